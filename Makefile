@@ -1,0 +1,52 @@
+# Plain `make` lists the targets. Every target makes its own virtual environment first.
+VENV ?= .venv
+PYTHON ?= python3
+PY := $(VENV)/bin/python
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint type format docs bench clean all
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.ready  ## make the virtual environment with everything in it
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "Python 3.11 or newer is needed: no '$(PYTHON)' on PATH"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: '$(PYTHON)' is older"; exit 2; }
+	@echo "setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pipeline,planner,dev]'
+	@touch $@
+
+demo: setup  ## the main job on an embedded default: synthesise a dump, show what is in it
+	@$(VENV)/bin/quaestor demo --out demo-out
+
+check: lint type  ## lint and types, without the tests
+
+test: setup check  ## everything continuous integration runs
+	@$(PY) -m pytest -n $(WORKERS) -q
+
+lint: setup  ## ruff (rules and format) and spelling
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/codespell src docs README.md CHANGELOG.md CONTRIBUTING.md
+
+type: setup  ## mypy, strict
+	@$(VENV)/bin/mypy
+
+format: setup  ## let ruff rewrite the layout of the source
+	@$(VENV)/bin/ruff check --fix .
+	@$(VENV)/bin/ruff format .
+
+docs: setup  ## regenerate docs/cli.md and docs/formats from the source
+	@$(PY) -m quaestor.cli.reference docs
+
+bench: setup  ## measure what bench/README.md promises
+	@$(PY) bench/smf_bench.py
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+all: test demo  ## tests, then the demo
