@@ -78,7 +78,7 @@ def test_imports_point_down(path):
         if parts[0] != "quaestor" or len(parts) < 2:
             continue
         other = parts[1]
-        if other == room or row_of(other) is None and other not in ABOVE_ALL:
+        if other == room or (row_of(other) is None and other not in ABOVE_ALL):
             continue
         assert other not in ABOVE_ALL, f"{path.name} imports {name}"
         assert row_of(room) < row_of(other), f"{path.name} imports {name}, which is not below it"
