@@ -177,10 +177,9 @@ class DumpReader:
         return b"".join(parts)
 
     def _read_raw(self, size: int) -> bytes:
+        part = self._take(size if self._left is None else min(size, self._left))
         if self._left is not None:
-            size = min(size, self._left)
-            self._left -= size
-        part = self._take(size)
+            self._left -= len(part)
         self.bytes_read += len(part)
         return part
 
