@@ -1,7 +1,4 @@
-"""What is accounted per task: WTID and WTAS (SMF 116 subtypes 1 and 2), QWAC (subtype 0).
-
-The length 208 of QWAC at V5.2 follows from the documented 436-byte record; the section itself is not documented.
-"""
+"""What is accounted per task: WTID and WTAS (SMF 116 subtypes 1 and 2), QWAC (subtype 0)."""
 
 from quaestor.layout import (
     Record,
@@ -152,7 +149,7 @@ class TaskAccounting(Record):
     latch_class_longest: longest = at(2088, "WTASLMAX", "Longest wait per latch class 1-32", shape=(32,))
 
 
-@record("QWAC", size=176, lengths={"5.2": 208, "8.0": 176, "10.0.0": 96})
+@record("QWAC", size=176, lengths={"5.2": 176, "10.0.0": 96})
 class ThreadAccounting(Record):
     """QWAC: thread times of one task; only the part up to the backouts is ever filled."""
 
