@@ -5,8 +5,8 @@ Rules
       RDW        as it came
       BDW+RDW    in blocks of at most `block_bytes`, each led by a BDW
       stripped   without its RDW: the transfer programs drop it, and the record's own triplets must tell its length
-  D2  Spanned records (VBS) are cut where a block is full: segment codes 1 first, 3 middle, 2 last. Spanning goes with
-      or without BDWs; the dumps people send around usually have lost the BDWs.
+  D2  Spanned records (VBS) are cut where a block is full: segment codes 1 first, 3 middle, 2 last. A first segment
+      holds the SMF header at least. Spanning goes with or without BDWs; most dumps have lost theirs in transfer.
   D3  Bulk writing gives the same bytes as writing the records one by one.
   D4  gzip output depends on the content alone: no name, no time in its header.
 
@@ -15,17 +15,19 @@ Called by synth and by the queue manager's statistics.  Calls nothing but the st
 
 import gzip
 import struct
-from typing import BinaryIO, cast
+from typing import BinaryIO, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from quaestor.smf.framing import Framing
+from quaestor.smf.detection import Framing
 
+SMALLEST_BLOCK_BYTES = 32
 MAX_BLOCK_BYTES = 32_760
 _RDW = struct.Struct(">HH")
 _WHOLE, _FIRST, _LAST, _MIDDLE = 0, 1, 2, 3
-_SMALLEST_SEGMENT = _RDW.size + 1
+_SMALLEST_FIRST = 28  # the SMF header
+_SMALLEST_NEXT = _RDW.size + 1
 
 
 class DumpWriter:
@@ -45,8 +47,8 @@ class DumpWriter:
     ) -> None:
         if spanned and framing is Framing.STRIPPED:
             raise ValueError("a spanned record cannot do without its RDWs")
-        if not 4 * _RDW.size <= block_bytes <= MAX_BLOCK_BYTES:
-            raise ValueError(f"a block of {block_bytes} bytes: between {4 * _RDW.size} and {MAX_BLOCK_BYTES} are valid")
+        if not SMALLEST_BLOCK_BYTES <= block_bytes <= MAX_BLOCK_BYTES:
+            raise ValueError(f"blocks of {block_bytes} bytes: {SMALLEST_BLOCK_BYTES} to {MAX_BLOCK_BYTES} are valid")
         self._gzip = gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0) if compress else None  # D4
         self._stream = cast("BinaryIO", self._gzip) if self._gzip else stream
         self._framing = framing
@@ -57,7 +59,7 @@ class DumpWriter:
         self.records = 0
         self.bytes_in = 0
 
-    def __enter__(self) -> "DumpWriter":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -114,7 +116,8 @@ class DumpWriter:
         left = memoryview(record)[_RDW.size :]
         first = True
         while left:
-            if self._room - self._held < _SMALLEST_SEGMENT:
+            smallest = min(_SMALLEST_FIRST, len(record)) if first else _SMALLEST_NEXT
+            if self._room - self._held < smallest:
                 self._end_block()
             taken = min(len(left), self._room - self._held - _RDW.size)
             last = taken == len(left)
