@@ -76,7 +76,7 @@ def since_level(layout: Layout, each: Field) -> str:
     for level, length in layout.lengths.items():
         if each.end <= length:
             return "" if level == EVERY_LEVEL else level
-    return next(reversed(layout.lengths))
+    return list(layout.lengths)[-1]
 
 
 def lengths_text(section: type[Record]) -> str:
