@@ -57,7 +57,7 @@ def header_lines(record: SmfRecord) -> Iterator[str]:
 
 
 def when_and_level(record: SmfRecord) -> str:
-    """SMF type, UTC, local time with its zone offset, interval and release (P5)."""
+    """SMF type, UTC, local time with its zone offset, interval, release and queue-sharing group (P5)."""
     parts = [f"SMF {record.header.record_type}-{record.header.subtype}"]
     if record.utc_time is not None:
         parts.append(f"UTC {record.utc_time:%Y-%m-%d} {clock_time(record.utc_time)}")
@@ -68,6 +68,8 @@ def when_and_level(record: SmfRecord) -> str:
         parts.append(f"interval {record.interval_us / 1e6:.2f} s")
     if record.release:
         parts.append(f"MQ {record.release}")
+    if record.headers.extension is not None and record.headers.extension.queue_sharing_group:
+        parts.append(f"QSG {record.headers.extension.queue_sharing_group}")
     return "  " + ", ".join(parts)
 
 

@@ -1,5 +1,7 @@
 """A declaration as a table: where each field is, what it is called, what it is, how it adds up, since when.
 
+A table is a list of rows of texts, the first one its heading; it prints as text or as Markdown.
+
 Called by the command `smf describe` and by the generator of docs/formats.  Calls layout and catalog.
 """
 
@@ -12,6 +14,9 @@ from quaestor.layout import Add, Field, Layout, Record
 from quaestor.smf.catalog import HEADERS, KINDS, STRUCTURES, TRIPLETS, homes
 
 EVERY_LEVEL = "all"
+HEADING = ("Offset", "Length", "Official", "Name", "Kind", "Adds up", "Unit", "Since", "Meaning")
+
+Table = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,55 @@ class FieldLine:
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
+
+    def row(self) -> tuple[str, ...]:
+        inside = "+" * self.depth
+        return (
+            f"{inside}{self.offset}",
+            str(self.length),
+            self.official,
+            self.name,
+            self.kind,
+            self.adds_up,
+            self.unit,
+            self.since,
+            self.meaning,
+        )
+
+
+def field_table(section: type[Record]) -> Table:
+    """A structure's fields; an offset with a plus sign counts from the beginning of its array element."""
+    return [HEADING, *(line.row() for line in field_lines(section))]
+
+
+def structure_table() -> Table:
+    """Every structure, how long it is now, and where it is found."""
+    rows = [
+        (name, str(section.LAYOUT.size), found_in(name), title(section)) for name, section in sorted(STRUCTURES.items())
+    ]
+    return [("Structure", "Length", "Found in", "What it is"), *rows]
+
+
+def record_table() -> Table:
+    """Every record type and subtype, and the structures that its triplets point to."""
+    rows = [
+        (kind.name, kind.title, ", ".join(slot.section.LAYOUT.structure for slot in kind.slots) or "-")
+        for kind in KINDS
+    ]
+    return [("Record", "What it is", "Structures"), *rows]
+
+
+def as_text(table: Table) -> str:
+    """Columns side by side, two blanks between them."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def as_markdown(table: Table) -> str:
+    heading, *rows = ([cell.replace("|", "\\|") for cell in row] for row in table)
+    lines = [heading, ["---"] * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def field_lines(section: type[Record], depth: int = 0, since: str = "") -> Iterator[FieldLine]:
@@ -54,9 +108,10 @@ def field_lines(section: type[Record], depth: int = 0, since: str = "") -> Itera
 
 
 def _kind(each: Field) -> str:
+    """What a field is, and its wire form where the length does not say it."""
     wire = each.of.LAYOUT.structure.rpartition(".")[2] if each.of is not None else each.wire
     shape = "".join(f"[{dimension}]" for dimension in each.shape)
-    return f"{each.kind.name} {wire}{shape}"
+    return f"{each.kind.name}{'' if wire in ('text', 'bytes') else f' {wire}'}{shape}"
 
 
 def _meaning(each: Field) -> str:
@@ -73,10 +128,8 @@ def _meaning(each: Field) -> str:
 
 def since_level(layout: Layout, each: Field) -> str:
     """The first level whose section is long enough for the whole field; blank when every level has it."""
-    for level, length in layout.lengths.items():
-        if each.end <= length:
-            return "" if level == EVERY_LEVEL else level
-    return list(layout.lengths)[-1]
+    level = next(level for level, length in layout.lengths.items() if each.end <= length)
+    return "" if level == EVERY_LEVEL else level
 
 
 def lengths_text(section: type[Record]) -> str:
@@ -89,15 +142,20 @@ def lengths_text(section: type[Record]) -> str:
 
 def title(section: type[Record]) -> str:
     """What a structure is, from the first line of its class."""
-    first = (section.__doc__ or "").strip().splitlines()[0]
-    return first.removeprefix(f"{section.LAYOUT.structure}: ")
+    first = (section.__doc__ or "").strip().splitlines()[0].removeprefix(f"{section.LAYOUT.structure}: ")
+    return first[:1].upper() + first[1:]
+
+
+def about(section: type[Record]) -> str:
+    """What a structure is, where it is found, how long it is: the text above its table."""
+    return f"{title(section)}\n\nFound in {found_in(section.LAYOUT.structure)}; {lengths_text(section)}."
 
 
 def found_in(structure: str) -> str:
     """The records that hold a structure, or what it is part of."""
     section = STRUCTURES[structure]
     if section in HEADERS:
-        return "headers"
+        return f"every {structure[2:]} record" if structure.startswith("SM") else "the header section"
     if section in TRIPLETS:
         return ", ".join(kind.name for kind in KINDS if kind.triplets is section)
     holders = (name for name, each in STRUCTURES.items() if any(field.of is section for field in each.LAYOUT.fields))

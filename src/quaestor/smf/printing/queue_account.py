@@ -124,7 +124,7 @@ QUEUE = Form(
         _latency("Maximum", "on_queue_longest"),
         _latency("Minimum", "on_queue_shortest"),
         row(
-            Cell("Average latency", ("on_queue_elapsed", "valid_destructive_gets"), _average_latency, 0),
+            Cell("Average latency", ("on_queue_elapsed",), _average_latency, 0),
             lead="GETs: ",
             sparse=True,
         ),
