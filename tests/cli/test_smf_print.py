@@ -16,9 +16,9 @@ from quaestor.smf.sections.storage import StorageStatistics
 from smf.dumps import REAL, REAL_DUMPS, record
 from smf.printing.given import continuation_bytes, task_bytes, written
 
-POOLS = written(115, 215, [BufferStatistics(buffer_pool=n, get_page=17) for n in (0, 1)])
-LOCKS = written(115, 2, [], [], [], [LockStatistics(lock_gets=5)], queue_manager="QM02")
-OLD = written(116, 0, [], [MessageAccounting(puts_0_99=9)], correlated=True)
+POOLS = written(115, 215, *(BufferStatistics(buffer_pool=n, get_page=17) for n in (0, 1)))
+LOCKS = written(115, 2, LockStatistics(lock_gets=5), queue_manager="QM02")
+OLD = written(116, 0, MessageAccounting(puts_0_99=9))
 MIXED = (
     POOLS
     + LOCKS
@@ -160,9 +160,16 @@ def test_a_record_of_an_unknown_subtype_says_so(tmp_path):
     assert 0 == result.exit_code
 
 
-def test_storage_statistics_print_from_the_ninth_triplet(tmp_path):
+@pytest.mark.parametrize("level", ["8.0", "9.4.0", "10.0.0"])
+def test_records_of_every_level_print_their_release(tmp_path, level):
+    path = tmp_path / "level.smf"
+    path.write_bytes(written(115, 2, LockStatistics(lock_gets=5), level=level))
+    assert f", MQ {level if level.count('.') == 2 else level + '.0'}" in run(str(path)).stdout
+
+
+def test_storage_statistics_stand_behind_the_ninth_triplet(tmp_path):
     path = tmp_path / "log.smf"
-    path.write_bytes(written(115, 1, *([] for _ in range(8)), [StorageStatistics(getmains=2003)]))
+    path.write_bytes(written(115, 1, StorageStatistics(getmains=2003)))
     assert "# Getmains:       2003" in run(str(path)).stdout
 
 

@@ -2,19 +2,18 @@
 
 import os
 import re
-import struct
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from quaestor.clock import packed_date, tod_from_datetime, tod_interval
+from quaestor.clock import packed_date, tod_from_datetime, tod_interval, us_from_tod
 from quaestor.layout import pack, unpack
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE
+from quaestor.smf.catalog import CATALOG, CURRENT_LEVEL
 from quaestor.smf.header import HeaderSection
-from quaestor.smf.records import SmfRecord, unpack_record
-from quaestor.smf.sections.headers import CommonHeader, CorrelationHeader, Smf115Header, Smf116Header
+from quaestor.smf.records import SmfRecord
+from quaestor.smf.sections.headers import CommonHeader, Smf115Header, Smf116Header
 from quaestor.smf.sections.queue_accounting import QueueAccounting
 from quaestor.smf.sections.task import TaskAccounting, TaskIdentification
-from smf import dumps
+from quaestor.smf.writer import RecordIdentity, build_record
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "print"
 OCTOBER_23 = date(2000, 10, 23)  # day 297 of 2000
@@ -54,38 +53,23 @@ def record(record_type, subtype, *sections, at=(16, 40, 34, 25), system="MV25", 
     return made
 
 
-def written(record_type, subtype, *groups, queue_manager="QM01", common=None, correlated=False):
-    """The bytes of a record: its header section, then a triplet per group of sections; an empty group is a hole."""
-    common = common or CommonHeader(built_at=utc(15, 40, 34), sections=len(groups) + 1)
-    head = pack(common, 36) + pack(CorrelationHeader()) if correlated else pack(common)
-    at, triplets, body = HEADER_SIZE + TRIPLET_SIZE * (len(groups) + 1), b"", b""
-    for packed in ([head], *([pack(each) for each in group] for group in groups)):
-        length = len(packed[0]) if packed else 0
-        triplets += struct.pack(">IHH", at + len(body) if packed else 0, length, len(packed))
-        body += b"".join(packed)
-    data = dumps.record(
-        triplets + body, record_type, subtype, date=packed_date(OCTOBER_23), time=6_003_400, qmgr=queue_manager
-    )
-    assert not unpack_record(data).damages
-    return data
+def written(record_type, subtype, *sections, queue_manager="QM01", level=CURRENT_LEVEL):
+    """The bytes of a record of 23 October 2000, 15:40:34 UTC."""
+    identity = RecordIdentity("MV25", queue_manager, level, zone_minutes=60)
+    return build_record(CATALOG[record_type, subtype], sections, identity, us_from_tod(utc(15, 40, 34)))
 
 
 def task_bytes(job, *queues, queue_manager="QM01"):
     """A 116-1 record of a batch job with these queues."""
     who = TaskIdentification(connection_type=2, connection_name=job)
-    groups = [
-        [who],
-        [TaskAccounting(commits=1)],
-        *([[QueueAccounting(object_name=name) for name in queues]] if queues else []),
-    ]
-    return written(116, 1, *groups, queue_manager=queue_manager, correlated=True)
+    accounts = [QueueAccounting(object_name=name) for name in queues]
+    return written(116, 1, who, TaskAccounting(commits=1), *accounts, queue_manager=queue_manager)
 
 
-def continuation_bytes(job, *queues, queue_manager="QM01"):
+def continuation_bytes(job, *queues):
     """The 116-2 record that continues it."""
     who = TaskIdentification(connection_type=2, connection_name=job)
-    groups = [[who], [QueueAccounting(object_name=name) for name in queues]]
-    return written(116, 2, *groups, queue_manager=queue_manager, correlated=True)
+    return written(116, 2, who, *(QueueAccounting(object_name=name) for name in queues))
 
 
 def at_v52(section, length):

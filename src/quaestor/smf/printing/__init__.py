@@ -1,6 +1,7 @@
 """Printouts of SMF 115 and 116 as the programs MQ1150, MQ1160 and MQ116S gave them, for every level since.
 
-A printout reads section objects and nothing else, so it lives beside the sections: it needs no tables, no Spark.
+A printout reads section objects and nothing else, so it lives beside the sections and not among the reports: it needs
+no tables and no Spark.
 
 Rules
   P1  Labels, units and column order are those of MP1B where MP1B knows the structure: microseconds in MQ116S and for
