@@ -19,21 +19,21 @@ Choice = TypeVar("Choice", str, int)
 def at_least(low: float, name: str, value: Number) -> Number:
     """`value`, which must be `low` or more (R1, R2)."""
     if not value >= low:
-        raise OutOfRangeError(f"{name} {value:g} is outside {low:g} and above")
+        raise OutOfRangeError(f"{name} {value:.12g} is outside {low:.12g} and above")
     return value
 
 
 def above(low: float, name: str, value: Number) -> Number:
     """`value`, which must be more than `low`: a rate or a size that is divided by (R1, R2)."""
     if not value > low:
-        raise OutOfRangeError(f"{name} {value:g} must be above {low:g}")
+        raise OutOfRangeError(f"{name} {value:.12g} must be above {low:.12g}")
     return value
 
 
 def within(low: float, high: float, name: str, value: Number) -> Number:
     """`value`, which must lie from `low` to `high`, both included (R1, R2)."""
     if not low <= value <= high:
-        raise OutOfRangeError(f"{name} {value:g} is outside {low:g} to {high:g}")
+        raise OutOfRangeError(f"{name} {value:.12g} is outside {low:.12g} to {high:.12g}")
     return value
 
 
