@@ -13,6 +13,7 @@ from quaestor.planner.coupling_facility import (
     engines_needed,
     fastest_link,
     group_log_mb_per_s,
+    mean_call_us,
     mean_service_us,
     queue_managers_needed,
 )
@@ -88,6 +89,13 @@ def test_queue_managers_for_log_and_channels():
     assert 4 == queue_managers_needed(100, 30)
     assert 5 == queue_managers_needed(100, 30, channels=40_000, channels_each=9_000)
     assert 66 == group_log_mb_per_s([33, 33])
+
+
+def test_mean_time_of_a_call():
+    assert 4.4 == mean_call_us(440, calls=100)
+    assert 0 == mean_call_us(0, calls=0)
+    with pytest.raises(OutOfRangeError, match="elapsed_us -1 is outside 0 and above"):
+        mean_call_us(-1, calls=1)
 
 
 def test_what_was_not_measured_is_refused():

@@ -16,6 +16,7 @@ from quaestor.planner.batches import (
     bytes_with_compressed_header,
     effective_batchsz,
     effective_npmspeed,
+    measured_batch_size,
     moved_in_syncpoint,
     recommended_settings,
     synchronous_per_s,
@@ -109,6 +110,11 @@ def test_the_interval_that_fills_a_batch():
     assert 50 == achieved_batch_size(30, 50, batchint_ms_for(30))
     with pytest.raises(OutOfRangeError, match=r"must be above 0.166667 for BATCHSZ 50"):
         batchint_ms_for(0.1)
+
+
+def test_the_batch_size_a_channel_achieved():
+    assert 1.5 == measured_batch_size(messages=150, batches=100)
+    assert 0 == measured_batch_size(messages=0, batches=0)
 
 
 def test_both_ends_must_be_fast():

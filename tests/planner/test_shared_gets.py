@@ -9,6 +9,7 @@ from quaestor.planner.shared_gets import (
     REDRIVE_COST,
     buffer_class_bytes,
     crosses_buffer_class,
+    redrive_ratio,
     redrives,
     signals_wasted,
     undeleted_bytes,
@@ -101,6 +102,13 @@ def test_version_7_never_redrives_more_in_a_short_run(sizes):
 @given(st.integers(1, 64_512), st.integers(1, 40))
 def test_one_size_is_redriven_once_at_most(size, count):
     assert redrives([size] * count, 7).count == (1 if size > 4096 else 0)
+
+
+def test_redrives_per_call():
+    assert 0.25 == redrive_ratio(50, calls=200)
+    assert 0 == redrive_ratio(0, calls=0)
+    with pytest.raises(OutOfRangeError, match="calls -1 is outside 0 and above"):
+        redrive_ratio(0, calls=-1)
 
 
 def test_impossible_values_are_refused():

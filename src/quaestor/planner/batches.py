@@ -111,6 +111,13 @@ def achieved_batch_size(
     return min(at_least(1, "batchsz", batchsz), max(1.0, in_interval), by_limit)
 
 
+@formula(EXTRACT, "0.1, B6 measured batch size (CH-R17) [D]", "3637-3638")
+def measured_batch_size(messages: int, batches: int) -> float:
+    """Messages per batch that a channel achieved in an interval: QCSTNMSG / QCSTBATC; 0 without batches."""
+    at_least(0, "messages", messages)
+    return messages / batches if at_least(0, "batches", batches) else 0.0
+
+
 @formula(EXTRACT, "B6 batches", "3701-3704")
 def batches_per_s(messages_per_s: float, achieved: float) -> float:
     """Ends of batch per second: each costs a channel synchronisation."""

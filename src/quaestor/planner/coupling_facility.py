@@ -108,6 +108,13 @@ def mean_service_us(busy_percent: float, asynchronous_share: float = 0.0) -> flo
     return synchronous + asynchronous_share * (ASYNCHRONOUS_US_AT_70_PERCENT - synchronous)
 
 
+@formula(EXTRACT, "0.1, A1 mean call time (CF-R1) [D]", "2306-2314")
+def mean_call_us(elapsed_us: float, calls: int) -> float:
+    """Mean time of a kind of call in an interval: QESTSSTC / QESTCSEC, or QESTMSTC / QESTCMEC; 0 without calls."""
+    at_least(0, "elapsed_us", elapsed_us)
+    return elapsed_us / calls if at_least(0, "calls", calls) else 0.0
+
+
 @formula(EXTRACT, "A2 crossing structures (CF-R3)", "2330-2332")
 def crossing_structures(persistent: bool, in_syncpoint: bool = True) -> MeasuredChange:
     """What a unit of recovery over two structures costs against one (F4)."""

@@ -104,6 +104,13 @@ def crosses_buffer_class(messages_bytes: Sequence[float]) -> bool:
     return len({buffer_class_bytes(size) for size in messages_bytes}) > 1
 
 
+@formula(EXTRACT, "0.1, A10 redrive ratio (CF-R36, CF-R37) [D]", "2734-2741")
+def redrive_ratio(redrives_counted: int, calls: int) -> float:
+    """Redrives per call of one kind in an interval: QESTRSEC / QESTCSEC, or QESTRMEC / QESTCMEC; 0 without calls."""
+    at_least(0, "redrives_counted", redrives_counted)
+    return redrives_counted / calls if at_least(0, "calls", calls) else 0.0
+
+
 @formula(EXTRACT, "A11 undeleted messages", "2811-2819")
 def undeleted_bytes(stored_message_bytes: int, queue_managers: int, cflevel: int = 4) -> int:
     """Room that got messages may still take in one structure (G5)."""
