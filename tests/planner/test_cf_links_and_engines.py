@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from quaestor.planner.coupling_facility import (
     IDLE_MEMBERS,
     LINK_KINDS,
+    LINKS,
     SERVICE_TIME,
     busy_limit_percent,
     crossing_structures,
@@ -39,7 +40,7 @@ def test_service_time_of_a_busier_facility():
 
 @pytest.mark.oracle("mp16-ch2-3/42", kind="measured", lines="3216")
 def test_idle_queue_managers_cost_less_than_one_percent():
-    two, twelve = IDLE_MEMBERS.column("transactions_per_s")
+    two, twelve = (IDLE_MEMBERS.exactly(members, "transactions_per_s") for members in (2, 12))
     assert (1536, 1526) == (two, twelve)
     assert -0.65 == round(percent_change(two, twelve), 2)
 
@@ -50,6 +51,23 @@ def test_the_fastest_link_that_reaches():
         (link.kind, link.mb_per_s) for link in (fastest_link(every, metres) for metres in (0, 1, 70, 71, 100_000))
     ]
     assert 3700 == fastest_link(["CS5", "CFP"], 150).mb_per_s
+
+
+@pytest.mark.parametrize(
+    ("kind", "from_m", "to_m", "mb_per_s"),
+    [
+        ("CFP", 0, 100_000, 200),
+        ("CBP", 0, 7, 1500),
+        ("PSIFB 12x IFB3", 0, 150, 5000),
+        ("PSIFB 12x IFB", 0, 150, 1000),
+        ("CS5", 0, 70, 6000),
+        ("CS5", 70, 150, 3700),
+        ("ICP", 0, 0, 8500),
+    ],
+)
+def test_the_links(kind, from_m, to_m, mb_per_s):
+    assert (kind, from_m, to_m, mb_per_s) in {(link.kind, link.from_m, link.to_m, link.mb_per_s) for link in LINKS}
+    assert 7 == len(LINKS)
 
 
 def test_the_order_of_three_links():
@@ -87,7 +105,8 @@ def test_service_time_grows_with_load_and_with_asynchronous_requests(busy, share
 def test_queue_managers_for_log_and_channels():
     assert 1 == queue_managers_needed(0, 30)
     assert 4 == queue_managers_needed(100, 30)
-    assert 5 == queue_managers_needed(100, 30, channels=40_000, channels_each=9_000)
+    assert 5 == queue_managers_needed(100, 30, channels=40_000)
+    assert 10 == queue_managers_needed(100, 30, channels=40_000, channels_each=4_000)
     assert 66 == group_log_mb_per_s([33, 33])
 
 

@@ -103,6 +103,8 @@ def test_a_batch_ends_at_its_limit_of_kilobytes():
     assert 5 == achieved_batch_size(1000, 50, 1000, message_kb=1000)
     assert 1 == achieved_batch_size(1000, 50, 1000, message_kb=6000)
     assert 50 == achieved_batch_size(0, preloaded=True)
+    assert 200 == achieved_batch_size(0, batchsz=200, preloaded=True)
+    assert 1 == achieved_batch_size(1_000_000)
 
 
 def test_the_interval_that_fills_a_batch():

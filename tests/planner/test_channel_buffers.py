@@ -9,6 +9,7 @@ from quaestor.planner.channel_buffers import (
     Buffer,
     BufferPools,
     buffer_size_kb,
+    buffers_in_use,
     free_buffers_kb_max,
     give_back,
     largest_free_kb,
@@ -84,6 +85,15 @@ def test_a_pool_keeps_fifty_free_buffers():
     for buffer in pools.in_use:
         pools = give_back(pools, buffer)
     assert 50 == len(pools.free)
+
+
+def test_buffers_of_running_channels():
+    assert 2 * 100 + 3 * 10 == buffers_in_use(mca_channels=100, svrconn_channels=10)
+    assert 0 == buffers_in_use(0)
+
+
+def test_a_buffer_of_all_dispatchers_belongs_to_none():
+    assert SHARED < 0
 
 
 def test_most_free_storage():

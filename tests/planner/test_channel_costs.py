@@ -70,6 +70,10 @@ def test_restarting_four_thousand_senders():
     assert stop_s(100, pairs_known=4000) == pytest.approx(100 / 570)
 
 
+def test_no_channel_takes_no_time():
+    assert 0 == restart_s(0, pairs_known=1000) == stop_s(0, pairs_known=1000)
+
+
 def test_hardware_compression_saves_four_fifths():
     assert SOFTWARE_TO_ZEDC.cpu_after(100).low == pytest.approx(20)
 

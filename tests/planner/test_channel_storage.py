@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaestor.planner.channels import (
+    CLUSTER_CACHE_KB,
     EPVT_KB,
     MCA_FOOTPRINT_KB,
     ChannelGroup,
@@ -86,9 +87,10 @@ def test_earlier_releases_have_their_own_footprints():
 def test_tasks_take_their_share():
     tasks = task_storage_kb(adapters=30, dispatchers=20, ssl_tasks=21)
     assert tasks == pytest.approx(30 * 223 + 20 * 248 + 21 * 1.3 * 1024)
-    assert free_storage_kb(tasks, cluster_cache_kb=2048) == pytest.approx(EPVT_KB - tasks - 2048)
+    assert free_storage_kb(tasks, cluster_cache_kb=CLUSTER_CACHE_KB) == pytest.approx(EPVT_KB - tasks - 2048)
     assert channels_max(179, free_kb=free_storage_kb(tasks)) < channels_max(179)
     assert 0 == free_storage_kb(10**9)
+    assert EPVT_KB == free_storage_kb(0)
 
 
 def test_storage_in_use():

@@ -94,9 +94,15 @@ def test_a_byte_over_63_kb_costs_the_step():
     assert cpu_ms_per_message(5120, "db2") == pytest.approx(0.125)
 
 
+def test_pages_of_32_kb():
+    assert [0.032, 0.064] == [lob_space_mb(size, 1) for size in (32 * KB, 32 * KB + 1)]
+    assert 110 == partition_mb(100, partitions=1)
+    assert 0 == lob_space_mb(1, 0) == partition_mb(0) == db2_messages_per_s(70_000, at_63_kb_per_s=0)
+
+
 def test_how_far_over_the_last_step():
-    assert [0, 1, 1024, 1, 523_264 - 64_512] == [
-        bytes_over_step(size) for size in (64_512, 64_513, 65_536, 523_265, 523_264)
+    assert [0, 0, 1, 1024, 1, 523_264 - 64_512] == [
+        bytes_over_step(size) for size in (0, 64_512, 64_513, 65_536, 523_265, 523_264)
     ]
     assert 1 == bytes_over_step(2 * 523_264 + 1)
 

@@ -7,6 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import quaestor.planner
 from quaestor.planner.source import FORMULAS, Source, Table
 
@@ -41,6 +43,56 @@ def test_every_name_on_the_page_exists():
     for name in NAMED:
         module, _, item = name.partition(".")
         assert hasattr(MODULES[module], item), name
+
+
+CONSTANTS_AT_A_GLANCE = {
+    "structures.LARGEST_WHOLE_BYTES": 64_512,
+    "structures.HEADER_BYTES": 372,
+    "structures.MQMDE_BYTES": 72,
+    "structures.ELEMENT_BYTES": 256,
+    "structures.ENTRY_BYTES": 256,
+    "structures.SMALLEST_ROUNDED_BYTES": 1536,
+    "structures.ELEMENTS_PER_ENTRY": 6,
+    "structures.ELEMENTS_OFFLOADED": 2,
+    "structure_choice.QUEUES_PER_STRUCTURE": 512,
+    "structure_choice.CFLEVELS": (1, 2, 3, 4, 5),
+    "cfrm.ENTRIES_PER_QUEUE_MANAGER": 1000,
+    "cfrm.MAXUMSGS_DEFAULT": 10_000,
+    "cfrm.ADMIN_UNIT_MESSAGES_MAX": 40_000,
+    "cfrm.FULL_THRESHOLD_PERCENT": 80,
+    "storage_class_memory.PRE_STAGE_PERCENT": 90,
+    "shared_gets.BATCH_DELETE_ENTRIES": 341,
+    "shared_gets.FIRST_BUFFER_BYTES": 4096,
+    "large_messages.SEGMENT_DATA_BYTES": 523_264,
+    "large_messages.LOB_PAGE_BYTES": 32_768,
+    "large_messages.PARTITIONS": 4,
+    "large_messages.SKEW_PERCENT": 10,
+    "large_messages.GROUP_BUFFER_POOL_KB": 10_240,
+    "duplexing.ICP_OVER_CFP_THROUGHPUT_PERCENT_MAX": 40,
+    "offload.SMDS_TB_MAX": 16,
+    "offload.QUEUE_MANAGERS_PER_STRUCTURE": 31,
+    "structure_backup.LOG_OVERHEAD_KB": 1.33,
+    "channels.PRACTICAL_CHANNELS": 9_000,
+    "channels.ADAPTER_KB": 223,
+    "channels.DISPATCHER_KB": 248,
+    "channels.SSL_TASK_KB": 1.3 * 1024,
+    "channels.CLUSTER_CACHE_KB": 2048,
+    "channels.MAXCHL_LIMIT": 9_999,
+    "channels.TLS_KB": 30,
+    "channels.SCAVENGER_PERCENT": 75,
+    "channel_buffers.MESSAGE_CHANGE_PERCENT": 2,
+    "channel_buffers.MESSAGE_INTERVAL_S": 3600,
+    "channel_tasks.ADAPTERS_DEFAULT": 8,
+    "batches.BATCHSZ_DEFAULT": 50,
+    "batches.BATCHINT_DEFAULT_MS": 0,
+    "batches.BATCHLIM_DEFAULT_KB": 5000,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), CONSTANTS_AT_A_GLANCE.items())
+def test_constants_at_a_glance(name, value):
+    module, _, item = name.partition(".")
+    assert value == getattr(MODULES[module], item)
 
 
 def test_every_question_is_answered():

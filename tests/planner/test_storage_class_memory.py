@@ -89,6 +89,11 @@ def test_offloaded_messages_in_a_terabyte():
     assert smds_bytes_needed(messages, 62 * KB) < room < smds_bytes_needed(14_310 * 10**6, 62 * KB)
 
 
+def test_no_memory_holds_nothing():
+    assert 0 == messages_in_scm(0, 1000) == offloaded_messages_in_scm(0) == augmented_mb(0) == usable_scm_mb(0, 0)
+    assert "both" == scm_exhausted_first(ScmSummary(1, 1, 0, 0, 1, 1, 0))
+
+
 def test_over_commitment():
     assert 0 == over_committed_mb([100, 200], 300)
     assert 50 == over_committed_mb([100, 250], 300)

@@ -74,6 +74,11 @@ def test_a_backup_is_due_at_its_interval():
     assert [False, True] == [backup_is_due(minutes, 48) for minutes in (47.9, 48)]
 
 
+def test_nothing_to_do_takes_no_time():
+    assert 0 == log_readable_mb(0) == log_mb_per_s(0, 1) == backup_interval_min(1, 0)
+    assert [28, 29] == [replay_budget_min(30, restore_s) for restore_s in (61, 60)]
+
+
 def test_skewed_logs():
     assert 1.0 == longest_log_share([5, 5, 5])
     assert 2.0 == longest_log_share([10, 0, 5])

@@ -112,6 +112,13 @@ def storage_message_due(seconds_since_last: float, used_kb_at_last: float, used_
     return changed or seconds_since_last >= MESSAGE_INTERVAL_S
 
 
+@formula(EXTRACT, "B2 buffers of running channels (CH-M4)", "3372")
+def buffers_in_use(mca_channels: int, svrconn_channels: int = 0) -> int:
+    """Buffers that running channels typically hold: one for the message and one for the network, clients one more."""
+    clients = BUFFERS_PER_SVRCONN * at_least(0, "svrconn_channels", svrconn_channels)
+    return BUFFERS_PER_MCA * at_least(0, "mca_channels", mca_channels) + clients
+
+
 @formula(EXTRACT, "B2 most free storage [D]", "3368")
 def free_buffers_kb_max(dispatchers: int, largest_message_mb: int = LARGEST_MESSAGE_MB) -> int:
     """What may lie free in the pools at most, until the scavenger comes (P4)."""

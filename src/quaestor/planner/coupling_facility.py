@@ -10,14 +10,15 @@ Rules
   F5  Idle queue managers cost nothing that counts (IMS bridge queues are the exception: idle members serve them too).
   F6  Every figure for shared queues has a wider error than one for private queues; nothing here hides that.
 
-Called by the planner's answers, duplexing.  Calls bounds, measured, source.
+Called by the planner's answers, duplexing.  Calls bounds, channels, measured, source.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, inf
+from math import ceil
 
 from quaestor.planner.bounds import above, at_least, one_of, within
+from quaestor.planner.channels import PRACTICAL_CHANNELS
 from quaestor.planner.measured import MeasuredChange, Range
 from quaestor.planner.source import OutOfRangeError, Source, Table, formula
 
@@ -47,7 +48,6 @@ LINKS = (
     CfLink("CFP", "CF Peer, InterSystem Channel-3", 200, 0, 100_000, _LINK_SOURCE),  # 20 km without a repeater
 )
 LINK_KINDS = tuple(dict.fromkeys(link.kind for link in LINKS))
-CFP_UNREPEATED_M = 20_000
 
 BUSY_LIMIT_PERCENT_ONE_ENGINE = 30
 BUSY_LIMIT_PERCENT = 60
@@ -132,7 +132,7 @@ def group_log_mb_per_s(log_mb_per_s: Iterable[float]) -> float:
 
 @formula(EXTRACT, "A16 another queue manager (CF-R55)", "3204-3205")
 def queue_managers_needed(
-    log_mb_per_s: float, log_mb_per_s_each: float, channels: int = 0, channels_each: float = inf
+    log_mb_per_s: float, log_mb_per_s_each: float, channels: int = 0, channels_each: int = PRACTICAL_CHANNELS
 ) -> int:
     """Members that carry this log rate and these channels; only those two call for another."""
     for_log = at_least(0, "log_mb_per_s", log_mb_per_s) / above(0, "log_mb_per_s_each", log_mb_per_s_each)
