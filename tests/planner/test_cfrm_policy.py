@@ -32,6 +32,7 @@ def test_sizes_for_half_a_gigabyte():
 
 @pytest.mark.oracle("mp16-ch2-3/3", kind="exact", lines="2352")
 def test_entries_of_a_level_14_facility():
+    assert 5189 == ADMIN_ENTRIES_SEEN.exactly(14, "entries_max")
     assert 5 == queue_managers_supported(5189)
     assert [may_start(5189, started) for started in (4, 5)] == [True, False]
 

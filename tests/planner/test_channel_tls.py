@@ -131,9 +131,14 @@ def test_a_coprocessor_fills_between_two_rates():
     assert coprocessor_percent(3200).low == 100
 
 
+def test_percent_of_the_whole_without_business_logic():
+    assert 50 == tls_percent_of_whole(100, 150)
+
+
 def test_a_short_lived_channel_mostly_shakes_hands():
     assert 100 == handshake_percent(4.3, messages=0, cpu_us_per_message=100)
     assert 50 == handshake_percent(4.0, messages=40, cpu_us_per_message=100)
+    assert 0 == handshake_percent(0, messages=1, cpu_us_per_message=1)
 
 
 @given(message_kb=st.floats(2, 1023), cipher=st.sampled_from(CIPHERS))

@@ -103,7 +103,11 @@ def test_every_question_is_answered():
 
 
 def test_every_source_has_lines_of_the_two_chapters():
-    for source in FORMULAS.values():
+    beside_data = [value for loaded in MODULES.values() for value in vars(loaded).values() if isinstance(value, Source)]
+    of_tables = [
+        value.source for loaded in MODULES.values() for value in vars(loaded).values() if isinstance(value, Table)
+    ]
+    for source in (*FORMULAS.values(), *beside_data, *of_tables):
         if source.extract == EXTRACT:
             assert all(2287 <= int(line) <= 4165 for line in re.findall(r"\d+", source.lines)), source
 
