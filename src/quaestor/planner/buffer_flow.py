@@ -7,9 +7,8 @@ Rules
   P4  A page is written by a checkpoint when its first change is two checkpoints old.
   P5  A message starts on a new page, so a pool is sized by pages and not by bytes: peak pages / 0.85 keeps 15 % free.
   P6  A page changes on put and on destructive get, never on browse.
-  P7  A finding names its rule and the figures behind it; what an operator should do is the advisor's.
 
-Called by the plan and by the advisor (BP-1 to BP-9).  Calls source, ranges.
+Called by the plan and by the advisor (BP-1 to BP-9).  Calls source, ranges, finding.
 """
 
 import math
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
+from quaestor.planner.finding import Finding, alarms_first
 from quaestor.planner.ranges import above, at_least, within
 from quaestor.planner.source import OutOfRangeError, formula
 
@@ -209,16 +209,6 @@ class Life(Enum):
     LONG = "kept for later; the pool cannot hold them all"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A rule that fired, whether it is an alarm, and the figures behind it (P7)."""
-
-    rule: str
-    alarm: bool
-    lines: str
-    because: str
-
-
 @formula(EXTRACT, "5.3 ORACLE 17", "4591-4658")
 def findings(
     interval: PoolInterval,
@@ -238,7 +228,7 @@ def findings(
         found += _short_lived(interval, restarted=restarted)
     else:
         found += _long_lived(interval)
-    return tuple(sorted(found, key=lambda finding: (not finding.alarm, finding.rule)))
+    return alarms_first(found)
 
 
 def _shortage(at: PoolInterval) -> Iterator[Finding]:
