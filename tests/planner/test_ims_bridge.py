@@ -148,6 +148,8 @@ def test_settings_that_are_wrong():
 
     assert [] == rules()
     assert ["IMS-1"] == rules(checkpoint_minutes_avg=9.4 / 60)
+    first = bridge.settings_findings(replace(WELL, checkpoint_minutes_avg=9.4 / 60))[0]
+    assert "a checkpoint every 0.16 min, aim 10 to 20; CPLOG 500000 of at most 16000000" == first.because
     assert ["IMS-4"] == rules(qbuf=3) == rules(buffer_waits=1)
     assert ["IMS-5"] == rules(regions_without_work=1)
     assert ["IMS-8"] == rules(schedules=107_692)
@@ -174,6 +176,7 @@ def test_modules_to_preload():
         (lambda: bridge.tpipes(1, 0), "queue_managers 0 is outside 1"),
         (lambda: limits_of(replace(CM0_1, busy_percent=101)), "cpu_busy_percent 101 is outside 0 to 100"),
         (lambda: replace(WELL, regions_without_work=5), "regions_without_work 5 is outside 0 to 4"),
+        (lambda: replace(WELL, cplog=999), "cplog 999 is outside 1000 to 16000000"),
         (lambda: bridge.region_us_per_transaction([1], 0), "transactions_per_sec 0 is outside: more than 0"),
     ],
 )

@@ -67,6 +67,11 @@ def test_three_queue_managers_on_shared_queues():
     assert 36_000 == rates["5KB", "no zHPF"]
 
 
+def test_limits_of_the_coupling_facility():
+    assert 63 * 1_024 == queues.CF_MESSAGE_BYTES_MAX
+    assert "ICP" == queues.CF_LINKS_FASTEST_FIRST[0]
+
+
 @pytest.mark.oracle("mp16-ch4-11/45", kind="measured", lines="5297-5298")
 def test_one_queue_manager_shared_and_private():
     assert {"shared": 62, "private": 43} == queues.ONE_QUEUE_MANAGER_BUSY_PERCENT

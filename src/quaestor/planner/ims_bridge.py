@@ -217,6 +217,7 @@ class ImsSettings:
     buffer_waits: int = 0
     regions_without_work: int = 0
     checkpoint_minutes_avg: float | None = None
+    cplog: int = CPLOG_DEFAULT
     parallel_instances_allowed: bool = True
     unused_shared_bridge_queues: int = 0
     online_log_waits: int = 0
@@ -225,6 +226,7 @@ class ImsSettings:
         at_least(1, regions=self.regions)
         at_least(0, schedules=self.schedules, qbuf=self.qbuf, buffer_waits=self.buffer_waits)
         within(0, self.regions, regions_without_work=self.regions_without_work)
+        within(*CPLOG_RANGE, cplog=self.cplog)
 
 
 @formula(EXTRACT, "9.2, 9.5 IMS-1..11", "5632-5674")
@@ -236,7 +238,8 @@ def settings_findings(ims: ImsSettings, *, schedules_per_region_high: float = 10
 def _settings(ims: ImsSettings, schedules_high: float) -> Iterator[Finding]:
     if ims.checkpoint_minutes_avg is not None and checkpoints_too_often(ims.checkpoint_minutes_avg):
         aim = "{:g} to {:g}".format(*CHECKPOINT_MINUTES)
-        yield Finding("IMS-1", True, "5636", f"a checkpoint every {ims.checkpoint_minutes_avg:.2f} min, aim {aim}")
+        every = f"a checkpoint every {ims.checkpoint_minutes_avg:.2f} min, aim {aim}"
+        yield Finding("IMS-1", True, "5636", f"{every}; CPLOG {ims.cplog} of at most {CPLOG_RANGE[1]}")
     if ims.buffer_waits or ims.qbuf < ims.regions:
         yield Finding("IMS-4", True, "5637", f"QBUF {ims.qbuf}, regions {ims.regions}, waits {ims.buffer_waits}")
     if ims.regions_without_work:

@@ -127,6 +127,12 @@ SHARED_PERSISTENT_RATE = {
 }
 """More than this many messages a second, 3 queue managers on 3 images of 2827-7A1 (lines 5276, 5294-5295)."""
 
+CF_MESSAGE_BYTES_MAX = 64_512
+"""63KB: a longer message on a shared queue needs SMDS or Db2 besides the coupling facility (lines 5215-5234)."""
+
+CF_LINKS_FASTEST_FIRST = ("ICP", "CBP", "CFP")
+"""SHQ-1, line 4891."""
+
 ONE_QUEUE_MANAGER_BUSY_PERCENT = {"shared": 62.0, "private": 43.0}
 ARCHIVING_COST_PERCENT_MAX = 10.0
 SHARED_SOURCE = Source(EXTRACT, "7.6 ORACLE 45", "5297-5298")
