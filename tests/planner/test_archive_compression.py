@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaestor.planner import compression as zedc
-from quaestor.planner.compression import COMPRESSED, UNCOMPRESSED, CacheSubsystem, LogIo
+from quaestor.planner.compression import COMPRESSED, UNCOMPRESSED, CacheSubsystem, LogCopyIo
 from quaestor.planner.source import OutOfRangeError
 
 KB, MB = 1_024, 1_048_576
@@ -51,12 +51,12 @@ def test_log_rate_with_compressed_archives():
 
 
 RUN_A = {
-    "one": (LogIo(4_273, 4_273, 192, 5), LogIo(4_273, 4_273, 243, 20)),
-    "many": (LogIo(43_776, 4_520_380, 766, 2), LogIo(43_776, 4_520_380, 1_218, 35)),
+    "one": (LogCopyIo(4_273, 4_273, 192, 5), LogCopyIo(4_273, 4_273, 243, 20)),
+    "many": (LogCopyIo(43_776, 4_520_380, 766, 2), LogCopyIo(43_776, 4_520_380, 1_218, 35)),
 }
 RUN_B = {
-    "one": (LogIo(5_273, 5_273, 201, 5), LogIo(5_273, 5_273, 183, 31)),
-    "many": (LogIo(58_617, 6_057_227, 811, 2), LogIo(58_617, 6_057_227, 897, 34)),
+    "one": (LogCopyIo(5_273, 5_273, 201, 5), LogCopyIo(5_273, 5_273, 183, 31)),
+    "many": (LogCopyIo(58_617, 6_057_227, 811, 2), LogCopyIo(58_617, 6_057_227, 897, 34)),
 }
 
 
@@ -91,6 +91,7 @@ def test_reads_and_fast_writes_make_the_io_rate(row):
 def test_fast_write_bypass_points_at_the_archives():
     assert zedc.archive_disturbs_copy_two(*RUN_A["many"], dfw_bypass_rate=CACHE[1].dasd_fast_write_bypass_rate)
     assert not zedc.archive_disturbs_copy_two(*RUN_B["many"], dfw_bypass_rate=CACHE[4].dasd_fast_write_bypass_rate)
+    assert zedc.archive_disturbs_copy_two(*RUN_A["many"], dfw_bypass_rate=0.1)
     assert not zedc.archive_disturbs_copy_two(*RUN_A["many"], dfw_bypass_rate=0)
 
 
@@ -119,7 +120,7 @@ def test_recovery_time_adds_up(one, other):
         (lambda: zedc.recover_structure_seconds(-1, COMPRESSED), "structure_mb -1 is outside 0"),
         (lambda: zedc.zedc_features_needed(1, busy_percent_max=60), "busy_percent_max 60 is outside 65 to 100"),
         (lambda: zedc.rate_before_gain(1, -100), "gain_percent -100 is outside: more than -100"),
-        (lambda: LogIo(0, 0, 0, 0).pages_per_io, "requests 0 is outside: more than 0"),
+        (lambda: LogCopyIo(0, 0, 0, 0).pages_per_io, "requests 0 is outside: more than 0"),
         (lambda: zedc.ZEDC_EFFECT.exactly(1, "peak_throughput_increase_percent"), "rows are 4096, 32768"),
         (lambda: zedc.smf_rate_without_loss(-1, log_stream=True), "data_set_rate -1 is outside 0"),
         (lambda: zedc.archive_is_compressed(1, 0), "log_bytes 0 is outside: more than 0"),

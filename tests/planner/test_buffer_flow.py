@@ -124,6 +124,7 @@ def test_one_read_for_each_page_written_is_healthy():
     assert ["BP-7"] == rules(steady, Life.LONG)
     again = replace(steady, read_ios=10_001)
     assert ["BP-9", "BP-7"] == rules(again, Life.LONG)
+    assert ["BP-7"] == rules(replace(steady, read_ios=10_000), Life.LONG)
     assert ["BP-7"] == rules(again, Life.LONG, reads_per_write_high=3)
     assert [] == rules(QUIET, Life.LONG)
 

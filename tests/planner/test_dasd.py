@@ -108,6 +108,8 @@ def test_which_dasd_takes_a_workload():
     assert "15.35" == f"{fits[0].required_mb_per_sec:.2f}"
     assert not dasd.log_dasd_fit("DS8000 (RAID 10)", 1_000, 7_000, 2_300).fits
     assert () == dasd.dasd_types_that_fit(1_000, 1e6, 2_300)
+    assert list(dasd.LOG_RATES) == [fit.dasd for fit in dasd.dasd_types_that_fit(FIVE_KB, 1, 2_300)]
+    assert list(dasd.LOG_RATES)[2:] == [fit.dasd for fit in dasd.dasd_types_that_fit(FIVE_KB + 1, 1, 2_300)]
 
 
 def test_the_smaller_size_speaks_for_sizes_between():

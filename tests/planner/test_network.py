@@ -58,6 +58,7 @@ def test_the_one_bad_part_is_never_cleared(paths, bad):
     [
         (1_000, 0.2, Traffic.REQUEST_REPLY),
         (1_000, 80, Traffic.LARGE_BATCHES),
+        (100, 10, Traffic.LARGE_BATCHES),
         (1, 80, Traffic.COMPRESSED),
         (1, 0.2, Traffic.SMALL_VOLUME),
     ],

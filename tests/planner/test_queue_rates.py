@@ -1,5 +1,7 @@
 """Rates through queues: private, shared, one strict getter, logical groups."""
 
+from dataclasses import astuple
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,29 @@ from quaestor.planner.source import OutOfRangeError
 def test_rate_through_one_private_queue(size, rate):
     assert rate == queues.PRIVATE_QUEUE_RATE.exactly(size, "messages_per_sec")
     assert rate == queues.PRIVATE_QUEUE_RATE.between(size, "messages_per_sec")
+
+
+PRINTED = """
+8 1 1 1 41375 20687 55
+8 1 4 1 38673 19336 57
+8 1 4 2 58420 29210 67
+8 1 4 3 76052 38026 73
+8 1 4 4 87212 43406 79
+8 1 1 4 60886 30443 57
+8 2 2 4 92587 46293 66
+8 3 3 4 98487 49243 72
+8 4 4 4 90003 45001 76
+3 1 1 1 29272 19912 49
+3 2 1 1 52428 36062 53
+3 3 1 1 73601 49953 57
+3 4 1 1 72667 49413 57
+"""
+
+
+@pytest.mark.oracle("mp16-ch4-11/42", kind="measured", lines="5179-5194")
+def test_request_reply_on_private_queues():
+    printed = [tuple(map(int, line.split())) for line in PRINTED.strip().splitlines()]
+    assert printed == [astuple(run) for run in REQUEST_REPLY]
 
 
 @pytest.mark.oracle("mp16-ch4-11/42", kind="identity", lines="5179-5194")

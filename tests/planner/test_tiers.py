@@ -41,6 +41,7 @@ def test_storage_breaks_even_where_it_says(pairs):
 
 def test_limits_of_two_tiers():
     assert (9_999, "MAXCHL") == tiers.clients_max()
+    assert (2 << 20) // 300 == tiers.clients_max(client_kb=300)[0]  # 2GB
     assert (1_000, "storage") == tiers.clients_max(storage_kb=177_000)
     assert (1, 2) == (tiers.times_logged(2), tiers.times_logged(3))
     assert tiers.connections_are_short_lived(9)

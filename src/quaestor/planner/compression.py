@@ -87,7 +87,7 @@ def rate_before_gain(rate_after: float, gain_percent: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class LogIo:
+class LogCopyIo:
     """SMF log I/O of one copy and one class (1 page, or more than 1 page) over an interval."""
 
     requests: int
@@ -107,7 +107,7 @@ class LogIo:
 
 
 @formula(EXTRACT, "4.7 ORACLE 12", "4396-4421")
-def copy_two_slowdown(copy_one: LogIo, copy_two: LogIo) -> float:
+def copy_two_slowdown(copy_one: LogCopyIo, copy_two: LogCopyIo) -> float:
     """I/O time of log copy 2 over that of copy 1: 1.59 and 1.11 in the papers' bad and good runs (Z3)."""
     above(0, copy_one_io_us_avg=copy_one.io_us_avg)
     return copy_two.io_us_avg / copy_one.io_us_avg
@@ -115,7 +115,7 @@ def copy_two_slowdown(copy_one: LogIo, copy_two: LogIo) -> float:
 
 @formula(EXTRACT, "4.7 ZEDC-2", "4396-4431")
 def archive_disturbs_copy_two(
-    copy_one: LogIo, copy_two: LogIo, *, dfw_bypass_rate: float, slowdown_min: float = 1.3
+    copy_one: LogCopyIo, copy_two: LogCopyIo, *, dfw_bypass_rate: float, slowdown_min: float = 1.3
 ) -> bool:
     """Whether the archives should be compressed or moved: copy 2 is slow and its control unit bypasses fast write.
 

@@ -26,7 +26,6 @@ ARCHIVE_TRACKS_BEFORE_V8_MAX = 65_535
 CONTROL_INTERVAL_BYTES = 4_096
 
 _SIZES = (1_000, 5_000, 1_000_000)
-_LARGEST_MESSAGE_BYTES = MEGABYTE
 
 
 def _rates(dasd: str, lines: str, *mb_per_sec: float) -> tuple[str, Table]:
@@ -51,14 +50,18 @@ LOG_RATES: dict[str, Table] = dict(
 )
 
 
+def _message_bytes_max(table: Table) -> float:
+    """The longest message the last measured size stands for: "5KB" may be 5,120 bytes, "1MB" 1,048,576 (D5)."""
+    return MEGABYTE if len(table.rows) == len(_SIZES) else 1.024 * table.rows[-1][0]
+
+
 @formula(EXTRACT, "4.2 ORACLE 1", "4190-4204")
 def log_rate_mb_per_sec(dasd: str, message_bytes: float, *, interpolate: bool = False) -> float:
     """Peak log data rate of a DASD type, dual logging, at a message size (D1, D2)."""
     one_of(LOG_RATES, dasd=dasd)
     table = LOG_RATES[dasd]
     sizes = table.column("message_bytes")
-    largest = _LARGEST_MESSAGE_BYTES if len(sizes) == len(_SIZES) else 1.024 * sizes[-1]
-    within(sizes[0], largest, message_bytes=message_bytes)
+    within(sizes[0], _message_bytes_max(table), message_bytes=message_bytes)
     if interpolate:
         return table.between(min(message_bytes, sizes[-1]), "mb_per_sec")
     return table.exactly(max(size for size in sizes if size <= message_bytes), "mb_per_sec")
@@ -127,7 +130,7 @@ def dasd_types_that_fit(
     fits = (
         log_dasd_fit(dasd, message_bytes, message_rate_per_sec, log_bytes_per_message, share=share)
         for dasd, table in LOG_RATES.items()
-        if message_bytes <= table.column("message_bytes")[-1] or len(table.rows) == len(_SIZES)
+        if message_bytes <= _message_bytes_max(table)
     )
     return tuple(sorted((fit for fit in fits if fit.fits), key=lambda fit: fit.attainable_mb_per_sec))
 

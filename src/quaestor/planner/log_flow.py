@@ -23,7 +23,6 @@ from quaestor.planner.source import formula
 EXTRACT = "mp16-ch4-11"
 PAGE_BYTES = 4_096
 PAGES_PER_IO_MAX = 128
-PAGES_PER_IO_IN_EXAMPLES = 15
 WRITE_THRESHOLD_PAGES = 20
 
 
