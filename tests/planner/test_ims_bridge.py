@@ -73,6 +73,16 @@ def test_the_average_wait_of_commit_mode_0():
     assert 514 == round(sum(wait.total_us for wait in waits) / sum(wait.iwaits for wait in waits))
 
 
+@pytest.mark.oracle("mp16-ch4-11/65", kind="measured", lines="6011-6115")
+def test_the_four_runs():
+    assert [2_700, 2_747, 2_852, 3_017] == [run.transactions_per_sec for run in BRIDGE_RUNS]
+    assert [82.5, 87, 89.5, 92.57] == [run.busy_percent for run in BRIDGE_RUNS]
+    assert [(CM0, 1), (CM1, 1), (CM0, 2), (CM1, 2)] == [(run.mode, run.tpipes) for run in BRIDGE_RUNS]
+    assert [(6, 1), (6, 4), (3, 2), (3, 2)] == [(run.request_depth_high, run.reply_depth_high) for run in BRIDGE_RUNS]
+    occupied = [run.occupancy_percents for run in BRIDGE_RUNS]
+    assert [(31.2, 29.9), (72.3, 72.3), (33.6, 34.0), (99.7, 99.7)] == occupied
+
+
 def limits_of(run: BridgeRun):
     return bridge.limits_now(
         cpu_busy_percent=run.busy_percent,
@@ -92,6 +102,8 @@ def test_what_to_add_next():
 
 
 def test_nothing_limits_where_requests_do_not_wait():
+    assert (Limit.BRIDGE_TASK,) == limits_of(replace(CM0_1, request_depth_high=3))
+    assert () == limits_of(replace(CM0_1, request_depth_high=2))
     assert () == limits_of(replace(CM0_1, request_depth_high=1))
     assert (Limit.CPU,) == limits_of(replace(CM0_1, busy_percent=99.97))
     assert (Limit.CPU, Limit.REGIONS) == limits_of(replace(CM1_2, busy_percent=100.0))
@@ -129,7 +141,7 @@ def test_capacity_is_the_least_of_three():
 
 
 @given(st.floats(0, 1e5), st.floats(1, 1e4), st.floats(1, 1e4))
-def test_what_is_needed_suffices(rate, region_us, task_rate):
+def test_what_is_needed_suffices_and_no_more(rate, region_us, task_rate):
     regions = bridge.regions_needed(rate, region_us)
     pipes = bridge.tpipes_needed(rate, task_rate)
     carried, _ = capacity(
@@ -137,6 +149,8 @@ def test_what_is_needed_suffices(rate, region_us, task_rate):
     )
     assert carried >= rate * (1 - 1e-9)
     assert rate * region_us / 1e4 / regions <= 90 * (1 + 1e-9)
+    assert regions == 1 or rate * region_us / 1e4 / (regions - 1) > 90 * (1 - 1e-9)
+    assert pipes == 1 or rate > (pipes - 1) * task_rate * (1 - 1e-9)
 
 
 WELL = ImsSettings(regions=4, schedules=4, qbuf=256, checkpoint_minutes_avg=15)
@@ -156,6 +170,10 @@ def test_settings_that_are_wrong():
     assert ["IMS-9"] == rules(online_log_waits=1)
     assert ["IMS-10"] == rules(parallel_instances_allowed=False)
     assert ["IMS-11"] == rules(unused_shared_bridge_queues=100)
+    everything = bridge.settings_findings(
+        ImsSettings(2, 99, 1, 1, 1, 1.0, parallel_instances_allowed=False, unused_shared_bridge_queues=1)
+    )
+    assert ["IMS-1", "IMS-10", "IMS-4", "IMS-5", "IMS-8"] == [finding.rule for finding in everything if finding.alarm]
     assert (
         "100 unused bridge queues, about 1 %"
         == bridge.settings_findings(replace(WELL, unused_shared_bridge_queues=100))[0].because

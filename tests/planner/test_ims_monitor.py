@@ -23,7 +23,7 @@ def test_physical_busy_follows_from_lpar_busy():
     rows = [Partition("MVS2A", 3, 99.97), Partition("MVS2B", 3, 97.52), Partition("MVS25", 3, 100.0)]
     assert ["9.67", "9.44", "9.68"] == [f"{ims.physical_busy_percent(row, 31):.2f}" for row in rows]
     assert all(row.at_capacity for row in rows)
-    assert not Partition("half", 3, 50.0).at_capacity
+    assert [False, True] == [Partition("one", 3, busy).at_capacity for busy in (96.99, 97.0)]
 
 
 @pytest.mark.oracle("mp16-ch4-11/57", kind="exact", lines="5813-5828")
@@ -86,7 +86,8 @@ def test_checkpoints_on_the_console():
     assert {9, 10} == {after - before for before, after in pairwise(seconds)}
     assert "9.4" == f"{60 * ims.checkpoint_minutes_avg(seconds):.1f}"
     assert ims.checkpoints_too_often(ims.checkpoint_minutes_avg(seconds))
-    assert not ims.checkpoints_too_often(15)
+    assert [True, False, False] == [ims.checkpoints_too_often(minutes) for minutes in (9.9, 10, 15)]
+    assert (10, 20) == ims.CHECKPOINT_MINUTES
 
 
 def test_checkpoints_past_midnight_and_none():
