@@ -140,13 +140,21 @@ def detect(head: bytes | bytearray) -> tuple[Framing, int]:
     if is_stripped_record(head, 0) or _is_stripped_dump_header(head):
         return Framing.STRIPPED, 0
     found = next_record(head, 0, len(head))
+    if found >= 0 and _block_follows(head, found):
+        return Framing.BDW, found - 4 if found >= 4 and block_length(head, found - 4) else found
     if found >= 0:
-        blocked = found >= 4 and block_length(head, found - 4) >= int.from_bytes(head[found : found + 2], "big") + 4
-        return (Framing.BDW, found - 4) if blocked else (Framing.RDW, found)
+        return Framing.RDW, found
     found = next_stripped(head, 0, len(head))
     if found >= 0:
         return Framing.STRIPPED, found
     raise UnusableDumpError(_why_not(head))
+
+
+def _block_follows(head: bytes | bytearray, at: int) -> bool:
+    """Whether the records from `at` on end at a block descriptor: the one before them was lost."""
+    while is_record(head, at):
+        at += int.from_bytes(head[at : at + 2], "big")
+    return block_length(head, at) > 0 and is_record(head, at + 4)
 
 
 def _is_stripped_dump_header(head: bytes | bytearray) -> bool:

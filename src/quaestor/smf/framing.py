@@ -3,7 +3,7 @@
 Rules
   R1  A dump is read in windows; what a window leaves over is carried into the next. Memory does not grow with the dump.
   R2  A block holds whole records only. Unspanned records stay where they were read; the segments of a spanned one are
-      joined behind them, first segment's RDW first, so that triplet offsets apply as they are.
+      joined behind them under one RDW, so that triplet offsets apply as they are.
   R3  Damage is reported with its offset in the (uncompressed) dump and its reason; reading goes on with the next
       record that can be true (D1, D3). What was readable is delivered.
   R4  A spanned record ends with its last segment. A first segment that meets another first, or a continuation without
@@ -18,7 +18,7 @@ import gzip
 import io
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -118,6 +118,7 @@ class DumpReader:
         self.spanned = 0
         self.bytes_read = 0
         self._stream = stream
+        self._take: Callable[[int], bytes] = stream.read
         self._window = window
         self._base = position
         self._left = limit
@@ -134,8 +135,9 @@ class DumpReader:
             fresh = self._read(self._window)
             data = tail
             data += fresh
+            size = len(data)  # the walk appends joined records behind (R2)
             block, rest = self._walk(data, last=not fresh)
-            tail = bytearray(data[rest:])
+            tail = data[rest:size]
             self._base += rest
             if len(block.offsets) or block.damages:
                 yield block
@@ -149,8 +151,10 @@ class DumpReader:
         if self.framing is None:
             stream = self._stream if isinstance(self._stream, io.BufferedReader) else io.BufferedReader(self._stream)  # type: ignore[type-var]
             self.compressed = stream.peek(2)[:2] == b"\x1f\x8b"
-            self._stream = gzip.GzipFile(fileobj=stream) if self.compressed else stream  # type: ignore[assignment]
+            self._take = gzip.GzipFile(fileobj=stream).read1 if self.compressed else stream.read
         head = bytearray(self._read(self._window))
+        if not head and self._ended_early:
+            raise UnusableDumpError(self._ended_early)
         first = 0
         if self.framing is None:
             self.framing, first = detect(head)
@@ -173,10 +177,9 @@ class DumpReader:
         return b"".join(parts)
 
     def _read_raw(self, size: int) -> bytes:
+        part = self._take(size if self._left is None else min(size, self._left))
         if self._left is not None:
-            size = min(size, self._left)
-            self._left -= size
-        part = self._stream.read(size)
+            self._left -= len(part)
         self.bytes_read += len(part)
         return part
 
@@ -272,6 +275,7 @@ class DumpReader:
         self._segments.append(bytes(data[at + 4 : at + length]))
         if segment == _LAST:
             joined = b"".join(self._segments)
+            joined = min(len(joined), 0xFFFF).to_bytes(2, "big") + b"\0\0" + joined[4:]
             found.record(len(data), len(joined), self._spanned_at)
             data += joined
             self._segments = []

@@ -16,6 +16,7 @@ from quaestor.smf.detection import STRIPPED, is_header, is_stripped_record, next
 
 Report = Callable[[int, str], None]
 _LONGEST = 1 << 20
+_HEADER_AND_TRIPLETS = 128  # more than any record needs before its first section
 
 
 def walk(data: bytearray, base: int, record: Callable[[int, int, int], None], damage: Report, *, last: bool) -> int:
@@ -23,7 +24,7 @@ def walk(data: bytearray, base: int, record: Callable[[int, int, int], None], da
     at, size = 0, len(data)
     rebuilt = bytearray()
     found: list[tuple[int, int, int]] = []
-    while at < size:
+    while at < size and (last or size - at >= _HEADER_AND_TRIPLETS):
         length = _length(data, at, size)
         if length is None:
             skip_to = next_stripped(data, at + 1, size)

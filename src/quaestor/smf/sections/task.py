@@ -64,7 +64,7 @@ class TaskAccounting(Record):
     latch_internal: internal = at(24, "WTASLATC", "Internal latch", wire="u8")
     hash_index: internal = at(32, "WTASHSHI", "Internal", wire="i4")
     next_block: internal = at(36, "WTASNEXT", "Chain")
-    flag_bits: flags = at(40, "WTASFLAG", "x20000000 = cut at end of task")
+    flag_bits: flags = at(40, "WTASFLAG", "Flag bits", bits={0x20000000: "cut at end of task"})
     queue_blocks: count = at(44, "WTASWQCT", "Queue blocks owned")
     latch_elapsed: elapsed = at(48, "WTASLWET", "Latch wait time per class 1-32", shape=(32,))
     latch_waits: count = at(304, "WTASLWN", "Latch waits per class 1-32", wire="i4", shape=(32,))
