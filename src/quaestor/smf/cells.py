@@ -59,6 +59,8 @@ class Cells:
         return prod(self.shape if self.spread is None else (self.spread[1], *self.shape[1:]))
 
     def view(self, dtype: str) -> NDArray[Any]:
+        if 0 in self.shape:
+            return np.empty(self.shape, dtype)
         return np.ndarray(self.shape, dtype, self.data, self.offset, self.strides)
 
     def at(self, offset: int) -> "Cells":
@@ -103,8 +105,7 @@ def _cells(rows: Rows, each: Field) -> Cells:
     live = np.flatnonzero(np.bitwise_or.reduce(words, axis=1))
     if len(live) > len(rows) * _SPARSE_UNTIL:
         return cells
-    packed = words[live].view(f"V{size}").reshape(-1) if len(live) else np.empty(1, f"V{size}")
-    return Cells(packed, 0, (len(live),), (size,), (live, len(rows)))
+    return Cells(words[live].view(f"V{size}").reshape(-1), 0, (len(live),), (size,), (live, len(rows)))
 
 
 @lru_cache(maxsize=64)
