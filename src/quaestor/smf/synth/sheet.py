@@ -67,13 +67,13 @@ class Sheet:
         if not kind.stub:
             common, _, _ = header_lengths(kind, header_length)
             self._places.setdefault("QWHS", []).append(self._view(_dtype(CommonHeader, common), start + header))
+        first_section = min(header, HEADER_SIZE + kind.triplets.LAYOUT.size)
         for slot in kind.slots:
             at = HEADER_SIZE + TRIPLET_SIZE * slot.triplet
-            if kind.counts_triplets and record[header + CommonHeader.LAYOUT["sections"].offset] <= slot.triplet:
-                continue
-            if at + TRIPLET_SIZE > header:
-                continue
+            if at + TRIPLET_SIZE > first_section:
+                break
             offset, length, count = struct.unpack_from(">IHH", record, at)
+            first_section = min(first_section, offset) if count else first_section
             for occurrence in range(count):
                 place = self._view(_dtype(slot.section, length), start + offset + occurrence * length)
                 self._places.setdefault(slot.section.LAYOUT.structure, []).append(place)
