@@ -107,9 +107,7 @@ def thin(profile, share):
 
     return replace(
         profile,
-        applications=tuple(
-            replace(each, tasks_per_hour=each.tasks_per_hour * share) for each in profile.applications
-        ),
+        applications=tuple(replace(each, tasks_per_hour=each.tasks_per_hour * share) for each in profile.applications),
     )
 
 
