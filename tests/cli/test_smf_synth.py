@@ -6,7 +6,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from quaestor.cli.smf_synth import Size, synth_command
+from quaestor.cli.smf_synth import size_bytes, synth_command
 from quaestor.smf.detection import Framing
 from quaestor.smf.framing import DumpReader
 
@@ -88,4 +88,4 @@ def test_mistakes_take_one_line_and_exit_code_2(args, says):
     ],
 )
 def test_sizes_as_people_write_them(text, size):
-    assert size == Size().convert(text, None, None)
+    assert size == size_bytes(None, None, text)

@@ -74,7 +74,7 @@ def test_a_queue_manager_does_not_depend_on_its_neighbours():
     both = replace(profile, incidents=())
 
     def of_the_first(dump):
-        records = [each for each in DumpReader(io.BytesIO(dump)).blocks()]
+        records = list(DumpReader(io.BytesIO(dump)).blocks())
         return [
             bytes(block.data[at : at + length])
             for block in records

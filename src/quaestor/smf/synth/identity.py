@@ -202,4 +202,4 @@ def _packed(numbers: Counts) -> NDArray[np.uint8]:
     """Seven-digit numbers in packed decimal, positive sign."""
     digits = (numbers[:, None] // 10 ** np.arange(6, -1, -1)) % 10
     nibbles = np.hstack([digits, np.full((len(numbers), 1), 0xC)])
-    return (nibbles[:, 0::2] << 4 | nibbles[:, 1::2]).astype(np.uint8)
+    return np.asarray(nibbles[:, 0::2] << 4 | nibbles[:, 1::2], np.uint8)

@@ -210,7 +210,7 @@ def _targets(target: str, profile: Profile, manager: QueueManager) -> Iterator[s
         yield from (each.name for each in profile.structures_on(manager) if target == "structure" or each.smds)
     else:
         wanted = profile.applications_on(manager)
-        yield from (each.name for each in wanted if target == "application" or each.kind == target)
+        yield from (each.name for each in wanted if target in ("application", each.kind))
 
 
 @dataclass(frozen=True, slots=True)
