@@ -131,14 +131,14 @@ def list_type(of: pa.DataType) -> pa.DataType:
 
 @lru_cache(maxsize=256)
 def struct_type(layout: Layout, names: Names) -> pa.DataType:
-    return pa.struct([pa.field(_name(each, names), field_type(each, names)) for each in shown(layout)])
+    return pa.struct([pa.field(field_name(each, names), field_type(each, names)) for each in shown(layout)])
 
 
 def shown(layout: Layout) -> list[Field]:
     return [each for each in layout.fields if each.kind.shown]
 
 
-def _name(each: Field, names: Names) -> str:
+def field_name(each: Field, names: Names) -> str:
     return each.column if names == "human" else each.official
 
 
@@ -158,14 +158,14 @@ def columns_of(layout: Layout, names: Names = "human") -> tuple[Column, ...]:
                 made += _field_columns(known[name], names, "task_", Source.TASK, Source.TASK_CODE_NAME)
     overlays = [_CORRELATOR] if layout is TaskAccounting.LAYOUT else []
     for each in overlays + shown(layout):
-        clash = _name(each, names) in RECORD_COLUMNS
+        clash = field_name(each, names) in RECORD_COLUMNS
         prefix = f"{layout.structure.lower()}_" if clash else ""  # S7
         made += _field_columns(each, names, prefix, Source.FIELD, Source.CODE_NAME)
     return tuple(made)
 
 
 def _field_columns(each: Field, names: Names, prefix: str, source: Source, code_source: Source) -> list[Column]:
-    name = prefix + _name(each, names) if names == "human" else _name(each, names)
+    name = prefix + field_name(each, names) if names == "human" else field_name(each, names)
     made = [Column(name, field_type(each, names), source, each)]
     if each.codes is not None:
         made.append(Column(_code_name(name, names), pa.string(), code_source, each))
