@@ -34,6 +34,7 @@ from quaestor.pipeline.update_language import (
     Place,
     Update,
 )
+from quaestor.smf.arrow_schema import RECORD_COLUMNS
 
 TOD_UNITS = 4096.0
 _DAY_ZERO = "0001-01-01"
@@ -75,15 +76,22 @@ def compile_update(update: Update, plan: PeriodPlan) -> CompiledUpdate:
     structures = structures_of(update.record, update.section)
     if structures is None:
         raise DefinitionError(_unknown_record(update), update.place, update.source)
+    structures = _read_by(update, structures)
     compiler = _Compiler(update, structures, plan)
     where = compiler.condition(update.where) if update.where else None
-    keys = tuple(
-        CompiledKey(key.column, compiler.output(key.value), days_only=compiler.days_only(key.value))
-        for key in update.keys
-    )
+    keys = tuple(CompiledKey(k.column, compiler.output(k.value), days_only=_days_only(k.value)) for k in update.keys)
     assignments = tuple((each, compiler.aggregate(each)) for each in update.assignments)
-    used = tuple(name for name in structures if name in compiler.used) or structures[:1]
-    return CompiledUpdate(update, used, compiler.exploded, where, keys, assignments)
+    return CompiledUpdate(update, structures, compiler.exploded, where, keys, assignments)
+
+
+def _read_by(update: Update, structures: tuple[str, ...]) -> tuple[str, ...]:
+    """The structures whose own fields an update names; the record's columns stand in each of them."""
+    names = [name for key in update.keys for name in _fields(key.value)]
+    names += [name for each in update.assignments if each.value is not None for name in _fields(each.value)]
+    names += _condition_fields(update.where) if update.where else []
+    found = [find(structures, each.name) for each in names]
+    used = {each.structure for each in found if each is not None and each.column not in RECORD_COLUMNS}
+    return tuple(name for name in structures if name in used) or structures[:1]
 
 
 def check_table(updates: Sequence[CompiledUpdate]) -> None:
@@ -118,7 +126,6 @@ class _Compiler:
 
     def __init__(self, update: Update, structures: tuple[str, ...], plan: PeriodPlan) -> None:
         self._update, self._structures, self._plan = update, structures, plan
-        self.used: set[str] = set()
         self.exploded = ""
 
     def refuse(self, reason: str, place: Place) -> DefinitionError:
@@ -146,11 +153,6 @@ class _Compiler:
         kind = {"COUNT": Type.INTEGER, "AVG": Type.DOUBLE}.get(name, value.type)
         column = functions[name](value.column)
         return Typed(_time_text(column) if kind is Type.TIME else column, kind)
-
-    def days_only(self, value: Expression) -> bool:
-        """Whether an expression depends on nothing but the record's date."""
-        names = [each.name for each in _fields(value)]
-        return bool(names) and all(name in ("SM115DTE", "SM116DTE") for name in names)
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -180,7 +182,6 @@ class _Compiler:
             like = near(self._structures, name.name)
             hint = f"; did you mean {' or '.join(like)}?" if like else ""
             raise self.refuse(f"{where} has no field {name.name}{hint}", name.place)
-        self.used.add(found.structure)
         self.exploded = self.exploded or found.inside
         return Typed(_raw(found), found.type)
 
@@ -366,6 +367,12 @@ def _divide(left: Column, right: Column, kind: Type) -> Column:
 
 def _text(value: Typed) -> Column:
     return _time_text(value.column) if value.type is Type.TIME else value.column.cast("string")
+
+
+def _days_only(value: Expression) -> bool:
+    """Whether an expression depends on nothing but the record's date."""
+    names = [each.name for each in _fields(value)]
+    return bool(names) and all(name in ("SM115DTE", "SM116DTE") for name in names)
 
 
 def _fields(value: Expression) -> list[FieldName]:

@@ -4,8 +4,7 @@ Rules
   V1  A record name such as SMF_116_01 stands for the structures of that record; without SECTION only those that occur
       once, with SECTION the one that repeats. The header and task fields of the record stay in scope.
   V2  Queue sections of 116-1 and of its 116-2 continuations are one table.
-  V3  Official names are accepted, and the human names of the same columns. Names that the papers use for parts of a
-      field (WTIDCTRN) or for another release of one (SM116STY) are aliases.
+  V3  Official names are accepted, and the human names of the same columns; SM116STY, of an earlier release, is an alias.
   V4  Intervals are in TOD units under their official name, so that the papers' `/4096` gives microseconds; under the
       human name they are microseconds already.
 
@@ -88,7 +87,6 @@ _HEADER_FIELDS = {
     "STY": ("subtype", Type.INTEGER),
     "REL": ("release", Type.STRING),
 }
-_ALIASES = {"WTIDCTRN": "task_transaction", "QWHCTRN": "task_transaction"}
 
 
 def structures_of(record: str, section: str | None) -> tuple[str, ...] | None:
@@ -130,16 +128,13 @@ def _columns(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
     record_type = "116" if structure in ("WTAS", "WQST", "QMAC", "QWAC", "QCST", "WTID") else "115"
     for suffix, (column, kind) in _HEADER_FIELDS.items():
         yield f"SM{record_type}{suffix}", ScopeColumn(structure, column, kind)
-    for each in columns_of(section):
-        kind = _type(each.type)
-        if kind is None:
+    for each in columns_of(section.LAYOUT):
+        found = _type(each.type)
+        if found is None:
             continue
-        if each.field is not None and each.source in (Source.FIELD, Source.TASK):
-            yield each.field.official, ScopeColumn(structure, each.name, kind, tod=each.field.is_tod_interval)
-        yield each.name.upper(), ScopeColumn(structure, each.name, kind)
-    for alias, column in _ALIASES.items():
-        if any(each.name == column for each in columns_of(section)):
-            yield alias, ScopeColumn(structure, column, Type.STRING)
+        if each.source in (Source.FIELD, Source.TASK, Source.TRANSACTION):
+            yield each.field.official, ScopeColumn(structure, each.name, found, tod=each.field.is_tod_interval)
+        yield each.name.upper(), ScopeColumn(structure, each.name, found)
     yield from _exploded(structure)
 
 
@@ -150,7 +145,7 @@ def _exploded(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
     element = SECTIONS[structure].LAYOUT[array].of
     if element is None:
         return
-    for each in shown(element):
+    for each in shown(element.LAYOUT):
         kind = Type.STRING if each.wire == "text" else Type.DOUBLE if each.is_tod_interval else Type.INTEGER
         yield each.official, ScopeColumn(structure, each.column, kind, tod=each.is_tod_interval, inside=array)
         yield each.column.upper(), ScopeColumn(structure, each.column, kind, inside=array)
