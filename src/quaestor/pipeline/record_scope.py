@@ -4,7 +4,7 @@ Rules
   V1  A record name such as SMF_116_01 stands for the structures of that record; without SECTION only those that occur
       once, with SECTION the one that repeats. The header and task fields of the record stay in scope.
   V2  Queue sections of 116-1 and of its 116-2 continuations are one table.
-  V3  Official names are accepted, and the human names of the same columns; SM116STY, of an earlier release, is an alias.
+  V3  Official names are accepted, and the human names of the same columns; SM116STY is an older name of SM116STF.
   V4  Intervals are in TOD units under their official name, so that the papers' `/4096` gives microseconds; under the
       human name they are microseconds already.
 
