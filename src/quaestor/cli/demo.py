@@ -4,19 +4,11 @@ from pathlib import Path
 
 import click
 
-from quaestor.cli.smf_info import info_command
-from quaestor.cli.smf_print import print_command
-from quaestor.cli.smf_synth import synth_command
-
 _STEPS = (
-    ("A day of two queue managers, with two incidents planted", synth_command, ["--profile", "small", "-o", "{dump}"]),
-    ("What is in it", info_command, ["{dump}"]),
-    ("The first statistics record as MQ1150 prints it", print_command, ["{dump}", "--type", "115", "--limit", "1"]),
-    (
-        "The first task as MQ116S prints it",
-        print_command,
-        ["{dump}", "--subtype", "1", "--type", "116", "--limit", "1"],
-    ),
+    ("A day of two queue managers, with two incidents planted", "smf synth --profile small -o {dump}"),
+    ("What is in it", "smf info {dump}"),
+    ("The first statistics record as MQ1150 prints it", "smf print {dump} --type 115 --limit 1"),
+    ("The first task as MQ116S prints it", "smf print {dump} --type 116 --subtype 1 --limit 1"),
 )
 
 
@@ -33,18 +25,18 @@ def demo_command(out: Path) -> None:
     """
     out.mkdir(parents=True, exist_ok=True)
     dump = out / "small.smf"
-    for title, command, arguments in _STEPS:
-        given = [each.format(dump=dump) for each in arguments]
+    for title, line in _STEPS:
         click.secho(f"\n== {title}", bold=True)
-        click.secho(f"$ quaestor smf {command.name} {' '.join(given)}\n", dim=True)
-        _run(command, given)
+        click.secho(f"$ quaestor {line.format(dump=dump)}\n", dim=True)
+        _run([word.format(dump=dump) for word in line.split()])
     click.echo(f"\nThe dump is {dump}. More: quaestor smf --help")
 
 
-def _run(command: click.Command, arguments: list[str]) -> None:
-    """Run a command as the shell would; any exit code but 0 ends the demo with it."""
+def _run(arguments: list[str]) -> None:
+    """Run a command line of ours; any exit code but 0 ends the demo with it."""
+    whole = click.get_current_context().find_root().command
     try:
-        code = command.main(arguments, prog_name=f"quaestor smf {command.name}", standalone_mode=False)
+        code = whole.main(arguments, prog_name="quaestor", standalone_mode=False)
     except SystemExit as stopped:
         code = stopped.code
     if code:
