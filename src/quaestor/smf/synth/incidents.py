@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 from quaestor.smf.catalog import SECTIONS, length_at
 from quaestor.smf.synth.profile import Incident, Profile, QueueManager
 
+_LOG_SLOWDOWN, _CF_SLOWDOWN = 40.0, 5.0
+_DB2_DISPATCH_US, _DB2_QUEUED_US = 150.0, 4000.0
+
 
 @dataclass(frozen=True, slots=True)
 class IncidentKind:
@@ -229,6 +232,18 @@ class Conditions:
             if here and incident.kind == kind and incident.object == str(name):
                 found[active_intervals(incident, self.profile)] = incident.severity
         return found
+
+    def log_slowdown(self) -> NDArray[np.float64]:
+        """How many times longer than usual a log I/O takes in each interval."""
+        return 1 + _LOG_SLOWDOWN * self.severity("long_log_io")
+
+    def cf_slowdown(self, structure: str) -> NDArray[np.float64]:
+        """How many times longer than usual a request to a structure takes in each interval."""
+        return 1 + _CF_SLOWDOWN * self.severity("cf_slow", structure)
+
+    def db2_dispatch_us(self) -> NDArray[np.float64]:
+        """How long a request waits for a Db2 server task in each interval."""
+        return _DB2_DISPATCH_US + _DB2_QUEUED_US * self.severity("db2_servers_short")
 
 
 def active_intervals(incident: Incident, profile: Profile) -> slice:
