@@ -79,9 +79,7 @@ def _bar(total: int) -> Progress:
     "--page", type=click.Choice(list(CODE_PAGES)), default="1047", show_default=True, help="EBCDIC code page."
 )
 @click.option("--leap-seconds", type=int, default=0, show_default=True, help="How far the TOD clock is ahead of UTC.")
-@click.option(
-    "--processes", type=click.IntRange(min=1), help="Processes that share the work; all cores by default."
-)
+@click.option("--processes", type=click.IntRange(min=1), help="Processes that share the work; all cores by default.")
 @click.pass_context
 def export_command(
     ctx: click.Context,
