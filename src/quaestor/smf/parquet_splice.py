@@ -206,33 +206,33 @@ class Splice:
     """A Parquet file that grows by the row groups of others; `close` writes its footer."""
 
     def __init__(self, target: Path) -> None:
-        self._out = target.open("wb")
-        self._out.write(MAGIC)
+        self._target = target
+        self._target.write_bytes(MAGIC)
         self._first: _Footer | None = None
         self._groups: list[bytes] = []
         self._rows = 0
 
     def add(self, part: Path) -> None:
         """Append the row groups of a part (Q1, Q3)."""
-        with part.open("rb") as stream:
+        with part.open("rb") as stream, self._target.open("ab") as out:
             footer = _read_footer(stream)
             self._first = self._first or footer
             if footer.schema != self._first.schema:
                 raise SpliceError(f"{part.name} has another schema than the parts before it")
-            by = self._out.tell() - len(MAGIC)
-            _copy(stream, self._out, len(MAGIC), footer.begins)
+            by = out.tell() - len(MAGIC)
+            _copy(stream, out, len(MAGIC), footer.begins)
         for each in footer.groups:
             self._groups.append(_moved_group(each, by, len(self._groups)))
         self._rows += footer.rows
 
     def close(self) -> int:
         """Finish the file; the number of its rows."""
-        with self._out:
-            if self._first is None:
-                raise SpliceError("no parts")
-            new = {_FILE_ROWS: _signed(self._rows), _FILE_ROW_GROUPS: _structs(self._groups)}
-            data = _edited(self._first.data, 0, lambda number, _begin, _end: new.get(number))
-            self._out.write(data + len(data).to_bytes(4, "little") + MAGIC)
+        if self._first is None:
+            raise SpliceError("no parts")
+        new = {_FILE_ROWS: _signed(self._rows), _FILE_ROW_GROUPS: _structs(self._groups)}
+        data = _edited(self._first.data, 0, lambda number, _begin, _end: new.get(number))
+        with self._target.open("ab") as out:
+            out.write(data + len(data).to_bytes(4, "little") + MAGIC)
         return self._rows
 
 

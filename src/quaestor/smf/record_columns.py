@@ -94,7 +94,7 @@ class RecordColumns:
                 yield each.name, self._token(task, each).take(primitive(pa.int64(), owner))
 
     def _stacked(self, columns: list[Column], task: Layout | None) -> list[_Stack]:
-        made = [(each, self._task_column(task, each) if task else self.column(each.name)) for each in columns]
+        made = [(each, _tidy(self._task_column(task, each) if task else self.column(each.name))) for each in columns]
         stacks = []
         for width in (4, 8):
             alike = tuple(pair for pair in made if pair[1].values.itemsize == width)
@@ -298,6 +298,12 @@ class RecordColumns:
         page = self._reading.page
         extension = ExtensionHeader(release=page.decode(both[3:9])) if both[9] else None
         return release_of(Smf115Header(release=page.decode(both[:3])), extension)
+
+
+def _tidy(made: Values) -> Values:
+    """The column without a mask when nothing is null."""
+    valid = made.valid
+    return Values(made.values, None, made.texts) if valid is not None and valid.all() else made
 
 
 def _indices(encoded: pa.Array) -> Values:

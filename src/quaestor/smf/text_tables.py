@@ -13,7 +13,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -34,42 +34,36 @@ class TextPieces:
         self._directory = directory
         self._to = to
         self._names = names
-        self._sinks: dict[str, BinaryIO] = {}
+        self._pieces: dict[str, Path] = {}
 
     def add(self, layout: Layout, table: pa.Table) -> None:
-        if layout.structure not in self._sinks:
-            self._sinks[layout.structure] = self._path(layout.structure).open("wb")
-        sink = self._sinks[layout.structure]
-        for batch in table.to_batches(max_chunksize=_ROWS_AT_A_TIME):
-            if self._to == "csv":
-                csv.write_csv(flat(batch, layout, self._names), sink, csv.WriteOptions(include_header=False))
-            else:
-                sink.write(json_lines(batch))
+        path = self._pieces.setdefault(layout.structure, self._directory / f"{layout.structure}.{self._to}")
+        with path.open("ab") as sink:
+            for batch in table.to_batches(max_chunksize=_ROWS_AT_A_TIME):
+                if self._to == "csv":
+                    csv.write_csv(flat(batch, layout, self._names), sink, csv.WriteOptions(include_header=False))
+                else:
+                    sink.write(json_lines(batch))
 
     def close(self) -> dict[str, Path]:
-        for sink in self._sinks.values():
-            sink.close()
-        return {structure: self._path(structure) for structure in self._sinks}
-
-    def _path(self, structure: str) -> Path:
-        return self._directory / f"{structure}.{self._to}"
+        return self._pieces
 
 
 class TextFile:
     """The file of one structure, out of pieces in the order of the dump; CSV begins with a line of names."""
 
     def __init__(self, path: Path, layout: Layout, names: Names) -> None:
-        self._sink = path.open("wb")
+        self._path = path
         if path.suffix == ".csv":
             schema = schema_of(columns_of(layout, names), dictionary=False)
-            csv.write_csv(flat(pa.RecordBatch.from_pylist([], schema), layout, names), self._sink)
+            csv.write_csv(flat(pa.RecordBatch.from_pylist([], schema), layout, names), path)
 
     def add(self, piece: Path) -> None:
-        with piece.open("rb") as source:
-            shutil.copyfileobj(source, self._sink, 1 << 20)
+        with piece.open("rb") as source, self._path.open("ab") as sink:
+            shutil.copyfileobj(source, sink, 1 << 20)
 
     def close(self) -> None:
-        self._sink.close()
+        """Nothing is open."""
 
 
 # --- CSV -------------------------------------------------------------------------------------------------------------
@@ -151,7 +145,7 @@ def _members(array: pa.Array) -> pa.Array:
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
-    return pa.array([json.dumps(each, ensure_ascii=False) for each in texts.to_pylist()], pa.string())
+    return pa.array([json.dumps(each) for each in texts.to_pylist()], pa.string())
 
 
 def _lists(lists: pa.Array) -> pa.Array:
