@@ -18,7 +18,9 @@ from quaestor.smf.synth import incidents
 from quaestor.smf.synth.profile import CONNECTION_TYPES, INDEX_TYPES, Application, Profile, Queue, QueueManager
 
 _TYPE_NAMES = {int: "whole number", float: "number", str: "text", bool: "true or false", tuple: "list", date: "date"}
-_MOST_TASKS_PER_HOUR, _MOST_INSTANCES, _MOST_MESSAGES_PER_HOUR = 200_000, 9_999, 10**8
+_MOST_TASKS_PER_HOUR, _MOST_INSTANCES, _MOST_MESSAGES_PER_HOUR = 200_000, 9_999, 10**7
+_BUSIEST = 10.0  # a rhythm's factor; 1.0 is the hour that the rates are given for
+_LONGEST_TIME = 9e18 / 4096  # microseconds that a total in TOD units may hold
 
 
 class ProfileError(Exception):
@@ -48,6 +50,10 @@ def check(profile: Profile) -> None:
     if 1440 % profile.interval_minutes:
         raise ProfileError(f"interval_minutes: {profile.interval_minutes} does not divide a day")
     _between("days", profile.days, 1, 3660)
+    _between("growth_percent_per_week", profile.growth_percent_per_week, 0, 100)
+    for rhythm in profile.rhythms:
+        for factor in (*rhythm.hours, *rhythm.week):
+            _between(f"rhythm {rhythm.name}", factor, 0, _BUSIEST)
     for what, names in (
         ("queue_manager", [each.name for each in profile.queue_managers]),
         ("queue", [each.name for each in profile.queues]),
@@ -58,6 +64,7 @@ def check(profile: Profile) -> None:
         _distinct(what, names)
     for structure in profile.structures:
         _between(f"structure {structure.name}, number", structure.number, 1, 63)
+        _between(f"structure {structure.name}, microseconds", max(structure.single_us, structure.multiple_us), 0, 1e5)
         _fits("structure", structure.name, 12)
     for queue in profile.queues:
         _check_queue(profile, queue)
@@ -100,7 +107,7 @@ def _check_manager(profile: Profile, manager: QueueManager) -> None:
         ("outbuff_kb", log.outbuff_kb, 40, 4000),
         ("logload", log.logload, 200, 16_000_000),
         ("active_log_mb", log.active_log_mb, 1, 4096),
-        ("log io_us", log.io_us, 1, 1e6),
+        ("log io_us", log.io_us, 1, 1e5),
         ("dispatchers", initiator.dispatchers, 1, 200),
         ("adapters", initiator.adapters, 1, 200),
         ("ssl_tasks", initiator.ssl_tasks, 0, 200),
@@ -133,8 +140,11 @@ def _check_application(profile: Profile, application: Application) -> None:
         one_of(f"{place}, queue", use.queue, [each.name for each in profile.queues])
         one_of(f"{place}, sizes", use.sizes, ["", *(each.name for each in profile.sizes)])
         _between(f"{place}, persistent", use.persistent, 0, 1)
-        messages = application.busiest_units_per_hour * max(use.get, use.put, use.put1, use.browse)
-        _between(f"{place}, messages per hour", messages, 0, _MOST_MESSAGES_PER_HOUR)
+        most = max(1, use.get, use.put, use.put1, use.browse, use.inquire, use.set)
+        calls = application.busiest_units_per_hour * most * (1 + use.miss)
+        _between(f"{place}, calls per hour", calls, 0, _MOST_MESSAGES_PER_HOUR)
+        waiting_us = calls * 24 * _BUSIEST * profile.queue(use.queue).on_queue_ms * 1000
+        _between(f"{place}, time on queue in a day", waiting_us, 0, _LONGEST_TIME)
         _fits(f"{place}, opened_as", use.opened_as, 48)
 
 
