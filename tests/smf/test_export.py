@@ -176,10 +176,10 @@ def test_the_number_of_processes_cannot_be_told_from_the_files(dump, tmp_path, t
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
-@pytest.mark.parametrize("few", [0, 1 << 13], ids=["groups", "gathered"])
-def test_pieces_of_many_and_of_few_rows_keep_their_order(dump, tmp_path, monkeypatch, few):
+@pytest.mark.parametrize("small", [0, 1 << 20], ids=["groups", "gathered"])
+def test_large_and_small_pieces_keep_their_order(dump, tmp_path, monkeypatch, small):
     """Row groups are copied, small pieces gathered; both in the order of the dump (Z2)."""
-    monkeypatch.setattr(parquet_tables, "_FEW_ROWS", few)
+    monkeypatch.setattr(parquet_tables, "SMALL_BYTES", small)
     monkeypatch.setattr(parquet_tables, "ROW_GROUP_ROWS", 40)
     exported([dump], tmp_path / "out")
     for structure, table in read_once(dump.read_bytes())[0].items():
@@ -190,7 +190,7 @@ def test_pieces_of_many_and_of_few_rows_keep_their_order(dump, tmp_path, monkeyp
 
 
 def test_a_mixture_of_both_kinds_of_pieces(dump, tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_tables, "_FEW_ROWS", 6)
+    monkeypatch.setattr(parquet_tables, "SMALL_BYTES", 6000)
     exported([dump], tmp_path / "out", 2)
     for structure, table in read_once(dump.read_bytes())[0].items():
         assert table.equals(pq.read_table(tmp_path / "out" / f"{structure}.parquet"))

@@ -9,25 +9,23 @@ Rules
   Q1  The parts have one schema, compared byte by byte; they may hold any number of row groups, or none.
   Q2  Only offsets and ordinals change. Fields that this module does not know are copied unread.
   Q3  Row groups keep the order of the parts.
+  Q4  A footer is gone through once, from its first byte to its last.
 
-Called by export.  Calls nothing.  The field numbers are those of the format's `parquet.thrift`.
+Called by parquet_tables.  Calls nothing.  The field numbers are those of the format's `parquet.thrift`.
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 MAGIC = b"PAR1"
 _TAIL = 8  # length of the footer, magic
-_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+_LONG_LIST = 15
 
-_FILE_SCHEMA, _FILE_ROWS, _FILE_ROW_GROUPS = 2, 3, 4
-_GROUP_COLUMNS, _GROUP_OFFSET, _GROUP_ORDINAL = 1, 5, 7
-_CHUNK_META = 3
-_CHUNK_OFFSETS = frozenset({2, 4, 6})  # file_offset, offset_index_offset, column_index_offset
-_META_OFFSETS = frozenset({9, 10, 11, 14})  # data page, index page, dictionary page, bloom filter
+# a value at an offset is written to the output in another form; where it ended is given back
+Edit = Callable[[bytes, int, bytearray], int]
 
 
 class SpliceError(Exception):
@@ -58,10 +56,10 @@ def _unsigned(value: int) -> bytes:
     return bytes(made)
 
 
-def _number(data: bytes, at: int) -> int:
-    """A signed number, zigzag."""
-    raw, _ = _varint(data, at)
-    return raw >> 1 ^ -(raw & 1)
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A signed number, zigzag, and where it ends."""
+    raw, at = _varint(data, at)
+    return raw >> 1 ^ -(raw & 1), at
 
 
 def _signed(value: int) -> bytes:
@@ -71,14 +69,14 @@ def _signed(value: int) -> bytes:
 def _list_head(data: bytes, at: int) -> tuple[int, int, int]:
     """Element type, size, and where the first element begins."""
     size, kind, at = data[at] >> 4, data[at] & 0x0F, at + 1
-    if size == 0x0F:
+    if size == _LONG_LIST:
         size, at = _varint(data, at)
     return kind, size, at
 
 
 def _skip(data: bytes, at: int, kind: int) -> int:
     """Where a value ends."""
-    if kind in (_I16, _I32, _I64):
+    if _I16 <= kind <= _I64:
         while data[at] >= 0x80:
             at += 1
         return at + 1
@@ -86,120 +84,123 @@ def _skip(data: bytes, at: int, kind: int) -> int:
         size, at = _varint(data, at)
         return at + size
     if kind == _STRUCT:
-        for _, inner, begin, _ in _fields(data, at):
-            at = begin if inner == _STOP else at
-        return at
+        while data[at]:
+            head, at = data[at], at + 1
+            at = _skip(data, at if head >> 4 else _skip(data, at, _I16), head & 0x0F)
+        return at + 1
     if kind in (_LIST, _SET):
         element, size, at = _list_head(data, at)
         for _ in range(size):
-            at = at + 1 if element in (_TRUE, _FALSE) else _skip(data, at, element)
+            at = at + 1 if element <= _FALSE else _skip(data, at, element)
         return at
-    if kind in (_TRUE, _FALSE):
-        return at
-    if kind in (_BYTE, _DOUBLE):
-        return at + (1 if kind == _BYTE else 8)
-    raise SpliceError(f"Thrift type {kind} in a Parquet footer")
+    if kind <= _FALSE:
+        return at  # the type is the value
+    if kind == _MAP:
+        raise SpliceError("a map in a Parquet footer")
+    return at + (1 if kind == _BYTE else 8)
 
 
-def _fields(data: bytes, at: int) -> Iterator[tuple[int, int, int, int]]:
-    """Number, type, begin and end of the value of each field of a struct; a stop field with its end comes last."""
-    number = 0
+def _edited(data: bytes, at: int, out: bytearray, edits: Mapping[int, Edit]) -> int:
+    """Copy a struct to `out`, some fields of it in another form (Q2, Q4); where it ends."""
+    copied, number = at, 0
     while data[at]:
-        delta, kind, at = data[at] >> 4, data[at] & 0x0F, at + 1
-        if not delta:
-            number, at = _number(data, at), _varint(data, at)[1]
-        number += delta
-        end = _skip(data, at, kind)
-        yield number, kind, at, end
-        at = end
-    yield 0, _STOP, at + 1, at + 1
-
-
-def _edited(data: bytes, at: int, edit: Callable[[int, int, int], bytes | None]) -> bytes:
-    """A struct with some values replaced: `edit(number, begin, end)` gives the new bytes, or None to keep them."""
-    made = bytearray()
-    copied = at
-    for number, _, begin, end in _fields(data, at):
-        new = edit(number, begin, end) if number else None
-        if new is not None:
-            made += data[copied:begin] + new
-            copied = end
-        at = end
-    made += data[copied:at]
-    return bytes(made)
-
-
-def _elements(data: bytes, at: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of each element of a list."""
-    kind, size, at = _list_head(data, at)
-    for _ in range(size):
-        end = _skip(data, at, kind)
-        yield at, end
-        at = end
-
-
-def _structs(parts: Sequence[bytes]) -> bytes:
-    """A list of structs."""
-    size = len(parts)
-    head = bytes([size << 4 | _STRUCT]) if size < 0x0F else bytes([0xF0 | _STRUCT]) + _unsigned(size)
-    return head + b"".join(parts)
+        head, at = data[at], at + 1
+        if head >> 4:
+            number += head >> 4
+        else:
+            number, at = _number(data, at)
+        edit = edits.get(number)
+        if edit is None:
+            at = _skip(data, at, head & 0x0F)
+        else:
+            out += data[copied:at]
+            copied = at = edit(data, at, out)
+    out += data[copied : at + 1]
+    return at + 1
 
 
 # --- footers ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+def _moved(by: int) -> Edit:
+    """An offset further on; zero means that there is none."""
+
+    def edit(data: bytes, at: int, out: bytearray) -> int:
+        offset, at = _number(data, at)
+        out += _signed(offset + by if offset else 0)
+        return at
+
+    return edit
+
+
+def _chunks(by: int) -> Edit:
+    """The column chunks of a row group, moved."""
+    move = _moved(by)
+    meta = {9: move, 10: move, 11: move, 14: move}  # data, index and dictionary page, bloom filter
+    chunk = {2: move, 3: lambda data, at, out: _edited(data, at, out, meta), 4: move, 6: move}  # 4, 6: page indexes
+
+    def edit(data: bytes, at: int, out: bytearray) -> int:
+        _, size, begin = _list_head(data, at)
+        out += data[at:begin]
+        for _ in range(size):
+            begin = _edited(data, begin, out, chunk)
+        return begin
+
+    return edit
+
+
+def _written(new: bytes, kind: int) -> Edit:
+    """Something else instead of the value."""
+
+    def edit(data: bytes, at: int, out: bytearray) -> int:
+        out += new
+        return _skip(data, at, kind)
+
+    return edit
+
+
 class _Footer:
-    """The footer of a part: as it was, its schema, its rows, its row groups."""
+    """The footer of a part: its schema, its rows, and its row groups moved to where they will lie."""
 
-    data: bytes
-    begins: int  # at this offset of the file
-    schema: bytes
-    rows: int
-    groups: tuple[bytes, ...]
+    def __init__(self, data: bytes, by: int, ordinal: int) -> None:
+        self.data = data
+        self.schema = b""
+        self.rows = 0
+        self.groups: list[bytes] = []
+        self._by = by
+        self._ordinal = ordinal
+        _edited(data, 0, bytearray(), {2: self._read_schema, 3: self._read_rows, 4: self._read_groups})
+
+    def _read_schema(self, data: bytes, at: int, _: bytearray) -> int:
+        end = _skip(data, at, _LIST)
+        self.schema = data[at:end]
+        return end
+
+    def _read_rows(self, data: bytes, at: int, _: bytearray) -> int:
+        self.rows, end = _number(data, at)
+        return end
+
+    def _read_groups(self, data: bytes, at: int, _: bytearray) -> int:
+        _kind, size, at = _list_head(data, at)
+        chunks, move = _chunks(self._by), _moved(self._by)
+        for number in range(size):
+            group = bytearray()
+            at = _edited(data, at, group, {1: chunks, 5: move, 7: _written(_signed(self._ordinal + number), _I16)})
+            self.groups.append(bytes(group))
+        return at
 
 
-def _read_footer(stream: BinaryIO) -> _Footer:
+def _footer_bytes(stream: BinaryIO) -> tuple[bytes, int]:
+    """The footer of a Parquet file, and at which offset it begins."""
     size = stream.seek(0, os.SEEK_END)
     stream.seek(max(0, size - _TAIL))
     tail = stream.read(_TAIL)
     length = int.from_bytes(tail[:4], "little")
-    if tail[4:] != MAGIC or length > size - _TAIL - len(MAGIC):
+    begins = size - _TAIL - length
+    if tail[4:] != MAGIC or begins < len(MAGIC):
         raise SpliceError("not a Parquet file")
-    stream.seek(size - _TAIL - length)
-    data = stream.read(length)
-    found = {number: (begin, end) for number, _, begin, end in _fields(data, 0)}
-    begin, end = found[_FILE_SCHEMA]
-    groups = tuple(data[a:b] for a, b in _elements(data, found[_FILE_ROW_GROUPS][0]))
-    return _Footer(data, size - _TAIL - length, data[begin:end], _number(data, found[_FILE_ROWS][0]), groups)
-
-
-def _moved_group(group: bytes, by: int, ordinal: int) -> bytes:
-    """A row group whose bytes lie `by` further on (Q2)."""
-
-    def edit(number: int, begin: int, _: int) -> bytes | None:
-        if number == _GROUP_COLUMNS:
-            return _structs([_moved_chunk(group, at, by) for at, _ in _elements(group, begin)])
-        if number == _GROUP_OFFSET:
-            return _moved(group, begin, by)
-        return _signed(ordinal) if number == _GROUP_ORDINAL else None
-
-    return _edited(group, 0, edit)
-
-
-def _moved_chunk(data: bytes, at: int, by: int) -> bytes:
-    def edit(number: int, begin: int, _: int) -> bytes | None:
-        if number == _CHUNK_META:
-            return _edited(data, begin, lambda inner, a, _: _moved(data, a, by) if inner in _META_OFFSETS else None)
-        return _moved(data, begin, by) if number in _CHUNK_OFFSETS else None
-
-    return _edited(data, at, edit)
-
-
-def _moved(data: bytes, at: int, by: int) -> bytes:
-    """An offset further on; zero means that there is none."""
-    offset = _number(data, at)
-    return _signed(offset + by if offset else 0)
+    stream.seek(begins)
+    return stream.read(length), begins
 
 
 class Splice:
@@ -215,28 +216,29 @@ class Splice:
     def add(self, part: Path) -> None:
         """Append the row groups of a part (Q1, Q3)."""
         with part.open("rb") as stream, self._target.open("ab") as out:
-            footer = _read_footer(stream)
+            data, begins = _footer_bytes(stream)
+            footer = _Footer(data, out.tell() - len(MAGIC), len(self._groups))
             self._first = self._first or footer
             if footer.schema != self._first.schema:
                 raise SpliceError(f"{part.name} has another schema than the parts before it")
-            by = out.tell() - len(MAGIC)
-            _copy(stream, out, len(MAGIC), footer.begins)
-        for each in footer.groups:
-            self._groups.append(_moved_group(each, by, len(self._groups)))
+            _copy(stream, out, len(MAGIC), begins)
+        self._groups += footer.groups
         self._rows += footer.rows
 
     def close(self) -> int:
         """Finish the file; the number of its rows."""
         if self._first is None:
             raise SpliceError("no parts")
-        new = {_FILE_ROWS: _signed(self._rows), _FILE_ROW_GROUPS: _structs(self._groups)}
-        data = _edited(self._first.data, 0, lambda number, _begin, _end: new.get(number))
+        size = len(self._groups)
+        head = bytes([size << 4 | _STRUCT]) if size < _LONG_LIST else bytes([0xF0 | _STRUCT]) + _unsigned(size)
+        groups, footer = head + b"".join(self._groups), bytearray()
+        _edited(self._first.data, 0, footer, {3: _written(_signed(self._rows), _I64), 4: _written(groups, _LIST)})
         with self._target.open("ab") as out:
-            out.write(data + len(data).to_bytes(4, "little") + MAGIC)
+            out.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
         return self._rows
 
 
-def _copy(stream: BinaryIO, out: BinaryIO, begin: int, end: int, step: int = 8 << 20) -> None:
+def _copy(stream: BinaryIO, out: BinaryIO, begin: int, end: int, step: int = 1 << 20) -> None:
     stream.seek(begin)
     while begin < end:
         data = stream.read(min(step, end - begin))

@@ -2,11 +2,13 @@
 
 Rules
   Z1  Only text columns get Parquet's dictionaries: for counters and times they cost more than they save.
-  Z2  A row group holds up to 64 Ki rows, fewer where a row is wide. A piece with few rows stays in Arrow's own format;
-      such pieces are gathered into full row groups later, by the process that owns the file.
+  Z2  A row group holds up to 64 Ki rows, fewer where a row is wide. A small piece stays in Arrow's own format; such
+      pieces are gathered into larger row groups by the process that owns the file.
   Z3  Pieces depend on the part of the dump alone, so the file is the same whatever the number of processes.
   Z4  Statistics are kept for columns one may select by: those of the record and the task, names, instants, codes.
   Z5  The file says nothing of Arrow: any reader sees strings, lists and timestamps.
+  Z6  Plain columns are compressed with snappy. Arrays hold zeros most of the time: zstd makes an eighth of them, and
+      costs no more.
 
 Called by export.  Calls parquet_splice, and arrow_schema for types.
 """
@@ -22,8 +24,8 @@ from quaestor.smf.parquet_splice import Splice
 
 ROW_GROUP_ROWS = 1 << 16
 ROW_GROUP_BYTES = 96 << 20  # of Arrow's memory: wide rows make smaller groups (Z2)
-_FEW_ROWS = 1 << 13
-_COMPRESSION = "snappy"
+SMALL_BYTES = 1 << 20
+_GATHERED_BYTES = 16 << 20
 
 
 def leaves(field: pa.Field, path: str = "") -> list[tuple[str, pa.DataType]]:
@@ -46,11 +48,11 @@ class _Writer:
         self._writer = pq.ParquetWriter(
             path,
             schema,
-            compression=_COMPRESSION,
+            compression={path: "zstd" if "." in path else "snappy" for path, _ in found},  # Z6
             use_dictionary=text,  # Z1
             write_statistics=[path for path, kind in found if _selects(path, kind)],  # Z4
             store_schema=False,  # Z5
-            write_batch_size=1 << 14,
+            write_batch_size=1 << 17,
         )
 
     def add(self, table: pa.Table) -> None:
@@ -79,15 +81,15 @@ class ParquetPieces:
     def add(self, layout: Layout, table: pa.Table) -> None:
         _, held = self._held.setdefault(layout.structure, (layout, []))
         held.append(table)
-        if sum(map(len, held)) >= ROW_GROUP_ROWS or sum(each.nbytes for each in held) >= ROW_GROUP_BYTES:
+        if sum(map(len, held)) >= ROW_GROUP_ROWS or _nbytes(held) >= ROW_GROUP_BYTES:
             self._write_group(layout, held)
 
     def close(self) -> dict[str, Path]:
         """Finish the pieces: one for each structure that occurred."""
         for structure, (layout, held) in self._held.items():
-            few = structure not in self._writers and sum(map(len, held)) < _FEW_ROWS
-            if held and few:
-                self._pieces[structure] = self._write_few(structure, pa.concat_tables(held))
+            small = structure not in self._writers and _nbytes(held) < SMALL_BYTES
+            if held and small:
+                self._pieces[structure] = self._write_small(structure, pa.concat_tables(held))
             elif held:
                 self._write_group(layout, held)
         for writer in self._writers.values():
@@ -102,12 +104,16 @@ class ParquetPieces:
         self._writers[structure].add(pa.concat_tables(held))
         held.clear()
 
-    def _write_few(self, structure: str, table: pa.Table) -> Path:
+    def _write_small(self, structure: str, table: pa.Table) -> Path:
         path = self._directory / f"{structure}.arrow"
         unified = table.unify_dictionaries().combine_chunks()
         with pa.ipc.new_file(path, unified.schema) as writer:
             writer.write_table(unified)
         return path
+
+
+def _nbytes(tables: list[pa.Table]) -> int:
+    return sum(each.nbytes for each in tables)
 
 
 class ParquetFile:
@@ -117,31 +123,41 @@ class ParquetFile:
         self._path = path
         self._layout = layout
         self._names = names
-        self._splice = Splice(path)
-        self._few: list[pa.Table] = []
+        self._splice: Splice | None = None
+        self._small: list[pa.Table] = []
 
     def add(self, piece: Path) -> None:
         if piece.suffix == ".arrow":
             with pa.OSFile(str(piece)) as source:
-                self._few.append(pa.ipc.open_file(source).read_all())
-            if sum(map(len, self._few)) >= ROW_GROUP_ROWS:
-                self._write_few()
+                self._small.append(pa.ipc.open_file(source).read_all())
+            if sum(map(len, self._small)) >= ROW_GROUP_ROWS or _nbytes(self._small) >= _GATHERED_BYTES:
+                self._splice_small()
         else:
-            self._write_few()
-            self._splice.add(piece)
-
-    def _write_few(self) -> None:
-        """Pieces of few rows become row groups (Z2)."""
-        if not self._few:
-            return
-        gathered = self._path.with_suffix(".gathered")
-        writer = _Writer(gathered, self._layout, self._names)
-        writer.add(pa.concat_tables(self._few))
-        writer.close()
-        self._splice.add(gathered)
-        gathered.unlink()
-        self._few.clear()
+            self._splice_small()
+            self._splice_piece(piece)
 
     def close(self) -> None:
-        self._write_few()
+        if self._splice is None:
+            self._write_small(self._path)  # nothing but small pieces: they are the file
+            return
+        self._splice_small()
         self._splice.close()
+
+    def _splice_piece(self, piece: Path) -> None:
+        if self._splice is None:
+            self._splice = Splice(self._path)
+        self._splice.add(piece)
+
+    def _splice_small(self) -> None:
+        """Small pieces become a row group (Z2)."""
+        if self._small:
+            gathered = self._path.with_suffix(".gathered")
+            self._write_small(gathered)
+            self._splice_piece(gathered)
+            gathered.unlink()
+
+    def _write_small(self, path: Path) -> None:
+        writer = _Writer(path, self._layout, self._names)
+        writer.add(pa.concat_tables(self._small))
+        writer.close()
+        self._small.clear()

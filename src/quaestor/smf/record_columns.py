@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
 from quaestor.layout import Field, Layout
-from quaestor.smf.arrays import CodeNames, Ints, Mask, bitmap, dictionary, primitive, texts
+from quaestor.smf.arrays import CodeNames, Ints, Mask, bitmap, dictionary, numbers, primitive, strings, texts, validity
 from quaestor.smf.arrow_schema import Column, Source
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.cells import Reading, field_column
@@ -119,8 +119,7 @@ class RecordColumns:
             return self._transactions(task, _indices(made))
         if pa.types.is_dictionary(made.type):
             return _indices(made)
-        valid = made.is_valid().to_numpy(zero_copy_only=False) if made.null_count else None
-        codes = made.fill_null(0).to_numpy()
+        codes, valid = numbers(made, np.int32), validity(made)
         if column.source is Source.TASK:
             return Values(codes, valid)
         names = CodeNames.of(column.field.codes or {})
@@ -289,10 +288,10 @@ class RecordColumns:
             both[there, 3:9] = flat[there, true.offset : true.end]
             both[there, 9] = 1
         encoded = pa.Array.from_buffers(pa.binary(10), len(both), [None, pa.py_buffer(both)]).dictionary_encode()
-        numbers: dict[str, int] = {}
         names = [self._release_name(each) for each in encoded.dictionary.to_pylist()]
-        places = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
-        return Values(places[encoded.indices.to_numpy()], None, pa.array(numbers, pa.string()))
+        distinct = list(dict.fromkeys(names))
+        places = np.array([distinct.index(name) for name in names], np.int32)
+        return Values(places[numbers(encoded.indices, np.int32)], None, strings(distinct))
 
     def _release_name(self, both: bytes) -> str:
         page = self._reading.page
@@ -308,9 +307,8 @@ def _tidy(made: Values) -> Values:
 
 def _indices(encoded: pa.Array) -> Values:
     """A dictionary-encoded text column; -1 where it is null."""
-    indices = encoded.indices.fill_null(-1) if encoded.null_count else encoded.indices
-    values = indices.to_numpy()
-    return Values(values, values >= 0 if encoded.null_count else None, encoded.dictionary)
+    values, valid = numbers(encoded.indices, np.int32), validity(encoded.indices)
+    return Values(values if valid is None else np.where(valid, values, np.int32(-1)), valid, encoded.dictionary)
 
 
 def _days(year: Ints) -> Ints:
