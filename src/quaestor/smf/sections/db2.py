@@ -1,0 +1,126 @@
+"""What the Db2 manager counts: Q5ST, SMF 115 subtype 2.
+
+Groups of figures: scs = shared channel status, ssk = shared sync key, lms = large message (BLOB).
+Thread times include the wait for a server task; server times are the SQL alone.
+"""
+
+from quaestor.layout import (
+    Record,
+    at,
+    block_id,
+    block_length,
+    count,
+    elapsed,
+    eye_catcher,
+    gauge,
+    high,
+    longest,
+    record,
+    reserved,
+)
+
+
+@record("Q5ST", size=672, lengths={"5.2": 488, "8.0": 672})
+class Db2Statistics(Record):
+    """Q5ST: requests to the shared repository and their times."""
+
+    id: block_id = at(0, "Q5STID", "Block identifier", default=0xF50F)
+    length: block_length = at(2, "Q5STLL", "Length")
+    eye: eye_catcher = at(4, "Q5STEYEC", "Eye-catcher", size=4, default="Q5ST")
+    tasks: gauge = at(8, "NUMTASK", "Db2 server tasks")
+    tasks_active: gauge = at(12, "ACTTASK", "Active Db2 server tasks")
+    connects: count = at(16, "CONNCNT", "Connect requests")
+    disconnects: count = at(20, "DISCCNT", "Disconnect requests")
+    queue_depth_high: high = at(24, "DHIGMAX", "Deepest request queue")
+    abends: count = at(28, "ABNDCNT", "Server task abends")
+    requeues: count = at(32, "REQUCNT", "Requests requeued")
+    deadlocks: count = at(36, "DEADCNT", "Deadlock timeouts")
+    deletes: count = at(40, "DELECNT", "Delete requests")
+    lists: count = at(44, "LISTCNT", "List requests")
+    reads: count = at(48, "READCNT", "Read requests")
+    updates: count = at(52, "UPDTCNT", "Update requests")
+    writes: count = at(56, "WRITCNT", "Write requests")
+    scs_selects: count = at(60, "SCSSEL", "Shared channel status: selects")
+    scs_inserts: count = at(64, "SCSINS", "Shared channel status: inserts")
+    scs_updates: count = at(68, "SCSUPD", "Shared channel status: updates")
+    scs_deletes: count = at(72, "SCSDEL", "Shared channel status: deletes")
+    ssk_selects: count = at(76, "SSKSEL", "Shared sync key: selects")
+    ssk_inserts: count = at(80, "SSKINS", "Shared sync key: inserts")
+    ssk_deletes: count = at(84, "SSKDEL", "Shared sync key: deletes")
+    scs_buffer_too_small: count = at(88, "SCSBFTS", "Shared channel status: buffer too small")
+    scs_rows_high: high = at(92, "SCSMAXR", "Shared channel status: most rows in a query")
+    reserved_96: reserved = at(96, "FILLER__001", "reserved", size=8)
+    delete_thread_elapsed: elapsed = at(104, "DELETCUW", "Total thread time, delete requests")
+    delete_thread_longest: longest = at(112, "DELETMXW", "Longest thread time, delete requests")
+    delete_server_elapsed: elapsed = at(120, "DELESCUW", "Total SQL time, delete requests")
+    delete_server_longest: longest = at(128, "DELESMXW", "Longest SQL time, delete requests")
+    list_thread_elapsed: elapsed = at(136, "LISTTCUW", "Total thread time, list requests")
+    list_thread_longest: longest = at(144, "LISTTMXW", "Longest thread time, list requests")
+    list_server_elapsed: elapsed = at(152, "LISTSCUW", "Total SQL time, list requests")
+    list_server_longest: longest = at(160, "LISTSMXW", "Longest SQL time, list requests")
+    read_thread_elapsed: elapsed = at(168, "READTCUW", "Total thread time, read requests")
+    read_thread_longest: longest = at(176, "READTMXW", "Longest thread time, read requests")
+    read_server_elapsed: elapsed = at(184, "READSCUW", "Total SQL time, read requests")
+    read_server_longest: longest = at(192, "READSMXW", "Longest SQL time, read requests")
+    update_thread_elapsed: elapsed = at(200, "UPDTTCUW", "Total thread time, update requests")
+    update_thread_longest: longest = at(208, "UPDTTMXW", "Longest thread time, update requests")
+    update_server_elapsed: elapsed = at(216, "UPDTSCUW", "Total SQL time, update requests")
+    update_server_longest: longest = at(224, "UPDTSMXW", "Longest SQL time, update requests")
+    write_thread_elapsed: elapsed = at(232, "WRITTCUW", "Total thread time, write requests")
+    write_thread_longest: longest = at(240, "WRITTMXW", "Longest thread time, write requests")
+    write_server_elapsed: elapsed = at(248, "WRITSCUW", "Total SQL time, write requests")
+    write_server_longest: longest = at(256, "WRITSMXW", "Longest SQL time, write requests")
+    scs_select_thread_elapsed: elapsed = at(264, "SCSSTCUW", "Total thread time, shared channel status select")
+    scs_select_thread_longest: longest = at(272, "SCSSTMXW", "Longest thread time, shared channel status select")
+    scs_select_server_elapsed: elapsed = at(280, "SCSSSCUW", "Total SQL time, shared channel status select")
+    scs_select_server_longest: longest = at(288, "SCSSSMXW", "Longest SQL time, shared channel status select")
+    scs_insert_thread_elapsed: elapsed = at(296, "SCSITCUW", "Total thread time, shared channel status insert")
+    scs_insert_thread_longest: longest = at(304, "SCSITMXW", "Longest thread time, shared channel status insert")
+    scs_insert_server_elapsed: elapsed = at(312, "SCSISCUW", "Total SQL time, shared channel status insert")
+    scs_insert_server_longest: longest = at(320, "SCSISMXW", "Longest SQL time, shared channel status insert")
+    scs_update_thread_elapsed: elapsed = at(328, "SCSUTCUW", "Total thread time, shared channel status update")
+    scs_update_thread_longest: longest = at(336, "SCSUTMXW", "Longest thread time, shared channel status update")
+    scs_update_server_elapsed: elapsed = at(344, "SCSUSCUW", "Total SQL time, shared channel status update")
+    scs_update_server_longest: longest = at(352, "SCSUSMXW", "Longest SQL time, shared channel status update")
+    scs_delete_thread_elapsed: elapsed = at(360, "SCSDTCUW", "Total thread time, shared channel status delete")
+    scs_delete_thread_longest: longest = at(368, "SCSDTMXW", "Longest thread time, shared channel status delete")
+    scs_delete_server_elapsed: elapsed = at(376, "SCSDSCUW", "Total SQL time, shared channel status delete")
+    scs_delete_server_longest: longest = at(384, "SCSDSMXW", "Longest SQL time, shared channel status delete")
+    ssk_select_thread_elapsed: elapsed = at(392, "SSKSTCUW", "Total thread time, shared sync key select")
+    ssk_select_thread_longest: longest = at(400, "SSKSTMXW", "Longest thread time, shared sync key select")
+    ssk_select_server_elapsed: elapsed = at(408, "SSKSSCUW", "Total SQL time, shared sync key select")
+    ssk_select_server_longest: longest = at(416, "SSKSSMXW", "Longest SQL time, shared sync key select")
+    ssk_insert_thread_elapsed: elapsed = at(424, "SSKITCUW", "Total thread time, shared sync key insert")
+    ssk_insert_thread_longest: longest = at(432, "SSKITMXW", "Longest thread time, shared sync key insert")
+    ssk_insert_server_elapsed: elapsed = at(440, "SSKISCUW", "Total SQL time, shared sync key insert")
+    ssk_insert_server_longest: longest = at(448, "SSKISMXW", "Longest SQL time, shared sync key insert")
+    ssk_delete_thread_elapsed: elapsed = at(456, "SSKDTCUW", "Total thread time, shared sync key delete")
+    ssk_delete_thread_longest: longest = at(464, "SSKDTMXW", "Longest thread time, shared sync key delete")
+    ssk_delete_server_elapsed: elapsed = at(472, "SSKDSCUW", "Total SQL time, shared sync key delete")
+    ssk_delete_server_longest: longest = at(480, "SSKDSMXW", "Longest SQL time, shared sync key delete")
+    lms_selects: count = at(488, "LMSSEL", "Large message (BLOB): selects")
+    lms_inserts: count = at(492, "LMSINS", "Large message (BLOB): inserts")
+    lms_updates: count = at(496, "LMSUPD", "Large message (BLOB): updates")
+    lms_deletes: count = at(500, "LMSDEL", "Large message (BLOB): deletes")
+    lms_lists: count = at(504, "LMSLIS", "Large message (BLOB): lists")
+    reserved_508: reserved = at(508, "FILLER_002", "reserved", size=4)
+    lms_select_thread_elapsed: elapsed = at(512, "LMSSTCUW", "Total thread time, large message select")
+    lms_select_thread_longest: longest = at(520, "LMSSTMXW", "Longest thread time, large message select")
+    lms_select_server_elapsed: elapsed = at(528, "LMSSSCUW", "Total SQL time, large message select")
+    lms_select_server_longest: longest = at(536, "LMSSSMXW", "Longest SQL time, large message select")
+    lms_insert_thread_elapsed: elapsed = at(544, "LMSITCUW", "Total thread time, large message insert")
+    lms_insert_thread_longest: longest = at(552, "LMSITMXW", "Longest thread time, large message insert")
+    lms_insert_server_elapsed: elapsed = at(560, "LMSISCUW", "Total SQL time, large message insert")
+    lms_insert_server_longest: longest = at(568, "LMSISMXW", "Longest SQL time, large message insert")
+    lms_update_thread_elapsed: elapsed = at(576, "LMSUTCUW", "Total thread time, large message update")
+    lms_update_thread_longest: longest = at(584, "LMSUTMXW", "Longest thread time, large message update")
+    lms_update_server_elapsed: elapsed = at(592, "LMSUSCUW", "Total SQL time, large message update")
+    lms_update_server_longest: longest = at(600, "LMSUSMXW", "Longest SQL time, large message update")
+    lms_delete_thread_elapsed: elapsed = at(608, "LMSDTCUW", "Total thread time, large message delete")
+    lms_delete_thread_longest: longest = at(616, "LMSDTMXW", "Longest thread time, large message delete")
+    lms_delete_server_elapsed: elapsed = at(624, "LMSDSCUW", "Total SQL time, large message delete")
+    lms_delete_server_longest: longest = at(632, "LMSDSMXW", "Longest SQL time, large message delete")
+    lms_list_thread_elapsed: elapsed = at(640, "LMSLTCUW", "Total thread time, large message list")
+    lms_list_thread_longest: longest = at(648, "LMSLTMXW", "Longest thread time, large message list")
+    lms_list_server_elapsed: elapsed = at(656, "LMSLSCUW", "Total SQL time, large message list")
+    lms_list_server_longest: longest = at(664, "LMSLSMXW", "Longest SQL time, large message list")
