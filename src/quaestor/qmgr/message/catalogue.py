@@ -69,6 +69,7 @@ class Catalogue:
 
     def __init__(self, qmgr: str, store: PrivateStore, recovery: Recovery) -> None:
         self.version = 1
+        self.ending: Reason | None = None
         self.qmgr = QueueManagerAttributes(qmgr)
         self._store = store
         self._recovery = recovery
@@ -177,6 +178,11 @@ class Catalogue:
         self._by_id.pop(state.stored.queue_id, None)
         self._store.drop(state.stored)
 
+    def end(self, reason: Reason) -> None:
+        """The queue manager is quiescing or stopping; open handles find out by the version (V1)."""
+        self.ending = reason
+        self.version += 1
+
     def _save(self, definition: MQObject) -> None:
         if isinstance(definition, LocalQueue) and self.find(StorageClass, definition.storage_class) is None:
             raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=definition.storage_class, queue=definition.name)
@@ -196,7 +202,7 @@ class Catalogue:
         if isinstance(definition, QueueManagerAttributes):
             self.qmgr = definition
         elif isinstance(definition, _QUEUES):
-            self._queues[definition.name] = definition  # type: ignore[assignment] # narrowed by _QUEUES
+            self._queues[definition.name] = definition
             state = self._states.get(definition.name)
             if state is not None and isinstance(definition, LocalQueue):
                 state.definition = definition
@@ -226,8 +232,7 @@ class Catalogue:
 
 _QUEUES = (LocalQueue, ModelQueue, AliasQueue, RemoteQueue)
 KINDS: dict[str, type[MQObject]] = {
-    kind.MQSC_TYPE: kind
-    for kind in (*_QUEUES, Process, Namelist, StorageClass, QueueManagerAttributes)
+    kind.MQSC_TYPE: kind for kind in (*_QUEUES, Process, Namelist, StorageClass, QueueManagerAttributes)
 }
 
 

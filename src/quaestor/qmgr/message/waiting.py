@@ -16,25 +16,30 @@ from collections.abc import Callable
 
 from quaestor.mqi.matching import Selection, matches
 from quaestor.mqi.messages import Message
-from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.queue_store import AVAILABLE, Arrival
 
 
 class Waiting:
     """A get that has to wait (Y1). `post` is set by whoever blocks on it, and called when it is worth looking again."""
 
-    __slots__ = ("browse", "direct_max", "error", "logical", "message", "post", "posted_for", "selection", "waiters")
+    __slots__ = (
+        "browse",
+        "direct_max",
+        "message",
+        "post",
+        "posted_for",
+        "selection",
+        "waiters",
+    )
 
-    def __init__(self, selection: Selection, waiters: "Waiters", *, browse: bool, logical: bool, direct_max: int) -> None:
+    def __init__(self, selection: Selection, waiters: "Waiters", *, browse: bool, direct_max: int) -> None:
         self.selection = selection
         self.waiters = waiters
         self.browse = browse
-        self.logical = logical
         self.direct_max = direct_max  # longest body that may be handed over (Y4); -1 for none
         self.post: Callable[[], None] = _nobody
         self.posted_for: Arrival | None = None
         self.message: Message | None = None  # handed over (Y4)
-        self.error: MQError | None = None  # why waiting ended without a message
 
     def fits(self, arrival: Arrival) -> bool:
         asked = self.selection
@@ -101,10 +106,9 @@ class Waiters:
         self._post(chosen, None)
         return True
 
-    def cancel(self, error: Callable[[], MQError]) -> None:
-        """End every wait with an answer: gets are inhibited, the queue manager stops."""
+    def look_again(self) -> None:
+        """Something other than a message changed that waiters may depend on; each finds out for itself."""
         for waiting in tuple(self._waiting):
-            waiting.error = error()
             self._post(waiting, None)
 
     def _post(self, waiting: Waiting, arrival: Arrival | None) -> None:
