@@ -74,6 +74,10 @@ class MessageManager:
         self.stats.closes += 1
         self._opener.close(opened, options)
 
+    def close_at_end(self, opened: OpenQueue) -> None:
+        """Close what an application left open; not one of its calls."""
+        self._opener.close(opened)
+
     def put1(
         self, thread: ApplicationThread, target: Target, body: bytes | str, md: MQMD | None, options: int
     ) -> Message:

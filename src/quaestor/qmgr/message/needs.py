@@ -12,6 +12,7 @@ Rules
 Called by message, connection.  Answered by data and recovery; in tests by a plain model in memory.
 """
 
+from _thread import LockType
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -23,9 +24,15 @@ from quaestor.qmgr.resource_manager import Unit
 class Recovery(Protocol):
     """Units of recovery as an application's thread sees them (W3, W4)."""
 
-    def begin(self) -> Unit: ...
+    latch: LockType
+    """The engine latch: held during every call into a manager."""
+
+    def begin(self, connection: str = "", user: str = "", thread: str = "") -> Unit: ...
 
     def commit(self, unit: Unit) -> None: ...
+
+    def prepare(self, unit: Unit, xid: bytes) -> None:
+        """Phase 1 for an outside coordinator: in doubt when this returns."""
 
     def back_out(self, unit: Unit) -> None: ...
 

@@ -17,12 +17,13 @@ from quaestor.qmgr.message.needs import Recovery, Unit
 class ApplicationThread:
     """One connected application."""
 
-    __slots__ = ("_recovery", "appl_name", "appl_type", "call_unit", "unit", "user", "warning")
+    __slots__ = ("_recovery", "appl_name", "appl_type", "call_unit", "name", "unit", "user", "warning")
 
-    def __init__(self, recovery: Recovery, user: str, appl_name: str) -> None:
+    def __init__(self, recovery: Recovery, user: str, appl_name: str, name: str = "") -> None:
         self._recovery = recovery
         self.user = user
         self.appl_name = appl_name
+        self.name = name
         self.appl_type = APPL_TYPE_UNIX
         self.unit: Unit | None = None  # of the application (X1)
         self.call_unit: Unit | None = None  # of the call in progress (X2)
@@ -32,7 +33,7 @@ class ApplicationThread:
         """The application's unit, with room for one more message (X1, X3)."""
         unit = self.unit
         if unit is None:
-            unit = self.unit = self._recovery.begin()
+            unit = self.unit = self._recovery.begin(self.appl_name, self.user, self.name)
         elif len(unit.puts) + len(unit.gets) >= max_uncommitted:
             raise MQError(Reason.SYNCPOINT_LIMIT_REACHED, max_uncommitted=max_uncommitted)
         return unit

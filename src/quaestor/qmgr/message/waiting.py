@@ -27,6 +27,7 @@ class Waiting:
         "direct_max",
         "message",
         "post",
+        "posted",
         "posted_for",
         "selection",
         "waiters",
@@ -37,7 +38,8 @@ class Waiting:
         self.waiters = waiters
         self.browse = browse
         self.direct_max = direct_max  # longest body that may be handed over (Y4); -1 for none
-        self.post: Callable[[], None] = _nobody
+        self.post: Callable[[], object] = _nobody
+        self.posted = False
         self.posted_for: Arrival | None = None
         self.message: Message | None = None  # handed over (Y4)
 
@@ -114,4 +116,5 @@ class Waiters:
     def _post(self, waiting: Waiting, arrival: Arrival | None) -> None:
         self.remove(waiting)
         waiting.posted_for = arrival
+        waiting.posted = True
         waiting.post()

@@ -1,0 +1,65 @@
+"""The connection manager itself: who is connected, and how all of them end.
+
+Rules
+  CM1 A user is checked when connecting (2035). While the queue manager quiesces nobody connects (2161, 2162).
+  CM2 Quiescing tells those who asked to be told; stopping ends every connection: its unit is backed out, its calls
+      answer 2009.
+
+Called by queue_manager.  Calls session, message, security.
+"""
+
+from itertools import count
+
+from quaestor.clock import Clock
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection.accounting import TaskAccount
+from quaestor.qmgr.connection.session import Connection
+from quaestor.qmgr.message import ApplicationThread, MessageManager
+from quaestor.qmgr.message.needs import Recovery
+from quaestor.qmgr.security import Access, Security
+
+
+class ConnectionManager:
+    """The front door."""
+
+    name = "connection"
+
+    def __init__(self, messages: MessageManager, recovery: Recovery, security: Security, clock: Clock) -> None:
+        self._messages = messages
+        self._recovery = recovery
+        self._security = security
+        self._clock = clock
+        self._numbers = count(1)
+        self._connections: list[Connection] = []
+
+    def connect(self, user: str, appl_name: str = "", account: TaskAccount | None = None) -> Connection:
+        """MQCONN (CM1)."""
+        ending = self._messages.catalogue.ending
+        if ending is not None:
+            raise MQError(ending)
+        self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
+        thread = ApplicationThread(self._recovery, user, appl_name, f"{next(self._numbers):08X}")
+        connection = Connection(self._messages, self._recovery, self._clock, thread, self._ended, account)
+        self._connections.append(connection)
+        return connection
+
+    @property
+    def connections(self) -> int:
+        return len(self._connections)
+
+    def quiesce(self) -> None:
+        """Tell applications that the queue manager is ending (CM2)."""
+        with self._recovery.latch:
+            self._messages.quiesce(Reason.Q_MGR_QUIESCING)
+
+    def stop(self) -> None:
+        """End every connection (CM2)."""
+        with self._recovery.latch:
+            self._messages.quiesce(Reason.Q_MGR_STOPPING)
+        for connection in tuple(self._connections):
+            connection.abandon()
+            connection.broken()
+
+    def _ended(self, connection: Connection) -> None:
+        if connection in self._connections:
+            self._connections.remove(connection)
