@@ -166,6 +166,7 @@ class PutPlan(NamedTuple):
     logical_order: bool
     fail_if_quiescing: bool
     context: int  # PutOptions bit of the context asked for, 0 for the default
+    plain: bool  # neither new identifiers nor logical order
 
 
 @cache
@@ -183,6 +184,7 @@ def _put_plan(bits: int) -> PutPlan:
         logical_order=bool(bits & PutOptions.LOGICAL_ORDER),
         fail_if_quiescing=bool(bits & PutOptions.FAIL_IF_QUIESCING),
         context=bits & _CONTEXTS & ~int(PutOptions.DEFAULT_CONTEXT),
+        plain=not bits & (PutOptions.NEW_MSG_ID | PutOptions.NEW_CORREL_ID | PutOptions.LOGICAL_ORDER),
     )
 
 

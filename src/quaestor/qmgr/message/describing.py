@@ -58,7 +58,6 @@ class Described(NamedTuple):
     rank: int  # at which the message is queued
     persistence: int
     expiry: int  # tenths
-    grouped: bool
     plain: bool  # asks for no report, group or warning: nothing follows from the put
 
 
@@ -105,7 +104,6 @@ def describe(md: MQMD, path: tuple[Queue, ...], thread: ApplicationThread, qmgr:
         rank=queue.def_priority if queue.fifo else min(priority, PRIORITY_MAX),
         persistence=persistence,
         expiry=expiry.checked(md.expiry, queue.max_expiry),
-        grouped=bool(md.msg_flags & GROUP_FLAGS),
         plain=not (md.report or md.msg_flags & GROUP_FLAGS or priority > PRIORITY_MAX),
     )
 

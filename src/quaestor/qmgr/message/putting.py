@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quaestor.mqi import reports, triggering
-from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, MQMD
+from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID
 from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
 from quaestor.mqi.objects import PRIORITY_MAX, Queue
 from quaestor.mqi.options import OpenOptions, PutOptions, PutPlan, put_plan
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from quaestor.qmgr.message.getting import InputPath
 
 DEFAULT_DESCRIPTOR = MQMD()
+NOTHING_DESCRIBED = Described(DEFAULT_DESCRIPTOR, None, NO_ID, 0, 0, 0, -1, plain=False)
+new_message = tuple.__new__
+"""A message is made with every put: without the indirection of the named tuple's own constructor."""
+
 TRANSMISSION_HEADER = 428
 _CONTEXT_NEEDS = {
     PutOptions.PASS_IDENTITY_CONTEXT: (
@@ -61,10 +65,12 @@ class OutputPath:
         "_max_length",
         "_max_uncommitted",
         "_md_seen",
+        "_new_id",
         "_now_us",
         "_open_options",
         "_options_seen",
         "_path",
+        "_plain",
         "_plan",
         "_refusal",
         "_remote",
@@ -77,6 +83,7 @@ class OutputPath:
         "_triggers",
         "_version",
         "_waiters",
+        "_waiting",
         "state",
     )
 
@@ -86,6 +93,7 @@ class OutputPath:
         self._services = services
         self._catalogue = services.catalogue
         self._now_us = services.clock.now_us
+        self._new_id = services.new_id
         self._store_put = services.store.put
         self._stats = services.stats
         self._thread = thread
@@ -100,6 +108,7 @@ class OutputPath:
         self.state = state
         self._stored = state.stored
         self._waiters = state.waiters
+        self._waiting = state.waiters.waiting
         self._refresh()
 
     def _refresh(self) -> None:
@@ -113,8 +122,9 @@ class OutputPath:
         self._max_depth = queue.max_depth
         self._max_uncommitted = qmgr.max_uncommitted
         self._triggers = triggering.eligible(queue)
+        self._plain = self._path_is_plain()
         self._md_seen: MQMD | None = None
-        self._described: Described | None = None
+        self._described = NOTHING_DESCRIBED
 
     def definitions(self) -> tuple[Queue, ...]:
         """The definitions of the path that are still there, the queue itself last."""
@@ -154,38 +164,29 @@ class OutputPath:
             raise self._too_long(len(body))
         if plan.context or context is not None:
             described = self._with_context(md, plan, context)
-        elif md is self._md_seen and self._described is not None:
+        elif md is self._md_seen:
             described = self._described
         else:
             described = self._describe(md)
         if self._stored.depth >= self._max_depth:
             raise MQError(Reason.Q_FULL, queue=self._path[-1], depth=self._stored.depth)
-        return self._queue(body, described, plan, correl_id)
 
-    def _queue(self, body: bytes, described: Described, plan: PutPlan, correl_id: bytes | None) -> Message:
-        envelope, msg_id, own_correl_id, priority, _, persistence, expiry, _, plain = described
-        if msg_id is None or plan.new_msg_id:
-            msg_id = self._services.new_id()
+        envelope, msg_id, own_correl_id, priority, rank, persistence, expiry, plain = described
+        if msg_id is None:
+            msg_id = self._new_id()
         if correl_id is None:
-            correl_id = self._services.new_id() if plan.new_correl_id else own_correl_id
-        elif len(correl_id) != 24:
+            correl_id = own_correl_id
+        elif len(correl_id) != ID_LENGTH:
             correl_id = identifier(correl_id)
         put_us = self._now_us()
         expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
-        group = self._group
-        if plan.logical_order:
-            envelope, group = next_to_put(group, envelope, persistence, plan, self._services.new_id)
-        elif group is not None or described.grouped:
-            envelope, group = self._physical(envelope)
-        message = Message(body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us)
-        if self._remote is not None:
-            message = for_transmission(message, self._remote)
-
-        if plan.in_syncpoint:
-            self._store(self._thread.unit_in_syncpoint(self._max_uncommitted), message, described)
-        elif not (self._waiters and plain and not self._triggers and self._waiters.hand_over(message)):  # PU4
-            self._store(self._thread.unit_of_call() if persistence else None, message, described)  # PU3
-        self._group = group
+        message = new_message(
+            Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
+        )
+        if plain and self._plain and plan.plain:
+            self._queue(message, rank, plan)
+        else:
+            message = self._queue_with_care(message, rank, plan)
         stats = self._stats
         stats.puts += 1
         if persistence:
@@ -196,15 +197,60 @@ class OutputPath:
             stats.nonpersistent_bytes_put += len(body)
         return message
 
-    def _store(self, unit: Unit | None, message: Message, described: Described) -> None:
-        """On the queue, and what follows (PU5)."""
-        arrival = self._store_put(unit, self._stored, message, described.rank)
+    def _queue(self, message: Message, rank: int, plan: PutPlan) -> None:
+        """A message from which nothing follows (PU3, PU4)."""
+        if plan.in_syncpoint:
+            unit = self._thread.unit
+            if unit is None or len(unit.puts) + len(unit.gets) >= self._max_uncommitted:
+                unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
+            self._store_put(unit, self._stored, message, rank)
+        elif self._waiting and self._waiters.hand_over(message):
+            return
+        elif message.persistence:
+            self._store_put(self._thread.unit_of_call(), self._stored, message, rank)
+        else:
+            arrival = self._store_put(None, self._stored, message, rank)
+            if self._waiting:
+                self._waiters.wake(arrival)
+
+    def _queue_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
+        """A message with a group, a remote queue, new identifiers, a trigger or a report to think of (PU5)."""
+        message, group = self._finished(message, plan)
+        unit: Unit | None
+        if plan.in_syncpoint:
+            unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
+        else:
+            unit = self._thread.unit_of_call() if message.persistence else None
+        arrival = self._store_put(unit, self._stored, message, rank)
+        self._group = group
+        self._plain = self._path_is_plain()
         if self._triggers:
-            self._services.consequences.arrived(self.state, described.rank, unit)
-        if not described.plain:
-            self._follow(message, unit)
-        if unit is None and self._waiters:
+            self._services.consequences.arrived(self.state, rank, unit)
+        if message.priority > PRIORITY_MAX:
+            self._thread.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
+        if message.envelope.report & reports.COA and self._remote is None:
+            self._services.consequences.report(reports.COA, message, unit)
+        if unit is None and self._waiting:
             self._waiters.wake(arrival)
+        return message
+
+    def _finished(self, message: Message, plan: PutPlan) -> tuple[Message, Group | None]:
+        """Identifiers, group and transmission header, and the group the handle is in afterwards."""
+        if plan.new_msg_id:
+            message = message._replace(msg_id=self._new_id())
+        if plan.new_correl_id:
+            message = message._replace(correl_id=self._new_id())
+        envelope, group = message.envelope, self._group
+        if plan.logical_order:
+            envelope, group = next_to_put(group, envelope, message.persistence, plan, self._new_id)
+        elif group is not None or envelope.msg_flags:
+            envelope, group = self._physical(envelope)
+        message = message._replace(envelope=envelope)
+        return message if self._remote is None else for_transmission(message, self._remote), group
+
+    def _path_is_plain(self) -> bool:
+        """Whether nothing but the queue itself has to be thought of at a put."""
+        return self._remote is None and self._group is None and not self._triggers
 
     def _as_bytes(self, body: object, md: MQMD) -> tuple[bytes, MQMD]:
         """A body as bytes; text says so in the descriptor."""
@@ -242,14 +288,8 @@ class OutputPath:
         if self._group is not None:
             left_behind(self._group, self._thread)
         if envelope.msg_flags and envelope.group_id == DEFAULT_DESCRIPTOR.group_id:
-            envelope = replace(envelope, group_id=self._services.new_id())
+            envelope = replace(envelope, group_id=self._new_id())
         return envelope, None
-
-    def _follow(self, message: Message, unit: Unit | None) -> None:
-        if message.priority > PRIORITY_MAX:
-            self._thread.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
-        if message.envelope.report & reports.COA and self._remote is None:
-            self._services.consequences.report(reports.COA, message, unit)
 
     def _too_long(self, length: int) -> MQError:
         qmgr_max = self._catalogue.qmgr.max_msg_length

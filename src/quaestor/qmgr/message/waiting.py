@@ -57,27 +57,27 @@ def _nobody() -> None:
 class Waiters:
     """The waiters of one queue, longest waiting first. `total` counts those of all queues."""
 
-    __slots__ = ("_total", "_waiting")
+    __slots__ = ("_total", "waiting")
 
     def __init__(self, total: list[int]) -> None:
         self._total = total
-        self._waiting: list[Waiting] = []
+        self.waiting: list[Waiting] = []
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self.waiting)
 
     def add(self, waiting: Waiting) -> None:
-        self._waiting.append(waiting)
+        self.waiting.append(waiting)
         self._total[0] += 1
 
     def remove(self, waiting: Waiting) -> None:
-        if waiting in self._waiting:
-            self._waiting.remove(waiting)
+        if waiting in self.waiting:
+            self.waiting.remove(waiting)
             self._total[0] -= 1
 
     def wake(self, arrival: Arrival, besides: Waiting | None = None) -> None:
         """A message has become available (Y2)."""
-        fitting = [w for w in self._waiting if w is not besides and w.fits(arrival)]
+        fitting = [w for w in self.waiting if w is not besides and w.fits(arrival)]
         getters = [w for w in fitting if not w.browse]
         if getters:
             specific = [w for w in getters if w.selection.specific]
@@ -97,7 +97,7 @@ class Waiters:
         envelope = message.envelope
         fitting = [
             w
-            for w in self._waiting
+            for w in self.waiting
             if not w.browse
             and matches(w.selection, message.msg_id, message.correl_id, envelope.group_id, envelope.msg_seq_number)
         ]
@@ -110,7 +110,7 @@ class Waiters:
 
     def look_again(self) -> None:
         """Something other than a message changed that waiters may depend on; each finds out for itself."""
-        for waiting in tuple(self._waiting):
+        for waiting in tuple(self.waiting):
             self._post(waiting, None)
 
     def _post(self, waiting: Waiting, arrival: Arrival | None) -> None:
