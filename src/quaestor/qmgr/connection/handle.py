@@ -179,6 +179,7 @@ class Handle:
                 waiting.waiters.pass_on(waiting)
             if type(result) is not Waiting:
                 return result  # type: ignore[return-value] # not a Waiting, so a message
+            waiting.waiters.keep_place(result, waiting)
             waiting = result
             if not posted:
                 waiting.waiters.remove(waiting)
@@ -226,6 +227,8 @@ class Handle:
                 if thread.call_unit is not None:
                     self._connection.end_call(commit=True)
             if isinstance(result, Waiting):
+                if after is not None:
+                    result.waiters.keep_place(result, after)
                 result.direct_max = -1  # a cancelled task must not have a message in its hands
         return result
 

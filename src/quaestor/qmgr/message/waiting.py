@@ -13,6 +13,8 @@ Called by the parts of the message manager; `connection` blocks on a `Waiting`. 
 """
 
 from collections.abc import Callable
+from itertools import count
+from operator import attrgetter
 
 from quaestor.mqi.matching import Selection, matches
 from quaestor.mqi.messages import Message
@@ -30,6 +32,7 @@ class Waiting:
         "posted",
         "posted_for",
         "selection",
+        "since",
         "waiters",
     )
 
@@ -40,6 +43,7 @@ class Waiting:
         self.direct_max = direct_max  # longest body that may be handed over (Y4); -1 for none
         self.post: Callable[[], object] = _nobody
         self.posted = False
+        self.since = next(_TURNS)
         self.posted_for: Arrival | None = None
         self.message: Message | None = None  # handed over (Y4)
 
@@ -48,6 +52,9 @@ class Waiting:
         if asked.sequence is not None:
             asked = asked._replace(sequence=None)  # the number stands in the descriptor; the getter looks itself
         return matches(asked, arrival.msg_id, arrival.correl_id, arrival.group_id, 1, arrival.sequence)
+
+
+_TURNS = count()
 
 
 def _nobody() -> None:
@@ -74,6 +81,11 @@ class Waiters:
         if waiting in self.waiting:
             self.waiting.remove(waiting)
             self._total[0] -= 1
+
+    def keep_place(self, waiting: Waiting, before: Waiting) -> None:
+        """A getter that looked in vain waits on in the place it had."""
+        waiting.since = before.since
+        self.waiting.sort(key=attrgetter("since"))
 
     def wake(self, arrival: Arrival, besides: Waiting | None = None) -> None:
         """A message has become available (Y2)."""
