@@ -4,8 +4,8 @@ from threading import Thread
 
 import pytest
 from conftest import EVERYTHING
-from model.answers import bodies, drain, fails
 
+from model.answers import bodies, drain, fails
 from quaestor.mqi.descriptors import MQMD, NO_ID
 from quaestor.mqi.objects import AliasQueue, LocalQueue
 from quaestor.mqi.options import GetOptions, MatchOptions, OpenOptions, PutOptions
@@ -276,7 +276,9 @@ def test_17_out_of_syncpoint_a_message_goes_straight_to_the_getter(qm, orders, p
 
 
 def test_18_zero_identifiers_match_any_and_others_must_match(orders):
-    made = [orders.put(text, MQMD(correl_id=correl * 24), NOW) for text, correl in [("a", b"A"), ("b", b"B"), ("c", b"B")]]
+    made = [
+        orders.put(text, MQMD(correl_id=correl * 24), NOW) for text, correl in [("a", b"A"), ("b", b"B"), ("c", b"B")]
+    ]
     assert orders.get(correl_id=b"B" * 24).text == "b"
     assert orders.get(msg_id=made[2].msg_id).text == "c"
     assert orders.get(msg_id=NO_ID, correl_id=NO_ID).text == "a"

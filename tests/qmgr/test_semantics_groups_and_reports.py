@@ -2,8 +2,8 @@
 
 import pytest
 from conftest import EVERYTHING
-from model.answers import bodies, drain, fails, warns
 
+from model.answers import bodies, drain, fails, warns
 from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
 from quaestor.mqi.headers import MQDLH, TriggerMessage
 from quaestor.mqi.objects import IndexType, LocalQueue, Process, QueueManagerAttributes, TriggerType
@@ -24,7 +24,9 @@ def groups(qm, app):
 
 def put_group(handle, *texts, options=LOGICAL, **described):
     flags = [MEMBER] * (len(texts) - 1) + [LAST]
-    return [handle.put(text, MQMD(msg_flags=flag, **described), options) for text, flag in zip(texts, flags, strict=True)]
+    return [
+        handle.put(text, MQMD(msg_flags=flag, **described), options) for text, flag in zip(texts, flags, strict=True)
+    ]
 
 
 # -- 19, 20, 21

@@ -2,8 +2,8 @@
 
 import pytest
 from conftest import EVERYTHING
-from model.answers import bodies, drain, fails, warns
 
+from model.answers import bodies, drain, fails, warns
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import AliasQueue, LocalQueue, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions

@@ -7,11 +7,14 @@ Rules
   V3  A queue that is open is not deleted (2042); one that holds messages only with PURGE, one with uncommitted
       work not at all (2055).
   V4  Working parts (handles, waiters, time of the last trigger message) live in `QueueState`, never in definitions.
+  V5  One object is changed by one application at a time; who comes in between is told so (2042). Saving waits for
+      the log without the latch, so this cannot be left to the latch.
 
 Called by the parts of the message manager.  Calls the store and recovery.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from quaestor.mqi.objects import (
@@ -67,7 +70,7 @@ class QueueState:
 class Catalogue:
     """Definitions by kind and name."""
 
-    def __init__(self, qmgr: str, store: PrivateStore, recovery: Recovery) -> None:
+    def __init__(self, qmgr: str, store: PrivateStore, recovery: Recovery, default_page_set: int = 0) -> None:
         self.version = 1
         self.ending: Reason | None = None
         self.qmgr = QueueManagerAttributes(qmgr)
@@ -78,15 +81,21 @@ class Catalogue:
         self._states: dict[str, QueueState] = {}
         self._by_id: dict[int, QueueState] = {}
         self._waiting = [0]
+        self._changing: set[tuple[type[MQObject], str]] = set()
+        self._default_page_set = default_page_set
 
     def load(self) -> None:
         """Bring the saved definitions into force, at start."""
+        name = self.qmgr.name
         for found in self._store.objects():
             self._enforce(found)
-        for state in list(self.states()):
-            self.state(state.name)
+        if self.qmgr.name != name:
+            raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=self.qmgr.name)
+        for queue in tuple(self.local_queues()):
+            self.state(queue.name)
         if self.find(StorageClass, DEFAULT_STORAGE_CLASS) is None:
-            self.define(StorageClass(DEFAULT_STORAGE_CLASS))
+            self._save(self.qmgr)
+            self._save(StorageClass(DEFAULT_STORAGE_CLASS, page_set=self._default_page_set))
 
     # -- reading
 
@@ -103,7 +112,7 @@ class Catalogue:
     def resolver(self) -> Resolver:
         return Resolver(self.qmgr.name, self._queues.get, self.qmgr.def_xmit_queue)
 
-    def states(self) -> Iterator[LocalQueue]:
+    def local_queues(self) -> Iterator[LocalQueue]:
         """Every local queue's definition."""
         return (q for q in tuple(self._queues.values()) if type(q) is LocalQueue)
 
@@ -118,9 +127,8 @@ class Catalogue:
             definition = self._queues[name]
             if not isinstance(definition, LocalQueue):
                 raise MQError(Reason.Q_TYPE_ERROR, queue=name)
-            state = QueueState(definition, self._store.queue(definition), Waiters(self._waiting))
-            self._states[name] = state
-            self._by_id[state.stored.queue_id] = state
+            self._make_state(definition)
+            state = self._states[name]
         return state
 
     def state_of(self, stored: StoredQueue) -> QueueState | None:
@@ -135,43 +143,59 @@ class Catalogue:
 
     def define(self, definition: MQObject, *, replace: bool = False) -> None:
         """Bring a new definition into force (V2)."""
-        old = self._namesake(definition)
-        if old is not None and (not replace or type(old) is not type(definition)):
-            raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=definition.name, type=type(old).MQSC_TYPE)
-        if old is not None:
-            definition = definition.altered(**_kept(old))
-        self._save(definition)
+        with self._change(type(definition), definition.name):
+            old = self._namesake(definition)
+            if old is not None and (not replace or type(old) is not type(definition)):
+                raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=definition.name, type=type(old).MQSC_TYPE)
+            if old is not None:
+                definition = definition.altered(**_kept(old))
+            self._save(definition)
 
     def alter(self, kind: type[MQObject], name: str, **changes: Any) -> None:
         """Change attributes of a definition (V1, V2)."""
-        old = self.find(kind, name)
-        if old is None:
-            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE)
-        self._save(old.altered(**changes))
+        with self._change(kind, name):
+            self._save(self._existing(kind, name).altered(**changes))
 
     def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
         """Take a definition out of force, and its messages with it (V3)."""
-        old = self.find(kind, name)
-        if old is None:
-            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE)
-        if isinstance(old, LocalQueue) and not isinstance(old, ModelQueue):
+        old = self._existing(kind, name)
+        if type(old) is LocalQueue:
             self._check_unused(self.state(name), purge=purge)
         self.remove(old)
 
     def remove(self, definition: MQObject) -> None:
         """Take a definition out of force without looking at its use (dynamic queues, after V3)."""
-        unit = self._recovery.begin()
-        self._in_unit(unit, lambda: self._store.discard(unit, definition))
-        if isinstance(definition, _QUEUES):
-            self._queues.pop(definition.name, None)
-            state = self._states.pop(definition.name, None)
+        with self._change(type(definition), definition.name):
+            state = self._states.pop(definition.name, None) if isinstance(definition, _QUEUES) else None
             if state is not None:
                 state.deleted = True
-                if not state.handles:
-                    self.forget(state)
-        else:
-            self._others.pop((type(definition), definition.name), None)
-        self.version += 1
+            if isinstance(definition, _QUEUES):
+                self._queues.pop(definition.name, None)
+            else:
+                self._others.pop((type(definition), definition.name), None)
+            self.version += 1
+            unit = self._recovery.begin()
+            self._in_unit(unit, lambda: self._store.discard(unit, definition))
+            if state is not None and not state.handles:
+                self.forget(state)
+
+    def _existing(self, kind: type[MQObject], name: str) -> MQObject:
+        found = self.find(kind, name)
+        if found is None:
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE)
+        return found
+
+    @contextmanager
+    def _change(self, kind: type[MQObject], name: str) -> Iterator[None]:
+        """Nobody else changes the object meanwhile (V5). Queues of all types share their names."""
+        key = (MQObject if issubclass(kind, _QUEUES) else kind, name)
+        if key in self._changing:
+            raise MQError(Reason.OBJECT_IN_USE, name=name, type=kind.MQSC_TYPE, why="being changed")
+        self._changing.add(key)
+        try:
+            yield
+        finally:
+            self._changing.remove(key)
 
     def forget(self, state: QueueState) -> None:
         """Drop the storage of a deleted queue, once nobody has it open."""
@@ -186,9 +210,17 @@ class Catalogue:
     def _save(self, definition: MQObject) -> None:
         if isinstance(definition, LocalQueue) and self.find(StorageClass, definition.storage_class) is None:
             raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=definition.storage_class, queue=definition.name)
+        if type(definition) is LocalQueue and definition.name not in self._states:
+            self._make_state(definition)
         unit = self._recovery.begin()
         self._in_unit(unit, lambda: self._store.save(unit, definition))
         self._enforce(definition)
+
+    def _make_state(self, definition: LocalQueue) -> None:
+        """Storage is made before the definition is in force: nobody can open what has no storage yet."""
+        state = QueueState(definition, self._store.queue(definition), Waiters(self._waiting))
+        self._states[definition.name] = state
+        self._by_id[state.stored.queue_id] = state
 
     def _in_unit(self, unit: Unit, change: Any) -> None:
         try:

@@ -12,6 +12,7 @@ Called by putting, getting, opening and the manager.  Calls the catalogue, the s
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 
 from quaestor.clock import Clock
@@ -68,7 +69,7 @@ class Consequences:
 
     def monitor_opened(self, initiation_queue: str) -> None:
         """A trigger monitor opened an initiation queue: messages may be waiting for it."""
-        for queue in self._catalogue.states():
+        for queue in self._catalogue.local_queues():
             if queue.initiation_queue == initiation_queue and triggering.eligible(queue):
                 self.changed(self._catalogue.state(queue.name))
 
@@ -100,7 +101,9 @@ class Consequences:
         return self._catalogue.find(Process, queue.process)
 
     def _switch_off(self, state: QueueState) -> None:
-        self._catalogue.alter(LocalQueue, state.definition.name, trigger=False)  # Z2
+        """Triggering goes off (Z2); if the queue is being altered just now, that alteration decides."""
+        with suppress(MQError):
+            self._catalogue.alter(LocalQueue, state.definition.name, trigger=False)
 
     def _put_trigger_message(self, state: QueueState) -> None:
         queue = state.definition

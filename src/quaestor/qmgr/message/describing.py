@@ -13,6 +13,7 @@ Rules
 Called by putting.  Calls the pure rules.
 """
 
+import struct
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -48,6 +49,17 @@ _NO_CONTEXT = {
 }
 
 
+_TEXT_LENGTHS = {
+    "format": 8,
+    "reply_to_q": 48,
+    "reply_to_qmgr": 48,
+    "user_identifier": 12,
+    "appl_identity_data": 32,
+    "put_appl_name": 28,
+    "appl_origin_data": 4,
+}
+
+
 class Described(NamedTuple):
     """A descriptor ready to be stored with any number of messages (J6)."""
 
@@ -70,6 +82,20 @@ def identifier(value: object) -> bytes:
 
 def check(md: MQMD) -> None:
     """Refuse a descriptor that is not valid, whatever the queue (J1)."""
+    for name, longest in _TEXT_LENGTHS.items():
+        text = getattr(md, name)
+        if not isinstance(text, str) or len(text.encode()) > longest:
+            raise MQError(Reason.MD_ERROR, field=name, value=text, longest=longest)
+    try:
+        _check_values(md)
+        md.packed()
+    except (TypeError, AttributeError, struct.error) as error:
+        raise MQError(Reason.MD_ERROR, why=str(error)) from error
+
+
+def _check_values(md: MQMD) -> None:
+    if not isinstance(md.expiry, int) or len(md.accounting_token) > len(NO_TOKEN):
+        raise TypeError(f"expiry {md.expiry!r}, accounting token {md.accounting_token!r}")
     if md.msg_type not in _TYPES and not MSG_TYPE_APPL_FIRST <= md.msg_type <= MSG_TYPE_APPL_LAST:
         raise MQError(Reason.MSG_TYPE_ERROR, msg_type=md.msg_type)
     if md.priority < AS_Q_DEF:
@@ -95,7 +121,7 @@ def describe(md: MQMD, path: tuple[Queue, ...], thread: ApplicationThread, qmgr:
     if persistence and queue.definition is DefinitionType.TEMPDYN:
         raise MQError(Reason.PERSISTENT_NOT_ALLOWED, queue=queue.name)
     priority = first.def_priority if md.priority == AS_Q_DEF else md.priority
-    msg_id = identifier(md.msg_id)
+    msg_id, _ = identifier(md.msg_id), identifier(md.group_id)
     return Described(
         envelope=_with_context(_with_reply(md, qmgr), thread, context),
         msg_id=None if msg_id == NO_ID else msg_id,

@@ -39,13 +39,21 @@ class MessageManager:
 
     name = "message"
 
-    def __init__(self, qmgr: str, store: PrivateStore, recovery: Recovery, security: Security, clock: Clock) -> None:
+    def __init__(
+        self,
+        qmgr: str,
+        store: PrivateStore,
+        recovery: Recovery,
+        security: Security,
+        clock: Clock,
+        default_page_set: int = 0,
+    ) -> None:
         self.stats = MessageStatistics()
         self._store = store
         self._recovery = recovery
         self._security = security
         self._clock = clock
-        self.catalogue = Catalogue(qmgr, store, recovery)
+        self.catalogue = Catalogue(qmgr, store, recovery, default_page_set)
         self.new_id: Callable[[], bytes] = id_maker(qmgr, clock.now_us())
         self.consequences = Consequences(self.catalogue, store, clock, self.new_id)
         self._services = Services(self.catalogue, store, clock, self.new_id, self.consequences, self.stats)
@@ -57,7 +65,7 @@ class MessageManager:
     def start(self) -> None:
         """Bring the saved definitions into force (MM3)."""
         self.catalogue.load()
-        for queue in tuple(self.catalogue.states()):
+        for queue in tuple(self.catalogue.local_queues()):
             if queue.definition is DefinitionType.TEMPDYN:
                 self.catalogue.remove(queue)
 
@@ -160,7 +168,7 @@ class MessageManager:
             if self._next_scan_us and (not interval_s or self._clock.now_us() < self._next_scan_us):
                 return False
             self._next_scan_us = self._clock.now_us() + max(interval_s, 1) * 1_000_000
-            self._to_scan = [queue.name for queue in self.catalogue.states()]
+            self._to_scan = [queue.name for queue in self.catalogue.local_queues()]
             if not self._to_scan:
                 return False
         self.expire(self._to_scan.pop())

@@ -130,7 +130,7 @@ class Opener:
 
     def wake_all(self) -> None:
         """Let every waiter look again at what holds for it."""
-        for queue in self._catalogue.states():
+        for queue in self._catalogue.local_queues():
             self._catalogue.state(queue.name).waiters.look_again()
 
     def _authorise(self, user: str, name: str, bits: int) -> None:

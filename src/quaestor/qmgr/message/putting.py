@@ -254,14 +254,14 @@ class OutputPath:
 
     def _as_bytes(self, body: object, md: MQMD) -> tuple[bytes, MQMD]:
         """A body as bytes; text says so in the descriptor."""
-        if isinstance(body, str):
+        if isinstance(body, str) and type(md) is MQMD:
             if md is not self._text_seen[0]:
                 fmt = md.format if md.format != FORMAT_NONE else FORMAT_STRING
                 self._text_seen = (md, replace(md, ccsid=CCSID_UTF8, format=fmt))
             return body.encode(), self._text_seen[1]
-        if not isinstance(body, bytes | bytearray | memoryview):
+        if not isinstance(body, bytes | bytearray | memoryview | str):
             raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
-        return bytes(body), md
+        return b"" if isinstance(body, str) else bytes(body), md  # a descriptor that is none is refused later
 
     def _describe(self, md: MQMD) -> Described:
         if type(md) is not MQMD:
