@@ -17,7 +17,7 @@ Called by message.  Answered by data (private) and coupling_facility (shared).
 """
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from quaestor.mqi.messages import Message
 from quaestor.qmgr.resource_manager import Unit
@@ -33,7 +33,6 @@ class Arrival:
         "backout_count",
         "correl_id",
         "expires_us",
-        "frame",
         "group_id",
         "holder",
         "later",
@@ -51,7 +50,7 @@ class Arrival:
         "text_pages",
     )
 
-    queue: "StoredQueue"
+    queue: Any
     sequence: int  # order of arrival over the whole store
     priority: int  # of its position; the descriptor's own may differ (MSGDLVSQ FIFO)
     persistent: bool
@@ -64,6 +63,11 @@ class Arrival:
     backout_count: int
     holder: object | None
     state: int  # one of the four below
+    page: int  # where the store has it: page, place in the page, further pages
+    slot: int
+    text_pages: list[int] | None
+    sooner: "Arrival"  # neighbours on its chain
+    later: "Arrival"
 
 
 WAITING, AVAILABLE, TAKEN, GONE = range(4)
@@ -118,22 +122,3 @@ class QueueStore(Protocol):
 
     def browse(self, queue: StoredQueue) -> Iterator[Arrival]:
         """Every available arrival in order, as it is now."""
-
-    def define_queue(self, name: str, page_set: int, index_type: int = 0) -> StoredQueue:
-        """A queue to hold messages, empty; its definition is saved apart (`ObjectStore`)."""
-
-    def discard_queue(self, unit: Unit, queue: StoredQueue) -> None:
-        """Take every message off and forget the queue when the unit commits; nothing on it may be uncommitted."""
-
-
-class ObjectStore(Protocol):
-    """Definitions, kept like messages on page set 0 (M-68); changes belong to a unit of recovery."""
-
-    def save_object(self, unit: Unit, key: str, packed: bytes) -> None:
-        """Write a definition; one with the same key is replaced when the unit commits."""
-
-    def delete_object(self, unit: Unit, key: str) -> None:
-        """Remove a definition when the unit commits."""
-
-    def objects(self) -> dict[str, bytes]:
-        """Every committed definition by key."""

@@ -67,7 +67,7 @@ class SyncPoint(Protocol):
     def commit(self, unit: Unit) -> None:
         """End the unit: its end is on the log when this returns. Ends a prepared unit too."""
 
-    def backout(self, unit: Unit) -> None:
+    def back_out(self, unit: Unit) -> None:
         """Undo everything the unit did."""
 
     def prepare(self, unit: Unit, xid: bytes) -> None:

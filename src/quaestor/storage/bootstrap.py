@@ -58,6 +58,18 @@ class Bootstrap:
         bootstrap.save()
         return bootstrap
 
+    @staticmethod
+    def formatted(disk: Disk) -> bool:
+        """Whether a log was ever set up here; a run that was cut while formatting leaves none."""
+        for name in NAMES:
+            if disk.exists(name):
+                file = disk.open(name)
+                written = any(file.read(at, _HEADER.size).strip(b"\0") for at in (0, PLACE))
+                file.close()
+                if written:
+                    return True
+        return False
+
     @classmethod
     def open(cls, disk: Disk) -> "Bootstrap":
         files = [disk.open(name) for name in NAMES if disk.exists(name)]

@@ -44,6 +44,9 @@ class File(Protocol):
     def write_through(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """Write and sync these bytes; earlier volatile writes may stay volatile."""
 
+    def extend(self, size: int) -> None:
+        """Make the file longer with zeros whose space is set aside, so that a later write there cannot fail."""
+
     def sync(self) -> None: ...
 
     def size(self) -> int: ...
@@ -105,6 +108,11 @@ class RealFile:
             offset, data = offset + written, memoryview(data)[written:]
         self.write(offset, data)
         os.fdatasync(self._fd)
+
+    def extend(self, size: int) -> None:
+        present = self.size()
+        if size > present:
+            os.posix_fallocate(self._fd, present, size - present)
 
     def sync(self) -> None:
         os.fdatasync(self._fd)

@@ -6,8 +6,8 @@ Rules
       overwritten, so forcing the log changes no file metadata.
   F2  An active log is used again only when its range is archived, or nothing needs it (`needed_rba`): neither
       restart, nor a unit that may be backed out, nor media recovery where archives are kept.
-  F3  The next data set of the ring is made ready when the current one is entered, so that the end of the current
-      one is never a surprise: `limit` is the RBA up to which the ring can be written now.
+  F3  The next data set of the ring is made ready soon after the current one is entered, so that the end of the
+      current one is never a surprise: `limit` is the RBA up to which the ring can be written now.
   F4  With two copies every write goes to both; a read takes the copy that is good.
 
 Called by log.  Calls disk, bootstrap.
@@ -37,7 +37,7 @@ class LogFiles:
         ]
         self._current = max(range(len(self._active)), key=self.inventory.starts.__getitem__)
         self.start = self.inventory.starts[self._current]
-        self.limit = self.start + self.size
+        self._ready = False
         self.needed_rba: Callable[[], int] = lambda: 0
         self.archived_cis = 0
         self.archives_made = 0
@@ -88,25 +88,37 @@ class LogFiles:
                 return self._read_archive(name, rba - start, min(size, end - rba)), True
         return b"", False
 
-    def switch(self) -> None:
-        """Enter the next data set of the ring, and make the one after it ready (F2, F3)."""
-        start = self.start + self.size
-        number = (self._current + 1) % len(self._active)
-        self.release(number)
-        self.inventory.starts[number] = start
-        self._current, self.start = number, start
-        self.limit = start + self.size
-        self.save()
+    @property
+    def limit(self) -> int:
+        """The RBA up to which the ring can be written now (F3)."""
+        return self.start + (2 if self._ready else 1) * self.size
 
-    def release(self, number: int) -> None:
-        """See that an active log may be used again: archive it if anything may still need it (F2)."""
-        start = self.inventory.starts[number]
-        if start < 0:
+    def make_ready(self) -> None:
+        """See that the next data set of the ring may be used again: archive it if anything may need it (F2)."""
+        if self._ready:
             return
-        if self._archive or start + self.size > self.needed_rba():
-            self.offload(number)
-        self.inventory.starts[number] = -1
-        self._drop_archives()
+        number = (self._current + 1) % len(self._active)
+        start = self.inventory.starts[number]
+        if start >= 0:
+            if self._archive or start + self.size > self.needed_rba():
+                self.offload(number)
+            self.inventory.starts[number] = -1
+            self._drop_archives()
+        self._ready = True
+
+    def next_end(self) -> int:
+        """The RBA after the range of the active log that is to be used again next; 0 when it holds nothing."""
+        start = self.inventory.starts[(self._current + 1) % len(self._active)]
+        return start + self.size if start >= 0 else 0
+
+    def switch(self) -> None:
+        """Enter the next data set of the ring."""
+        self.make_ready()
+        self._current = (self._current + 1) % len(self._active)
+        self.start += self.size
+        self.inventory.starts[self._current] = self.start
+        self._ready = False
+        self.save()
 
     def offload(self, number: int) -> None:
         """Copy an active log to an archive, unless that was done."""
@@ -136,11 +148,6 @@ class LogFiles:
         if due:
             self.offload(min(due, key=starts.__getitem__))
         return len(due) > 1
-
-    def resume_at(self, rba: int) -> None:
-        """After a restart found the end of the log: the current data set is the one that holds it."""
-        if not self.start <= rba <= self.start + self.size:
-            raise Abend("F1", "the end of the log lies outside the current active log", end=rba, log=self.start)
 
     def close(self) -> None:
         for files in self._active:

@@ -41,6 +41,7 @@ class Kind(IntEnum):
     HEADER = 7  # page 0 of a page set
     FORMAT_MAP = 8  # an empty space map page
     IMAGE = 9  # a whole page, before it is written over its old self
+    START = 10  # an empty page for messages
 
     COMMIT = 20  # the unit has committed: the moment of truth
     PREPARED = 21  # end of phase 1: in doubt
