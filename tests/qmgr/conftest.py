@@ -11,7 +11,9 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import OpenOptions
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.message import MessageManager
+from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import SecurityManager
+from quaestor.testing import SMALL, FaultyDisk
 
 
 @dataclass
@@ -22,10 +24,16 @@ class Small:
     messages: MessageManager
     connections: ConnectionManager
     security: SecurityManager
-    restart: Any = None
+    manager: Any = None
 
     def connect(self, user="ALICE", account=None):
         return self.connections.connect(user, "test", account)
+
+    def scan(self):
+        """Every step of the expiry scan that is due, as the scheduler makes them."""
+        with self.messages._recovery.latch:
+            while self.messages.expiry_scan_step():
+                pass
 
     def queue(self, name="ORDERS", **attributes):
         """Define a local queue that may be shared."""
@@ -43,9 +51,20 @@ def memory_queue_manager(profiles=None):
     return Small(clock, messages, ConnectionManager(messages, recovery, security, clock), security)
 
 
-@pytest.fixture
-def qm():
-    return memory_queue_manager()
+def page_queue_manager(profiles=None, disk=None, clock=None):
+    clock = clock or FakeClock()
+    manager = QueueManager("QM1", disk or FaultyDisk(), clock, SMALL, lambda: profiles)
+    manager.start()
+    return Small(clock, manager.messages, manager.connections, manager.security, manager)
+
+
+KINDS = {"memory": memory_queue_manager, "pages": page_queue_manager}
+
+
+@pytest.fixture(params=KINDS)
+def qm(request):
+    """The same semantics on the plain model and on pages with a log."""
+    return KINDS[request.param]()
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ Rules
 Called by queue_manager.  Calls session, message, security.
 """
 
+from collections.abc import Callable
 from itertools import count
 
 from quaestor.clock import Clock
@@ -30,17 +31,23 @@ class ConnectionManager:
         self._security = security
         self._clock = clock
         self._numbers = count(1)
-        self._connections: list[Connection] = []
+        self._connections: dict[Connection, Callable[[], None] | None] = {}
 
-    def connect(self, user: str, appl_name: str = "", account: TaskAccount | None = None) -> Connection:
-        """MQCONN (CM1)."""
+    def connect(
+        self,
+        user: str,
+        appl_name: str = "",
+        account: TaskAccount | None = None,
+        then: Callable[[], None] | None = None,
+    ) -> Connection:
+        """MQCONN (CM1); `then` is called when the connection has ended."""
         ending = self._messages.catalogue.ending
         if ending is not None:
             raise MQError(ending)
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         thread = ApplicationThread(self._recovery, user, appl_name, f"{next(self._numbers):08X}")
         connection = Connection(self._messages, self._recovery, self._clock, thread, self._ended, account)
-        self._connections.append(connection)
+        self._connections[connection] = then
         return connection
 
     @property
@@ -60,6 +67,13 @@ class ConnectionManager:
             connection.abandon()
             connection.broken()
 
+    def abandon(self) -> None:
+        """These connections are another process's: forget them without a trace."""
+        for connection in self._connections:
+            connection.broken()
+        self._connections = {}
+
     def _ended(self, connection: Connection) -> None:
-        if connection in self._connections:
-            self._connections.remove(connection)
+        then = self._connections.pop(connection, None)
+        if then is not None:
+            then()

@@ -14,7 +14,7 @@ Called by message, connection.  Answered by data and recovery; in tests by a pla
 
 from _thread import LockType
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from quaestor.mqi.objects import LocalQueue, MQObject
 from quaestor.qmgr.queue_store import Arrival, QueueStore, StoredQueue
@@ -29,12 +29,13 @@ class Recovery(Protocol):
 
     def begin(self, connection: str = "", user: str = "", thread: str = "") -> Unit: ...
 
-    def commit(self, unit: Unit) -> None: ...
+    def commit(self, unit: Any) -> None:
+        """End a unit this manager began; it knows more of it than `Unit` tells, hence the type."""
 
-    def prepare(self, unit: Unit, xid: bytes) -> None:
+    def prepare(self, unit: Any, xid: bytes) -> None:
         """Phase 1 for an outside coordinator: in doubt when this returns."""
 
-    def back_out(self, unit: Unit) -> None: ...
+    def back_out(self, unit: Any) -> None: ...
 
 
 class PrivateStore(QueueStore, Protocol):
