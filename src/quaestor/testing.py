@@ -211,7 +211,9 @@ SMALL = EngineSettings(
 class SmallEngine:
     """An engine with one queue, used as the papers' examples do: put, get, commit, back out."""
 
-    def __init__(self, disk: Any = None, settings: EngineSettings = SMALL, queue: str = "ORDERS", **definition: Any) -> None:
+    def __init__(
+        self, disk: Any = None, settings: EngineSettings = SMALL, queue: str = "ORDERS", **definition: Any
+    ) -> None:
         self.disk = disk if disk is not None else FaultyDisk()
         self.clock = FakeClock()
         self.engine = Engine(self.disk, self.clock, settings)

@@ -71,7 +71,11 @@ class LogManager:
     # --- writing ------------------------------------------------------------------------------------------------------
 
     def resume(self, end: int) -> None:
-        """Go on at `end`, in a new epoch that is durable before anything is written."""
+        """Go on at `end`, in a new epoch that is durable before anything is written.
+
+        What was read may still be volatile: a process that was killed leaves written, unsynced bytes behind.
+        """
+        self.files.sync()
         partial = end % CI
         self.base, self.end, self.written, self.hardened = end - partial, end, end, end
         self._buffer[:partial] = self._read_bytes(self.base, partial)

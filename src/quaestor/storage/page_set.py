@@ -85,9 +85,7 @@ class PageSet:
         if is_whole(first, number, 0) and any(first):
             page_set.pages = described_pages(first, number)
             if file.size() < page_set.pages * PAGE:
-                raise Abend(
-                    "T4", "a page set is too short; restore its image copy", page_set=number, bytes=file.size()
-                )
+                raise Abend("T4", "a page set is too short; restore its image copy", page_set=number, bytes=file.size())
         return page_set
 
     @staticmethod

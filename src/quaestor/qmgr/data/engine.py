@@ -71,6 +71,7 @@ class Engine:
         for number, pool in settings.page_sets.items():
             made = PageSet.formatted(self._disk, number)
             page_set = PageSet.open(self._disk, number) if made else PageSet.create(self._disk, number, settings.pages)
+            page_set.sync()  # what a killed process wrote may still be volatile, and restart will rely on it
             self.buffers.add_page_set(page_set, pool)
         with self.recovery.latch:
             found = restart(self.recovery)

@@ -316,7 +316,9 @@ class DataManager:
         """A get that had to read brings the pages of the next messages with it, where they follow (R2)."""
         following = arrival.queue.following(arrival) if arrival.state == AVAILABLE else None
         if following is not None and following.page == arrival.page + 1:
-            pool.read_ahead(arrival.queue.page_set, following.page, min(16, arrival.queue.page_set.pages - following.page))
+            pool.read_ahead(
+                arrival.queue.page_set, following.page, min(16, arrival.queue.page_set.pages - following.page)
+            )
 
     def take(self, unit: UnitOfRecovery | None, arrival: Arrival) -> None:
         """Remove an arrival: at once without a unit, else when the unit commits (D3)."""

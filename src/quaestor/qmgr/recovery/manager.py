@@ -191,9 +191,7 @@ class RecoveryManager:
         if kind in UNDONE:
             undoing = undo_of(kind, record.flags, record.page, body)
             packed = UNDO_NEXT.pack(record.previous, undoing.kind) + undoing.body
-            rba = self.log.append(
-                Kind.COMPENSATION, 0, unit.urid, unit.last, record.page_set, undoing.page, packed
-            )
+            rba = self.log.append(Kind.COMPENSATION, 0, unit.urid, unit.last, record.page_set, undoing.page, packed)
             unit.last = rba
             self._compensate(self.buffers.page_sets[record.page_set], undoing.page, undoing.kind, undoing.body, rba)
         return record.previous

@@ -29,6 +29,9 @@ from quaestor.storage.page import HEADER_LENGTH, RBA_AT
 from quaestor.storage.page_set import described_pages
 
 
+NOTHING_APPLIED = -1
+
+
 @dataclass(slots=True)
 class Restart:
     """What a restart found and did: the facts of messages CSQR003I to CSQR007I."""
@@ -169,8 +172,8 @@ class _Redo:
                 data[HEADER_LENGTH + record.page % SPAN] = use
             else:
                 REDO[kind](data, body, record.page_set, page)
-            pool.set_write(frame, rba)
-            frame.first_rba = min(frame.first_rba, record.rba)
+            pool.set_write(frame, record.rba)
+            frame.rba = rba
             frame.whole = frame.whole or starts
             self.done += 1
         pool.release(frame)
@@ -183,7 +186,10 @@ class _Redo:
         page_set, pool = self._buffers.page_sets[number], self._buffers.pool_of[number]
         if starts:
             self._torn.discard((number, page))
+            known = page in page_set.frames
             frame = pool.new(page_set, page)
+            if not known:
+                frame.rba = NOTHING_APPLIED
         else:
             try:
                 frame = pool.get(page_set, page)
