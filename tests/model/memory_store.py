@@ -118,6 +118,9 @@ class MemoryStore:
             self.queues[definition.name] = ModelQueue(next(self._ids), definition.name)
         return self.queues[definition.name]
 
+    def stored(self):
+        return list(self.queues.values())
+
     def redefine(self, queue, definition):
         pass
 

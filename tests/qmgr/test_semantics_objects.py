@@ -208,6 +208,18 @@ def test_27_a_temporary_queue_goes_with_its_creators_handle(models, other):
             call()
 
 
+def test_27_a_deleted_queue_stays_behind_the_scenes_until_the_units_on_it_end(qm, models, other):
+    queue = models.open("TEMP", EVERYTHING, dynamic_name="MINE")
+    guest = other.open("MINE", OUT)
+    guest.put("uncommitted")
+    guest.close()
+    queue.close()
+    models.open("TEMP", EVERYTHING, dynamic_name="OTHER")
+    other.commit()
+    assert [] == [stored.name for stored in qm.messages._store.stored() if stored.name == "MINE"]
+    assert models.open("TEMP", EVERYTHING, dynamic_name="MINE").inquire("CURDEPTH") == {"CURDEPTH": 0}
+
+
 def test_27_disconnecting_closes_and_so_deletes(qm, models, other):
     models.open("TEMP", EVERYTHING, dynamic_name="MINE")
     models.disconnect()

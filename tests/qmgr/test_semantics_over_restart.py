@@ -153,6 +153,17 @@ def test_a_redefined_queue_does_not_find_its_predecessors_messages(machine, agai
     assert ["new"] == bodies(drain(again().connect().open("ORDERS", EVERYTHING)))
 
 
+def test_storage_whose_definition_is_gone_is_not_found_again(machine):
+    """The power goes between the end of a definition and the end of its storage."""
+    machine.qm.queue("ORDERS")
+    app = machine.qm.connect()
+    app.put1("ORDERS", "old", KEPT, NOW)
+    machine.qm.messages._store.drop = lambda queue: None
+    app.delete(LocalQueue, "ORDERS", purge=True)
+    machine.crash().queue("ORDERS")
+    assert [] == drain(machine.qm.connect().open("ORDERS", EVERYTHING))
+
+
 def test_an_alteration_is_in_force_after_restart_or_was_never_acknowledged(machine, again):
     machine.qm.queue("ORDERS", max_depth=5)
     machine.qm.connect().alter(LocalQueue, "ORDERS", put_allowed=False)

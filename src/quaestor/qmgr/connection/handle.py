@@ -195,6 +195,8 @@ class Handle:
         posted = allocate_lock()
         posted.acquire()
         waiting.post = posted.release
+        if self._thread.call_unit is not None:
+            self._connection.end_call(commit=True)  # what had expired goes now, not when the wait is over
         self._latch.release()
         try:
             in_time = posted.acquire(timeout=seconds)

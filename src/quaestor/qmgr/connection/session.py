@@ -163,6 +163,7 @@ class Connection:
         self._thread.warning = None
         if unit is not None:
             end(unit)
+            self.messages.catalogue.unit_ended()
 
     # -- definitions
 

@@ -83,6 +83,7 @@ class Catalogue:
         self._waiting = [0]
         self._changing: set[tuple[type[MQObject], str]] = set()
         self._default_page_set = default_page_set
+        self._doomed: list[QueueState] = []
 
     def load(self) -> None:
         """Bring the saved definitions into force, at start."""
@@ -93,6 +94,9 @@ class Catalogue:
             raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=self.qmgr.name)
         for queue in tuple(self.local_queues()):
             self.state(queue.name)
+        for stored in self._store.stored():
+            if stored.name not in self._states:
+                self._store.drop(stored)  # its definition was deleted, the end came before the storage was
         if self.find(StorageClass, DEFAULT_STORAGE_CLASS) is None:
             self._save(self.qmgr)
             self._save(StorageClass(DEFAULT_STORAGE_CLASS, page_set=self._default_page_set))
@@ -198,9 +202,18 @@ class Catalogue:
             self._changing.remove(key)
 
     def forget(self, state: QueueState) -> None:
-        """Drop the storage of a deleted queue, once nobody has it open."""
+        """Drop the storage of a deleted queue, once nobody has it open and no unit has work on it."""
+        if state.stored.uncommitted:
+            self._doomed.append(state)
+            return
         self._by_id.pop(state.stored.queue_id, None)
         self._store.drop(state.stored)
+
+    def unit_ended(self) -> None:
+        """A deleted queue may have waited for this."""
+        doomed, self._doomed = self._doomed, []
+        for state in doomed:
+            self.forget(state)
 
     def end(self, reason: Reason) -> None:
         """The queue manager is quiescing or stopping; open handles find out by the version (V1)."""

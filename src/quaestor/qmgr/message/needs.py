@@ -38,28 +38,31 @@ class Recovery(Protocol):
     def back_out(self, unit: Any) -> None: ...
 
 
-class PrivateStore(QueueStore, Protocol):
+class PrivateStore(QueueStore[Any, Any], Protocol):
     """A queue store that also keeps the definitions (W1, W2)."""
 
     def objects(self) -> Iterable[MQObject]:
         """Every object saved, at start."""
 
-    def save(self, unit: Unit, definition: MQObject) -> None:
+    def save(self, unit: Any, definition: MQObject) -> None:
         """Keep a definition, in place of one of the same kind and name."""
 
-    def discard(self, unit: Unit, definition: MQObject) -> None: ...
+    def discard(self, unit: Any, definition: MQObject) -> None: ...
 
     def queue(self, definition: LocalQueue) -> StoredQueue:
         """The storage of a queue, made when it is new."""
 
-    def redefine(self, queue: StoredQueue, definition: LocalQueue) -> None:
+    def stored(self) -> Iterable[StoredQueue]:
+        """Every queue that has storage, whether or not a definition is left for it."""
+
+    def redefine(self, queue: Any, definition: LocalQueue) -> None:
         """The queue's attributes changed: index type, HARDENBO, storage class."""
 
-    def drop(self, queue: StoredQueue) -> None:
+    def drop(self, queue: Any) -> None:
         """Remove the queue's storage and every message on it."""
 
-    def count(self, queue: StoredQueue, priority: int) -> int:
+    def count(self, queue: Any, priority: int) -> int:
         """Messages of at least this priority, uncommitted puts included, uncommitted gets not."""
 
 
-__all__ = ["Arrival", "PrivateStore", "QueueStore", "Recovery", "StoredQueue", "Unit"]
+__all__ = ["Arrival", "PrivateStore", "Recovery", "StoredQueue", "Unit"]
