@@ -14,6 +14,7 @@ Profiles are text, one per line, `#` begins a comment:
     queue     ORDERS.*   *       read
     connect   *          *       read
 
+Classes are connect, queue, process, namelist, stgclass and qmgr.
 Accesses rise: none, read (connect, inquire, browse), update (put, get, set), control (define, alter, delete, context).
 Called by connection and message.  Calls the clock; the profiles are read by the function it is given.
 """

@@ -17,7 +17,7 @@ from quaestor.clock import Clock
 from quaestor.mqi import expiry
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message, id_maker
-from quaestor.mqi.objects import DefinitionType, MQObject
+from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject
 from quaestor.mqi.options import CloseOptions, OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import inquiring
@@ -32,6 +32,11 @@ from quaestor.qmgr.security import Access, Security
 from quaestor.smf.sections.message import MessageStatistics
 
 SCAN_STEP_MS = 1000
+
+
+def _resource(kind: type[MQObject]) -> str:
+    """The resource class that protects an object: queues of all types share their names and their profiles."""
+    return "queue" if issubclass(kind, QUEUE_TYPES) else kind.MQSC_TYPE.lower()
 
 
 class MessageManager:
@@ -106,7 +111,7 @@ class MessageManager:
     def inquire_object(self, user: str, kind: type[MQObject], name: str, keywords: tuple[str, ...]) -> dict[str, Any]:
         """Attributes of an object that is no queue."""
         self.stats.inquires += 1
-        self._security.check(user, kind.MQSC_TYPE.lower(), name, Access.READ)
+        self._security.check(user, _resource(kind), name, Access.READ)
         definition = self.catalogue.find(kind, name)
         if definition is None:
             raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE)
@@ -125,18 +130,18 @@ class MessageManager:
         self._opener.altered(definition)
 
     def alter(self, user: str, kind: type[MQObject], name: str, **changes: Any) -> None:
-        self._security.check(user, kind.MQSC_TYPE.lower(), name, Access.CONTROL)
+        self._security.check(user, _resource(kind), name, Access.CONTROL)
         self.catalogue.alter(kind, name, **changes)
         altered = self.catalogue.find(kind, name)
         if altered is not None:
             self._opener.altered(altered)
 
     def delete(self, user: str, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
-        self._security.check(user, kind.MQSC_TYPE.lower(), name, Access.CONTROL)
+        self._security.check(user, _resource(kind), name, Access.CONTROL)
         self.catalogue.delete(kind, name, purge=purge)
 
     def _authorise(self, user: str, definition: MQObject) -> None:
-        self._security.check(user, definition.MQSC_TYPE.lower(), definition.name, Access.CONTROL)
+        self._security.check(user, _resource(type(definition)), definition.name, Access.CONTROL)
 
     # -- units of recovery (MM1)
 
