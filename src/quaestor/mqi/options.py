@@ -132,13 +132,20 @@ def _refuse(options: int, why: str) -> MQError:
     return MQError(Reason.OPTIONS_ERROR, options=options, why=why)
 
 
+def _bits(options: object) -> int:
+    """Options as a plain number; a bool or text is no options value."""
+    if not isinstance(options, int) or isinstance(options, bool):
+        raise MQError(Reason.OPTIONS_ERROR, options=options, why="not a number")
+    return int(options)
+
+
 _OPEN_BITS, _CLOSE_BITS = _all_bits(OpenOptions), _all_bits(CloseOptions)
 _PUT_BITS, _GET_BITS = _all_bits(PutOptions), _all_bits(GetOptions)
 
 
 def check_open(options: int) -> None:
     """Refuse open options that mean nothing (P1)."""
-    bits = int(options)
+    bits = _bits(options)
     if bits & ~_OPEN_BITS:
         raise _refuse(bits, "unknown option")
     if not _one_at_most(bits, INPUT_ANY):
@@ -153,8 +160,9 @@ def check_open(options: int) -> None:
 
 def check_close(options: int) -> None:
     """Refuse close options that mean nothing (P1)."""
-    if int(options) & ~_CLOSE_BITS or int(options) == _CLOSE_BITS:
-        raise _refuse(int(options), "not one of NONE, DELETE, DELETE_PURGE")
+    bits = _bits(options)
+    if bits & ~_CLOSE_BITS or bits == _CLOSE_BITS:
+        raise _refuse(bits, "not one of NONE, DELETE, DELETE_PURGE")
 
 
 class PutPlan(NamedTuple):
@@ -190,7 +198,7 @@ def _put_plan(bits: int) -> PutPlan:
 
 def put_plan(options: int) -> PutPlan:
     """The plan of put options (P1, P3)."""
-    return _put_plan(int(options))
+    return _put_plan(_bits(options))
 
 
 class GetPlan(NamedTuple):
@@ -246,4 +254,4 @@ def _get_plan(bits: int) -> GetPlan:
 
 def get_plan(options: int) -> GetPlan:
     """The plan of get options (P1, P3)."""
-    return _get_plan(int(options))
+    return _get_plan(_bits(options))

@@ -73,9 +73,10 @@ class QueueManager:
         return self.connections.connect(user, appl_name, account)
 
     def stop(self) -> None:
-        """End connections and write everything (QM4)."""
-        self.connections.stop()
-        self.engine.stop()
+        """End connections and write everything (QM4); after a failure nothing is written."""
+        if self.connections.failure is None:
+            self.connections.stop()
+            self.engine.stop()
         self._disk.disown()
 
     def abandon(self) -> None:

@@ -7,6 +7,8 @@ Rules
   HA3 The unit of a call ends with it: a put that failed is backed out, anything else committed.
   HA4 A wait ends by a message, by its time, or by the queue or queue manager being closed to it; a woken
       getter that does not take the message passes the wake on.
+  HA5 What an engine cannot survive (an I/O error, a broken invariant, an interrupt in the middle of a change) ends
+      the queue manager, not only the call: 2009 for everybody.
 
 Called by applications.  Calls the message manager; session ends units.
 """
@@ -21,6 +23,7 @@ from quaestor.mqi.matching import ANY, Selection, selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import WAIT_UNLIMITED, CloseOptions, GetOptions, GetPlan, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.putting import OutputPath
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
 
 _WAIT = int(GetOptions.WAIT)
+
+
+class InterruptedWait(KeyboardInterrupt):
+    """Somebody interrupted a wait for a message."""
 
 
 class Handle:
@@ -65,11 +72,13 @@ class Handle:
                 message = output.put(
                     body, descriptor, options, correl_id, context if context is None else context.input_path()
                 )
+                if thread.call_unit is not None:
+                    self._connection.end_call(commit=True)
+            except FATAL as error:
+                raise self._connection.fatal(error) from error
             except BaseException:
-                self._connection.end_call(commit=False)
+                self._connection.end_call(commit=False)  # HA3
                 raise
-            if thread.call_unit is not None:
-                self._connection.end_call(commit=True)
         return message
 
     def get(
@@ -106,9 +115,16 @@ class Handle:
                 result = way.get(plan, asked, max_length)
                 if type(result) is Waiting:
                     result = self._wait(result, plan, asked, max_length, wait_ms or 0)
-            finally:
                 if thread.call_unit is not None:
                     self._connection.end_call(commit=True)
+            except InterruptedWait:
+                self._connection.end_call(commit=True)
+                raise
+            except FATAL as error:
+                raise self._connection.fatal(error) from error
+            except BaseException:
+                self._connection.end_call(commit=True)  # HA3: what had expired is gone, whatever else happened
+                raise
         return result  # type: ignore[return-value] # a Waiting was waited for
 
     def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
@@ -118,13 +134,13 @@ class Handle:
     def inquire(self, *keywords: str) -> dict[str, Any]:
         """MQINQ: attribute values by MQSC keyword, all of them when none is named."""
         opened = self._still_open()
-        with self._latch:
+        with self._connection.calling():
             return self._connection.messages.inquire(opened, keywords)
 
     def set(self, **values: Any) -> None:
         """MQSET: `set(PUT="DISABLED", TRIGDPTH=10)`."""
         opened = self._still_open()
-        with self._latch:
+        with self._connection.calling():
             self._connection.messages.set(opened, values)
 
     def close(self, options: int = CloseOptions.NONE) -> None:
@@ -132,7 +148,7 @@ class Handle:
         if self._opened is None:
             return
         self._thread.warning = None
-        with self._latch:
+        with self._connection.calling():
             self._connection.messages.close(self._opened, options)
             self.forget()
         self._connection.forget(self)
@@ -200,6 +216,8 @@ class Handle:
         self._latch.release()
         try:
             in_time = posted.acquire(timeout=seconds)
+        except KeyboardInterrupt as error:
+            raise InterruptedWait from error  # nothing was being changed: not fatal
         finally:
             self._latch.acquire()
             waiting.waiters.remove(waiting)

@@ -4,6 +4,8 @@ Rules
   CM1 A user is checked when connecting (2035). While the queue manager quiesces nobody connects (2161, 2162).
   CM2 Quiescing tells those who asked to be told; stopping ends every connection: its unit is backed out, its calls
       answer 2009.
+  CM3 A failure that the engine cannot survive ends every connection at once (2009) without writing anything; from
+      then on nobody connects (2059, with the cause).
 
 Called by queue_manager.  Calls session, message, security.
 """
@@ -31,6 +33,7 @@ class ConnectionManager:
         self._security = security
         self._clock = clock
         self._numbers = count(1)
+        self.failure: BaseException | None = None
         self._connections: dict[Connection, Callable[[], None] | None] = {}
 
     def connect(
@@ -41,12 +44,14 @@ class ConnectionManager:
         then: Callable[[], None] | None = None,
     ) -> Connection:
         """MQCONN (CM1); `then` is called when the connection has ended."""
+        if self.failure is not None:
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(self.failure))
         ending = self._messages.catalogue.ending
         if ending is not None:
             raise MQError(ending)
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         thread = ApplicationThread(self._recovery, user, appl_name, f"{next(self._numbers):08X}")
-        connection = Connection(self._messages, self._recovery, self._clock, thread, self._ended, account)
+        connection = Connection(self._messages, self._recovery, self._clock, thread, self._ended, self.failed, account)
         self._connections[connection] = then
         return connection
 
@@ -72,6 +77,13 @@ class ConnectionManager:
         for connection in self._connections:
             connection.broken()
         self._connections = {}
+
+    def failed(self, error: BaseException) -> None:
+        """The queue manager cannot go on (CM3). The latch is held."""
+        if self.failure is None:
+            self.failure = error
+        self._messages.quiesce(Reason.Q_MGR_STOPPING)
+        self.abandon()
 
     def _ended(self, connection: Connection) -> None:
         then = self._connections.pop(connection, None)

@@ -12,7 +12,8 @@ Rules
 Called by applications.  Calls the message manager and recovery.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import TaskAccount
+from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.connection.handle import AccountedHandle, Handle
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery, Unit
@@ -58,6 +60,7 @@ class Connection:
         clock: Clock,
         thread: ApplicationThread,
         ended: Callable[["Connection"], None],
+        failed: Callable[[BaseException], None],
         account: TaskAccount | None = None,
     ) -> None:
         self.messages = messages
@@ -67,6 +70,7 @@ class Connection:
         self._recovery = recovery
         self._thread = thread
         self._ended = ended
+        self._failed = failed
         self._account = account
         self._handles: set[Handle] = set()
         self._gone = Reason.HCONN_ERROR
@@ -85,7 +89,7 @@ class Connection:
         self._check_connected()
         if len(self._handles) >= self.messages.catalogue.qmgr.max_handles:
             raise MQError(Reason.HANDLE_NOT_AVAILABLE, handles=len(self._handles))  # SE3
-        with self.latch:
+        with self.calling():
             opened = self.messages.open(self._thread, _target(target, qmgr, dynamic_name), options)
         handle = Handle(self, opened) if self._account is None else AccountedHandle(self, opened)
         self._handles.add(handle)
@@ -102,10 +106,10 @@ class Connection:
     ) -> Message:
         """MQPUT1: open, put and close in one call."""
         self._check_connected()
-        with self.latch:
+        with self.calling():
             try:
                 message = self.messages.put1(self._thread, _target(target, qmgr, ""), body, descriptor, options)
-            except BaseException:
+            except MQError:
                 self.end_call(commit=False)
                 raise
             self.end_call(commit=True)
@@ -131,23 +135,37 @@ class Connection:
     def commit(self) -> None:
         """MQCMIT: what was put is there for others, what was got is gone."""
         self._check_connected()
-        with self.latch:
+        with self.calling():
             self._end_unit(self._recovery.commit)
 
     def backout(self) -> None:
         """MQBACK: what was put is gone, what was got is there again."""
         self._check_connected()
-        with self.latch:
+        with self.calling():
             self._end_unit(self._recovery.back_out)
 
     def prepare(self, xid: bytes) -> Unit | None:
         """Phase 1 of a commit that an outside coordinator decides; the unit leaves this connection in doubt."""
         self._check_connected()
-        with self.latch:
+        with self.calling():
             unit, self._thread.unit = self._thread.unit, None
             if unit is not None:
                 self._recovery.prepare(unit, xid)
             return unit
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Hold the engine latch for a call; what the engine cannot survive ends the queue manager."""
+        with self.latch:
+            try:
+                yield
+            except FATAL as error:
+                raise self.fatal(error) from error
+
+    def fatal(self, error: BaseException) -> BaseException:
+        """The queue manager cannot go on: tell everybody, and say how this call ends. The latch is held."""
+        self._failed(error)
+        return error if isinstance(error, KeyboardInterrupt) else MQError(Reason.CONNECTION_BROKEN, why=str(error))
 
     def end_call(self, *, commit: bool) -> None:
         """End the unit of the call, if there is one. The latch is held."""
@@ -170,25 +188,25 @@ class Connection:
     def define(self, definition: MQObject, *, replace: bool = False) -> None:
         """DEFINE: `app.define(LocalQueue("ORDERS", max_depth=5000))`."""
         self._check_connected()
-        with self.latch:
+        with self.calling():
             self.messages.define(self._thread.user, definition, replace=replace)
 
     def alter(self, kind: type[MQObject], name: str = "", **changes: Any) -> None:
         """ALTER: `app.alter(LocalQueue, "ORDERS", get_allowed=False)`; the queue manager has no name."""
         self._check_connected()
-        with self.latch:
+        with self.calling():
             self.messages.alter(self._thread.user, kind, name, **changes)
 
     def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
         """DELETE, with PURGE also when messages are on the queue."""
         self._check_connected()
-        with self.latch:
+        with self.calling():
             self.messages.delete(self._thread.user, kind, name, purge=purge)
 
     def inquire(self, kind: type[MQObject] = QueueManagerAttributes, name: str = "", *keywords: str) -> dict[str, Any]:
         """MQINQ of the queue manager, a process, a namelist or a storage class."""
         self._check_connected()
-        with self.latch:
+        with self.calling():
             return self.messages.inquire_object(self._thread.user, kind, name, keywords)
 
     # -- the end
@@ -219,7 +237,7 @@ class Connection:
         self._handles.discard(handle)
 
     def _end(self, end: Callable[[Unit], None]) -> None:
-        with self.latch:
+        with self.calling():
             try:
                 self._end_unit(end)
             finally:

@@ -1,0 +1,14 @@
+"""Failing: what ends a queue manager, and how applications are told.
+
+Rules
+  FA1 An `Abend`, an I/O error, no memory, or an interrupt while pages are being changed leaves memory in a state that
+      nobody vouches for. Nothing is written any more; restart repairs from the log.
+  FA2 Everybody's calls then answer 2009; what a commit that was under way decided is known after restart.
+  FA3 The process keeps the files until it ends, because a force of the log may still be under way in it.
+
+Called by handle and session.
+"""
+
+from quaestor.mqi.reasons import Abend
+
+FATAL = (Abend, OSError, MemoryError, KeyboardInterrupt)
