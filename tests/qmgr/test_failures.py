@@ -8,6 +8,7 @@ from conftest import EVERYTHING, page_queue_manager
 
 from model.answers import bodies, drain, fails
 from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.testing import FaultyDisk
@@ -153,3 +154,45 @@ def test_options_of_the_wrong_type_stop_nobody(qm, options):
             call()
     orders.put("x", None, NOW)
     assert ["x"] == bodies(drain(orders))
+
+
+def test_a_definition_that_cannot_be_saved_leaves_nothing(qm, monkeypatch):
+    app = qm.connect()
+    monkeypatch.setattr(qm.messages._store, "save", _full)
+    with fails(Reason.STORAGE_MEDIUM_FULL):
+        app.define(LocalQueue("NEW"))
+    with fails(Reason.STORAGE_MEDIUM_FULL):
+        app.alter(LocalQueue, "ORDERS", max_depth=1)
+    monkeypatch.undo()
+    assert "NEW" not in {stored.name for stored in qm.messages._store.stored()}
+    with fails(Reason.UNKNOWN_OBJECT_NAME):
+        app.open("NEW")
+    app.define(LocalQueue("NEW"))
+    assert app.open("ORDERS", EVERYTHING).inquire("MAXDEPTH") == {"MAXDEPTH": 999_999_999}
+
+
+def test_a_definition_that_cannot_be_deleted_stays(qm, monkeypatch):
+    app = qm.connect()
+    app.put1("ORDERS", "x", KEPT, NOW)
+    monkeypatch.setattr(qm.messages._store, "discard", _full)
+    with fails(Reason.STORAGE_MEDIUM_FULL):
+        app.delete(LocalQueue, "ORDERS", purge=True)
+    assert ["x"] == bodies(drain(app.open("ORDERS", EVERYTHING)))
+
+
+def test_an_object_is_changed_by_one_application_at_a_time(qm, monkeypatch):
+    """The log is forced without the latch: meanwhile another application tries the same object."""
+    app, recovery = qm.connect(), qm.manager.engine.recovery
+    force, meanwhile = recovery._force, []
+
+    def slow_force(rba):
+        monkeypatch.setattr(recovery, "_force", force)
+        with fails(Reason.OBJECT_IN_USE):
+            qm.messages.catalogue.alter(LocalQueue, "ORDERS", max_depth=2)
+        meanwhile.append(qm.messages.catalogue.find(LocalQueue, "ORDERS").max_depth)
+        force(rba)
+
+    monkeypatch.setattr(recovery, "_force", slow_force)
+    app.alter(LocalQueue, "ORDERS", max_depth=1)
+    assert meanwhile == [999_999_999]
+    assert qm.messages.catalogue.find(LocalQueue, "ORDERS").max_depth == 1

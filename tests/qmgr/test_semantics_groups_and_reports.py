@@ -5,7 +5,7 @@ from conftest import EVERYTHING
 
 from model.answers import bodies, drain, fails, warns
 from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
-from quaestor.mqi.headers import MQDLH, TriggerMessage
+from quaestor.mqi.headers import MQDLH, MQXQH, TriggerMessage
 from quaestor.mqi.objects import IndexType, LocalQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.mqi.options import GetOptions, MsgFlags, OpenOptions, PutOptions
 from quaestor.mqi.reasons import CompCode, Reason
@@ -306,6 +306,43 @@ def test_24_a_report_that_cannot_be_put_goes_to_the_dead_letter_queue(qm, app, o
         header.format,
     )
     assert (b"text", "MQDEAD") == (body, message.descriptor.format)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"put_allowed": False}, Reason.PUT_INHIBITED),
+        ({"max_depth": 0}, Reason.Q_FULL),
+        ({"max_msg_length": 3}, Reason.MSG_TOO_BIG_FOR_Q),
+    ],
+)
+def test_24_why_a_report_could_not_be_put(qm, app, orders, attributes, reason):
+    qm.queue("DEAD")
+    qm.queue("REPLIES", **attributes)
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    orders.put("text", MQMD(report=Report.COA_WITH_FULL_DATA, reply_to_q="REPLIES"), NOW)
+    assert MQDLH.unpack(app.get("DEAD", GET_NOW).body)[0].reason == reason
+
+
+def test_24_a_dead_letter_queue_that_is_full_itself(qm, app, orders):
+    qm.queue("DEAD", max_depth=0)
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="NOWHERE"), NOW)
+    assert qm.messages.consequences.given_up == 1
+
+
+def test_23_a_report_travels_to_another_queue_manager(app, orders):
+    app.define(LocalQueue("QM2", xmit=True))
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="REPLIES", reply_to_qmgr="QM2"), NOW)
+    header, _ = MQXQH.unpack(app.get("QM2", GET_NOW).body)
+    assert ("REPLIES", "QM2", REPORT) == (header.remote_q_name, header.remote_qmgr_name, header.descriptor.msg_type)
+
+
+def test_23_a_report_wakes_a_getter_and_triggers(app, orders, monitor):
+    replies = triggered(app, TriggerType.EVERY)
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="WORK"), NOW)
+    assert len(drain(monitor)) == 1
+    assert replies.inquire("CURDEPTH") == {"CURDEPTH": 1}
 
 
 def test_24_without_a_dead_letter_queue_the_report_is_given_up_not_the_put(qm, orders):

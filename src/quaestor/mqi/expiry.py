@@ -2,7 +2,7 @@
 
 Rules
   E1  Expiry is given in tenths of a second, positive or unlimited (-1); anything else is 2013.
-  E2  The clock starts at the put, not at the commit.
+  E2  The clock starts at the put, not at the commit: a message carries the time at which it ends.
   E3  A get returns what is left, in tenths, never less than 1 for a message that has not expired.
   E4  CAPEXPRY of the queue shortens a longer or unlimited expiry.
 
@@ -22,11 +22,6 @@ def checked(expiry: int, cap: int) -> int:
     if cap > DEPTH_MAX:
         return expiry
     return cap if expiry == UNLIMITED else min(expiry, cap)
-
-
-def deadline_us(expiry: int, put_us: int) -> int:
-    """When a message put at `put_us` expires (E2)."""
-    return NEVER_US if expiry == UNLIMITED else put_us + expiry * EXPIRY_UNIT_US
 
 
 def has_expired(expires_us: int, now_us: int) -> bool:

@@ -180,7 +180,7 @@ class MQXQH:
     def pack(self) -> bytes:
         md = self.descriptor
         names = text_field(self.remote_q_name, 48) + text_field(self.remote_qmgr_name, 48)
-        if md.group_id == NO_ID and not md.msg_flags:
+        if md.group_id == NO_ID and not md.msg_flags and md.msg_seq_number == 1:
             return _XQH.pack(b"XQH ", 1, names) + pack_descriptor(md)
         extension = _MDE.pack(
             b"MDE ",

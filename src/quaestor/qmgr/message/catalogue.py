@@ -13,7 +13,7 @@ Rules
 Called by the parts of the message manager.  Calls the store and recovery.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -170,18 +170,29 @@ class Catalogue:
     def remove(self, definition: MQObject) -> None:
         """Take a definition out of force without looking at its use (dynamic queues, after V3)."""
         with self._change(type(definition), definition.name):
-            state = self._states.pop(definition.name, None) if isinstance(definition, _QUEUES) else None
-            if state is not None:
-                state.deleted = True
-            if isinstance(definition, _QUEUES):
-                self._queues.pop(definition.name, None)
-            else:
-                self._others.pop((type(definition), definition.name), None)
-            self.version += 1
-            unit = self._recovery.begin()
-            self._in_unit(unit, lambda: self._store.discard(unit, definition))
+            state = self._out_of_force(definition)
+            try:
+                self._in_unit(lambda unit: self._store.discard(unit, definition))
+            except MQError:
+                if state is not None:
+                    state.deleted = False
+                    self._states[definition.name] = state
+                self._enforce(definition)
+                raise
             if state is not None and not state.handles:
                 self.forget(state)
+
+    def _out_of_force(self, definition: MQObject) -> QueueState | None:
+        """From now on nobody finds it, while its end is being logged."""
+        self.version += 1
+        if not isinstance(definition, _QUEUES):
+            del self._others[type(definition), definition.name]
+            return None
+        del self._queues[definition.name]
+        state = self._states.pop(definition.name, None)
+        if state is not None:
+            state.deleted = True
+        return state
 
     def _existing(self, kind: type[MQObject], name: str) -> MQObject:
         found = self.find(kind, name)
@@ -223,10 +234,15 @@ class Catalogue:
     def _save(self, definition: MQObject) -> None:
         if isinstance(definition, LocalQueue) and self.find(StorageClass, definition.storage_class) is None:
             raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=definition.storage_class, queue=definition.name)
-        if type(definition) is LocalQueue and definition.name not in self._states:
+        new = type(definition) is LocalQueue and definition.name not in self._states
+        if new and isinstance(definition, LocalQueue):
             self._make_state(definition)
-        unit = self._recovery.begin()
-        self._in_unit(unit, lambda: self._store.save(unit, definition))
+        try:
+            self._in_unit(lambda unit: self._store.save(unit, definition))
+        except MQError:
+            if new:
+                self.forget(self._states.pop(definition.name))
+            raise
         self._enforce(definition)
 
     def _make_state(self, definition: LocalQueue) -> None:
@@ -235,9 +251,10 @@ class Catalogue:
         self._states[definition.name] = state
         self._by_id[state.stored.queue_id] = state
 
-    def _in_unit(self, unit: Unit, change: Any) -> None:
+    def _in_unit(self, change: Callable[[Unit], None]) -> None:
+        unit = self._recovery.begin()
         try:
-            change()
+            change(unit)
         except MQError:
             self._recovery.back_out(unit)
             raise

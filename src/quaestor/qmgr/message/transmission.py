@@ -4,9 +4,9 @@ Rules
   XQ1 In front of the body stands the transmission header: the queue and queue manager it is for, and the
       descriptor the application gave. The message itself has the format of transmission messages, the same
       identifier, and the application's identifier again as correlation identifier.
-  XQ2 `from_transmission` gives back what was put; the mover calls it on the other side.
+  XQ2 `MQXQH.unpack` gives back what was put; the mover calls it on the other side.
 
-Called by putting, consequences, the mover.  Calls headers.
+Called by putting, consequences.  Calls headers.
 """
 
 from dataclasses import replace
@@ -21,8 +21,3 @@ def for_transmission(message: Message, remote: tuple[str, str]) -> Message:
     header = MQXQH(remote[0], remote[1], message.descriptor)
     envelope = replace(message.envelope, format=FORMAT_XMIT, report=0, msg_flags=0, msg_seq_number=1)
     return message._replace(body=header.pack() + message.body, envelope=envelope, correl_id=message.msg_id)
-
-
-def from_transmission(message: Message) -> tuple[MQXQH, bytes]:
-    """Where a transmission message is going, what the application said, and its body (XQ2)."""
-    return MQXQH.unpack(message.body)
