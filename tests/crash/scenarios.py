@@ -1,11 +1,12 @@
 """Scenarios for power cuts: each is a script over an engine that says, at every moment, what may be found after a cut.
 
-A script calls `world.unit(...)` for one unit of recovery and keeps `world.allowed`: the states (messages on the queue, in
-order) that a restart may show. Before a commit returns there are two, afterwards one.
+A script calls `world.unit(...)` for one unit of recovery and keeps `world.allowed`: the states (messages on the
+queue, in order) that a restart may show. Before a commit returns there are two, afterwards one.
 """
 
 from dataclasses import replace
 
+from quaestor.qmgr.checker import check
 from quaestor.testing import SMALL, FaultyDisk, PowerCut, SmallEngine
 
 TINY = replace(SMALL, log_bytes=64 << 10, buffer_pools={0: 16, 1: 16}, pages=16, logload=200)
@@ -87,7 +88,7 @@ def checkpoints(world):
 def log_switches(world):
     """More log than the ring holds: switches, reuse, a unit that stays open over all of it."""
     world.unit(puts=[message(n) for n in range(2)])
-    world.unit(puts=[message(90), message(91)], outcome="leave")
+    world.unit(puts=[message(n) for n in range(90, 102)], outcome="leave")
     for n in range(2, 40):
         world.unit(puts=[message(n, 3500)], gets=1 if n > 4 else 0)
     world.unit(gets=1)
@@ -121,6 +122,32 @@ def volatile_and_persistent(world):
     world.unit(puts=[message(200)])
 
 
+def many_backouts(world):
+    """Backouts long enough that a cut leaves one half on the log."""
+    world.unit(puts=[message(n) for n in range(12)])
+    for n in range(4):
+        world.unit(gets=6, puts=[message(20 + 10 * n + each, 700) for each in range(5)], outcome="back out")
+        world.unit(puts=[message(100 + n)])
+
+
+def killed_then_cut(world):
+    """The process is killed and started again on what it had written; only then power goes."""
+    for n in range(4):
+        world.unit(puts=[message(n), message(50 + n)])
+        world.unit(puts=[message(70 + each, 3000) for each in range(12)], outcome="leave")
+        world.engine.buffers.write_all()
+        world.engine = SmallEngine(world.disk, world.settings)
+        assert world.state == world.engine.bodies()
+
+
+def unit_longer_than_the_ring(world):
+    """One unit logs more than all active logs hold, and is backed out; another is in flight at the cut."""
+    world.unit(puts=[message(n) for n in range(3)])
+    world.unit(gets=2, puts=[message(n, 3500) for n in range(60)], outcome="back out")
+    world.unit(gets=1, puts=[message(n, 3500) for n in range(70)], outcome="leave")
+    world.unit(puts=[message(5)])
+
+
 SCENARIOS = [
     puts_and_gets,
     backouts,
@@ -130,6 +157,9 @@ SCENARIOS = [
     expansion,
     long_messages,
     volatile_and_persistent,
+    many_backouts,
+    killed_then_cut,
+    unit_longer_than_the_ring,
 ]
 
 
@@ -153,3 +183,27 @@ def operations_of(script, settings=TINY):
     disk = FaultyDisk()
     run_until_cut(script, disk, settings)
     return disk.operations
+
+
+def found_after(disk, settings=TINY):
+    """What a restart finds; everything it left must be in order."""
+    engine = SmallEngine(disk, settings)
+    problems = check(engine.data)
+    assert [] == problems
+    return engine.bodies()
+
+
+def cuts(script, settings=TINY, at_most=150):
+    """Every operation, or evenly spread ones where there are very many."""
+    operations = operations_of(script, settings)
+    step = max(1, operations // at_most)
+    return range(0, operations + 1, step)
+
+
+def prove(script, settings=TINY, at_most=150, seeds=1):
+    """Cut the power everywhere; what was confirmed is there and nothing else."""
+    for cut in cuts(script, settings, at_most):
+        for seed in range(seeds):
+            disk = FaultyDisk(cut_after=cut, seed=cut + 1000 * seed)
+            allowed = run_until_cut(script, disk, settings)
+            assert found_after(disk.after_power_cut(), settings) in allowed, f"cut after {cut}, seed {seed}"

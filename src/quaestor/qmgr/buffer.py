@@ -120,7 +120,7 @@ class BufferPool:
                 self._mark_changed(frame)
 
     def set_unlogged(self, frame: Frame) -> None:
-        """The page was changed in a way that does not outlive a restart (the use of pages by non-persistent messages)."""
+        """The page was changed in a way that does not outlive a restart: a page taken for non-persistent messages."""
         self.stats.set_writes += 1
         if not frame.changed:
             self._mark_changed(frame)
@@ -182,7 +182,7 @@ class BufferPool:
 
     def _note_stealable(self) -> None:
         now = self.buffers - self._resident + len(self._stealable)
-        if now < self.stats.stealable_low:
+        if now < self.stats.stealable_low:  # noqa: PLR1730 - a comparison is cheaper than a call, and this is hot
             self.stats.stealable_low = now
         if now * 20 <= self.buffers * 3:
             self._start_writing()
@@ -372,9 +372,12 @@ class BufferManager:
         self.form: Callable[[Frame], bytearray] = _nothing_to_form
 
     def define_pool(self, number: int, buffers: int, pages_per_io: int = 16) -> BufferPool:
-        pool = BufferPool(number, buffers, self.log, lambda frame: self.form(frame), pages_per_io)
+        pool = BufferPool(number, buffers, self.log, self._form, pages_per_io)
         self.pools[number] = pool
         return pool
+
+    def _form(self, frame: Frame) -> bytearray:
+        return self.form(frame)
 
     def add_page_set(self, page_set: PageSet, pool: int) -> None:
         page_set.buffer_pool = pool

@@ -308,10 +308,10 @@ class LogManager:
                 return record
         return None
 
-    def scan(self, rba: int) -> Iterator[LogRecord]:
-        """Every good record from `rba` on, to the end of the log (L2)."""
+    def scan(self, rba: int, end: int = 1 << 63) -> Iterator[LogRecord]:
+        """Every good record from `rba` on, to an RBA or to the end of the log (L2)."""
         epoch, start, chunk = 0, rba, b""
-        while True:
+        while rba < end:
             at = rba - start
             length = record_length(chunk[at : at + 8])
             if at + max(length, HEADER_LENGTH) > len(chunk):
@@ -334,7 +334,7 @@ class LogManager:
             raw = self._read_bytes(rba, length, copy) if length else b""
             record = parse(raw, rba, epoch) if len(raw) >= HEADER_LENGTH else None
             if record is not None:
-                self.files.write(rba, memoryview(raw))
+                self.files.repair(rba, memoryview(raw))
                 return record
         return None
 

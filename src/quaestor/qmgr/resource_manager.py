@@ -38,6 +38,9 @@ class Unit(Protocol):
     gets: list[Any]
     """Arrivals this unit got, in order."""
 
+    other: list[Callable[[], None]]
+    """What else is to be done when the unit has committed."""
+
 
 class ResourceManager(Protocol):
     """The protocol of a manager (R1-R3)."""

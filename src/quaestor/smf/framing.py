@@ -1,21 +1,47 @@
-"""Where records begin and end: RDW, BDW + RDW, spanned segments, RDW-stripped; plain or gzip; file or pipe.
+"""Where records begin and end: a dump becomes blocks of whole records, in bounded memory.
 
-Called by records and columns.
+Rules
+  R1  A dump is read in windows; what a window leaves over is carried into the next. Memory does not grow with the dump.
+  R2  A block holds whole records only. Unspanned records stay where they were read; the segments of a spanned one are
+      joined behind them under one RDW, so that triplet offsets apply as they are.
+  R3  Damage is reported with its offset in the (uncompressed) dump and its reason; reading goes on with the next
+      record that can be true (D1, D3). What was readable is delivered.
+  R4  A spanned record ends with its last segment. A first segment that meets another first, or a continuation without
+      a beginning, is damage.
+  R5  Only records with a header that can be true reach a reader.
+  R6  An RDW-stripped record ends where its last section ends, for nothing else tells its length.
+
+Called by records, columns, splitting.  Calls detection.
 """
 
+import gzip
+import io
+import struct
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from quaestor.smf import stripped
+from quaestor.smf.detection import (
+    LARGEST_SEGMENT,
+    SMALLEST_RECORD,
+    Framing,
+    UnusableDumpError,
+    block_length,
+    detect,
+    next_record,
+    true_headers,
+)
 
-class Framing(Enum):
-    """How the records of a dump are held apart."""
-
-    RDW = "RDW"
-    BDW = "BDW+RDW"
-    STRIPPED = "RDW-stripped"
+WINDOW = 16 << 20
+_RDW = struct.Struct(">HBB")
+_WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
+_MAX_SPANNED = 64 << 20
+_OVERLAP = 32  # more than any header needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +51,16 @@ class Damage:
     offset: int
     reason: str
 
+    def __str__(self) -> str:
+        return f"offset {self.offset}: {self.reason}"
+
 
 @dataclass(slots=True)
 class Block:
-    """Whole records in one buffer: unspanned ones in place, spanned ones joined behind them.
+    """Whole records in one buffer (R2).
 
-    `data[offsets[i]:offsets[i] + lengths[i]]` is record i, beginning with its RDW, so that triplet offsets apply as
-    they are. `positions[i]` is where it began in the (uncompressed) dump.
+    `data[offsets[i]:offsets[i] + lengths[i]]` is record i, beginning with its RDW; `positions[i]` is where it began
+    in the dump.
     """
 
     data: bytearray
@@ -39,3 +68,239 @@ class Block:
     lengths: NDArray[np.int64]
     positions: NDArray[np.int64]
     damages: list[Damage] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a walk over a window has found so far."""
+
+    offsets: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    damages: list[Damage] = field(default_factory=list)
+
+    def record(self, offset: int, length: int, position: int) -> None:
+        self.offsets.append(offset)
+        self.lengths.append(length)
+        self.positions.append(position)
+
+    def block(self, data: bytearray) -> Block:
+        """The block of what was found; records without a true header are damage (R5)."""
+        offsets, lengths, positions = (
+            np.array(each, dtype=np.int64) for each in (self.offsets, self.lengths, self.positions)
+        )
+        good = lengths >= SMALLEST_RECORD
+        good[good] = true_headers(data, offsets[good])
+        for position in positions[~good]:
+            self.damages.append(Damage(int(position), "record without a true SMF header"))
+        self.damages.sort(key=lambda damage: damage.offset)
+        return Block(data, offsets[good], lengths[good], positions[good], self.damages)
+
+
+class DumpReader:
+    """Reads one dump. After the first block, `framing`, `compressed` and `spanned` say what was found."""
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        *,
+        window: int = WINDOW,
+        framing: Framing | None = None,
+        position: int = 0,
+        limit: int | None = None,
+    ) -> None:
+        """Read `stream` to its end, or `limit` bytes of it; its first byte is at `position` of the dump.
+
+        A caller that knows the framing (a later part of a dump that was split) gives it; otherwise it is detected.
+        """
+        self.framing = framing
+        self.compressed = False
+        self.spanned = 0
+        self.bytes_read = 0
+        self._stream = stream
+        self._take: Callable[[int], bytes] = stream.read
+        self._window = window
+        self._base = position
+        self._left = limit
+        self._segments: list[bytes] = []
+        self._spanned_at = 0
+        self._block_end = 0  # absolute offset at which the next block descriptor stands
+        self._ended_early = ""
+        self._lost: Damage | None = None  # damage whose end is not found yet
+
+    def blocks(self) -> Iterator[Block]:
+        """Every block of the dump. Raises `UnusableDumpError` when nothing in it can be a record."""
+        tail = self._begin()
+        while True:
+            fresh = self._read(self._window)
+            data = tail
+            data += fresh
+            size = len(data)  # the walk appends joined records behind (R2)
+            block, rest = self._walk(data, last=not fresh)
+            tail = data[rest:size]
+            self._base += rest
+            if len(block.offsets) or block.damages:
+                yield block
+            if not fresh:
+                return
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> bytearray:
+        """The first window, once compression and framing are known."""
+        if self.framing is None:
+            stream = self._stream if isinstance(self._stream, io.BufferedReader) else io.BufferedReader(self._stream)  # type: ignore[type-var]
+            self.compressed = stream.peek(2)[:2] == b"\x1f\x8b"
+            self._take = gzip.GzipFile(fileobj=stream).read1 if self.compressed else stream.read
+        head = bytearray(self._read(self._window))
+        if not head and self._ended_early:
+            raise UnusableDumpError(self._ended_early)
+        first = 0
+        if self.framing is None:
+            self.framing, first = detect(head)
+        self._block_end = self._base + first
+        return head
+
+    def _read(self, size: int) -> bytes:
+        """Up to `size` bytes; a broken gzip stream ends the dump early and is remembered as damage."""
+        parts: list[bytes] = []
+        while size > 0 and not self._ended_early:
+            try:
+                part = self._read_raw(size)
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                self._ended_early = f"gzip stream is damaged: {error}"
+                break
+            if not part:
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _read_raw(self, size: int) -> bytes:
+        part = self._take(size if self._left is None else min(size, self._left))
+        if self._left is not None:
+            self._left -= len(part)
+        self.bytes_read += len(part)
+        return part
+
+    # --- walking -----------------------------------------------------------------------------------------------------
+
+    def _walk(self, data: bytearray, *, last: bool) -> tuple[Block, int]:
+        """The block in `data`, and the offset from which the rest must be carried over (R1)."""
+        found = _Found()
+        if self.framing is Framing.STRIPPED:
+            rest = stripped.walk(data, self._base, found.record, self._damage_into(found), last=last)
+        else:
+            rest = self._walk_rdws(data, found, last=last)
+        if last:
+            self._close(found, len(data))
+        return found.block(data), rest
+
+    def _damage_into(self, found: _Found) -> "stripped.Report":
+        return lambda position, reason: found.damages.append(Damage(position, reason))
+
+    def _close(self, found: _Found, size: int) -> None:
+        self._drop_segments(found)
+        if self._ended_early:
+            found.damages.append(Damage(self._base + size, self._ended_early))
+
+    def _walk_rdws(self, data: bytearray, found: _Found, *, last: bool) -> int:
+        at, size, base = 0, len(data), self._base
+        blocked = self.framing is Framing.BDW
+        unpack = _RDW.unpack_from
+        while at + 4 <= size:
+            if self._lost is not None:
+                at = self._resync(self._lost, data, at, size, found, last=last)
+                if self._lost is not None:
+                    return at
+                continue
+            if blocked and base + at >= self._block_end:
+                length = block_length(data, at)
+                self._lost = None if length else Damage(base + at, "not a block descriptor")
+                self._block_end = base + at + length
+                at += 4 if length else 0
+                continue
+            length, segment, zero = unpack(data, at)
+            if length < 4 or segment > _MIDDLE or zero or length > LARGEST_SEGMENT:
+                self._lost = Damage(base + at, _bad_rdw(length, segment))
+                continue
+            if at + length > size:
+                break
+            if segment == _WHOLE and not self._segments:
+                found.record(at, length, base + at)
+            else:
+                self._segment(data, at, length, segment, found)
+            at += length
+        if not last or at == size:
+            return at
+        if self._lost is not None:
+            return self._resync(self._lost, data, at, size, found, last=last)
+        self._cut_short(data, at, size, found)
+        return size
+
+    def _resync(self, lost: Damage, data: bytearray, at: int, size: int, found: _Found, *, last: bool) -> int:
+        """Skip to the next record that can be true (R3); while none is in sight, keep what might begin one."""
+        skip_to = next_record(data, at + (self._base + at == lost.offset), size)
+        if skip_to < 0 and not last:
+            return max(at, size - _OVERLAP)
+        if skip_to < 0:
+            skip_to = size
+        elif self.framing is Framing.BDW:
+            skip_to -= 4 if skip_to >= 4 and block_length(data, skip_to - 4) else 0
+            self._block_end = self._base + skip_to
+        skipped = self._base + skip_to - lost.offset
+        found.damages.append(Damage(lost.offset, f"{lost.reason}; {skipped} bytes skipped"))
+        self._drop_segments(found)
+        self._lost = None
+        return skip_to
+
+    def _drop_segments(self, found: _Found) -> None:
+        if self._segments:
+            found.damages.append(Damage(self._spanned_at, "spanned record lost its last segment"))
+            self._segments = []
+
+    def _segment(self, data: bytearray, at: int, length: int, segment: int, found: _Found) -> None:
+        """Join segments (R4). Joined records are appended to `data`, behind what is walked over (R2)."""
+        position = self._base + at
+        if segment in (_WHOLE, _FIRST):
+            self._drop_segments(found)
+            if segment == _WHOLE:
+                found.record(at, length, position)
+                return
+            self._segments, self._spanned_at = [bytes(data[at : at + length])], position
+            return
+        if not self._segments:
+            found.damages.append(Damage(position, "segment of a spanned record without its first segment"))
+            return
+        self._segments.append(bytes(data[at + 4 : at + length]))
+        if segment == _LAST:
+            joined = b"".join(self._segments)
+            joined = min(len(joined), 0xFFFF).to_bytes(2, "big") + b"\0\0" + joined[4:]
+            found.record(len(data), len(joined), self._spanned_at)
+            data += joined
+            self._segments = []
+            self.spanned += 1
+        elif sum(map(len, self._segments)) > _MAX_SPANNED:
+            found.damages.append(Damage(self._spanned_at, "spanned record has no end"))
+            self._segments = []
+
+    def _cut_short(self, data: bytearray, at: int, size: int, found: _Found) -> None:
+        left = size - at
+        length = int.from_bytes(data[at : at + 2], "big")
+        reason = (
+            f"record cut short: {length} bytes long, {left} are left" if left >= 4 else f"{left} stray bytes at the end"
+        )
+        found.damages.append(Damage(self._base + at, reason))
+
+
+def _bad_rdw(length: int, segment: int) -> str:
+    if length == 0:
+        return "zero bytes where a record should begin"
+    if length < 4:
+        return f"record length {length} is shorter than its descriptor"
+    if segment > _MIDDLE:
+        return f"segment code {segment} is none of 0 to 3"
+    return "not a record descriptor"
+
+
+__all__ = ["Block", "Damage", "DumpReader", "Framing", "UnusableDumpError"]

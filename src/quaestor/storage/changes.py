@@ -3,8 +3,8 @@
 Rules
   C1  A change is a kind and a body; its function makes it on a page's bytes and depends on nothing else. Given the
       page as it was before, it gives the page as it was after, today or at restart.
-  C2  A change that *starts* a page (INSERT as the first record, START, TEXT, HEADER, FORMAT_MAP, IMAGE) needs nothing of what the
-      page held: a torn page is repaired by it.
+  C2  A change that *starts* a page (INSERT as the first record, START, TEXT, HEADER, FORMAT_MAP, IMAGE) needs
+      nothing of what the page held: a torn page is repaired by it.
   C3  `undo_of` gives the change that takes one back. Only INSERT, DELETE and TEXT belong to units of recovery and
       are undone; the others (space, chains, images) are true whatever becomes of a unit.
   C4  A space map page has one byte per page of its span: what the page is used for.

@@ -71,6 +71,11 @@ class LogFiles:
     def write_through(self, rba: int, data: memoryview) -> None:
         self._each(rba, data, through=True)
 
+    def repair(self, rba: int, data: memoryview) -> None:
+        """Write bytes that one copy lacks to both, where they are in active logs."""
+        if rba >= min(start for start in self.inventory.starts if start >= 0):
+            self.write(rba, data)
+
     def sync(self, since: int = 0) -> None:
         """Make durable what was written at or after RBA `since`."""
         for files, start in zip(self._active, self.inventory.starts, strict=True):

@@ -93,11 +93,11 @@ def pack_identity(identity: Identity) -> bytes:
 
 def unpack_identity(packed: bytes) -> Identity:
     connection, user, thread, started_us = _IDENTITY.unpack(packed)
-    texts = (part.rstrip(b"\0").decode("utf-8", "replace") for part in (connection, user, thread))
-    return Identity(*texts, started_us=started_us)
+    connection, user, thread = (part.rstrip(b"\0").decode("utf-8", "replace") for part in (connection, user, thread))
+    return Identity(connection, user, thread, started_us)
 
 
-def record_length(header: bytes) -> int:
+def record_length(header: bytes | bytearray) -> int:
     """The length a header claims; 0 when it cannot be one."""
     length = int.from_bytes(header[4:8], "big")
     return length if HEADER_LENGTH <= length <= RECORD_MAX else 0

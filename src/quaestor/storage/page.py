@@ -91,8 +91,7 @@ def is_whole(data: bytes | bytearray, page_set: int, page: int) -> bool:
     """Whether a page as read is one that was written here, or was never written (P1, P2)."""
     if len(data) < PAGE:
         return False
-    checksum, kind = _SUM.unpack_from(data)[0], data[4]
-    if kind == UNWRITTEN:
+    header = header_of(data)
+    if header.kind == UNWRITTEN:
         return not any(data)
-    header = HEADER.unpack_from(data)
-    return crc32(memoryview(data)[4:]) == checksum and header[5] == page and header[8] == page_set
+    return crc32(memoryview(data)[4:]) == header.checksum and header.page == page and header.page_set == page_set

@@ -14,6 +14,7 @@ Called by queue_manager after restart.  Calls the data manager.
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from quaestor.mqi.messages import unpack
 from quaestor.mqi.reasons import Abend
@@ -182,9 +183,7 @@ class _Loader:
                 continue
             page_set, referred = self._data.buffers.page_sets[number], set[int]()
             for page, record in records:
-                references, pages = text_pages(
-                    self._bytes(page_set, page), record, lambda each, owner=page_set: self._bytes(owner, each)
-                )
+                references, pages = text_pages(self._bytes(page_set, page), record, partial(self._bytes, page_set))
                 referred.update(references, pages)
             lost = [page for page in texts if page not in referred]
             if lost:

@@ -14,6 +14,7 @@ Called by message, the scheduler.  Calls recovery, buffer, lock; `objects` keeps
 """
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError
@@ -36,7 +37,7 @@ from quaestor.qmgr.data.stored import (
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
-from quaestor.qmgr.resource_manager import Task
+from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.data import DataStatistics
 from quaestor.storage.changes import INSERTION, MARK, STARTS, pack_next
 from quaestor.storage.log_record import ALLOCATES, Kind
@@ -239,7 +240,7 @@ class DataManager:
         holder: object | None = None,
     ) -> Arrival | None:
         """The first available arrival that fits, in order."""
-        if msg_id is correl_id is group_id is after is fits is holder is None:
+        if msg_id is None and correl_id is None and group_id is None and after is None and fits is None:
             return queue.first()
         wanted = {"msg_id": msg_id, "correl_id": correl_id, "group_id": group_id}
         key = wanted.get(queue.index_field)
@@ -287,13 +288,13 @@ class DataManager:
         if not arrival.persistent:
             if content is None:
                 content = frame.content = restored(frame, arrival)
-            message: Message = content[2]  # type: ignore[index] # (queue id, sequence, message)
+            message = cast("tuple[int, int, Message]", content)[2]
             if arrival.text_pages is None:
                 return message
             page_set = frame.page_set
             return message._replace(body=b"".join(self._volatile_text(page_set, p) for p in arrival.text_pages))
         if content is not None:
-            return content  # type: ignore[return-value] # the message put here
+            return cast("Message", content)
         return read_message(frame.data or b"", arrival.slot, lambda page: self._page_bytes(frame.page_set, page))
 
     def _page_bytes(self, page_set: PageSet, page: int) -> bytes | bytearray:
@@ -308,7 +309,7 @@ class DataManager:
         frame = pool.get(page_set, page)
         pool.release(frame)
         if frame.content is not None:
-            return frame.content[2]  # type: ignore[index,no-any-return] # (0, 0, text)
+            return cast("tuple[int, int, bytes]", frame.content)[2]
         end = HEADER.unpack_from(frame.data or b"")[3]
         return bytes((frame.data or b"")[HEADER_LENGTH:end])
 
@@ -324,9 +325,8 @@ class DataManager:
         """Remove an arrival: at once without a unit, else when the unit commits (D3)."""
         self.stats.message_gets += 1
         queue: PrivateQueue = arrival.queue
-        if unit is not None:
-            if not self.locks.lock(arrival, unit):
-                raise Abend("D3", "a message is got that another holds", queue=queue.name)
+        if unit is not None and not self.locks.lock(arrival, unit):
+            raise Abend("D3", "a message is got that another holds", queue=queue.name)
         if arrival.state != AVAILABLE:
             raise Abend("D3", "a message is got that is not there", queue=queue.name, state=arrival.state)
         if arrival.persistent:
@@ -353,7 +353,7 @@ class DataManager:
 
     # --- end of unit --------------------------------------------------------------------------------------------------
 
-    def committed(self, unit: UnitOfRecovery) -> None:
+    def committed(self, unit: Unit) -> None:
         """Puts become available, gets are gone (D3, D4)."""
         for arrival in unit.puts:
             queue = arrival.queue
@@ -366,7 +366,7 @@ class DataManager:
             self.locks.unlock(arrival, unit)
             self.release_pages(arrival)
 
-    def backed_out(self, unit: UnitOfRecovery) -> None:
+    def backed_out(self, unit: Unit) -> None:
         """Gets return to their place with a higher backout count, puts are gone (D4)."""
         for arrival in unit.gets:
             queue = arrival.queue
@@ -465,8 +465,8 @@ def _walk(queue: PrivateQueue, after: Arrival | None) -> Iterator[Arrival]:
 
 def form_page(frame: Frame) -> bytearray:
     """The bytes of a page of non-persistent messages that must leave the buffer pool (B7)."""
-    queue_id, sequence, content = frame.content  # type: ignore[misc] # (queue id, sequence, message or text)
-    record = content if isinstance(content, bytes) else short_record(content, content.pack(), sequence)
+    queue_id, sequence, content = cast("tuple[int, int, Message | bytes]", frame.content)
+    record = content if not isinstance(content, Message) else short_record(content, content.pack(), sequence)
     data = bytearray(PAGE)
     end = HEADER_LENGTH + len(record)
     HEADER.pack_into(

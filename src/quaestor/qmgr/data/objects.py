@@ -12,7 +12,7 @@ Called by message (through the data manager's protocol) and the loader.  Calls t
 """
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from quaestor.mqi.descriptors import MQMD, NO_ID
 from quaestor.mqi.messages import Message
@@ -22,6 +22,7 @@ from quaestor.qmgr.data.manager import DataManager
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.queue_store import AVAILABLE, Arrival
 from quaestor.qmgr.recovery import UnitOfRecovery
+from quaestor.qmgr.resource_manager import Unit
 
 OBJECT_QUEUE = 1
 STORAGE_RECORD = 0xFF
@@ -83,9 +84,8 @@ class ObjectManager(DataManager):
             self._objects[key] = arrival
             self._values[key] = packed
 
-    def committed(self, unit: UnitOfRecovery) -> None:
+    def committed(self, unit: Unit) -> None:
         super().committed(unit)
-        settle: Callable[[], None]
         for settle in unit.other:
             settle()
 

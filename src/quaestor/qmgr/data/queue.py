@@ -71,7 +71,7 @@ class PrivateQueue:
         before.later = arrival
         after.sooner = arrival
         arrival.state = AVAILABLE
-        if arrival.priority > self.high:
+        if arrival.priority > self.high:  # noqa: PLR1730 - a comparison is cheaper than a call, and this is hot
             self.high = arrival.priority
         if self.index is not None:
             self._index(arrival)

@@ -139,5 +139,5 @@ class Space:
 
     def _full(self, page_set: PageSet, error: OSError | None = None) -> None:
         self.times_full += 1
-        facts = {"error": str(error)} if error else {}
-        raise MQError(Reason.STORAGE_MEDIUM_FULL, page_set=page_set.number, pages=page_set.pages, **facts)
+        why = str(error) if error else "it may not grow"
+        raise MQError(Reason.STORAGE_MEDIUM_FULL, page_set=page_set.number, pages=page_set.pages, why=why)

@@ -28,7 +28,6 @@ from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRec
 from quaestor.storage.page import HEADER_LENGTH, RBA_AT
 from quaestor.storage.page_set import described_pages
 
-
 NOTHING_APPLIED = -1
 
 
@@ -122,11 +121,15 @@ def _follow(units: dict[int, UnitOfRecovery], record: LogRecord) -> None:
 def _forward(recovery: RecoveryManager, found: Restart, page_sets: dict[int, int]) -> None:
     """Redo, in one scan, every change that may not have reached its page set (X2)."""
     redo = _Redo(recovery, found.end_rba, page_sets)
-    for record in recovery.log.scan(found.start_rba):
-        if record.rba >= found.end_rba:
-            break
+    reached = found.start_rba
+    for record in recovery.log.scan(found.start_rba, found.end_rba):
         found.records_read += 1
         redo.record(record)
+        reached = record.end
+    if reached != found.end_rba:
+        raise Abend(
+            "L2", "the log is damaged; use its other copy or its archive", good_to=reached, needed=found.end_rba
+        )
     redo.check_nothing_lost()
     found.changes_redone = redo.done
     for number, page_set in recovery.buffers.page_sets.items():
@@ -161,7 +164,7 @@ class _Redo:
         pool = self._buffers.pool_of[record.page_set]
         starts = not use and starts_page(kind, body)
         rba = int.from_bytes(body[RBA_AT : RBA_AT + 8], "big") if kind == Kind.IMAGE else record.rba
-        frame = self._frame(record.page_set, page, starts=starts)
+        frame = self._frame(record.page_set, page, starts=starts and kind != Kind.IMAGE, image=kind == Kind.IMAGE)
         if frame is None:
             return
         if frame.rba < rba:
@@ -178,26 +181,33 @@ class _Redo:
             self.done += 1
         pool.release(frame)
 
-    def _frame(self, number: int, page: int, *, starts: bool) -> Frame | None:
+    def _frame(self, number: int, page: int, *, starts: bool, image: bool) -> Frame | None:
         """The page, in use; None while it is torn and nothing has started it (X4, X5).
 
-        A change that starts a page needs nothing of it: every later change of it is in the log too.
+        A change that starts a page needs nothing of it: every later change of it follows in the log. An image does
+        not: a restart that was cut may have logged one of a page it had only half redone.
         """
         page_set, pool = self._buffers.page_sets[number], self._buffers.pool_of[number]
         if starts:
-            self._torn.discard((number, page))
-            known = page in page_set.frames
-            frame = pool.new(page_set, page)
-            if not known:
-                frame.rba = NOTHING_APPLIED
-        else:
-            try:
-                frame = pool.get(page_set, page)
-            except TornPageError:
-                self._torn.add((number, page))
-                return None
+            return self._new(number, page)
+        try:
+            frame = pool.get(page_set, page)
+        except TornPageError:
+            if image:
+                return self._new(number, page)
+            self._torn.add((number, page))
+            return None
         if frame.rba >= self._end:
             raise Abend("X5", "a page is newer than the log", page_set=number, page=page, rba=frame.rba, end=self._end)
+        return frame
+
+    def _new(self, number: int, page: int) -> Frame:
+        page_set, pool = self._buffers.page_sets[number], self._buffers.pool_of[number]
+        self._torn.discard((number, page))
+        known = page in page_set.frames
+        frame = pool.new(page_set, page)
+        if not known:
+            frame.rba = NOTHING_APPLIED
         return frame
 
     def _freed(self, record: LogRecord, body: bytes) -> None:

@@ -6,6 +6,7 @@ Rules
   U3  `first` is the oldest log record that undoing it could need: its first, or the first shunted one.
 """
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
@@ -59,7 +60,7 @@ class UnitOfRecovery:
         self.urid = self.first = self.last = self.undo_next = 0
         self.puts: list[Any] = []
         self.gets: list[Any] = []
-        self.other: list[Any] = []  # what managers want settled at the end (objects, triggers ...)
+        self.other: list[Callable[[], None]] = []  # what else is to be done when it has committed
         self.reserved = 0
         self.born = born
         self.xid = b""

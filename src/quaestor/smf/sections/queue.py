@@ -28,9 +28,14 @@ class QueueStatistics(Record):
     length: block_length = at(2, "QQSTLL", "Length of this block in bytes")
     eye: eye_catcher = at(4, "QQSTEYEC", "Eye-catcher", size=4, default="QQST")
     queue: text = at(8, "QQSTQNAM", "Queue name", size=48)
-    flag_bits: flags = at(56, "QQSTFLAG", "x80000000 shared, x40000000 partial record, x20000000 uncommitted")
-    page_set: number = at(60, "QQSTPSID", "Page set, -1 if shared/unassigned", wire="i2")
-    buffer_pool: number = at(62, "QQSTBPID", "Buffer pool, -1 if shared/unassigned", wire="i2")
+    flag_bits: flags = at(
+        56,
+        "QQSTFLAG",
+        "Flag bits, numbered from the high end",
+        bits={0x80000000: "shared", 0x40000000: "partial record", 0x20000000: "uncommitted"},
+    )
+    page_set: number = at(60, "QQSTPSID", "Page set, -1 if shared or unassigned", wire="i2", unset=-1)
+    buffer_pool: number = at(62, "QQSTBPID", "Buffer pool, -1 if shared or unassigned", wire="i2", unset=-1)
     queue_sharing_group: text = at(64, "QQSTQSGN", "Queue-sharing group", size=4)
     structure: text = at(68, "QQSTCFST", "CF structure", size=12)
     depth: gauge = at(80, "QQSTDPTH", "Depth at collection", wire="i4")

@@ -58,7 +58,13 @@ class StoragePool(Record):
     pools: gauge = at(24, "QSPHCOUNT", "Pools with this name")
     data_space: text = at(28, "QSPHDSPNM", "Data space name when flagged", size=8)
     pool: text = at(36, "QSPHNAME", "Pool name", size=48)
-    flag_bits: flags = at(84, "QSPHFLAGS", "x80 fixed, x40 global, x20 data space, x10 IVSA, x08 64-bit", wire="u1")
+    flag_bits: flags = at(
+        84,
+        "QSPHFLAGS",
+        "Flag bits, numbered from the high end",
+        wire="u1",
+        bits={0x80: "fixed", 0x40: "global", 0x20: "data space", 0x10: "IVSA", 0x08: "64-bit"},
+    )
     reserved_85: reserved = at(85, "FILLER__001", "reserved", size=3)
 
 

@@ -1,7 +1,4 @@
-"""What is accounted per task: WTID and WTAS (SMF 116 subtypes 1 and 2), QWAC (subtype 0).
-
-The length 208 of QWAC at V5.2 follows from the documented 436-byte record; the section itself is not documented.
-"""
+"""What is accounted per task: WTID and WTAS (SMF 116 subtypes 1 and 2), QWAC (subtype 0)."""
 
 from quaestor.layout import (
     Record,
@@ -67,7 +64,7 @@ class TaskAccounting(Record):
     latch_internal: internal = at(24, "WTASLATC", "Internal latch", wire="u8")
     hash_index: internal = at(32, "WTASHSHI", "Internal", wire="i4")
     next_block: internal = at(36, "WTASNEXT", "Chain")
-    flag_bits: flags = at(40, "WTASFLAG", "x20000000 = cut at end of task")
+    flag_bits: flags = at(40, "WTASFLAG", "Flag bits", bits={0x20000000: "cut at end of task"})
     queue_blocks: count = at(44, "WTASWQCT", "Queue blocks owned")
     latch_elapsed: elapsed = at(48, "WTASLWET", "Latch wait time per class 1-32", shape=(32,))
     latch_waits: count = at(304, "WTASLWN", "Latch waits per class 1-32", wire="i4", shape=(32,))
@@ -152,7 +149,7 @@ class TaskAccounting(Record):
     latch_class_longest: longest = at(2088, "WTASLMAX", "Longest wait per latch class 1-32", shape=(32,))
 
 
-@record("QWAC", size=176, lengths={"5.2": 208, "8.0": 176, "10.0.0": 96})
+@record("QWAC", size=176, lengths={"5.2": 176, "10.0.0": 96})
 class ThreadAccounting(Record):
     """QWAC: thread times of one task; only the part up to the backouts is ever filled."""
 

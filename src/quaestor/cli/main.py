@@ -1,0 +1,36 @@
+"""The `quaestor` command: nouns are groups, verbs are commands, each in a module of its own.
+
+Rules
+  E1  Exit code 0: done. 1: done, but part of the input was damaged or a finding is serious. 2: nothing could be done.
+  E2  What a person must know goes to standard error in one line; results go to standard output.
+  E3  A command imports its part of the house when it runs, so that `--help` is quick.
+"""
+
+import click
+
+from quaestor import __version__
+from quaestor.cli.lazy import LazyGroup
+
+
+@click.group(
+    cls=LazyGroup,
+    commands={
+        "smf": "quaestor.cli.smf:smf_group",
+        "demo": "quaestor.cli.demo:demo_command",
+    },
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, prog_name="quaestor")
+def main() -> None:
+    """Transactional queues that account for themselves, and the accounts of a real mainframe.
+
+    \b
+    Examples:
+      quaestor smf info dump.smf              what is in a dump, and what is damaged
+      quaestor smf print dump.smf --limit 3   records as MQ1150, MQ1160 and MQ116S print them
+      quaestor demo                           make a dump, look at it
+    """
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""The Spark session: one place that decides how Spark runs.
+
+Rules
+  N1  An existing session is used as it is (notebooks, Connect, clusters); ours is made only when there is none.
+  N2  Days are UTC days: the session's time zone is UTC, whatever the machine's.
+  N3  Workers run the Python that runs us.
+  N4  Spark's own noise is silent unless asked for.
+  N5  Ingest tasks write their Parquet themselves; the JVM only schedules, so a small heap is enough.
+
+Called by the doors and by flow.  Calls java.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from quaestor.pipeline.java import java_home
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.sql.session.timeZone": "UTC",  # N2
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.memory": "1g",  # N5
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.sources.partitionOverwriteMode": "dynamic",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.hadoop.parquet.enable.dictionary": "false",
+}
+_QUIET = """rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %m%n
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+logger.executor.name = org.apache.spark.executor.Executor
+logger.executor.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
+"""
+
+
+def session(
+    master: str = "local[*]", conf: Mapping[str, str] | None = None, *, verbose: bool = False, app: str = "quaestor"
+) -> SparkSession:
+    """The active session, or a new one on `master` with our defaults, overridden by `conf` (N1)."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    _environment(verbose=verbose)
+    builder = SparkSession.builder.appName(app).master(master)
+    private = _private()
+    folders = {
+        "spark.local.dir": str(private / "local"),
+        "spark.sql.warehouse.dir": str(private / "warehouse"),
+    }
+    for key, value in {**DEFAULTS, **folders, **(conf or {})}.items():
+        builder = builder.config(key, value)
+    made: SparkSession = builder.getOrCreate()
+    return made
+
+
+def _private() -> Path:
+    """A folder of ours that outlives the session: wrapper, log settings, Spark's scratch space."""
+    private = Path(tempfile.gettempdir()) / f"quaestor-spark-{os.getuid()}"
+    private.mkdir(mode=0o700, exist_ok=True)
+    return private
+
+
+def _environment(*, verbose: bool) -> None:
+    private = _private()
+    os.environ["JAVA_HOME"] = str(java_home(private))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # N3
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if not verbose:  # N4
+        settings = private / "conf"
+        settings.mkdir(exist_ok=True)
+        (settings / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
+        os.environ["SPARK_CONF_DIR"] = str(settings)

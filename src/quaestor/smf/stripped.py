@@ -1,0 +1,80 @@
+"""RDW-stripped dumps: records whose four leading bytes were dropped in transfer.
+
+Rules
+  T1  Nothing says how long a record is but its own triplets: it ends where its last section ends (R6).
+  T2  Start and end of dump (types 2 and 3) are 14 bytes long without their RDW.
+  T3  Segments of spanned records lie end to end without marks, so a spanned record is whole already.
+  T4  An RDW is put back in front of every record, so that all readers see one form.
+
+Called by framing.  Calls catalog for the number of triplets, detection to find the next record.
+"""
+
+from collections.abc import Callable
+
+from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE
+from quaestor.smf.detection import STRIPPED, is_header, is_stripped_record, next_stripped
+
+Report = Callable[[int, str], None]
+_LONGEST = 1 << 20
+_HEADER_AND_TRIPLETS = 128  # more than any record needs before its first section
+
+
+def walk(data: bytearray, base: int, record: Callable[[int, int, int], None], damage: Report, *, last: bool) -> int:
+    """Find every record in `data`; append each with an RDW behind `data` (T4). Returns where the rest begins."""
+    at, size = 0, len(data)
+    rebuilt = bytearray()
+    found: list[tuple[int, int, int]] = []
+    while at < size and (last or size - at >= _HEADER_AND_TRIPLETS):
+        length = _length(data, at, size)
+        if length is None:
+            skip_to = next_stripped(data, at + 1, size)
+            if skip_to < 0:
+                if not last and size - at <= _LONGEST:
+                    break
+                skip_to = size
+            damage(base + at, f"no SMF record header; {skip_to - at} bytes skipped")
+            at = skip_to
+            continue
+        if at + length > size:
+            if last:
+                damage(base + at, f"record cut short: {length} bytes long, {size - at} are left")
+                at = size
+            break
+        found.append((size + len(rebuilt), length + STRIPPED, base + at))
+        rebuilt += min(length + STRIPPED, 0xFFFF).to_bytes(2, "big") + b"\0\0" + data[at : at + length]
+        at += length
+    data += rebuilt
+    for each in found:
+        record(*each)
+    return at
+
+
+def _length(data: bytearray, at: int, size: int) -> int | None:
+    """The length of the record at `at` without its RDW (T1, T2); None when none begins there."""
+    if size - at >= 14 and data[at + 1] in (2, 3) and is_header(data[at : at + 32].ljust(32, b"\0"), -STRIPPED):
+        return 14
+    if size - at < HEADER_SIZE + TRIPLET_SIZE - STRIPPED:
+        return None
+    if not is_stripped_record(data, at):
+        return None
+    return _end_of_sections(data, at, size) - STRIPPED
+
+
+def _end_of_sections(data: bytearray, at: int, size: int) -> int:
+    """Where the last section of the record ends, counted with the missing RDW."""
+    record_type, subtype = data[at + 1], int.from_bytes(data[at + 18 : at + 20], "big")
+    kind = CATALOG.get((record_type, subtype))
+    most = kind.triplets.LAYOUT.size // TRIPLET_SIZE if kind else 1
+    first_section = end = HEADER_SIZE + TRIPLET_SIZE
+    limit = HEADER_SIZE + most * TRIPLET_SIZE
+    for index in range(most):
+        triplet = at + HEADER_SIZE - STRIPPED + index * TRIPLET_SIZE
+        if HEADER_SIZE + index * TRIPLET_SIZE >= limit or triplet + TRIPLET_SIZE > size:
+            break
+        offset = int.from_bytes(data[triplet : triplet + 4], "big")
+        length = int.from_bytes(data[triplet + 4 : triplet + 6], "big")
+        count = int.from_bytes(data[triplet + 6 : triplet + 8], "big")
+        if offset and count:
+            limit = min(limit, offset)
+            end = max(end, offset + length * count)
+    return max(end, first_section)

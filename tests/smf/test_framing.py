@@ -1,0 +1,222 @@
+"""Where records begin and end: four framings, plain or gzip, in windows of any size (rules R1 to R6, D1 to D4)."""
+
+import gzip
+import io
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quaestor.smf.detection import UnusableDumpError, detect, is_record, next_record, true_headers
+from quaestor.smf.framing import DumpReader, Framing
+from smf.dumps import REAL_DUMPS, blocked, record, segmented, spanned, with_section
+
+RECORDS = [with_section(bytes([n]) * (20 + 7 * n), qmgr=f"QM{n:02d}") for n in range(12)]
+OTHER = record(record_type=30, subtype=4, body=b"\0" * 100)
+
+
+def read(data, window=1 << 20):
+    """(records, damages as text, reader) of a dump."""
+    reader = DumpReader(io.BytesIO(data), window=window)
+    records, damages = [], []
+    for block in reader.blocks():
+        damages += map(str, block.damages)
+        for offset, length in zip(block.offsets, block.lengths, strict=True):
+            records.append(bytes(block.data[offset : offset + length]))
+    return records, damages, reader
+
+
+def strip(data):
+    return data[4:]
+
+
+FRAMED = {
+    Framing.RDW: b"".join(RECORDS),
+    Framing.BDW: blocked(RECORDS),
+    Framing.STRIPPED: b"".join(map(strip, RECORDS)),
+}
+
+
+@pytest.mark.parametrize("framing", FRAMED, ids=lambda f: f.value)
+@pytest.mark.parametrize("window", [40, 64, 100, 333, 1 << 20])
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
+def test_every_framing_gives_the_same_records(framing, window, compressed):
+    data = FRAMED[framing]
+    records, damages, reader = read(gzip.compress(data) if compressed else data, max(window, 64))
+    assert [] == damages
+    assert RECORDS == records
+    assert (framing, compressed) == (reader.framing, reader.compressed)
+
+
+@pytest.mark.parametrize("cut", [30, 50, 100])
+@pytest.mark.parametrize("window", [128, 1 << 20])
+def test_spanned_records_are_joined(cut, window):
+    data = b"".join(spanned(each, cut) for each in RECORDS)
+    records, damages, reader = read(data, window)
+    assert [] == damages
+    assert [each[4:] for each in RECORDS] == [each[4:] for each in records]
+    assert reader.spanned == sum(len(each) - 4 > cut for each in RECORDS)
+
+
+def test_other_smf_types_are_passed_on():
+    records, damages, _ = read(OTHER + RECORDS[0] + OTHER)
+    assert ([], [OTHER, RECORDS[0], OTHER]) == (damages, records)
+
+
+def test_a_type_2_record_may_open_a_stripped_dump():
+    start = record(record_type=2)[:18]
+    start = (18).to_bytes(2, "big") + start[2:]
+    records, damages, reader = read(b"".join(map(strip, [start, *RECORDS])))
+    assert Framing.STRIPPED is reader.framing
+    assert ([], [start, *RECORDS]) == (damages, records)
+
+
+def test_large_block_descriptors():
+    """With the high bit on, a block descriptor holds 31 bits of length."""
+    body = b"".join(RECORDS)
+    records, damages, _ = read((0x80000000 | len(body) + 4).to_bytes(4, "big") + body)
+    assert ([], RECORDS) == (damages, records)
+
+
+A, B, C = RECORDS[:3]
+END = len(A)
+ZEROS = "zero bytes where a record should begin"
+TOO_SHORT = "record length 1 is shorter than its descriptor"
+NO_LAST = "spanned record lost its last segment"
+NO_FIRST = "segment of a spanned record without its first segment"
+NO_HEADER = "record without a true SMF header"
+
+# what was done to the dump: (the damaged dump, the records that survive, where, why)
+DAMAGED = {
+    "cut in the last record": (A + C[:-5], [A], END, f"record cut short: {len(C)} bytes long, {len(C) - 5} are left"),
+    "a lone byte at the end": (A + b"\x01", [A], END, "1 stray bytes at the end"),
+    "zero-filled hole": (A + bytes(500) + B, [A, B], END, f"{ZEROS}; 500 bytes skipped"),
+    "zero-filled tail": (A + bytes(300), [A], END, f"{ZEROS}; 300 bytes skipped"),
+    "garbage between": (A + b"\xff" * 77 + B, [A, B], END, "segment code 255 is none of 0 to 3; 77 bytes skipped"),
+    "garbage in front": (
+        b"\0\x01\x09\0" + A,
+        [A],
+        0,
+        "record length 1 is shorter than its descriptor; 4 bytes skipped",
+    ),
+    "last segment lost": (A + spanned(B, 30)[:34] + C, [A, C], END, NO_LAST),
+    "last segment lost at the end": (A + spanned(B, 30)[:34], [A], END, NO_LAST),
+    "first segment lost": (A + spanned(B, 40)[44:] + C, [A, C], END, NO_FIRST),
+    "header that cannot be true": (A + record(date=0x0116999F) + B, [A, B], END, NO_HEADER),
+    "record shorter than a header": (A + b"\x00\x08\0\0abcd" + B, [A, B], END, NO_HEADER),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGED)
+@pytest.mark.parametrize("window", [1 << 20, 128])
+def test_damage_is_named_and_the_rest_is_delivered(what, window):
+    data, survivors, where, why = DAMAGED[what]
+    records, damages, _ = read(data, window)
+    assert f"offset {where}: {why}" in damages
+    assert survivors == records
+
+
+def test_a_lost_block_descriptor_loses_one_block_at_most():
+    data = bytearray(blocked(RECORDS))
+    data[0:4] = b"\0\0\0\0"
+    records, damages, _ = read(b"\0" * 8 + bytes(data))
+    assert damages
+    assert RECORDS[-6:] == records[-6:]
+
+
+def test_gzip_that_ends_early_gives_what_it_had():
+    packed = gzip.compress(b"".join(RECORDS) * 50, mtime=0)
+    records, damages, _ = read(packed[: len(packed) // 2])
+    assert records
+    assert "gzip stream is damaged" in damages[-1]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (bytes(4096), "all zero"),
+        (b"no dump at all, just a line of text that goes on\n" * 20, "no SMF record"),
+        (random.Random(1).randbytes(5000), "no SMF record"),
+        (b"".join(RECORDS).decode("cp037").encode("latin-1", "replace"), "transfer the dump in binary"),
+    ],
+    ids=["empty", "zeros", "text", "random", "translated"],
+)
+def test_unusable_dumps_are_refused_with_a_reason(data, reason):
+    with pytest.raises(UnusableDumpError, match=reason):
+        read(data)
+
+
+def test_memory_is_bounded_by_the_window():
+    """A 40 MB zero-filled hole does not pile up."""
+    _, damages, reader = read(A + bytes(40_000_000) + B, window=1 << 16)
+    assert [f"offset {len(A)}: zero bytes where a record should begin; 40000000 bytes skipped"] == damages
+    assert 40_000_000 + len(A + B) == reader.bytes_read
+
+
+def test_a_part_of_a_dump_is_read_with_absolute_positions():
+    start = len(A)
+    reader = DumpReader(io.BytesIO(b"".join(RECORDS)[start:]), framing=Framing.RDW, position=start, limit=len(B + C))
+    (block,) = reader.blocks()
+    assert [start, start + len(B)] == block.positions.tolist()
+
+
+def test_resync_is_exact_on_a_false_chain():
+    """An RDW-like value inside a record does not pass for a record (D1)."""
+    data = A + with_section(b"\x00\x20\x00\x00" * 30) + B
+    assert len(A) == next_record(data, 1, len(data))
+    assert not is_record(data, len(A) + 44)
+
+
+def test_true_headers_agree_with_the_scalar_rule():
+    rng = random.Random(7)
+    records = [bytearray(record(body=b"\0" * 8)) for _ in range(300)]
+    for each in records:
+        for _ in range(rng.randrange(3)):
+            each[rng.randrange(4, 18)] = rng.randrange(256)
+    data, offsets = bytearray(b"".join(records)), [n * len(records[0]) for n in range(300)]
+    import numpy as np
+
+    assert [is_record(data, at) for at in offsets] == true_headers(data, np.array(offsets)).tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_mutation_crashes_the_reader(data):
+    """Random damage to any framing: no exception but 'unusable', and every reported place lies inside the dump."""
+    dump = bytearray(data.draw(st.sampled_from([*FRAMED.values(), b"".join(spanned(r, 40) for r in RECORDS)])))
+    for _ in range(data.draw(st.integers(1, 8))):
+        what = data.draw(st.sampled_from(["flip", "cut", "insert", "zero"]))
+        at = data.draw(st.integers(0, max(0, len(dump) - 1)))
+        if what == "flip" and dump:
+            dump[at] = data.draw(st.integers(0, 255))
+        elif what == "cut":
+            del dump[at : at + data.draw(st.integers(1, 60))]
+        elif what == "insert":
+            dump[at:at] = data.draw(st.binary(max_size=40))
+        else:
+            dump[at : at + 30] = bytes(len(dump[at : at + 30]))
+    try:
+        records, damages, _ = read(bytes(dump), data.draw(st.sampled_from([64, 1 << 20])))
+    except UnusableDumpError:
+        return
+    assert all(int(d.split()[1].rstrip(":")) <= len(dump) for d in damages)
+    assert sum(map(len, records)) <= len(dump) + 4 * len(records)
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not REAL_DUMPS, reason="no real dumps beside the repository (../shared/data/smf)")
+@pytest.mark.parametrize("path", REAL_DUMPS, ids=lambda p: p.name)
+def test_real_dumps_read_alike_in_any_window_and_framing(path):
+    data = path.read_bytes()
+    whole, damages, reader = read(data)
+    assert ([], Framing.RDW) == (damages, reader.framing)
+    assert whole == read(data, 70_000)[0]
+    segments = [segment for each in whole for segment in segmented(each, 20_000)]
+    assert [each[4:] for each in whole] == [each[4:] for each in read(blocked(segments, 27_998))[0]]
+    assert [each[4:] for each in whole] == [each[4:] for each in read(b"".join(map(strip, whole)))[0]]
+
+
+def test_detection_prefers_what_stands_at_the_beginning():
+    assert [(Framing.RDW, 0), (Framing.BDW, 0), (Framing.STRIPPED, 0)] == [detect(data) for data in FRAMED.values()]

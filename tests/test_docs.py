@@ -1,0 +1,68 @@
+"""Generated pages are fresh: `make docs` renews them."""
+
+from pathlib import Path
+
+import pytest
+
+from quaestor.cli import reference
+
+DOCS = Path(__file__).parents[1] / "docs"
+STALE = "is stale: run `make docs`"
+
+
+@pytest.mark.parametrize("name", reference.formats())
+def test_a_page_of_formats_is_fresh(name):
+    path = DOCS / "formats" / name
+    assert path.exists(), f"{name} is missing: run `make docs`"
+    assert reference.formats()[name] == path.read_text(encoding="utf-8"), f"{name} {STALE}"
+
+
+def test_no_page_of_formats_is_left_over():
+    assert set(reference.formats()) == {path.name for path in (DOCS / "formats").glob("*.md")}
+
+
+def test_the_page_of_commands_is_fresh():
+    path = DOCS / "cli.md"
+    if not path.exists():
+        pytest.skip("docs/cli.md is generated once every registered command exists")
+    assert reference.commands() == path.read_text(encoding="utf-8"), f"cli.md {STALE}"
+
+
+def test_writing_removes_pages_of_structures_that_are_gone(tmp_path):
+    (tmp_path / "formats").mkdir()
+    (tmp_path / "formats" / "QXYZ.md").write_text("old", encoding="utf-8")
+    reference.write(tmp_path)
+    assert set(reference.formats()) == {path.name for path in (tmp_path / "formats").glob("*.md")}
+
+
+def test_a_command_that_is_registered_but_missing_is_said(tmp_path, monkeypatch, capsys):
+    def gone():
+        raise ImportError("No module named 'quaestor.cli.gone'")
+
+    monkeypatch.setattr(reference, "commands", gone)
+    assert 1 == reference.write(tmp_path)
+    assert "cli.md not written: No module named 'quaestor.cli.gone'" in capsys.readouterr().err
+    assert (tmp_path / "formats" / "QPST.md").exists()
+
+
+def test_every_page_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(reference, "commands", lambda: "# Commands\n")
+    assert 0 == reference.write(tmp_path)
+    assert "# Commands\n" == (tmp_path / "cli.md").read_text(encoding="utf-8")
+
+
+def test_the_help_of_a_command_and_of_those_below_it():
+    import click
+
+    @click.group()
+    def top():
+        """All of it."""
+
+    @top.command()
+    def part():
+        """A part of it."""
+
+    pages = dict(reference._help(top, "top", None))
+    assert ["top", "top part"] == list(pages)
+    assert "Usage: top part" in pages["top part"]
+    assert "A part of it." in pages["top part"]
