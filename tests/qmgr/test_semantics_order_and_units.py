@@ -1,5 +1,7 @@
 """Semantics 1 to 12 of the MQI: order, defaults, syncpoint, backout, depth, limits."""
 
+import gc
+
 import pytest
 from conftest import EVERYTHING
 
@@ -169,6 +171,17 @@ def test_09_ending_without_disconnecting_backs_out(qm, other):
         application()
     with fails(Reason.NO_MSG_AVAILABLE):
         other.get("ORDERS")
+
+
+def test_09_an_application_that_is_simply_gone_is_backed_out(qm, other):
+    qm.queue("ORDERS", share=False)
+    app = qm.connect()
+    handle = app.open("ORDERS", EVERYTHING)
+    handle.put("x")
+    del app, handle
+    gc.collect()
+    qm.connect()  # whoever comes next finds it cleaned up
+    assert other.open("ORDERS", EVERYTHING).inquire("CURDEPTH", "IPPROCS") == {"CURDEPTH": 0, "IPPROCS": 1}
 
 
 def test_09_stopping_the_queue_manager_backs_out(qm, app, orders):

@@ -6,12 +6,16 @@ Rules
       answer 2009.
   CM3 A failure that the engine cannot survive ends every connection at once (2009) without writing anything; from
       then on nobody connects (2059, with the cause).
+  CM4 An application that is gone without disconnecting (its connection is no longer referred to by anybody) is backed
+      out and its handles are closed, by a background step or when the next application connects.
 
 Called by queue_manager.  Calls session, message, security.
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from itertools import count
+from weakref import ref
 
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason
@@ -19,7 +23,10 @@ from quaestor.qmgr.connection.accounting import TaskAccount
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery
+from quaestor.qmgr.resource_manager import Task
 from quaestor.qmgr.security import Access, Security
+
+REAP_EVERY_MS = 1000
 
 
 class ConnectionManager:
@@ -34,7 +41,8 @@ class ConnectionManager:
         self._clock = clock
         self._numbers = count(1)
         self.failure: BaseException | None = None
-        self._connections: dict[Connection, Callable[[], None] | None] = {}
+        self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}
+        self._lost: deque[ApplicationThread] = deque()
 
     def connect(
         self,
@@ -49,10 +57,13 @@ class ConnectionManager:
         ending = self._messages.catalogue.ending
         if ending is not None:
             raise MQError(ending)
+        if self._lost:
+            with self._recovery.latch:
+                self.reap()
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         thread = ApplicationThread(self._recovery, user, appl_name, f"{next(self._numbers):08X}")
         connection = Connection(self._messages, self._recovery, self._clock, thread, self._ended, self.failed, account)
-        self._connections[connection] = then
+        self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
         return connection
 
     @property
@@ -68,13 +79,14 @@ class ConnectionManager:
         """End every connection (CM2)."""
         with self._recovery.latch:
             self._messages.quiesce(Reason.Q_MGR_STOPPING)
-        for connection in tuple(self._connections):
+            self.reap()
+        for connection in self._living():
             connection.abandon()
             connection.broken()
 
     def abandon(self) -> None:
         """These connections are another process's: forget them without a trace."""
-        for connection in self._connections:
+        for connection in self._living():
             connection.broken()
         self._connections = {}
 
@@ -85,7 +97,25 @@ class ConnectionManager:
         self._messages.quiesce(Reason.Q_MGR_STOPPING)
         self.abandon()
 
-    def _ended(self, connection: Connection) -> None:
-        then = self._connections.pop(connection, None)
+    def reap(self) -> bool:
+        """End what applications left behind that are gone without disconnecting (CM4). The latch is held."""
+        while self._lost:
+            thread = self._lost.popleft()
+            if self._connections.pop(thread, None) is not None:
+                unit, thread.unit = thread.unit, None
+                if unit is not None:
+                    self._recovery.back_out(unit)
+                self._messages.close_all(thread)
+        return False
+
+    def tasks(self) -> Sequence[Task]:
+        return (Task("reap lost connections", self.reap, REAP_EVERY_MS),)
+
+    def _living(self) -> list[Connection]:
+        found = [known() for known, _ in self._connections.values()]
+        return [connection for connection in found if connection is not None]
+
+    def _ended(self, thread: ApplicationThread) -> None:
+        _, then = self._connections.pop(thread, (None, None))
         if then is not None:
             then()

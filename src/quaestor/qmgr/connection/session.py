@@ -59,7 +59,7 @@ class Connection:
         recovery: Recovery,
         clock: Clock,
         thread: ApplicationThread,
-        ended: Callable[["Connection"], None],
+        ended: Callable[[ApplicationThread], None],
         failed: Callable[[BaseException], None],
         account: TaskAccount | None = None,
     ) -> None:
@@ -243,15 +243,13 @@ class Connection:
             finally:
                 self._close_handles()
                 self.connected = False
-        self._ended(self)
+        self._ended(self._thread)
 
     def _close_handles(self) -> None:
         handles, self._handles = self._handles, set()
-        self.messages.stats.close_all_handles += bool(handles)
         for handle in handles:
-            opened = handle.forget()
-            if opened is not None:
-                self.messages.close_at_end(opened)
+            handle.forget()
+        self.messages.close_all(self._thread)
 
     def _check_connected(self) -> None:
         if not self.connected:

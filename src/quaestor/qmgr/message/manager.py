@@ -87,9 +87,11 @@ class MessageManager:
         self.stats.closes += 1
         self._opener.close(opened, options)
 
-    def close_at_end(self, opened: OpenQueue) -> None:
-        """Close what an application left open; not one of its calls."""
-        self._opener.close(opened)
+    def close_all(self, thread: ApplicationThread) -> None:
+        """Close what an application left open when it ended."""
+        self.stats.close_all_handles += bool(thread.opened)
+        for opened in tuple(thread.opened):
+            self._opener.close(opened)
 
     def put1(
         self, thread: ApplicationThread, target: Target, body: bytes | str, md: MQMD | None, options: int

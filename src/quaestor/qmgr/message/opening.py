@@ -161,6 +161,7 @@ class Opener:
         if bits & OpenOptions.OUTPUT:
             state.output_handles += 1
         state.handles += 1
+        opened.thread.opened.add(opened)
 
     def _count_out(self, opened: OpenQueue) -> None:
         state = opened.state
@@ -170,6 +171,7 @@ class Opener:
         if opened.options & OpenOptions.OUTPUT:
             state.output_handles -= 1
         state.handles -= 1
+        opened.thread.opened.discard(opened)
 
     def _check_delete(self, opened: OpenQueue, options: int) -> None:
         """Whether a dynamic queue may be deleted at close (OP3)."""

@@ -9,6 +9,8 @@ Rules
 Called by the parts of the message manager, and by connection, which ends the units.  Calls recovery.
 """
 
+from typing import Any
+
 from quaestor.mqi.descriptors import APPL_TYPE_UNIX
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.needs import Recovery, Unit
@@ -17,7 +19,7 @@ from quaestor.qmgr.message.needs import Recovery, Unit
 class ApplicationThread:
     """One connected application."""
 
-    __slots__ = ("_recovery", "appl_name", "appl_type", "call_unit", "name", "unit", "user", "warning")
+    __slots__ = ("_recovery", "appl_name", "appl_type", "call_unit", "name", "opened", "unit", "user", "warning")
 
     def __init__(self, recovery: Recovery, user: str, appl_name: str, name: str = "") -> None:
         self._recovery = recovery
@@ -27,6 +29,7 @@ class ApplicationThread:
         self.appl_type = APPL_TYPE_UNIX
         self.unit: Unit | None = None  # of the application (X1)
         self.call_unit: Unit | None = None  # of the call in progress (X2)
+        self.opened: set[Any] = set()  # what the message manager has open for it
         self.warning: MQError | None = None  # of the last call that had one
 
     def unit_in_syncpoint(self, max_uncommitted: int) -> Unit:
