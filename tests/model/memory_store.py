@@ -185,3 +185,20 @@ class MemoryRecovery:
             undo()
         for manager in self.managers:
             manager.backed_out(unit)
+
+
+def restarted(store):
+    """The store as a restart finds it: units in flight are backed out, messages that are not persistent are gone."""
+    again = MemoryStore()
+    again.definitions, again.queues, again._sequence, again._ids = (
+        store.definitions,
+        store.queues,
+        store._sequence,
+        store._ids,
+    )
+    for queue in again.queues.values():
+        queue.arrivals = [a for a in queue.arrivals if a.persistent and a.state in (AVAILABLE, TAKEN)]
+        queue.depth, queue.uncommitted = len(queue.arrivals), 0
+        for arrival in queue.arrivals:
+            arrival.state, arrival.holder = AVAILABLE, None
+    return again
