@@ -32,7 +32,7 @@ _HOMES = {
     "quaestor.mqi.options": ("CloseOptions", "GetOptions", "MatchOptions", "MsgFlags", "OpenOptions", "PutOptions"),
     "quaestor.mqi.reasons": ("CompCode", "MQError", "Reason"),
     "quaestor.mqi.reports": ("Report",),
-    "quaestor.qmgr.connection": ("AsyncConnection", "Connection", "Handle"),
+    "quaestor.qmgr.connection": ("AsyncConnection", "Connection", "Handle", "Participant", "settle"),
     "quaestor.qmgr.data.engine": ("EngineSettings",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -18,5 +18,5 @@ def test_the_examples_of_a_guide_run(guide, tmp_path, monkeypatch, capsys):
     for block in blocks:
         exec(compile(block, guide, "exec"), {"__name__": "__main__"})
     printed = capsys.readouterr().out
-    for expected in ("one order", "seven", "MQRC 2033", "an order"):
+    for expected in ("one order", "seven", "MQRC 2033", "an order", "ship 4711"):
         assert expected in printed

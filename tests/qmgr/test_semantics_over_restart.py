@@ -169,17 +169,3 @@ def test_an_alteration_is_in_force_after_restart_or_was_never_acknowledged(machi
     machine.qm.connect().alter(LocalQueue, "ORDERS", put_allowed=False)
     with fails(Reason.PUT_INHIBITED):
         again().connect().put1("ORDERS", "x")
-
-
-def test_a_prepared_unit_is_in_doubt_over_a_restart(machine, again):
-    machine.qm.queue("ORDERS")
-    app = machine.qm.connect()
-    orders = app.open("ORDERS", EVERYTHING)
-    orders.put("in doubt", KEPT)
-    app.prepare(b"XID-1")
-    qm = again()
-    reader = qm.connect().open("ORDERS", EVERYTHING)
-    assert [] == drain(reader)
-    with qm.manager.engine.recovery.latch:
-        qm.manager.engine.recovery.resolve(b"XID-1", commit=True)
-    assert ["in doubt"] == bodies(drain(reader))

@@ -6,7 +6,8 @@ latch for each call, ends the units that the call leaves behind, and turns the e
 
     manager        who is connected; connect, quiesce, stop    handle        an open queue
     session        a connection and its units of recovery      asynchronous  the same for asyncio
-    accounting     what one task did, for SMF 116
+    accounting     what one task did, for SMF 116              two_phase     units in doubt, for a coordinator
+    failing        what ends a queue manager
 
 Called by the package door, the server, command.  Calls message, recovery, security.
 """
@@ -16,5 +17,15 @@ from quaestor.qmgr.connection.asynchronous import AsyncConnection, AsyncHandle
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.manager import ConnectionManager
 from quaestor.qmgr.connection.session import Connection
+from quaestor.qmgr.connection.two_phase import Participant, settle
 
-__all__ = ["AsyncConnection", "AsyncHandle", "Connection", "ConnectionManager", "Handle", "TaskAccount"]
+__all__ = [
+    "AsyncConnection",
+    "AsyncHandle",
+    "Connection",
+    "ConnectionManager",
+    "Handle",
+    "Participant",
+    "TaskAccount",
+    "settle",
+]

@@ -21,6 +21,7 @@ from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import TaskAccount
 from quaestor.qmgr.connection.session import Connection
+from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery
 from quaestor.qmgr.resource_manager import Task
@@ -39,6 +40,7 @@ class ConnectionManager:
         self._recovery = recovery
         self._security = security
         self._clock = clock
+        self._prepared = Prepared(recovery)
         self._numbers = count(1)
         self.failure: BaseException | None = None
         self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}
@@ -62,7 +64,9 @@ class ConnectionManager:
                 self.reap()
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         thread = ApplicationThread(self._recovery, user, appl_name, f"{next(self._numbers):08X}")
-        connection = Connection(self._messages, self._recovery, self._clock, thread, self._ended, self.failed, account)
+        connection = Connection(
+            self._messages, self._recovery, self._clock, thread, self._ended, self.failed, self._prepared, account
+        )
         self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
         return connection
 

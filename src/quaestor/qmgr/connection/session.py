@@ -26,6 +26,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import TaskAccount
 from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.connection.handle import AccountedHandle, Handle
+from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery, Unit
 
@@ -61,6 +62,7 @@ class Connection:
         thread: ApplicationThread,
         ended: Callable[[ApplicationThread], None],
         failed: Callable[[BaseException], None],
+        prepared: Prepared,
         account: TaskAccount | None = None,
     ) -> None:
         self.messages = messages
@@ -71,6 +73,7 @@ class Connection:
         self._thread = thread
         self._ended = ended
         self._failed = failed
+        self._prepared = prepared
         self._account = account
         self._handles: set[Handle] = set()
         self._gone = Reason.HCONN_ERROR
@@ -144,14 +147,32 @@ class Connection:
         with self.calling():
             self._end_unit(self._recovery.back_out)
 
-    def prepare(self, xid: bytes) -> Unit | None:
-        """Phase 1 of a commit that an outside coordinator decides; the unit leaves this connection in doubt."""
+    def prepare(self, xid: bytes) -> None:
+        """Phase 1 of a commit that an outside coordinator decides (see `two_phase`)."""
         self._check_connected()
         with self.calling():
-            unit, self._thread.unit = self._thread.unit, None
-            if unit is not None:
-                self._recovery.prepare(unit, xid)
-            return unit
+            if self._thread.unit is None:
+                raise MQError(Reason.UOW_NOT_AVAILABLE, xid=xid)
+            self._prepared.prepare(self._thread.unit, xid)
+            self._thread.unit = None
+
+    def commit_prepared(self, xid: bytes) -> None:
+        """Phase 2: the coordinator has decided to commit."""
+        self._check_connected()
+        with self.calling():
+            self._prepared.decide(xid, commit=True)
+
+    def backout_prepared(self, xid: bytes) -> None:
+        """Phase 2: the coordinator has decided to back out."""
+        self._check_connected()
+        with self.calling():
+            self._prepared.decide(xid, commit=False)
+
+    def in_doubt(self) -> tuple[bytes, ...]:
+        """The units that wait for a coordinator's decision."""
+        self._check_connected()
+        with self.calling():
+            return self._prepared.in_doubt()
 
     @contextmanager
     def calling(self) -> Iterator[None]:

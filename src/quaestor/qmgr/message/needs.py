@@ -35,6 +35,12 @@ class Recovery(Protocol):
     def prepare(self, unit: Any, xid: bytes) -> None:
         """Phase 1 for an outside coordinator: in doubt when this returns."""
 
+    def in_doubt(self) -> Iterable[Any]:
+        """Units that are prepared and not decided, each with its `xid`."""
+
+    def resolve(self, xid: bytes, *, commit: bool) -> None:
+        """Decide one of them."""
+
     def back_out(self, unit: Any) -> None: ...
 
 
