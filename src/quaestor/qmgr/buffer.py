@@ -71,6 +71,8 @@ class BufferPool:
         self.stats = BufferStatistics(buffer_pool=number, buffers=buffers)
         self.stats.stealable_low = self.stats.stealable_now = buffers
         self._pages_per_io = pages_per_io
+        self.start_at, self.synchronous_at = buffers * 17 // 20, buffers * 19 // 20  # more than so many changed (B5)
+        self.few, self.enough = buffers * 3 // 20, -(-buffers // 4)  # at most, at least so many stealable (B5)
         self._resident = 0
         self._stealable: OrderedDict[Frame, None] = OrderedDict()
         self._changed: OrderedDict[Frame, None] = OrderedDict()
@@ -82,6 +84,10 @@ class BufferPool:
     def get(self, page_set: PageSet, page: int) -> Frame:
         """A page with its contents, in use."""
         self.stats.get_page += 1
+        return self.again(page_set, page)
+
+    def again(self, page_set: PageSet, page: int) -> Frame:
+        """A page that the same call has got before, in use again: not another request."""
         frame: Frame | None = page_set.frames.get(page)
         if frame is None:
             frame = self._read(page_set, page)
@@ -141,7 +147,7 @@ class BufferPool:
         frame.changed = True
         frame.born = self.checkpoint
         self._changed[frame] = None
-        if len(self._changed) * 20 > self.buffers * 17:
+        if len(self._changed) > self.start_at:
             self._start_writing()
 
     def release(self, frame: Frame) -> None:
@@ -151,7 +157,7 @@ class BufferPool:
             return
         if not frame.changed:
             self._stealable[frame] = None
-        elif self._writing and (len(self._changed) * 20 > self.buffers * 19 or self.stealable * 20 < self.buffers):
+        elif self._writing and (len(self._changed) > self.synchronous_at or self.stealable * 20 < self.buffers):
             self._write_now()
 
     def forget(self, frame: Frame) -> None:
@@ -184,7 +190,7 @@ class BufferPool:
         now = self.buffers - self._resident + len(self._stealable)
         if now < self.stats.stealable_low:  # noqa: PLR1730 - a comparison is cheaper than a call, and this is hot
             self.stats.stealable_low = now
-        if now * 20 <= self.buffers * 3:
+        if now <= self.few:
             self._start_writing()
 
     def _read(self, page_set: PageSet, page: int) -> Frame:
@@ -251,10 +257,10 @@ class BufferPool:
         """Write the oldest changed pages until enough buffers are stealable; True while that is not reached (B5)."""
         if not self._writing:
             return False
-        excess = max(len(self._changed) - self.buffers * 3 // 4, self.buffers // 4 - self.stealable, 1)
+        excess = max(len(self._changed) - self.buffers + self.enough, self.enough - self.stealable, 1)
         due = [frame for frame in self._changed if not frame.in_use][: min(excess, STEP_PAGES)]
         self.write(due)
-        if not due or (len(self._changed) * 4 <= self.buffers * 3 and self.stealable * 4 >= self.buffers):
+        if not due or (len(self._changed) <= self.buffers - self.enough and self.stealable >= self.enough):
             self._writing = False
         return self._writing
 

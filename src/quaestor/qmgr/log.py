@@ -52,12 +52,12 @@ class LogManager:
     ) -> None:
         self.files = files
         self.stats = LogStatistics()
-        self.buffers = max(outbuff_kb * 1024, 2 * RECORD_MAX) // CI
+        self.buffers = outbuff_kb * 1024 // CI
         self.reserved = reserve
         self.since_checkpoint = 0
         self.switched = False
         self._wrthrsh, self._ci_per_io = min(wrthrsh, self.buffers), ci_per_io
-        self._buffer = bytearray(self.buffers * CI)
+        self._buffer = bytearray(max(self.buffers * CI, 2 * RECORD_MAX))
         self._view = memoryview(self._buffer)
         self._io, self._queue = allocate_lock(), allocate_lock()
         self._leading, self._waiting = False, list[_Waiter]()
@@ -162,7 +162,7 @@ class LogManager:
         if self.end + length > self.files.start + self.files.size:
             self._switch()
         if self.end + length > self.base + len(self._buffer):
-            self._slide()
+            self._slide(length)
         if self._full_cis(self.end + length) >= self._wrthrsh:
             with self._guarded_io():
                 self.stats.threshold_writes += 1
@@ -179,15 +179,15 @@ class LogManager:
         stop = min(self.base + len(self._buffer), self.files.start + self.files.size, threshold)
         self._stop = max(stop, self.end + length)
 
-    def _slide(self) -> None:
-        """No free log buffer: write what is there and begin the buffers again with the current CI."""
-        if self.written // CI < self.end // CI:
-            self.stats.waits_no_buffer += 1
+    def _slide(self, length: int) -> None:
+        """The buffers are used up: begin them again with what is not yet written; if that is all, it is written now."""
         with self._guarded_io():
-            self._write(self.end)
-            start = (self.end // CI) * CI
-            at, partial = start - self.base, self.end - start
-            self._buffer[:partial] = self._buffer[at : at + partial]
+            if self.end - self.written + CI + length > len(self._buffer):
+                self.stats.waits_no_buffer += 1
+                self._write(self.end)
+            start = (self.written // CI) * CI
+            at, kept = start - self.base, self.end - start
+            self._buffer[:kept] = self._buffer[at : at + kept]
             self.base = start
 
     def _switch(self) -> None:

@@ -4,7 +4,8 @@ Rules
   D1  A persistent message is changed on its page only through recovery; a non-persistent one is never logged and its
       page is formed only if it must leave the buffer pool.
   D2  A page holds messages of one subqueue only. By default one message (the V7.0.1 rule); with `packing` as many as
-      fit (the V5.2 rule), the pages of a subqueue then being chained.
+      fit (the V5.2 rule), the pages of a subqueue then being chained. What fits is reckoned as V5.2 did, whose records
+      took 370 bytes beside the message, so that a page set holds as many messages as the papers' tables say.
   D3  A message belongs to the unit that put or got it until that unit ends: it is locked, and not there for others.
   D4  A page is empty when its last message is gone for good: got and committed, or put and backed out. One-message
       pages are kept for reuse at once, packed ones wait for the scavenger.
@@ -47,6 +48,8 @@ from quaestor.storage.page_set import PageSet
 PERSISTENT_SUBQUEUES = 10
 RECORDS_MAX = 255
 SURELY_SHORT = 3000
+V6_OVERHEAD = 370
+V6_PAGE_END = HEADER_LENGTH + 4050
 
 
 class DataManager:
@@ -137,7 +140,9 @@ class DataManager:
         savepoint = unit.last
         try:
             if fits_in_page(message, packed):
-                self._insert(unit, queue, arrival, short_record(message, packed, arrival.sequence), message)
+                reserve = V6_OVERHEAD if self.packing else 0
+                record = short_record(message, packed, arrival.sequence, reserve)
+                self._insert(unit, queue, arrival, record, message)
             else:
                 self._put_long(unit, queue, message, packed, arrival)
         except MQError:
@@ -193,7 +198,7 @@ class DataManager:
         if last:
             frame = pool.get(page_set, last)
             _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
-            if end + len(record) <= PAGE and records < RECORDS_MAX:
+            if end + len(record) <= V6_PAGE_END and records < RECORDS_MAX:
                 self._insert_here(unit, queue, arrival, frame, subqueue, record)
                 pool.release(frame)
                 return
@@ -333,8 +338,7 @@ class DataManager:
             if unit is None:
                 raise Abend("D1", "a persistent message is got without a unit of recovery", queue=queue.name)
             try:
-                mark = MARK.pack(arrival.slot, arrival.backout_count)
-                self.recovery.change(unit, Kind.DELETE, 0, queue.page_set, arrival.page, mark)
+                self._delete(unit, queue.page_set, arrival)
             except MQError:
                 self.locks.unlock(arrival, unit)
                 raise
@@ -350,6 +354,16 @@ class DataManager:
             arrival.state = TAKEN
             queue.uncommitted += 1
             unit.gets.append(arrival)
+
+    def _delete(self, unit: UnitOfRecovery, page_set: PageSet, arrival: Arrival) -> None:
+        """Mark a record deleted, on the page that reading it has got (D1)."""
+        pool = self.buffers.pool_of[page_set.number]
+        frame = pool.again(page_set, arrival.page)
+        try:
+            mark = MARK.pack(arrival.slot, arrival.backout_count)
+            self.recovery.change_in_use(unit, Kind.DELETE, frame, mark)
+        finally:
+            pool.release(frame)
 
     # --- end of unit --------------------------------------------------------------------------------------------------
 

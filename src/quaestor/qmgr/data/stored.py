@@ -31,11 +31,13 @@ REFERENCES = ROOM // 4
 PageReader = Callable[[int], bytes | bytearray]
 
 
-def short_record(message: Message, packed: bytes, sequence: int) -> bytes:
-    """The record of a short message (Z1)."""
+def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 0) -> bytes:
+    """The record of a short message (Z1), at least `reserve` bytes longer than its body."""
     body = message.body
     length = RECORD_LENGTH + len(packed) + len(body)
-    return RECORD.pack(LIVE, SHORT, 0, length, len(packed), len(body), 0, sequence) + packed + body
+    padding = max(0, len(body) + reserve - length) if reserve else 0
+    header = RECORD.pack(LIVE, SHORT, 0, length + padding, len(packed), len(body), 0, sequence)
+    return header + packed + body + bytes(padding) if padding else header + packed + body
 
 
 def fits_in_page(message: Message, packed: bytes) -> bool:

@@ -272,7 +272,9 @@ def _enter(day: _Day, ledger: Ledger) -> None:
         ledger.enter("queue", queue.name, figures, tasks.interval)
     if "admin_calls" in day.figures:
         calls_made, spent = day.figures["admin_calls"], day.figures["admin_elapsed"]
-        ledger.enter("structure", ADMIN_STRUCTURE, {"single_calls": calls_made, "single_elapsed": spent}, tasks.interval)
+        ledger.enter(
+            "structure", ADMIN_STRUCTURE, {"single_calls": calls_made, "single_elapsed": spent}, tasks.interval
+        )
     if tasks.application.is_channel:
         _enter_channel(day, ledger)
 
@@ -280,7 +282,9 @@ def _enter(day: _Day, ledger: Ledger) -> None:
 def _enter_channel(day: _Day, ledger: Ledger) -> None:
     """What each instance of a channel moved: its own queues, not the sync queue."""
     tasks, instances = day.tasks, day.tasks.application.instances
-    moved = [work for work in day.works if work is day.works[0] or work.calls.queue.name == day.works[0].calls.queue.name]
+    moved = [
+        work for work in day.works if work is day.works[0] or work.calls.queue.name == day.works[0].calls.queue.name
+    ]
     figures = {
         "messages": _sum(day, *(work.calls.valid_puts + work.calls.valid_gets for work in moved)),
         "persistent": _sum(day, *(work.calls.persistent for work in moved)),
