@@ -83,7 +83,7 @@ class PageSide(Side):
 
     def start(self):
         self.manager = QueueManager("QM1", self.disk, self.clock, SMALL)
-        self.manager.start()
+        self.manager.start(background=False)
         self.connections = self.manager.connections
 
     def restart(self):
@@ -145,6 +145,10 @@ class Agreement(RuleBasedStateMachine):
     @rule(app=applications)
     def back_out(self, app):
         self.both(lambda side: side.apps[app].backout())
+
+    @rule()
+    def background_work(self):
+        self.sides[1].manager.scheduler.run_due()
 
     @rule(seconds=st.sampled_from([0.5, 3]))
     def time_passes(self, seconds):

@@ -54,7 +54,7 @@ def memory_queue_manager(profiles=None):
 def page_queue_manager(profiles=None, disk=None, clock=None):
     clock = clock or FakeClock()
     manager = QueueManager("QM1", disk or FaultyDisk(), clock, SMALL, lambda: profiles)
-    manager.start()
+    manager.start(background=False)
     return Small(clock, manager.messages, manager.connections, manager.security, manager)
 
 

@@ -1,16 +1,18 @@
 """Faults below the MQI: a full page set, a full disk, an I/O error, an interrupt. What is acknowledged is kept."""
 
 import errno
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 from conftest import EVERYTHING, page_queue_manager
 
 from model.answers import bodies, drain, fails
+from quaestor.clock import SystemClock
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.resource_manager import Task
 from quaestor.testing import FaultyDisk
 
 NOW = PutOptions.NO_SYNCPOINT
@@ -196,3 +198,36 @@ def test_an_object_is_changed_by_one_application_at_a_time(qm, monkeypatch):
     app.alter(LocalQueue, "ORDERS", max_depth=1)
     assert meanwhile == [999_999_999]
     assert qm.messages.catalogue.find(LocalQueue, "ORDERS").max_depth == 1
+
+
+def test_background_work_that_fails_ends_every_connection(qm):
+    app = qm.connect()
+
+    def broken():
+        raise Abend("B2", "a page went before its log record")
+
+    qm.manager.scheduler.tasks[0] = Task("broken", broken)
+    qm.manager.scheduler.start()
+    for _ in range(5000):
+        if not app.connected:
+            break
+        Event().wait(0.001)
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+    qm.manager.stop()
+
+
+def test_background_work_runs_by_itself(disk):
+    qm = page_queue_manager(disk=disk, clock=SystemClock())
+    qm.manager.scheduler.start()
+    qm.queue("ORDERS")
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    app.alter(QueueManagerAttributes, expiry_interval_s=1)
+    orders.put("x", MQMD(expiry=1, persistence=1), NOW)
+    for _ in range(8000):
+        if orders.inquire("CURDEPTH") == {"CURDEPTH": 0}:
+            break
+        Event().wait(0.001)
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
+    qm.manager.stop()

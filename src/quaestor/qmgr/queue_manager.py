@@ -20,6 +20,7 @@ from quaestor.qmgr.connection import Connection, ConnectionManager, TaskAccount
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.recovery import Restart
+from quaestor.qmgr.scheduler import Scheduler
 from quaestor.qmgr.security import SecurityManager
 from quaestor.storage.disk import Disk, InUseError
 
@@ -57,9 +58,11 @@ class QueueManager:
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
         recovery.managers.append(self.messages)
+        managers = (self.engine.log, self.engine.buffers, recovery, data, self.messages, self.connections)
+        self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
 
-    def start(self) -> Restart:
-        """Restart, then bring definitions into force (QM3)."""
+    def start(self, *, background: bool = True) -> Restart:
+        """Restart, then definitions, then background work, unless the caller runs its steps (QM3)."""
         try:
             found = self.engine.start()
             with self.engine.recovery.latch:
@@ -67,6 +70,8 @@ class QueueManager:
         except BaseException:
             self._disk.disown()
             raise
+        if background:
+            self.scheduler.start()
         return found
 
     def connect(self, user: str, appl_name: str = "", account: TaskAccount | None = None) -> Connection:
@@ -74,10 +79,15 @@ class QueueManager:
 
     def stop(self) -> None:
         """End connections and write everything (QM4); after a failure nothing is written."""
+        self.scheduler.stop()
         if self.connections.failure is None:
             self.connections.stop()
             self.engine.stop()
         self._disk.disown()
+
+    def _background_failed(self, error: BaseException) -> None:
+        with self.engine.recovery.latch:
+            self.connections.failed(error)
 
     def abandon(self) -> None:
         """Let go of everything without writing: the files belong to another process (after fork)."""
