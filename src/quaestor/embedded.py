@@ -6,6 +6,8 @@ Rules
   EM2 Another process is told that the directory is in use (2059), and by whom.
   EM3 A child made by fork has none of the parent's connections (2009): two processes never write the same files.
   EM4 Security profiles are read from the file `profiles` of the directory; without it everything is allowed.
+  EM5 What cannot be started (a damaged or missing file, another format, a bad profile) is 2059 with what is wrong and
+      what to do.
 
 Called by the package door.  Calls queue_manager and disk.
 """
@@ -19,10 +21,11 @@ from pathlib import Path
 from threading import RLock
 
 from quaestor.clock import SystemClock
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.connection import AsyncConnection, Connection
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.qmgr.security import ProfileError
 from quaestor.storage.disk import Disk, RealDisk
 
 PROFILES_FILE = "profiles"
@@ -51,10 +54,10 @@ class Running:
     def _start(self, name: str, path: Path, settings: EngineSettings | None) -> QueueManager:
         try:
             disk = RealDisk(path)
-        except OSError as error:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=str(error)) from error
-        manager = QueueManager(name, disk, SystemClock(), settings, lambda: profiles_on(disk))
-        manager.start()
+            manager = QueueManager(name, disk, SystemClock(), settings, lambda: profiles_on(disk))
+            manager.start()
+        except (Abend, OSError, ProfileError) as error:
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=str(error)) from error  # EM5
         self._managers[path] = manager
         return manager
 

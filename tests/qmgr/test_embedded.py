@@ -173,3 +173,38 @@ def test_security_profiles_of_the_directory(orders):
         assert bob.open("ORDERS", OpenOptions.BROWSE).browse().text == "x"
         with fails(Reason.NOT_AUTHORIZED):
             alice.define(LocalQueue("MORE"))
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "what_to_do"),
+    [
+        ("pageset-01", lambda contents: contents[: len(contents) // 2], "restore its image copy"),
+        ("pageset-01", None, "restore its image copy"),
+        ("pageset-00", lambda contents: b"\xff" * 4096 + contents[4096:], ""),
+        ("BSDS1", lambda contents: b"\xff" * len(contents), "restore one from its archive"),
+        ("log1-01", lambda contents: contents[:4096], ""),
+        ("log1-01", None, "put it back"),
+    ],
+)
+def test_damaged_files_are_named_with_what_to_do(orders, name, damage, what_to_do):
+    path = orders / name
+    contents = path.read_bytes()
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage(contents))
+    with fails(Reason.Q_MGR_NOT_AVAILABLE) as caught:
+        connect(orders)
+    assert what_to_do in caught.value.facts["why"]
+    path.write_bytes(contents)
+    with connect(orders) as app:
+        app.put("ORDERS", "all is well again")
+
+
+def test_bad_profiles_are_named(orders):
+    (orders / "profiles").write_text("queue ORDERS ALICE sometimes")
+    with fails(Reason.Q_MGR_NOT_AVAILABLE) as caught:
+        connect(orders)
+    assert "line 1" in caught.value.facts["why"]
+    (orders / "profiles").unlink()
+    connect(orders).disconnect()

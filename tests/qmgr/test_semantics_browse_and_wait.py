@@ -132,7 +132,7 @@ def test_15_unlocking_nothing_is_2209(orders):
 class Getter(Thread):
     """An application that waits for one message on a thread of its own."""
 
-    def __init__(self, qm, queue="ORDERS", wait_ms=5000, options=GET_NOW, **selecting):
+    def __init__(self, qm, queue="ORDERS", wait_ms=-1, options=GET_NOW, **selecting):
         super().__init__(daemon=True)
         self.handle = qm.connect().open(queue, OpenOptions.INPUT_SHARED | OpenOptions.BROWSE)
         self.asked = {"wait_ms": wait_ms, "options": options, **selecting}
@@ -150,6 +150,7 @@ class Getter(Thread):
             self.outcome = error.reason
 
     def result(self):
+        """The outcome; None for one that nobody woke."""
         self.join(5)
         return self.outcome
 

@@ -48,17 +48,21 @@ class QueueManager:
         except InUseError as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, in_use=str(error)) from error
         try:
-            self.engine = Engine(disk, clock, settings)
+            self._build(clock, settings, read_profiles)
         except BaseException:
             disk.disown()
             raise
-        recovery, data = self.engine.recovery, self.engine.data
-        default_page_set = min((number for number in self.engine.settings.page_sets if number), default=0)
+
+    def _build(self, clock: Clock, settings: EngineSettings | None, read_profiles: Callable[[], str | None]) -> None:
+        """Every manager with those it leans on (QM1)."""
         self.security = SecurityManager(read_profiles, clock)
+        self.engine = Engine(self._disk, clock, settings)
+        log, buffers, recovery, data = self.engine.log, self.engine.buffers, self.engine.recovery, self.engine.data
+        default_page_set = min((number for number in self.engine.settings.page_sets if number), default=0)
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
         recovery.managers.append(self.messages)
-        managers = (self.engine.log, self.engine.buffers, recovery, data, self.messages, self.connections)
+        managers = (log, buffers, recovery, data, self.messages, self.connections)
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
 
     def start(self, *, background: bool = True) -> Restart:
@@ -68,6 +72,7 @@ class QueueManager:
             with self.engine.recovery.latch:
                 self.messages.start()
         except BaseException:
+            self.engine.close()
             self._disk.disown()
             raise
         if background:
