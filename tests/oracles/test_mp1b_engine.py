@@ -70,7 +70,7 @@ def test_put_1000_messages_of_1000_bytes():
 
 @pytest.mark.oracle("mp1b/17", kind="exact-if", lines="2187-2202")
 def test_get_1000_messages_of_1000_bytes():
-    """1,000 gets mark messages deleted; the emptying task looks at each page that is empty and frees them in k = 3 runs.
+    """1,000 gets mark messages deleted; the emptying task looks at each empty page and frees them in k = 3 runs.
 
     Where messages are is known without walking the pages, so the count is that of an indexed queue: P less (F-38).
     """

@@ -8,7 +8,8 @@ Rules
       syncs once; whoever comes meanwhile waits, and is either served or leads next. There is no timer.
   J4  When WRTHRSH buffers are full and unwritten they are written without being asked for (and without sync).
   J5  A write or sync that fails is final: nothing is confirmed any more, every force raises Abend.
-  J6  Log space is refused to new work (2056) while enough is left to end every unit in the log: `reserved`.
+  J6  New work is refused (2056) as soon as the active log after the current one cannot be made ready, so that the
+      rest of the current one is left for ending the units there are.
   J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
       groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
 
@@ -47,13 +48,10 @@ class LogManager:
 
     name = "log"
 
-    def __init__(
-        self, files: LogFiles, *, outbuff_kb: int = 4000, wrthrsh: int = 20, ci_per_io: int = 128, reserve: int = 4 * CI
-    ) -> None:
+    def __init__(self, files: LogFiles, *, outbuff_kb: int = 4000, wrthrsh: int = 20, ci_per_io: int = 128) -> None:
         self.files = files
         self.stats = LogStatistics()
         self.buffers = outbuff_kb * 1024 // CI
-        self.reserved = reserve
         self.since_checkpoint = 0
         self.switched = False
         self._wrthrsh, self._ci_per_io = min(wrthrsh, self.buffers), ci_per_io
@@ -64,7 +62,7 @@ class LogManager:
         self._failed: OSError | None = None
         self.archive_error: OSError | None = None
         self._cis_begun = 0
-        self.refuse_at = files.limit
+        self.ready = False
         self.epoch = 0
         self.base = self.end = self.written = self.hardened = self._stop = FIRST_RBA
 
@@ -106,12 +104,12 @@ class LogManager:
         self.stats.writes_nowait += 1
         return rba
 
-    def check_space(self, length: int) -> None:
-        """Refuse new work that could leave too little log to end the units that are in it (J6)."""
-        if self.end + length + self.reserved > self.refuse_at:
+    def check_space(self) -> None:
+        """Refuse new work while the next active log cannot be made ready: what is left is for ending units (J6)."""
+        if not self.ready:
             self._make_ready()
-            if self.end + length + self.reserved > self.refuse_at:
-                raise MQError(Reason.Q_SPACE_NOT_AVAILABLE, log_rba=self.end, limit=self.files.limit)
+            if not self.ready:
+                raise MQError(Reason.Q_SPACE_NOT_AVAILABLE, log_rba=self.end, why=str(self.archive_error))
 
     def force(self, rba: int) -> None:
         """Return when the record at `rba` is durable (J2, J3)."""
@@ -138,9 +136,10 @@ class LogManager:
         """Write and sync everything there is, wake those it serves, and hand over to one it does not (J3)."""
         try:
             with self._io:
-                self.stats.logger_calls += 1
-                self._write(self.end)
-                self._harden()
+                if self._failed is None:  # J5
+                    self.stats.logger_calls += 1
+                    self._write(self.end)
+                    self._harden()
         except OSError as error:
             self._failed = error
         with self._queue:
@@ -196,7 +195,7 @@ class LogManager:
             self._write(self.end)
             self._harden()
             self.files.switch()
-            self.refuse_at = self.files.limit
+            self.ready = False
             self.stats.bsds_accesses += 1
         self.switched = True
 
@@ -208,7 +207,8 @@ class LogManager:
             self.files.make_ready()
         except OSError as error:
             self.archive_error = error
-        self.refuse_at = self.files.limit
+        else:
+            self.ready = True
         self.stats.cis_offloaded += self.files.archived_cis - before
         self.stats.archive_write_allocations += self.files.archives_made - made
 

@@ -38,6 +38,9 @@ class Inventory:
     epoch: int = 0
     written_rba: int = 0
     checkpoints: list[int] = field(default_factory=list)
+    page_sets: list[int] = field(default_factory=list)
+    """Page sets that were made: one of these that is missing is lost, not new."""
+
     archives: list[tuple[int, int, str]] = field(default_factory=list)
     """(first RBA, RBA after the last, name), ascending."""
 

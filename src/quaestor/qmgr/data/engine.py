@@ -69,14 +69,24 @@ class Engine:
         for number, buffers in settings.buffer_pools.items():
             self.buffers.define_pool(number, buffers, settings.pages_per_io)
         for number, pool in settings.page_sets.items():
-            made = PageSet.formatted(self._disk, number)
-            page_set = PageSet.open(self._disk, number) if made else PageSet.create(self._disk, number, settings.pages)
+            page_set = self._page_set(number)
             page_set.sync()  # what a killed process wrote may still be volatile, and restart will rely on it
             self.buffers.add_page_set(page_set, pool)
         with self.recovery.latch:
             found = restart(self.recovery)
             load(self.data)
         return found
+
+    def _page_set(self, number: int) -> PageSet:
+        """Open a page set, or make it if it never was (G1)."""
+        known = self.log.files.inventory.page_sets
+        if number in known:
+            return PageSet.open(self._disk, number)
+        made = PageSet.formatted(self._disk, number)
+        page_set = PageSet.open(self._disk, number) if made else PageSet.create(self._disk, number, self.settings.pages)
+        known.append(number)
+        self.log.files.save()
+        return page_set
 
     def stop(self) -> None:
         """Write everything and take a last checkpoint (G2)."""

@@ -13,7 +13,7 @@ Rules
       `needed_rba`, and the log is kept from there.
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
       application does not hold the log back.
-  V7  Space in the log to undo everything is reserved as work is done.
+  V7  A change for a unit is refused (2056) while the log could not hold the undoing of what is already there.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log.
@@ -39,12 +39,11 @@ from quaestor.storage.changes import (
     undo_of,
     undo_part,
 )
-from quaestor.storage.log_record import ALLOCATES, FIRST, HEADER_LENGTH, Identity, Kind, LogRecord, pack_identity
+from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, pack_identity
 from quaestor.storage.page import HEADER_LENGTH as PAGE_HEADER
 from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
 
-RESERVED_PER_CHANGE = 2 * (HEADER_LENGTH + UNDO_NEXT.size + 16)
 SHUNT_AFTER = 2
 NOBODY = Identity()
 
@@ -102,8 +101,8 @@ class RecoveryManager:
         log = self.log
         if unit is None:
             return log.append(kind, flags, 0, 0, page_set, page, body)
-        if log.end + len(body) + log.reserved + 4096 > log.refuse_at:
-            log.check_space(len(body) + 4096)
+        if not log.ready:
+            log.check_space()
         if unit.urid:
             rba = log.append(kind, flags, unit.urid, unit.last, page_set, page, body)
         else:
@@ -112,8 +111,6 @@ class RecoveryManager:
             unit.born = self.checkpoints
             self.units[rba] = unit
         unit.last = rba
-        unit.reserved += RESERVED_PER_CHANGE  # V7
-        log.reserved += RESERVED_PER_CHANGE
         return rba
 
     @staticmethod
@@ -212,7 +209,6 @@ class RecoveryManager:
 
     def _forget(self, unit: UnitOfRecovery) -> None:
         del self.units[unit.urid]
-        self.log.reserved -= unit.reserved
 
     def in_doubt(self) -> list[UnitOfRecovery]:
         return [unit for unit in self.units.values() if unit.state is State.IN_DOUBT]

@@ -47,7 +47,6 @@ class UnitOfRecovery:
         "last",
         "other",
         "puts",
-        "reserved",
         "state",
         "undo_next",
         "urid",
@@ -61,7 +60,6 @@ class UnitOfRecovery:
         self.puts: list[Any] = []
         self.gets: list[Any] = []
         self.other: list[Callable[[], None]] = []  # what else is to be done when it has committed
-        self.reserved = 0
         self.born = born
         self.xid = b""
 
