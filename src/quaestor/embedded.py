@@ -21,8 +21,9 @@ from pathlib import Path
 from threading import RLock
 
 from quaestor.clock import SystemClock
-from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection import AsyncConnection, Connection
+from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
@@ -56,7 +57,7 @@ class Running:
             disk = RealDisk(path)
             manager = QueueManager(name, disk, SystemClock(), settings, lambda: profiles_on(disk))
             manager.start()
-        except (Abend, OSError, ProfileError) as error:
+        except (*FAILURES, ProfileError) as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=str(error)) from error  # EM5
         self._managers[path] = manager
         return manager

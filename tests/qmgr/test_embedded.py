@@ -180,7 +180,7 @@ def test_security_profiles_of_the_directory(orders):
     [
         ("pageset-01", lambda contents: contents[: len(contents) // 2], "restore its image copy"),
         ("pageset-01", None, "restore its image copy"),
-        ("pageset-00", lambda contents: b"\xff" * 4096 + contents[4096:], ""),
+        ("pageset-00", lambda contents: b"\xff" * 4096 + contents[4096:], "page 0 of page set 0 is not whole"),
         ("BSDS1", lambda contents: b"\xff" * len(contents), "restore one from its archive"),
         ("log1-01", lambda contents: contents[:4096], ""),
         ("log1-01", None, "put it back"),

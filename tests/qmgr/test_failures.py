@@ -12,6 +12,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.resource_manager import Task
 from quaestor.testing import FaultyDisk
 
@@ -87,6 +88,22 @@ def test_a_broken_invariant_stops_everything(qm):
     assert "B3: stole a page in use" in caught.value.facts["why"]
     with fails(Reason.CONNECTION_BROKEN):
         app.commit()
+
+
+def test_a_message_on_a_page_that_is_not_whole_is_refused_and_stays(qm):
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    orders.put("x", KEPT, NOW)
+
+    def torn(_):
+        raise TornPageError(1, 17)
+
+    read, orders._input._read = orders._input._read, torn
+    with fails(Reason.PAGESET_ERROR) as caught:
+        orders.get()
+    assert caught.value.facts == {"page_set": 1, "page": 17}
+    orders._input._read = read
+    assert ["x"] == bodies(drain(orders))
 
 
 def test_an_interrupt_in_the_middle_of_a_change_stops_everything(disk, qm):

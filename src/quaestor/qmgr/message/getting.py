@@ -13,6 +13,7 @@ Rules
   GE5 A message longer than was asked for stays where it is (2080), or is taken shortened (2079); the true length
       is told in both.
   GE6 A get that may wait answers `Waiting` instead of 2033, and is asked again when it is posted.
+  GE7 A message whose page is not whole stays where it is (2193) until media recovery brings the page back.
 
 Called by opening (which makes an `InputPath`) and connection.  Calls grouping, consequences, waiting, the store.
 """
@@ -26,6 +27,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import Queue
 from quaestor.mqi.options import GetOptions, GetPlan, OpenOptions, get_plan
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.grouping import Group, GroupReader, check_get, left_behind
 from quaestor.qmgr.message.needs import Unit
@@ -157,7 +159,10 @@ class InputPath:
         return self._deliver(arrival, plan, max_length)
 
     def _deliver(self, arrival: Arrival, plan: GetPlan, max_length: int) -> Message:
-        message = self._read(arrival)
+        try:
+            message = self._read(arrival)
+        except TornPageError as error:
+            raise MQError(Reason.PAGESET_ERROR, page_set=error.page_set, page=error.page) from error  # GE7
         if len(message.body) > max_length:
             message = self._shortened(message, plan, max_length)
         if arrival.backout_count or arrival.expires_us:
