@@ -30,6 +30,10 @@ class ModelQueue:
         self.depth = self.uncommitted = 0
         self.arrivals = []
 
+    @property
+    def with_expiry(self):
+        return sum(a.expires_us > 0 and a.state in (AVAILABLE, WAITING) for a in self.arrivals)
+
 
 class ModelArrival(Arrival):
     __slots__ = ("message",)

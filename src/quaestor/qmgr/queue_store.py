@@ -84,6 +84,9 @@ class StoredQueue(Protocol):
     uncommitted: int
     """Puts and gets on it that have not ended."""
 
+    with_expiry: int
+    """Messages on it that expire some time."""
+
 
 Fits = Callable[[Arrival], bool]
 """A further test of an arrival (groups, logical order, expiry ...); must not change anything."""

@@ -186,6 +186,8 @@ class MessageManager:
         if self.catalogue.find_queue(queue) is None:
             return 0
         now_us, stored = self._clock.now_us(), self.catalogue.state(queue).stored
+        if not stored.with_expiry:
+            return 0
         expired = [one for one in self._store.browse(stored) if expiry.has_expired(one.expires_us, now_us)]
         for arrival in expired:
             self._services.expire(arrival, self._own)
