@@ -8,13 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from crash.prefixes import backout_by_prefixes, shunting_by_prefixes
 from crash.scenarios import (
     TINY,
     checkpoints,
     killed_then_cut,
-    log_switches,
     long_messages,
-    many_backouts,
     pages_leave_early,
     prove,
     puts_and_gets,
@@ -22,11 +21,13 @@ from crash.scenarios import (
 )
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferPool, TornPageError
+from quaestor.qmgr.data import PrivateQueue
+from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.changes import UNDO_NEXT
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.page_set import PageSet
-from quaestor.testing import FaultyFile
+from quaestor.testing import FaultyFile, SmallEngine
 
 pytestmark = pytest.mark.crash
 restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
@@ -115,11 +116,9 @@ TEETH = [
     (without_images, checkpoints, {"packing": True}),
     (without_unsynced, checkpoints, {}),
     (without_force, puts_and_gets, {}),
-    (without_undo_next, many_backouts, {"wrthrsh": 2}),
     (without_undo, pages_leave_early, {}),
     (without_redo, puts_and_gets, {}),
     (without_needed_rba, unit_longer_than_the_ring, {}),
-    (without_complete_shunting, log_switches, {"packing": True}),
     (without_sync_at_restart, killed_then_cut, {"wrthrsh": 2}),
     (without_lost_texts, long_messages, {}),
     (without_sync, puts_and_gets, {}),
@@ -130,4 +129,42 @@ TEETH = [
 def test_a_proof_fails_without_its_rule(remove, proof, settings, monkeypatch):
     remove(monkeypatch)
     with pytest.raises((AssertionError, Abend, TornPageError)):
-        prove(proof, replace(TINY, **settings), seeds=12)
+        prove(proof, replace(TINY, **settings), at_most=60, seeds=3)
+
+
+@pytest.mark.parametrize(
+    ("remove", "proof"),
+    [(without_undo_next, backout_by_prefixes), (without_complete_shunting, shunting_by_prefixes)],
+    ids=lambda x: x.__name__,
+)
+def test_a_proof_by_prefixes_fails_without_its_rule(remove, proof, monkeypatch):
+    remove(monkeypatch)
+    with pytest.raises((AssertionError, Abend)):
+        proof()
+
+
+def without_lock_at_get(patch):
+    """D3: a message that a unit has got is not there for others."""
+    patch.setattr(PrivateQueue, "remove", lambda self, arrival: None)
+    patch.setattr(LockManager, "lock", lambda self, resource, holder: True)
+    patch.setattr(LockManager, "unlock", lambda self, resource, holder: None)
+
+
+def a_message_is_got_once():
+    engine = SmallEngine()
+    unit = engine.begin()
+    engine.put(unit, b"once")
+    engine.commit(unit)
+    one, other = engine.begin(), engine.begin()
+    assert b"once" == engine.get(one)
+    assert engine.get(other) is None
+
+
+def test_a_message_is_got_once():
+    a_message_is_got_once()
+
+
+def test_without_the_lock_it_would_be_got_twice(monkeypatch):
+    without_lock_at_get(monkeypatch)
+    with pytest.raises((AssertionError, Abend)):
+        a_message_is_got_once()

@@ -130,9 +130,14 @@ def file_name(number: int) -> str:
     return f"pageset-{number:02d}"
 
 
-def describe(number: int, pages: int) -> bytes:
-    """Body of page 0."""
-    return _DESCRIPTION.pack(_MARK, FORMAT, number, pages, 0)
+def describe(number: int, pages: int, media_rba: int = 0) -> bytes:
+    """Body of page 0; an image copy names the RBA from which the log brings it up to date."""
+    return _DESCRIPTION.pack(_MARK, FORMAT, number, pages, media_rba)
+
+
+def media_rba(first: bytes | bytearray) -> int:
+    """From where a restored image copy must be brought up to date, 0 for a page set that is not one."""
+    return int(_DESCRIPTION.unpack_from(first, HEADER_LENGTH)[4])
 
 
 def described_pages(first: bytes | bytearray, number: int) -> int:

@@ -10,6 +10,7 @@ Rules
       neither comes the page is lost and named: media recovery must bring it back.
   X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
   X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
+  X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone.
 
 Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
 """
@@ -21,12 +22,13 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import Frame, TornPageError
 from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
 from quaestor.qmgr.recovery.manager import RecoveryManager, undo_next
+from quaestor.qmgr.recovery.media import restored
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, map_page_of, starts_page
 from quaestor.storage.log_files import FIRST_RBA
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
 from quaestor.storage.page import HEADER_LENGTH, RBA_AT
-from quaestor.storage.page_set import described_pages
+from quaestor.storage.page_set import describe, described_pages, media_rba
 
 NOTHING_APPLIED = -1
 
@@ -62,6 +64,8 @@ def _current_status(recovery: RecoveryManager, found: Restart) -> dict[int, int]
     """Rebuild the table of units and find the end of the log."""
     log = recovery.log
     found.checkpoint_rba, page_sets = _last_checkpoint(recovery)
+    for number, rba in restored(recovery).items():
+        page_sets[number] = min(rba, page_sets.get(number, rba))
     end = found.checkpoint_rba
     for record in log.scan(found.checkpoint_rba):
         end = record.end
@@ -136,6 +140,8 @@ def _forward(recovery: RecoveryManager, found: Restart, page_sets: dict[int, int
         frame = recovery.buffers.pool_of[number].get(page_set, 0)
         page_set.pages = described_pages(frame.data or b"", number)
         recovery.buffers.pool_of[number].release(frame)
+        if media_rba(frame.data or b""):
+            recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(number, page_set.pages))  # X7: up to date
 
 
 class _Redo:
