@@ -42,6 +42,7 @@ class Attribute(NamedTuple):
     words: Mapping[str, Any] | None = None  # MQSC word -> value
     bare: tuple[str, str] | None = None  # words that stand alone: SHARE, NOSHARE
     fixed: bool = False  # cannot be altered
+    named: Mapping[str, int] | None = None  # numbers that MQSC writes as words: EXPRYINT(OFF)
 
     def check(self, value: object) -> None:
         """Refuse what the attribute cannot hold (A3)."""
@@ -56,11 +57,32 @@ class Attribute(NamedTuple):
         elif not isinstance(value, int) or not self.low <= value <= self.high:
             raise AttributeValueError(self.keyword, value, f"a number from {self.low} to {self.high}")
 
-    def word(self, value: object) -> str:
+    def written(self, value: Any) -> tuple[str, ...]:
         """The value as MQSC writes it."""
-        if self.words is None:
-            return str(value)
-        return next(word for word, meant in self.words.items() if meant == value)
+        if isinstance(value, tuple):
+            return value
+        known = self.words if self.words is not None else self.named or {}
+        return (next((word for word, meant in known.items() if meant == value), str(value)),)
+
+    def parse(self, values: tuple[str, ...]) -> Any:
+        """The value that MQSC wrote; `written` is its inverse (A1, A3)."""
+        if isinstance(self.default, tuple):
+            value: Any = values
+        elif len(values) != 1:
+            raise AttributeValueError(self.keyword, ",".join(values), "one value")
+        elif self.words is not None:
+            value = self.words.get(values[0].upper(), values[0])
+        elif self.length:
+            value = values[0]
+        else:
+            value = self._number(values[0])
+        self.check(value)
+        return value
+
+    def _number(self, written: str) -> int | str:
+        if self.named is not None and written.upper() in self.named:
+            return self.named[written.upper()]
+        return int(written) if written.lstrip("-").isdecimal() else written
 
 
 def _check_texts(attribute: Attribute, value: object) -> None:
@@ -77,8 +99,8 @@ def texts(keyword: str, number: int, length: int) -> Any:
     return _field((), keyword=keyword, number=number, length=length)
 
 
-def number(keyword: str, number: int, default: int, low: int, high: int, *, fixed: bool = False) -> Any:
-    return _field(default, keyword=keyword, number=number, low=low, high=high, fixed=fixed)
+def number(keyword: str, number: int, default: int, low: int, high: int, *, fixed: bool = False, **named: int) -> Any:
+    return _field(default, keyword=keyword, number=number, low=low, high=high, fixed=fixed, named=named or None)
 
 
 def words(keyword: str, number: int, default: T, fixed: bool = False, /, **choices: T) -> Any:

@@ -8,9 +8,9 @@ Called by the message manager, trigger monitors, dead-letter handlers, the mover
 """
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from quaestor.mqi.descriptors import APPL_TYPE_NO_CONTEXT, CCSID_UTF8, ENCODING_NATIVE, FORMAT_NONE
+from quaestor.mqi.descriptors import APPL_TYPE_NO_CONTEXT, CCSID_UTF8, ENCODING_NATIVE, FORMAT_NONE, MQMD, NO_ID
 from quaestor.mqi.reasons import MQError, Reason
 
 
@@ -116,3 +116,118 @@ class TriggerMessage:
 
 _TM = struct.Struct(">4si48s48s64si256s128s128s")
 assert _TM.size == 684  # noqa: S101 - the manual's length, held at import
+
+
+def pack_descriptor(md: MQMD) -> bytes:
+    """The MQMD in its version 1 layout (H1); what version 2 adds goes into an extension."""
+    return _MD.pack(
+        b"MD  ",
+        1,
+        md.report,
+        md.msg_type,
+        md.expiry,
+        md.feedback,
+        md.encoding,
+        md.ccsid,
+        text_field(md.format, 8),
+        md.priority,
+        md.persistence,
+        md.msg_id,
+        md.correl_id,
+        md.backout_count,
+        text_field(md.reply_to_q, 48),
+        text_field(md.reply_to_qmgr, 48),
+        text_field(md.user_identifier, 12),
+        md.accounting_token,
+        text_field(md.appl_identity_data, 32),
+        md.put_appl_type,
+        text_field(md.put_appl_name, 28),
+        text_field(md.put_date, 8),
+        text_field(md.put_time, 8),
+        text_field(md.appl_origin_data, 4),
+    )
+
+
+def unpack_descriptor(stored: bytes) -> MQMD:
+    """The MQMD of a version 1 layout (H1)."""
+    if len(stored) < _MD.size or stored[:4] != b"MD  ":
+        raise MQError(Reason.MD_ERROR, length=len(stored), begins=stored[:4])
+    _, version, *values = _MD.unpack_from(stored)
+    if version != 1:
+        raise MQError(Reason.MD_ERROR, version=version)
+    fields = [
+        value if at in _MD_BYTES or isinstance(value, int) else field_text(value) for at, value in enumerate(values)
+    ]
+    return MQMD(*fields)  # type: ignore[arg-type] # the layout has the order of the fields
+
+
+_MD = struct.Struct(">4siIiiiii8sii24s24si48s48s12s32s32si28s8s8s4s")
+_MD_BYTES = frozenset({9, 10, 15})  # identifiers and accounting token stay bytes
+assert _MD.size == 324  # noqa: S101 - the manual's length, held at import
+
+
+@dataclass(frozen=True, slots=True)
+class MQXQH:
+    """The transmission header: where a message is going, and the descriptor it was put with.
+
+    A message of a group carries what the version 1 descriptor lacks in an extension (MQMDE) behind it.
+    """
+
+    remote_q_name: str
+    remote_qmgr_name: str
+    descriptor: MQMD
+
+    def pack(self) -> bytes:
+        md = self.descriptor
+        names = text_field(self.remote_q_name, 48) + text_field(self.remote_qmgr_name, 48)
+        if md.group_id == NO_ID and not md.msg_flags and md.msg_seq_number == 1:
+            return _XQH.pack(b"XQH ", 1, names) + pack_descriptor(md)
+        extension = _MDE.pack(
+            b"MDE ",
+            2,
+            _MDE.size,
+            md.encoding,
+            md.ccsid,
+            text_field(md.format, 8),
+            0,
+            md.group_id,
+            md.msg_seq_number,
+            md.offset,
+            md.msg_flags,
+            md.original_length,
+        )
+        return _XQH.pack(b"XQH ", 1, names) + pack_descriptor(replace(md, format=FORMAT_EXTENSION)) + extension
+
+    @staticmethod
+    def unpack(body: bytes) -> "tuple[MQXQH, bytes]":
+        """The header at the start of `body`, and the message behind it."""
+        behind = _XQH.size + _MD.size
+        if len(body) < behind or body[:4] != b"XQH ":
+            raise MQError(Reason.XQH_ERROR, length=len(body), begins=body[:4])
+        names = _XQH.unpack_from(body)[2]
+        md = unpack_descriptor(body[_XQH.size : behind])
+        if md.format == FORMAT_EXTENSION:
+            md, behind = _with_extension(md, body, behind)
+        return MQXQH(field_text(names[:48]), field_text(names[48:]), md), body[behind:]
+
+
+def _with_extension(md: MQMD, body: bytes, at: int) -> tuple[MQMD, int]:
+    if len(body) < at + _MDE.size or body[at : at + 4] != b"MDE ":
+        raise MQError(Reason.XQH_ERROR, length=len(body), begins=body[at : at + 4])
+    _, _, length, _, _, fmt, _, group_id, sequence, offset, flags, original = _MDE.unpack_from(body, at)
+    whole = replace(
+        md,
+        format=field_text(fmt),
+        group_id=group_id,
+        msg_seq_number=sequence,
+        offset=offset,
+        msg_flags=flags,
+        original_length=original,
+    )
+    return whole, at + length
+
+
+FORMAT_EXTENSION = "MQHMDE"
+_XQH = struct.Struct(">4si96s")
+_MDE = struct.Struct(">4siiii8si24siiii")
+assert (_XQH.size + _MD.size, _MDE.size) == (428, 72)  # noqa: S101 - the manual's lengths, held at import

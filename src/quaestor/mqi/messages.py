@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import NamedTuple
 
-from quaestor.mqi.descriptors import CCSID_Q_MGR, ID_LENGTH, MQMD, UNLIMITED
+from quaestor.mqi.descriptors import CCSID_Q_MGR, MQMD, UNLIMITED
 
 EXPIRY_UNIT_US = 100_000
 NEVER_US = 0
@@ -116,7 +116,3 @@ def id_maker(qmgr: str, now_us: int) -> Callable[[], bytes]:
         return prefix + following().to_bytes(8, "big")
 
     return next_id
-
-
-def is_id(identifier: object) -> bool:
-    return isinstance(identifier, bytes) and len(identifier) == ID_LENGTH

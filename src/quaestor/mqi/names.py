@@ -38,11 +38,6 @@ def checked(name: str, reason: Reason = Reason.OBJECT_NAME_ERROR) -> str:
     return bare
 
 
-def is_generic(text: str) -> bool:
-    """Whether `text` picks names by their beginning (N3)."""
-    return text.endswith("*")
-
-
 def picks(generic: str, name: str) -> bool:
     """Whether `generic` (or a plain name) picks `name` (N3)."""
     if generic.endswith("*"):

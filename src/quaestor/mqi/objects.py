@@ -147,7 +147,7 @@ class LocalQueue(MQObject):
     accounting: int = words("ACCTQ", 32, -3, QMGR=-3, OFF=0, ON=1)
     monitoring: int = words("MONQ", 33, -3, QMGR=-3, OFF=0, LOW=17, MEDIUM=33, HIGH=65)
     property_control: int = words("PROPCTL", 34, 0, COMPAT=0, NONE=1, ALL=2, FORCE=3, V6COMPAT=4)
-    max_expiry: int = number("CAPEXPRY", 35, DEPTH_MAX + 1, 1, DEPTH_MAX + 1)  # one more than the most: no cap
+    max_expiry: int = number("CAPEXPRY", 35, DEPTH_MAX + 1, 1, DEPTH_MAX + 1, NOLIMIT=DEPTH_MAX + 1)
     definition: DefinitionType = enumerated("DEFTYPE", 36, DefinitionType.PREDEFINED, True)  # noqa: RUF009 - a declaration
     page_set: int = number("PSID", 37, -1, -1, 99, fixed=True)  # -1 until the first message chooses it
 
@@ -257,7 +257,7 @@ class QueueManagerAttributes(MQObject):
     max_msg_length: int = number("MAXMSGL", 5, MESSAGE_MAX, 32_768, MESSAGE_MAX)
     trigger_interval_ms: int = number("TRIGINT", 6, DEPTH_MAX, 0, DEPTH_MAX)
     ccsid: int = number("CCSID", 7, 1208, 1, 65_535)
-    expiry_interval_s: int = number("EXPRYINT", 8, 0, 0, DEPTH_MAX)  # 0: no scan (OFF)
+    expiry_interval_s: int = number("EXPRYINT", 8, 0, 0, DEPTH_MAX, OFF=0)
     max_handles: int = number("MAXHANDS", 9, 256, 1, DEPTH_MAX)
     accounting: int = words("ACCTQ", 10, 0, NONE=-1, OFF=0, ON=1)
     monitoring: int = words("MONQ", 11, 0, NONE=-1, OFF=0, LOW=17, MEDIUM=33, HIGH=65)

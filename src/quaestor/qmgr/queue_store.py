@@ -17,10 +17,9 @@ Called by message.  Answered by data (private) and coupling_facility (shared).
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from quaestor.mqi.messages import Message
-from quaestor.qmgr.resource_manager import Unit
 
 
 class Arrival:
@@ -85,15 +84,22 @@ class StoredQueue(Protocol):
     uncommitted: int
     """Puts and gets on it that have not ended."""
 
+    with_expiry: int
+    """Messages on it that expire some time."""
+
 
 Fits = Callable[[Arrival], bool]
 """A further test of an arrival (groups, logical order, expiry ...); must not change anything."""
 
 
-class QueueStore(Protocol):
-    """What the message manager asks of a store (Q1-Q6)."""
+UnitT_contra = TypeVar("UnitT_contra", contravariant=True)
+QueueT_contra = TypeVar("QueueT_contra", contravariant=True)
 
-    def put(self, unit: Unit | None, queue: StoredQueue, message: Message, priority: int) -> Arrival:
+
+class QueueStore(Protocol[UnitT_contra, QueueT_contra]):
+    """What the message manager asks of a store (Q1-Q6). A store knows more of its units and queues than others do."""
+
+    def put(self, unit: UnitT_contra | None, queue: QueueT_contra, message: Message, priority: int) -> Arrival:
         """Put a message at the end of its priority; without a unit it must be non-persistent and is available at once.
 
         `priority` is that of the position: the message's own, or the queue's default under MSGDLVSQ FIFO.
@@ -101,7 +107,7 @@ class QueueStore(Protocol):
 
     def locate(
         self,
-        queue: StoredQueue,
+        queue: QueueT_contra,
         msg_id: bytes | None = None,
         correl_id: bytes | None = None,
         group_id: bytes | None = None,
@@ -117,8 +123,8 @@ class QueueStore(Protocol):
     def read(self, arrival: Arrival) -> Message:
         """Descriptor and body."""
 
-    def take(self, unit: Unit | None, arrival: Arrival) -> None:
+    def take(self, unit: UnitT_contra | None, arrival: Arrival) -> None:
         """Remove it: at once without a unit (non-persistent only), else when the unit commits."""
 
-    def browse(self, queue: StoredQueue) -> Iterator[Arrival]:
+    def browse(self, queue: QueueT_contra) -> Iterator[Arrival]:
         """Every available arrival in order, as it is now."""

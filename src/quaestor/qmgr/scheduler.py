@@ -11,12 +11,19 @@ Called by queue_manager.  Calls the managers' tasks.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 from quaestor.clock import Clock
-from quaestor.qmgr.resource_manager import ResourceManager, Task
+from quaestor.qmgr.resource_manager import Task
 
 NS_PER_MS = 1_000_000
+
+
+class HasTasks(Protocol):
+    """A manager, as far as the scheduler is concerned."""
+
+    def tasks(self) -> Sequence[Task]: ...
 
 
 class Scheduler:
@@ -25,7 +32,7 @@ class Scheduler:
     def __init__(
         self,
         latch: threading.Lock,
-        managers: Iterable[ResourceManager],
+        managers: Iterable[HasTasks],
         clock: Clock,
         on_failure: Callable[[BaseException], None] = lambda _error: None,
     ) -> None:

@@ -245,7 +245,7 @@ class DataManager:
         holder: object | None = None,
     ) -> Arrival | None:
         """The first available arrival that fits, in order."""
-        if msg_id is None and correl_id is None and group_id is None and after is None and fits is None:
+        if msg_id is None and correl_id is None and group_id is None and after is None and fits is holder is None:
             return queue.first()
         wanted = {"msg_id": msg_id, "correl_id": correl_id, "group_id": group_id}
         key = wanted.get(queue.index_field)

@@ -108,6 +108,10 @@ class ObjectManager(DataManager):
         self._know(queue)
         return queue
 
+    def stored(self) -> Iterable[PrivateQueue]:
+        """Every queue that has storage, whether or not a definition is left for it."""
+        return list(self._by_name.values())
+
     def redefine(self, queue: PrivateQueue, definition: LocalQueue) -> None:
         """The queue's attributes changed."""
         queue.set_index(definition.index_type)
