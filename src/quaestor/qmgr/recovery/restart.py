@@ -186,10 +186,10 @@ class _Redo:
         if frame is None:
             return
         if frame.rba < rba:
-            data = frame.data
-            if data is None:
-                raise Abend("X2", "a page has no contents", page=page)
-            REDO[kind](data, body, record.page_set, page)
+            if starts:
+                frame.start(REDO[kind], body)
+            else:
+                frame.change(REDO[kind], body)
             pool.set_write(frame, record.rba)
             frame.rba = rba
             frame.whole = frame.whole or starts
