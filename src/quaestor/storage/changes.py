@@ -41,6 +41,7 @@ FREE, VOLATILE_PAGE, MESSAGE_PAGE, TEXT_PAGE, SYSTEM_PAGE = range(5)
 INSERTION = struct.Struct(">IBBH")
 """queue id, subqueue, records already in the page, where the record goes; then the record"""
 
+INSERT = Kind.INSERT  # by itself: looking it up in its class costs as much as a call, and every put needs it
 STARTS = 0x80
 """With the subqueue: the record is the first of its page, and starts it."""
 
@@ -141,7 +142,7 @@ USE_OF = {Kind.INSERT: MESSAGE_PAGE, Kind.START: MESSAGE_PAGE, Kind.TEXT: TEXT_P
 
 def starts_page(kind: int, body: bytes) -> bool:
     """Whether a change needs nothing of what the page held (C2)."""
-    return kind in STARTING or (kind == Kind.INSERT and body[4] >= STARTS)
+    return body[4] >= STARTS if kind == INSERT else kind in STARTING
 
 
 class Compensation(NamedTuple):

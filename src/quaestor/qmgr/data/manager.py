@@ -36,6 +36,7 @@ from quaestor.qmgr.data.stored import (
     text_of,
     text_pages,
 )
+from quaestor.qmgr.data.volatile import form_page, restored
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
@@ -43,10 +44,11 @@ from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.data import DataStatistics
 from quaestor.storage.changes import INSERTION, MARK, STARTS, pack_next
 from quaestor.storage.log_record import ALLOCATES, Kind
-from quaestor.storage.page import HEADER, HEADER_LENGTH, PAGE, RECORD, ROOM, VOLATILE, StoredRecord
+from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, RECORD_LENGTH, ROOM, StoredRecord
 from quaestor.storage.page_set import PageSet
 
 PERSISTENT_SUBQUEUES = 10
+INSERT, DELETE = Kind.INSERT, Kind.DELETE
 RECORDS_MAX = 255
 SURELY_SHORT = 3000
 V6_OVERHEAD = 370
@@ -138,6 +140,9 @@ class DataManager:
 
     def _put_persistent(self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, arrival: Arrival) -> None:
         packed = message.pack()
+        if not self.packing and RECORD_LENGTH + len(packed) + len(message.body) <= ROOM:
+            self._insert(unit, queue, arrival, short_record(message, packed, arrival.sequence), message)
+            return
         savepoint = unit.last
         try:
             if fits_in_page(message, packed):
@@ -182,7 +187,7 @@ class DataManager:
         subqueue = PERSISTENT_SUBQUEUES + arrival.priority
         body = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
         try:
-            frame = self.recovery.change(unit, Kind.INSERT, flags, page_set, page, body)
+            frame = self.recovery.change(unit, INSERT, flags, page_set, page, body)
         except MQError:
             if not flags:
                 empty.append(page)
@@ -362,7 +367,7 @@ class DataManager:
         frame = pool.again(page_set, arrival.page)
         try:
             mark = MARK.pack(arrival.slot, arrival.backout_count)
-            self.recovery.change_in_use(unit, Kind.DELETE, frame, mark)
+            self.recovery.change_in_use(unit, DELETE, frame, mark)
         finally:
             pool.release(frame)
 
@@ -476,23 +481,3 @@ def _walk(queue: PrivateQueue, after: Arrival | None) -> Iterator[Arrival]:
         following = queue.following(arrival)
         yield arrival
         arrival = following
-
-
-def form_page(frame: Frame) -> bytearray:
-    """The bytes of a page of non-persistent messages that must leave the buffer pool (B7)."""
-    queue_id, sequence, content = cast("tuple[int, int, Message | bytes]", frame.content)
-    record = b"".join(short_record(content, content.pack(), sequence)) if isinstance(content, Message) else content
-    data = bytearray(PAGE)
-    end = HEADER_LENGTH + len(record)
-    HEADER.pack_into(
-        data, 0, 0, VOLATILE, 1 if queue_id else 0, end, 0, frame.page, queue_id, 0, frame.page_set.number, 0, 0
-    )
-    data[HEADER_LENGTH:end] = record
-    frame.content = None
-    return data
-
-
-def restored(frame: Frame, arrival: Arrival) -> tuple[int, int, Message]:
-    """The content of a page of non-persistent messages that was read back."""
-    message = read_message(frame.data or b"", arrival.slot, lambda _: b"")
-    return arrival.queue.queue_id, arrival.sequence, message

@@ -36,9 +36,11 @@ def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 
     """The record of a short message (Z1), at least `reserve` bytes longer than its body, in parts to be joined once."""
     body = message.body
     length = RECORD_LENGTH + len(packed) + len(body)
-    padding = max(0, len(body) + reserve - length) if reserve else 0
+    padding = len(body) + reserve - length
+    if padding <= 0:
+        return RECORD.pack(LIVE, SHORT, 0, length, len(packed), len(body), 0, sequence), packed, body
     header = RECORD.pack(LIVE, SHORT, 0, length + padding, len(packed), len(body), 0, sequence)
-    return (header, packed, body, bytes(padding)) if padding else (header, packed, body)
+    return header, packed, body, bytes(padding)
 
 
 def fits_in_page(message: Message, packed: bytes) -> bool:

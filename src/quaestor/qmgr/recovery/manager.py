@@ -74,15 +74,10 @@ class RecoveryManager:
         if flags & ALLOCATES:
             self._take_page(pool, page_set, page, USE_OF[kind], rba)  # type: ignore[index] # Kind is an int
         if starts_page(kind, body):
-            frame = pool.new(page_set, page)
-            frame.content = None
-            frame.start(REDO[kind], body)
-            pool.set_write(frame, rba)
-            frame.whole = True
-        else:
-            frame = pool.get(page_set, page)
-            frame.change(REDO[kind], body)
-            pool.set_write(frame, rba)
+            return pool.started(page_set, page, REDO[kind], body, rba)
+        frame = pool.get(page_set, page)
+        frame.change(REDO[kind], body)
+        pool.set_write(frame, rba)
         pool.release(frame)
         return frame
 

@@ -1,29 +1,13 @@
-"""Buffer manager: pages in memory, and when they may leave it.
-
-Rules
-  B1  A page is touched only while in use: between `get` or `new` and `release`.
-  B2  A changed page is written only after the log is forced up to its RBA.
-  B3  Only a buffer that is unused, or unchanged and not in use, is stealable.
-  B4  A page that is written over an older self goes to the log first, as an image, unless the log already holds all
-      of it since its first change (`whole`). So a torn page can always be made good from the log.
-  B5  Writing starts when 85 % of the buffers are changed or 15 % are stealable, and stops at 75 % and 25 %. Above
-      95 % changed, or below 5 % stealable, the one who releases a changed page writes, a batch at a time.
-  B6  A written page counts as changed for restart until its page set is synced (`recovery_rba`).
-  B7  Pages of non-persistent messages are formed only when they must be written, and never at a checkpoint.
-  B8  Changes of a page that was started in its buffer are made when its bytes are wanted: most messages are got
-      before anybody looks at their page again.
-
-Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
-Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.
-"""
+"""One buffer pool: requests, stealing and writing. The rules (B1-B8) stand in the package's own docstring."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice
 
 from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.buffer.frame import Frame, TornPageError
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.resource_manager import Task, Unit
+from quaestor.qmgr.resource_manager import Task
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.storage.changes import Redo
 from quaestor.storage.log_record import Kind
@@ -32,85 +16,6 @@ from quaestor.storage.page_set import PageSet
 
 CHECKPOINTS_OLD = 2
 STEP_PAGES = 1024
-READ_AHEAD_PAGES = 16
-
-
-class Frame:
-    """A buffer and the page in it.
-
-    `content` is what a manager keeps with the page as long as it is here. A page whose `data` is None exists only
-    as content and is formed when it must be written (B7). Changes of a page that was started here wait, in order,
-    until somebody wants its bytes (B8).
-    """
-
-    __slots__ = (
-        "_bytes",
-        "_further",
-        "_started_with",
-        "_starting",
-        "born",
-        "changed",
-        "content",
-        "first_rba",
-        "in_use",
-        "page",
-        "page_set",
-        "rba",
-        "volatile",
-        "whole",
-    )
-
-    def __init__(self, page_set: PageSet, page: int, data: bytearray | None) -> None:
-        self.page_set, self.page, self._bytes = page_set, page, data
-        self._starting: Redo | None = None
-        self._started_with = b""
-        self._further: list[tuple[Redo, bytes]] | None = None
-        self.content: object | None = None
-        self.in_use = 0
-        self.changed = self.whole = self.volatile = False
-        self.rba = self.first_rba = self.born = 0
-
-    @property
-    def data(self) -> bytearray | None:
-        """The page's bytes, with every change made."""
-        if self._starting is not None:
-            data = self._bytes
-            if data is None:
-                data = self._bytes = bytearray(PAGE)
-            number, page = self.page_set.number, self.page
-            self._starting(data, self._started_with, number, page)
-            for redo, body in self._further or ():
-                redo(data, body, number, page)
-            self._starting = self._further = None
-            self._started_with = b""
-        return self._bytes
-
-    @data.setter
-    def data(self, data: bytearray | None) -> None:
-        self._bytes = data
-        self._starting = self._further = None
-        self._started_with = b""
-
-    def spare(self) -> bytearray | None:
-        """The buffer's memory, for the page that takes its place."""
-        return self._bytes
-
-    def start(self, redo: Redo, body: bytes) -> None:
-        """A change that needs nothing of what the page held: it waits until the bytes are wanted (B8)."""
-        self._starting = redo
-        self._started_with = body
-        self._further = None
-
-    def change(self, redo: Redo, body: bytes) -> None:
-        """A change: behind those that wait, or at once (B8)."""
-        if self._starting is not None:
-            if self._further is None:
-                self._further = []
-            self._further.append((redo, body))
-        elif self._bytes is not None:
-            redo(self._bytes, body, self.page_set.number, self.page)
-        else:
-            raise Abend("B1", "a page without contents is changed", page_set=self.page_set.number, page=self.page)
 
 
 class BufferPool:
@@ -167,6 +72,31 @@ class BufferPool:
         frame.in_use += 1
         return frame
 
+    def started(self, page_set: PageSet, page: int, redo: Redo, body: bytes, rba: int) -> Frame:
+        """Get a new page, start it by the change at `rba`, set write, release: one step, for every message put (B8)."""
+        stats = self.stats
+        stats.get_new_page += 1
+        stats.set_writes += 1
+        frame: Frame | None = page_set.frames.get(page)
+        if frame is None:
+            frame = self._take_buffer(page_set, page)
+            self._note_stealable()
+        elif not frame.changed and not frame.in_use:
+            del self._stealable[frame]
+            self._note_stealable()
+        frame.start(redo, body)
+        frame.content = None
+        frame.rba = rba
+        frame.whole = True
+        if not frame.first_rba:
+            frame.first_rba = rba
+            frame.volatile = False
+            if not frame.changed:
+                self._mark_changed(frame)
+        if self._writing and not frame.in_use:
+            self._write_if_behind()
+        return frame
+
     def set_write(self, frame: Frame, rba: int) -> None:
         """The page was changed by the log record at `rba`."""
         self.stats.set_writes += 1
@@ -209,8 +139,8 @@ class BufferPool:
             return
         if not frame.changed:
             self._stealable[frame] = None
-        elif self._writing and (len(self._changed) > self.synchronous_at or self.stealable * 20 < self.buffers):
-            self._write_now()
+        elif self._writing:
+            self._write_if_behind()
 
     def forget(self, frame: Frame) -> None:
         """The page's contents no longer matter to anybody: it need not be written."""
@@ -332,8 +262,10 @@ class BufferPool:
         """At shutdown: write every changed page that holds something recoverable (W4)."""
         self.write([frame for frame in self._changed if not frame.volatile])
 
-    def _write_now(self) -> None:
-        """The writer has fallen behind: whoever changes pages does a piece of its work (B5)."""
+    def _write_if_behind(self) -> None:
+        """When the writer has fallen behind, whoever changes pages does a piece of its work (B5)."""
+        if len(self._changed) <= self.synchronous_at and self.stealable * 20 >= self.buffers:
+            return
         self.stats.immediate_writes += 1
         self.stats.synchronous_write_starts += 1
         self.deferred_write_step()
@@ -411,79 +343,3 @@ class BufferPool:
         self.stats = BufferStatistics(buffer_pool=self.number, buffers=self.buffers)
         self.stats.stealable_low = self.stats.stealable_now = self.stealable
         return ended
-
-
-class TornPageError(Exception):
-    """A page as read is not whole (T3)."""
-
-    def __init__(self, page_set: int, page: int) -> None:
-        super().__init__(f"page {page} of page set {page_set} is not whole")
-        self.page_set, self.page = page_set, page
-
-
-class BufferManager:
-    """All buffer pools, and which page set uses which."""
-
-    name = "buffer"
-
-    def __init__(self, log: LogManager) -> None:
-        self.log = log
-        self.pools: dict[int, BufferPool] = {}
-        self.page_sets: dict[int, PageSet] = {}
-        self.pool_of: dict[int, BufferPool] = {}
-        self.form: Callable[[Frame], bytearray] = _nothing_to_form
-
-    def define_pool(self, number: int, buffers: int, pages_per_io: int = 16) -> BufferPool:
-        pool = BufferPool(number, buffers, self.log, self._form, pages_per_io)
-        self.pools[number] = pool
-        return pool
-
-    def _form(self, frame: Frame) -> bytearray:
-        return self.form(frame)
-
-    def add_page_set(self, page_set: PageSet, pool: int) -> None:
-        page_set.buffer_pool = pool
-        self.page_sets[page_set.number] = page_set
-        self.pool_of[page_set.number] = self.pools[pool]
-
-    def begin_checkpoint(self, before_rba: int = 0) -> None:
-        """Write old pages, then sync, so that what was written no longer holds restart back (B6)."""
-        for pool in self.pools.values():
-            pool.checkpoint += 1
-            pool.write_old(before_rba)
-        self.sync()
-
-    def sync(self) -> None:
-        for page_set in self.page_sets.values():
-            if page_set.unsynced_rba:
-                page_set.sync()
-
-    def recovery_rbas(self, now: int) -> dict[int, int]:
-        """{page set: RBA from which its changes must be redone}; `now` where nothing is pending."""
-        found = {number: page_set.unsynced_rba or now for number, page_set in self.page_sets.items()}
-        for pool in self.pools.values():
-            for number, rba in pool.recovery_rbas().items():
-                found[number] = min(found[number], rba)
-        return found
-
-    def write_all(self) -> None:
-        for pool in self.pools.values():
-            pool.write_all()
-        self.sync()
-
-    def tasks(self) -> Sequence[Task]:
-        return [task for pool in self.pools.values() for task in pool.tasks()]
-
-    def committed(self, unit: Unit) -> None:
-        """Not told: changed buffers stay as they are (no force)."""
-
-    def backed_out(self, unit: Unit) -> None:
-        """See `committed`."""
-
-    def close(self) -> None:
-        for page_set in self.page_sets.values():
-            page_set.close()
-
-
-def _nothing_to_form(frame: Frame) -> bytearray:
-    raise Abend("B7", "a page has no bytes and nobody to form them", page=frame.page)
