@@ -28,7 +28,9 @@ from quaestor.storage.disk import RealDisk
 
 BODY = os.urandom(1024)
 ENVELOPE = MQMD()
-SETTINGS = EngineSettings(logs=4, log_bytes=64 << 20, buffer_pools={0: 1000, 1: 60_000}, page_sets={0: 0, 1: 1})
+SETTINGS = EngineSettings(
+    logs=4, log_bytes=64 << 20, buffer_pools={0: 1000, 1: 60_000}, page_sets={0: 0, 1: 1}, pages=16_384
+)
 
 
 class Bench:

@@ -205,6 +205,7 @@ SMALL = EngineSettings(
     buffer_pools={0: 64, 1: 64},
     page_sets={0: 0, 1: 1},
     pages=64,
+    expansion=256,
 )
 
 

@@ -10,6 +10,8 @@ Rules
       95 % changed, or below 5 % stealable, the one who releases a changed page writes, a batch at a time.
   B6  A written page counts as changed for restart until its page set is synced (`recovery_rba`).
   B7  Pages of non-persistent messages are formed only when they must be written, and never at a checkpoint.
+  B8  Changes of a page that was started in its buffer are made when its bytes are wanted: most messages are got
+      before anybody looks at their page again.
 
 Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
 Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.
@@ -17,12 +19,13 @@ Why B2 lives here: this is the only module that writes pages, so it is the only 
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.buffer import BufferStatistics
+from quaestor.storage.changes import Redo
 from quaestor.storage.log_record import Kind
 from quaestor.storage.page import PAGE, RBA_AT, is_whole, seal
 from quaestor.storage.page_set import PageSet
@@ -36,14 +39,18 @@ class Frame:
     """A buffer and the page in it.
 
     `content` is what a manager keeps with the page as long as it is here. A page whose `data` is None exists only
-    as content and is formed when it must be written (B7).
+    as content and is formed when it must be written (B7). Changes of a page that was started here wait, in order,
+    until somebody wants its bytes (B8).
     """
 
     __slots__ = (
+        "_bytes",
+        "_further",
+        "_started_with",
+        "_starting",
         "born",
         "changed",
         "content",
-        "data",
         "first_rba",
         "in_use",
         "page",
@@ -54,11 +61,56 @@ class Frame:
     )
 
     def __init__(self, page_set: PageSet, page: int, data: bytearray | None) -> None:
-        self.page_set, self.page, self.data = page_set, page, data
+        self.page_set, self.page, self._bytes = page_set, page, data
+        self._starting: Redo | None = None
+        self._started_with = b""
+        self._further: list[tuple[Redo, bytes]] | None = None
         self.content: object | None = None
         self.in_use = 0
         self.changed = self.whole = self.volatile = False
         self.rba = self.first_rba = self.born = 0
+
+    @property
+    def data(self) -> bytearray | None:
+        """The page's bytes, with every change made."""
+        if self._starting is not None:
+            data = self._bytes
+            if data is None:
+                data = self._bytes = bytearray(PAGE)
+            number, page = self.page_set.number, self.page
+            self._starting(data, self._started_with, number, page)
+            for redo, body in self._further or ():
+                redo(data, body, number, page)
+            self._starting = self._further = None
+            self._started_with = b""
+        return self._bytes
+
+    @data.setter
+    def data(self, data: bytearray | None) -> None:
+        self._bytes = data
+        self._starting = self._further = None
+        self._started_with = b""
+
+    def spare(self) -> bytearray | None:
+        """The buffer's memory, for the page that takes its place."""
+        return self._bytes
+
+    def start(self, redo: Redo, body: bytes) -> None:
+        """A change that needs nothing of what the page held: it waits until the bytes are wanted (B8)."""
+        self._starting = redo
+        self._started_with = body
+        self._further = None
+
+    def change(self, redo: Redo, body: bytes) -> None:
+        """A change: behind those that wait, or at once (B8)."""
+        if self._starting is not None:
+            if self._further is None:
+                self._further = []
+            self._further.append((redo, body))
+        elif self._bytes is not None:
+            redo(self._bytes, body, self.page_set.number, self.page)
+        else:
+            raise Abend("B1", "a page without contents is changed", page_set=self.page_set.number, page=self.page)
 
 
 class BufferPool:
@@ -75,7 +127,7 @@ class BufferPool:
         self.few, self.enough = buffers * 3 // 20, -(-buffers // 4)  # at most, at least so many stealable (B5)
         self._resident = 0
         self._stealable: OrderedDict[Frame, None] = OrderedDict()
-        self._changed: OrderedDict[Frame, None] = OrderedDict()
+        self._changed: dict[Frame, None] = {}
         self._writing = False
         self.checkpoint = 0
 
@@ -209,7 +261,7 @@ class BufferPool:
         self.stats.steals += 1
         if self._resident < self.buffers:
             self._resident += 1
-            data = bytearray(PAGE)
+            data = None
         else:
             if not self._stealable:
                 self._short_on_storage()
@@ -217,7 +269,7 @@ class BufferPool:
             if victim.in_use or victim.changed:
                 raise Abend("B3", "a page that is changed or in use would be stolen", page=victim.page)
             del victim.page_set.frames[victim.page]
-            data = victim.data or bytearray(PAGE)
+            data = victim.spare()
         frame = Frame(page_set, page, data)
         page_set.frames[page] = frame
         return frame
@@ -258,7 +310,7 @@ class BufferPool:
         if not self._writing:
             return False
         excess = max(len(self._changed) - self.buffers + self.enough, self.enough - self.stealable, 1)
-        due = [frame for frame in self._changed if not frame.in_use][: min(excess, STEP_PAGES)]
+        due = list(islice((frame for frame in self._changed if not frame.in_use), min(excess, STEP_PAGES)))
         self.write(due)
         if not due or (len(self._changed) <= self.buffers - self.enough and self.stealable >= self.enough):
             self._writing = False
@@ -305,19 +357,23 @@ class BufferPool:
         """B4: an image of every page that the log could not build from nothing; gives the RBA of the last."""
         rba = 0
         for frame in frames:
-            if frame.data is not None and not frame.volatile and not frame.whole:
-                seal(frame.data, frame.rba)
-                rba = self._log.append(Kind.IMAGE, 0, 0, 0, frame.page_set.number, frame.page, frame.data)
+            data = None if frame.volatile or frame.whole else frame.data
+            if data is not None:
+                seal(data, frame.rba)
+                rba = self._log.append(Kind.IMAGE, 0, 0, 0, frame.page_set.number, frame.page, data)
                 frame.first_rba = frame.first_rba or rba
         return rba
 
     def _write_run(self, run: list[Frame]) -> None:
         page_set = run[0].page_set
+        pages = []
         for frame in run:
-            if frame.data is None:
-                frame.data = self._form(frame)
-            seal(frame.data, frame.rba)
-        page_set.write(run[0].page, [frame.data for frame in run if frame.data is not None])
+            data = frame.data
+            if data is None:
+                data = frame.data = self._form(frame)
+            seal(data, frame.rba)
+            pages.append(data)
+        page_set.write(run[0].page, pages)
         self.stats.write_ios += 1
         self.stats.pages_written += len(run)
         for frame in run:

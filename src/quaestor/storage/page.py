@@ -91,7 +91,7 @@ def is_whole(data: bytes | bytearray, page_set: int, page: int) -> bool:
     """Whether a page as read is one that was written here, or was never written (P1, P2)."""
     if len(data) < PAGE:
         return False
-    header = header_of(data)
-    if header.kind == UNWRITTEN:
+    checksum, kind, _, _, _, own_page, _, _, own_page_set, _, _ = HEADER.unpack_from(data)
+    if kind == UNWRITTEN:
         return not any(data)
-    return crc32(memoryview(data)[4:]) == header.checksum and header.page == page and header.page_set == page_set
+    return own_page == page and own_page_set == page_set and crc32(memoryview(data)[4:]) == int(checksum)

@@ -41,6 +41,9 @@ class EngineSettings:
     """{page set: buffer pool}"""
 
     pages: int = 1024
+    expansion: int = 2048
+    """Pages of a new page set, and by how many at least it grows."""
+
     pages_per_io: int = 16
     packing: bool = False
 
@@ -61,6 +64,7 @@ class Engine:
         self.buffers = BufferManager(self.log)
         self.recovery = RecoveryManager(self.log, self.buffers, clock, logload=settings.logload)
         self.data = ObjectManager(self.recovery, self.buffers, self.locks, packing=settings.packing)
+        self.data.space.expansion = settings.expansion
         self.recovery.managers.append(self.data)
 
     def start(self) -> Restart:

@@ -26,6 +26,7 @@ from quaestor.qmgr.data.stored import (
     LONG,
     REFERENCES,
     VERY_LONG,
+    Parts,
     fits_in_page,
     is_very_long,
     long_record,
@@ -169,7 +170,7 @@ class DataManager:
         return page
 
     def _insert(
-        self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: bytes, message: Message | None
+        self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts, message: Message | None
     ) -> None:
         """Put a record into a page (D2)."""
         if self.packing:
@@ -179,7 +180,7 @@ class DataManager:
         empty = self.space.empty[page_set.number]
         page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
         subqueue = PERSISTENT_SUBQUEUES + arrival.priority
-        body = INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH) + record
+        body = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
         try:
             frame = self.recovery.change(unit, Kind.INSERT, flags, page_set, page, body)
         except MQError:
@@ -190,7 +191,7 @@ class DataManager:
         arrival.page = page
         arrival.slot = HEADER_LENGTH
 
-    def _insert_packed(self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: bytes) -> None:
+    def _insert_packed(self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts) -> None:
         """The V5.2 way: into the last page of the subqueue, or a new page chained to it."""
         page_set, subqueue = queue.page_set, PERSISTENT_SUBQUEUES + arrival.priority
         pool = self.buffers.pool_of[page_set.number]
@@ -198,7 +199,7 @@ class DataManager:
         if last:
             frame = pool.get(page_set, last)
             _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
-            if end + len(record) <= V6_PAGE_END and records < RECORDS_MAX:
+            if end + sum(map(len, record)) <= V6_PAGE_END and records < RECORDS_MAX:
                 self._insert_here(unit, queue, arrival, frame, subqueue, record)
                 pool.release(frame)
                 return
@@ -224,10 +225,10 @@ class DataManager:
         arrival: Arrival,
         frame: Frame,
         subqueue: int,
-        record: bytes,
+        record: Parts,
     ) -> None:
         _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
-        body = INSERTION.pack(queue.queue_id, subqueue, records, end) + record
+        body = b"".join((INSERTION.pack(queue.queue_id, subqueue, records, end), *record))
         self.recovery.change_in_use(unit, Kind.INSERT, frame, body)
         arrival.page, arrival.slot = frame.page, end
         self._live[queue.page_set.number, frame.page] += 1
@@ -480,7 +481,7 @@ def _walk(queue: PrivateQueue, after: Arrival | None) -> Iterator[Arrival]:
 def form_page(frame: Frame) -> bytearray:
     """The bytes of a page of non-persistent messages that must leave the buffer pool (B7)."""
     queue_id, sequence, content = cast("tuple[int, int, Message | bytes]", frame.content)
-    record = content if not isinstance(content, Message) else short_record(content, content.pack(), sequence)
+    record = b"".join(short_record(content, content.pack(), sequence)) if isinstance(content, Message) else content
     data = bytearray(PAGE)
     end = HEADER_LENGTH + len(record)
     HEADER.pack_into(

@@ -7,7 +7,7 @@ Rules
   Y2  A page of non-persistent messages is taken and given back without logging; restart frees all of them.
   Y3  A page goes from persistent to non-persistent use only through the space map, so the log knows that its
       persistent life has ended before anything else is written to it.
-  Y4  When no page is free the page set grows by an eighth, at least by `EXPANSION`; the space is set aside by the
+  Y4  When no page is free the page set grows by a quarter, at least by `expansion`; the space is set aside by the
       file system before it is logged. If it cannot be, the put fails with 2192 and nothing has changed.
 
 Called by the data manager.  Calls recovery, buffer.
@@ -21,7 +21,7 @@ from quaestor.storage.log_record import Kind
 from quaestor.storage.page import HEADER_LENGTH
 from quaestor.storage.page_set import PAGES_MAX, PageSet, describe
 
-EXPANSION = 256
+EXPANSION = 2048
 KEPT = 256
 
 
@@ -33,6 +33,7 @@ class Space:
         self.empty: dict[int, list[int]] = {}
         self.volatile: dict[int, list[int]] = {}
         self.expand = True
+        self.expansion = EXPANSION
         self.times_full = 0
 
     def add_page_set(self, page_set: PageSet) -> None:
@@ -114,7 +115,7 @@ class Space:
         self._reclaim(page_set)
         if page_set.low_free < page_set.pages:
             return
-        pages = min(page_set.pages + max(EXPANSION, page_set.pages // 8), PAGES_MAX)
+        pages = min(page_set.pages + max(self.expansion, page_set.pages // 4), PAGES_MAX)
         if not self.expand or pages <= page_set.pages:
             self._full(page_set)
         try:

@@ -29,27 +29,28 @@ from quaestor.storage.page import (
 
 REFERENCES = ROOM // 4
 PageReader = Callable[[int], bytes | bytearray]
+Parts = tuple[bytes, ...]
 
 
-def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 0) -> bytes:
-    """The record of a short message (Z1), at least `reserve` bytes longer than its body."""
+def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 0) -> Parts:
+    """The record of a short message (Z1), at least `reserve` bytes longer than its body, in parts to be joined once."""
     body = message.body
     length = RECORD_LENGTH + len(packed) + len(body)
     padding = max(0, len(body) + reserve - length) if reserve else 0
     header = RECORD.pack(LIVE, SHORT, 0, length + padding, len(packed), len(body), 0, sequence)
-    return header + packed + body + bytes(padding) if padding else header + packed + body
+    return (header, packed, body, bytes(padding)) if padding else (header, packed, body)
 
 
 def fits_in_page(message: Message, packed: bytes) -> bool:
     return RECORD_LENGTH + len(packed) + len(message.body) <= ROOM
 
 
-def long_record(message: Message, packed: bytes, sequence: int, form: int, pages: list[int]) -> bytes:
+def long_record(message: Message, packed: bytes, sequence: int, form: int, pages: list[int]) -> Parts:
     """The record of a long or very long message: references in place of the body (Z2)."""
     references = pack_references(pages)
     length = RECORD_LENGTH + len(packed) + len(references)
     header = RECORD.pack(LIVE, form, 0, length, len(packed), len(message.body), len(pages), sequence)
-    return header + packed + references
+    return header, packed, references
 
 
 def is_very_long(message: Message, packed: bytes) -> bool:
@@ -109,6 +110,7 @@ __all__ = [
     "REFERENCES",
     "SHORT",
     "VERY_LONG",
+    "Parts",
     "fits_in_page",
     "is_very_long",
     "long_record",

@@ -76,14 +76,12 @@ class RecoveryManager:
         if starts_page(kind, body):
             frame = pool.new(page_set, page)
             frame.content = None
-            if frame.data is None:
-                frame.data = bytearray(4096)
-            REDO[kind](frame.data, body, page_set.number, page)
+            frame.start(REDO[kind], body)
             pool.set_write(frame, rba)
             frame.whole = True
         else:
             frame = pool.get(page_set, page)
-            REDO[kind](frame.data, body, page_set.number, page)  # type: ignore[arg-type] # a page with contents
+            frame.change(REDO[kind], body)
             pool.set_write(frame, rba)
         pool.release(frame)
         return frame
@@ -92,7 +90,7 @@ class RecoveryManager:
         """Change a page that the caller has in use already (V1)."""
         page_set = frame.page_set
         rba = self._log_change(unit, kind, 0, page_set.number, frame.page, body)
-        REDO[kind](frame.data, body, page_set.number, frame.page)  # type: ignore[arg-type] # a page with contents
+        frame.change(REDO[kind], body)
         self.buffers.pool_of[page_set.number].set_write(frame, rba)
 
     def _log_change(
@@ -196,7 +194,7 @@ class RecoveryManager:
     def _compensate(self, page_set: PageSet, page: int, kind: int, body: bytes, rba: int) -> None:
         pool = self.buffers.pool_of[page_set.number]
         frame = pool.get(page_set, page)
-        REDO[kind](frame.data, body, page_set.number, page)  # type: ignore[arg-type] # a page with contents
+        frame.change(REDO[kind], body)
         pool.set_write(frame, rba)
         pool.release(frame)
         if kind == Kind.FREE:

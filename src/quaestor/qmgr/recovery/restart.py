@@ -158,29 +158,38 @@ class _Redo:
             kind, body = body[8], body[UNDO_NEXT.size :]
         if kind not in REDO or record.rba < self._page_sets.get(record.page_set, 0):
             return
-        if record.flags & ALLOCATES and kind != Kind.SHUNTED:
-            self._change(record, map_page_of(record.page), Kind.FREE, b"", use=USE_OF[Kind(kind)])
+        if record.page_set not in self._buffers.page_sets:
+            raise Abend("X4", "the log changes a page set that is not defined", page_set=record.page_set)
+        if record.flags & ALLOCATES:
+            self._take_page(record, USE_OF[kind])  # type: ignore[index] # Kind is an int
         self._change(record, record.page, kind, body)
         if kind == Kind.FREE:
             self._freed(record, body)
 
-    def _change(self, record: LogRecord, page: int, kind: int, body: bytes, use: int = 0) -> None:
-        if record.page_set not in self._buffers.page_sets:
-            raise Abend("X4", "the log changes a page set that is not defined", page_set=record.page_set)
+    def _take_page(self, record: LogRecord, use: int) -> None:
+        """The space map's part of an ALLOCATES record."""
+        frame = self._frame(record.page_set, map_page_of(record.page), starts=False, image=False)
+        if frame is None:
+            return
         pool = self._buffers.pool_of[record.page_set]
-        starts = not use and starts_page(kind, body)
+        if frame.rba < record.rba:
+            frame.data[HEADER_LENGTH + record.page % SPAN] = use  # type: ignore[index] # a page with contents
+            pool.set_write(frame, record.rba)
+            self.done += 1
+        pool.release(frame)
+
+    def _change(self, record: LogRecord, page: int, kind: int, body: bytes) -> None:
+        pool = self._buffers.pool_of[record.page_set]
+        starts = starts_page(kind, body)
         rba = int.from_bytes(body[RBA_AT : RBA_AT + 8], "big") if kind == Kind.IMAGE else record.rba
         frame = self._frame(record.page_set, page, starts=starts and kind != Kind.IMAGE, image=kind == Kind.IMAGE)
         if frame is None:
             return
         if frame.rba < rba:
-            data = frame.data
-            if data is None:
-                raise Abend("X2", "a page has no contents", page=page)
-            if use:
-                data[HEADER_LENGTH + record.page % SPAN] = use
+            if starts:
+                frame.start(REDO[kind], body)
             else:
-                REDO[kind](data, body, record.page_set, page)
+                frame.change(REDO[kind], body)
             pool.set_write(frame, record.rba)
             frame.rba = rba
             frame.whole = frame.whole or starts
