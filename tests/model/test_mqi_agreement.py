@@ -13,6 +13,7 @@ from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.qmgr.scheduler import Scheduler
 from quaestor.qmgr.security import SecurityManager
 from quaestor.testing import SMALL, FaultyDisk
 
@@ -69,6 +70,7 @@ class ModelSide(Side):
         recovery.managers = [store, self.messages]
         self.messages.start()
         self.connections = ConnectionManager(self.messages, recovery, security, self.clock)
+        self.scheduler = Scheduler(recovery.latch, (self.messages, self.connections), self.clock)
 
     def restart(self):
         self.start(restarted(self.store))
@@ -84,7 +86,7 @@ class PageSide(Side):
     def start(self):
         self.manager = QueueManager("QM1", self.disk, self.clock, SMALL)
         self.manager.start(background=False)
-        self.connections = self.manager.connections
+        self.connections, self.scheduler = self.manager.connections, self.manager.scheduler
 
     def restart(self):
         self.disk = self.disk.after_power_cut()
@@ -148,7 +150,8 @@ class Agreement(RuleBasedStateMachine):
 
     @rule()
     def background_work(self):
-        self.sides[1].manager.scheduler.run_due()
+        for side in self.sides:
+            side.scheduler.run_due()
 
     @rule(seconds=st.sampled_from([0.5, 3]))
     def time_passes(self, seconds):

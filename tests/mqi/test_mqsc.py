@@ -8,7 +8,7 @@ from mqi_objects import objects
 from quaestor.mqi.mqsc import Command, MQSCError, Where, definition, parse
 from quaestor.mqi.mqsc.syntax import logical_lines, quoted
 from quaestor.mqi.mqsc.words import OBJECTS_OF, keywords_of
-from quaestor.mqi.objects import LocalQueue, Namelist, QueueManagerAttributes, TriggerType
+from quaestor.mqi.objects import Namelist, QueueManagerAttributes, TriggerType, attributes_of
 
 
 def one(text):
@@ -148,8 +148,8 @@ def test_an_object_written_as_a_command_reads_back_the_same(obj):
 
 
 def _fixed(obj):
-    """Attributes that MQSC does not set."""
-    return {"page_set": -1} if isinstance(obj, LocalQueue) else {}
+    """Attributes that MQSC does not set, as they are by default."""
+    return {field: a.default for field, a in attributes_of(type(obj)).items() if a.fixed}
 
 
 @given(st.data())

@@ -49,6 +49,22 @@ def test_13_the_cursor_goes_on_from_a_message_that_was_taken(other, orders):
     assert orders.browse().text == "b"
 
 
+def test_13_the_cursor_sees_what_arrives_behind_a_message_that_was_taken(app, other, orders):
+    put(orders, "a")
+    orders.browse()
+    other.get("ORDERS", GET_NOW)
+    put(orders, "b")
+    assert orders.browse().text == "b"
+
+
+def test_13_the_cursor_sees_what_comes_back_between(app, other, orders):
+    put(orders, "a", "b", "c")
+    orders.browse()
+    assert ["a", "b"] == bodies([other.get("ORDERS", GET_NOW), orders.get()])
+    app.backout()
+    assert ["b", "c"] == bodies([orders.browse(), orders.browse()])
+
+
 def test_13_browsing_needs_a_handle_opened_for_it(qm, app):
     qm.queue("ORDERS")
     handle = app.open("ORDERS", OpenOptions.INPUT_SHARED)

@@ -4,7 +4,8 @@ Rules
   E1  Available arrivals stand on one chain per priority in order of arrival; a put that commits late and a get that
       is backed out go to their place, not to the end.
   E2  `high` is never below the highest priority that has an available arrival.
-  E3  An arrival that leaves a chain keeps pointing onwards, so a browse cursor that stands on it finds its way.
+  E3  An arrival that leaves a chain keeps pointing onwards, so a browse cursor that stands on it finds its way: onwards
+      to what is still there, then back to what has come in between since.
   E4  An index holds every available arrival whose identifier is not null; null means "any" and selects nothing.
 
 Called by the data manager.  Calls nothing.
@@ -102,17 +103,27 @@ class PrivateQueue:
     def following(self, arrival: Arrival) -> Arrival | None:
         """The next available arrival after one that may itself have left the queue (E3)."""
         priority = arrival.priority
-        following = arrival.later
+        following = self._place_after(arrival) if arrival.state != AVAILABLE else arrival.later
         while True:
             end = self.chains[priority]
-            while following is not end and following.state != AVAILABLE:
-                following = following.later
             if following is not end:
                 return following
             if priority == 0:
                 return None
             priority -= 1
             following = self.chains[priority].later
+
+    def _place_after(self, gone: Arrival) -> Arrival:
+        """Where an arrival that left the chain would stand before: its pointers are as old as its leaving (E3).
+
+        Others may have left since, and others may have come in between or behind it.
+        """
+        end, place = self.chains[gone.priority], gone.later
+        while place is not end and place.state != AVAILABLE:
+            place = place.later
+        while place.sooner is not end and place.sooner.sequence > gone.sequence:
+            place = place.sooner
+        return place
 
     def top(self) -> Arrival | None:
         """The first available arrival, held or not."""
