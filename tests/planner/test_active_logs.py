@@ -174,6 +174,10 @@ def test_first_use_of_an_unformatted_log():
     assert worse.response_time_s * worse.throughput_per_s == pytest.approx(0.003 * 300, rel=0.01)  # one at a time
 
 
+def test_an_idle_system_loses_nothing():
+    assert unformatted_log(0, 0, 0).throughput_per_s == 0
+
+
 def test_a_small_log_is_ten_cylinders():
     assert 10 * CYLINDER_BYTES == 7_372_800
 

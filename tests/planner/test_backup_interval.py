@@ -108,6 +108,11 @@ def test_recovery_is_reaction_restore_and_restart():
         restart_time_allowed_s(900, 600, 300)
 
 
+def test_nothing_takes_no_time():
+    assert recovery_time_s(0, 0, 0) == 0
+    assert staged_load(0, 1).copy_commits == 0
+
+
 def test_a_fuzzy_backup_may_need_three_checkpoints_more():
     assert recovery_log_bytes(1000, 100) == 1300
     assert recovery_log_bytes(1000, 100, fuzzy=False) == 1000

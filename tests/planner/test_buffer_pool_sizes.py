@@ -99,6 +99,11 @@ def test_one_count_of_want_is_enough_in_any_class(counter):
         assert judge([reading(80), reading(80, **{counter: 1})], usage) is Verdict.TOO_SMALL
 
 
+def test_a_pool_of_one_buffer_and_one_with_none_free():
+    assert lowest_free_percent(PoolInterval(1, 0)) == 0
+    assert lowest_free_percent(PoolInterval(1, 1)) == 100
+
+
 def test_half_empty_in_all_intervals_is_wasteful():
     assert judge([reading(51), reading(90)], Usage.SYSTEM) is Verdict.WASTEFUL
     assert judge([reading(50), reading(90)], Usage.SYSTEM) is Verdict.RIGHT

@@ -174,6 +174,15 @@ def test_progress_that_predicts_nothing(end_rba, earlier, later, says):
         remaining_s(end_rba, earlier, later)
 
 
+def test_a_recovery_that_has_arrived():
+    assert remaining_s(5, Progress(0, 10), Progress(1, 5)) == 0
+    assert remaining_s(4, Progress(0, 10), Progress(1, 5)) == pytest.approx(0.2)
+
+
+def test_a_log_that_starts_at_midnight():
+    assert [0] == [message.at_s for message in messages("00.00.00 CSQR001I")]
+
+
 def test_an_empty_log_says_nothing():
     log = read_restart("")
     assert (None, None, None, None) == (log.failure_rba, log.checkpoint_rba, log.forward, log.backward)

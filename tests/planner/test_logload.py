@@ -59,6 +59,10 @@ def test_the_logload_for_the_papers_restart():
     assert logload_for_restart(7 + 85.2 + 0.2, 31) == pytest.approx(450_000, rel=0.001)
 
 
+def test_a_thousand_transactions_above_the_fixed_part():
+    assert logload_for_restart(7 + 1 + 0.2 + 5.8 + 1e-9, 31) == 31_000
+
+
 def test_a_limit_below_startup_is_refused():
     with pytest.raises(OutOfRangeError, match=r"restart_limit_s 8 is not valid: 8\.\d+ or more"):
         logload_for_restart(8, 31)

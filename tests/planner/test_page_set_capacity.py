@@ -161,3 +161,7 @@ def test_pages_that_messages_need_are_not_unscavenged(depth, size):
     needed = pages_for_backlog(depth, size, Design.V6)
     usage = PageSetUsage(1, 1, 10_000, 10_000 - needed - 7, 7, needed)
     assert unscavenged_pages(usage, depth, size) == 7
+
+
+def test_a_page_set_emptier_than_its_depth_says_has_nothing_to_scavenge():
+    assert unscavenged_pages(PageSetUsage(1, 1, 100, 100, 0, 0), depth=50, message_bytes=2048) == 0

@@ -291,3 +291,27 @@ def test_an_rba_that_is_none(text):
 def test_impossible_values_name_what_is_valid(impossible):
     with pytest.raises(OutOfRangeError, match="is not valid: "):
         impossible()
+
+
+def test_a_data_set_is_needed_from_its_first_byte_to_its_last():
+    tape = LogDataSet("T", 100, 199)
+    stretches = [(50, 100), (50, 101), (199, 300), (200, 300)]
+    assert [False, True, True, False] == [tape.meets(LogRange(*each)) for each in stretches]
+
+
+def test_ranges_that_touch_are_one():
+    touching = [LogDataSet("1", 0, 99), LogDataSet("2", 100, 199)]
+    units = [UnitOfRecovery(UnitStatus.IN_DOUBT, 5, 100), UnitOfRecovery(UnitStatus.IN_DOUBT, 120, 150)]
+    assert forward_ranges(units, touching, 200) == [LogRange(0, 150)]
+
+
+def test_the_shortest_and_longest_rba():
+    assert (0, 2**64 - 1) == (rba_of("0"), rba_of("F" * 16))
+
+
+def test_what_is_not_said_costs_nothing():
+    nothing = LogRange(0, 0)
+    assert restart_estimate(nothing, [], 0, nothing, mounts=3).total_s == 0
+    assert RestartEstimate(1, 2, 3, 4, mounts=5).total_s == 8
+    assert media_recovery_s(100, 0, 1, fuzzy=True) == 100
+    assert bytes_between_checkpoints(100, 1) == 100
