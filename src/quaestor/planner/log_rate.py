@@ -7,7 +7,7 @@ Rules
       examples imply headers of 300 bytes [719, 727] and no page term for a single page.
   L3  A channel batch adds its own records, except a batch wholly of non-persistent messages on an NPMSPEED(FAST)
       channel; `achieved_batch` is what the channel reached, not BATCHSZ.
-  L4  A get logs 500 bytes up to 10,000 bytes of user data, 1300 at 100,000, linear between; the rest is the put's.
+  L4  A get logs 500 bytes up to 10,000 bytes of user data, 1300 at 100,000, linear between; the rest is of the put.
   L5  Non-persistent messages log nothing.
 
 Called by throughput and whoever plans a log.  Calls log_space, geometry, source, bounds.
@@ -146,7 +146,7 @@ def measured_log_bytes_per_message(message_bytes: float, path: Path, achieved_ba
 
 @formula("mp16-ch1", "F-13d", "742")
 def get_log_bytes(user_bytes: float, *, hold_slope: bool = False) -> float:
-    """The get's share of the log (L4).  Above 100,000 bytes the paper is silent: `hold_slope` goes on as before."""
+    """The share of the get (L4).  Above 100,000 bytes the paper is silent: `hold_slope` goes on as before."""
     *_, (size_before, share_before), (size_last, share_last) = GET_SHARE.rows
     if hold_slope and user_bytes > size_last:
         slope = (share_last - share_before) / (size_last - size_before)
@@ -156,7 +156,7 @@ def get_log_bytes(user_bytes: float, *, hold_slope: bool = False) -> float:
 
 @formula("mp16-ch1", "F-13e", "743-744")
 def put_log_bytes(user_bytes: int, header_bytes: int = HEADER_BYTES, *, hold_slope: bool = False) -> float:
-    """The put's share: all but the get's, since message and headers go on the log when put."""
+    """The share of the put: all but that of the get, since message and headers go on the log when put."""
     return put_and_get_log_bytes(user_bytes, header_bytes) - get_log_bytes(user_bytes, hold_slope=hold_slope)
 
 
