@@ -94,9 +94,9 @@ def reads(rule: Rule) -> Reads:
     rows = empty_rows(view)
     looking = Looking(rule, rows, Settings())
     rule.when(looking, rule.defaults)
+    needed = frozenset(looking.touched)
     if rule.grave:
         rule.grave(looking, rule.defaults)
-    needed = frozenset(looking.touched)
     for name in _worded(rule, view):
         getattr(looking, name)
     asked = frozenset(name for name, _ in map(_setting, rule.settings) if name not in rows)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from quaestor.advisor.rows import Array, Groups, Mask, Rows
-from quaestor.advisor.rule import Rule, Severity, names_in, worded
+from quaestor.advisor.rule import Rule, Severity, names_in, worded, worded_if_known
 from quaestor.advisor.views import View
 from quaestor.planner.source import OutOfRangeError
 
@@ -89,7 +89,7 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
         severity=severity,
         system=row["system"] or "",
         queue_manager=row["queue_manager"] or "",
-        subject=worded(view.subject, row) or view.name,
+        subject=worded(view.subject, row),
         intervals=len(mine),
         intervals_seen=seen,
         first=_moment(begins.min()),
@@ -97,7 +97,7 @@ def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
         worst_at=row["local_time"],
         figures=figures,
         advice=worded(rule.advice, words),
-        command=worded(rule.command, words),
+        command=worded_if_known(rule.command, words),
         effect=_effect(rule, words),
     )
 

@@ -6,8 +6,8 @@ Rules
   U3  What a rule reads is found by running its condition on no rows at all: it cannot be wrong about itself.
   U4  A row on which any column that the condition reads is not known does not meet the rule.
   U5  Cut-offs have names and can be changed; those that the papers leave open are marked as ours.
-  U6  Advice, command and effect are worded from the figures of the worst row. What needs a figure that is not known is
-      left out, except the advice, whose figures the condition or `shows` guarantee.
+  U6  Advice, command and effect are worded from the figures of the worst row. A command or effect that needs a figure
+      that is not known is left out; the advice says "not known" in its place.
 
 Called by the rule modules, evaluate, findings and explain.  Calls rows; the planner stands behind the effects.
 """
@@ -92,13 +92,18 @@ class _Words(string.Formatter):
     """Formats figures; a number without a format of its own is written as a person would."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if value is None:
+            return "not known"
         if format_spec or not isinstance(value, float):
             return str(super().format_field(value, format_spec))
         return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.3g}"
 
 
 def worded(template: str, figures: Mapping[str, Any]) -> str:
+    """A template filled in (U6)."""
+    return _Words().vformat(template, (), figures)
+
+
+def worded_if_known(template: str, figures: Mapping[str, Any]) -> str:
     """A template filled in; empty when a figure it needs is not known (U6)."""
-    if any(figures.get(name) is None for name in names_in(template)):
-        return ""
-    return _Words().vformat(template, (), dict(figures))
+    return "" if any(figures.get(name) is None for name in names_in(template)) else worded(template, figures)

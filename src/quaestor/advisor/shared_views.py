@@ -11,6 +11,7 @@ Called by views' registry in catalog.  Calls rows, views.
 """
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from quaestor.advisor.rows import Array, Floats, Groups, Rows, of_column, ratio
@@ -36,17 +37,46 @@ def structures(tables: Tables) -> Rows:
     return made.plus(
         single_us=single_us,
         multiple_us=multiple_us,
-        single_us_usual=_usual(made, single_us),
-        multiple_us_usual=_usual(made, multiple_us),
+        single_us_usual=_usual(single_us, [made.queue_manager, made.structure]),
+        multiple_us_usual=_usual(multiple_us, [made.queue_manager, made.structure]),
         bytes_per_entry=ratio(256 * made.elements_high, made.entries_high),
     )
 
 
-def _usual(rows: Rows, column: Floats) -> Floats:
-    """The median of each structure, where there are intervals enough (G2)."""
-    group = Groups([rows.queue_manager, rows.structure])
+def _usual(column: Floats, keys: list[Array]) -> Floats:
+    """The median of each object, where there are intervals enough (G2)."""
+    group = Groups(keys)
     enough = group.counts >= BASELINE_INTERVALS
     return np.where(enough, group.median(column), np.nan)[group.of_row]
+
+
+def cf_hours(tables: Tables) -> Rows:
+    """One row for each queue manager and hour: requests to the coupling facility at commit, and how many were not waited
+    for by the processor; with the usual share of those (G2)."""
+    table = table_of(tables, "WTAS")
+    rows = base(table)
+    made = rows.plus(**_commit_requests(table["commit_cf_calls"].combine_chunks(), len(rows)))
+    hour = (rows.local_time - np.timedelta64(1, "m")).astype("datetime64[h]")
+    group = Groups([rows.queue_manager, hour])
+    hours = rows.take(group.first).plus(
+        local_time=(hour[group.first] + np.timedelta64(1, "h")).astype("datetime64[us]"),
+        seconds=np.full(len(group), 3600.0),
+        requests=group.sum(made.requests),
+        asynchronous=group.sum(made.asynchronous),
+    )
+    share = ratio(hours.asynchronous, hours.requests)
+    return hours.plus(asynchronous_share=share, asynchronous_share_usual=_usual(share, [hours.queue_manager]))
+
+
+def _commit_requests(blocks: pa.StructArray, size: int) -> dict[str, Array]:
+    """Requests of all kinds by task."""
+    kinds = blocks.field("kinds")
+    parents = pc.list_parent_indices(kinds).to_numpy()
+    flat = kinds.flatten()
+    return {
+        name: np.bincount(parents, weights=np.nan_to_num(of_column(flat.field(field))), minlength=size)
+        for name, field in (("requests", "requests"), ("asynchronous", "async_"))
+    }
 
 
 def initiator_tasks(tables: Tables) -> Rows:
@@ -129,6 +159,13 @@ _CHANNEL = (
     *("batch_interval", "batch_data_limit", "dispatcher", "shared_conversations", "transmission_queue_empty"),
 )
 VIEWS = (
+    View(
+        "cf_hours",
+        "the coupling facility requests at commit of a queue manager over one hour",
+        "coupling facility",
+        cf_hours,
+        {"WTAS": (*RECORD, "commit_cf_calls")},
+    ),
     View("structures", "one structure over one interval", "structure {structure}", structures, _STRUCTURES),
     View(
         "initiator_tasks",

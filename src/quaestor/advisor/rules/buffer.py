@@ -54,8 +54,13 @@ def _release(text: str | None) -> float:
 
 
 def _enlarge(row: Row) -> str:
-    peak = buffers_that_keep_messages(int(row.buffers - row.stealable_low))
-    return f"{peak:,} buffers would have kept 15 % stealable with the pages in memory at the worst moment"
+    used = row.buffers - row.stealable_low
+    left = 1 - used / row.buffers_wanted
+    least = buffers_that_keep_messages(int(used))
+    return (
+        f"{row.buffers_wanted:,.0f} buffers leave {left:.0%} stealable with the pages in memory at the worst moment;"
+        f" {least:,} keep the 15 % below which deferred write starts"
+    )
 
 
 def _objects(row: Row) -> str:
@@ -104,7 +109,7 @@ RULES = (
         " written while their applications waited. Enlarge the pool.",
         command=ALTER,
         effect=_enlarge,
-        lines="2139, 4593",
+        lines="2139",
     ),
     Rule(
         id="mp16-ch1/A-41",
@@ -138,7 +143,7 @@ RULES = (
         " grows.",
         command=ALTER,
         effect=_enlarge,
-        lines="2129-2137, 951, 979-981, 4595",
+        lines="2129-2137",
     ),
     Rule(
         id="mp1b/A-28",
@@ -155,7 +160,7 @@ RULES = (
         " later this is right (say so with messages_live); for short-lived ones the pool is too small.",
         command=ALTER,
         effect=_enlarge,
-        lines="2233, 4595",
+        lines="2233",
     ),
     Rule(
         id="mp1b/A-26",
@@ -172,7 +177,7 @@ RULES = (
         " start this is normal; otherwise enlarge the pool or spread queues over page sets and pools.",
         command=ALTER,
         effect=_enlarge,
-        lines="2138, 4597",
+        lines="2138",
     ),
     Rule(
         id="mp1b/A-31",
@@ -417,7 +422,7 @@ RULES = (
         cutoffs=(Cutoff("steals_min", 0, "steals that read nothing"),),
         advice="{first_use:,.0f} of {steals} steals read nothing. After a start the pool fills for the first time; later,"
         " message rate, size or a backlog has risen.",
-        lines="2185, 4598",
+        lines="2185",
     ),
     Rule(
         id="mp16-ch4-11/BP-3",

@@ -213,7 +213,7 @@ RULES = (
     ),
     Rule(
         id="mp16-ch2-3/CH-R17",
-        also=("mp16-ch1/A-26", "mp16-ch2-3/CH-R20", "mp16-ch2-3/CH-R36", "talks/A-3", "talks/A-4"),
+        also=("mp16-ch1/A-26", "mp16-ch2-3/CH-R20", "talks/A-4"),
         title="A batch ends after every message",
         table="channels",
         when=lambda at, cut: sends(at)
@@ -232,6 +232,29 @@ RULES = (
         command="ALTER CHANNEL({channel}) CHLTYPE(SDR) BATCHINT(nnn)",
         effect=_fuller_batches,
         lines="704-711, 3602, 3679, 3698-3700",
+    ),
+    Rule(
+        id="talks/A-3",
+        title="A small BATCHSZ ends full batches",
+        table="channels",
+        severity=Severity.NOTE,
+        figures={"full_share": lambda at: ratio(at.full_batches, at.batches)},
+        when=lambda at, cut: sends(at)
+        & (at.full_share > cut.share_min)
+        & (at.batch_size < cut.batch_size_max)
+        & (at.batches > cut.batches_min)
+        & (at.bytes_per_message < cut.bytes_max),
+        measure="full_share",
+        cutoffs=(
+            Cutoff("share_min", 0.8, "share of batches that were full", ours=True),
+            Cutoff("batch_size_max", 50, "BATCHSZ of a busy channel"),
+            Cutoff("batches_min", 20, "batches from which on it matters", ours=True),
+            Cutoff("bytes_max", 100_000, "mean message from which on small batches are right"),
+        ),
+        advice="{full_share:.0%} of {batches} batches were full at BATCHSZ {batch_size}: the channel is busy. Leave it at 50 unless data"
+        " must be visible early, or the link is unreliable, slow or costly.",
+        command="ALTER CHANNEL({channel}) CHLTYPE(SDR) BATCHSZ(50)",
+        lines="002:121",
     ),
     Rule(
         id="mp16-ch2-3/CH-R19",

@@ -58,7 +58,7 @@ RULES = (
         " keep deep queues apart from critical ones, or cap them with MAXDEPTH.",
         command="SETXCF START,ALTER,STRNAME={queue_sharing_group}{structure},SIZE=nnnn",
         effect=_offload,
-        lines="1792, 2328, 2475-2479, 3195-3197",
+        lines="1792",
     ),
     Rule(
         id="mp16-ch2-3/CF-R12",
@@ -90,7 +90,7 @@ RULES = (
     ),
     Rule(
         id="mp1b/A-21",
-        also=("mp16-ch2-3/CF-R1", "mp16-ch2-3/CF-R35"),
+        also=("mp16-ch2-3/CF-R1",),
         title="Calls to the structure take longer than usual",
         table="structures",
         figures={"slowdown": slowdown, "calls": lambda at: at.single_calls + at.multiple_calls},
@@ -104,6 +104,22 @@ RULES = (
         advice="A single-entry call took {single_us:.0f} microseconds against {single_us_usual:.0f} usually, {slowdown:.1f} times"
         " over all. Look at the load of the coupling facility, its engines and the links.",
         lines="1791, 1903",
+    ),
+    Rule(
+        id="mp16-ch2-3/CF-R35",
+        title="More requests become asynchronous than usual",
+        table="cf_hours",
+        figures={"rise": lambda at: at.asynchronous_share - at.asynchronous_share_usual},
+        when=lambda at, cut: (at.rise > cut.rise_max) & (at.requests > cut.requests_min),
+        measure="rise",
+        cutoffs=(
+            Cutoff("rise_max", 0.2, "asynchronous share above the usual one", ours=True),
+            Cutoff("requests_min", 100, "requests in an hour from which on a share means something", ours=True),
+        ),
+        shows=("asynchronous_share", "asynchronous_share_usual"),
+        advice="{asynchronous_share:.0%} of {requests:,.0f} requests at commit were asynchronous, usually"
+        " {asynchronous_share_usual:.0%}: the coupling facility saturates, and a little more load lengthens response much.",
+        lines="2705",
     ),
     Rule(
         id="mp16-ch2-3/CF-R1",
@@ -137,7 +153,7 @@ RULES = (
         advice="{single_redrives} of {single_calls} single-entry calls ({redriven:.0%}) were repeated: messages vary in size or"
         " straddle a class of buffers, such as 4,080 and 4,100 bytes. Pad them or keep sizes apart by queue. The call"
         " itself takes {single_us:.0f} to {corrected_us:.0f} microseconds.",
-        lines="1983-1985, 2780, 2807",
+        lines="2780, 2807",
     ),
     Rule(
         id="mp1b/A-22",

@@ -285,7 +285,7 @@ RULES = (
     ),
     Rule(
         id="mp16-ch4-11/LOG-4",
-        also=("mp16-ch4-11/LOG-6", "mp1b/A-3", "mp16-ch1/A-20", "mp16-ch1/A-74"),
+        also=("mp16-ch4-11/LOG-6", "mp1b/A-3", "mp16-ch1/A-20"),
         title="Log I/O is slow",
         table="QJST",
         figures={"io_us": lambda at: np.fmax(at.io_us_copy_1, at.io_us_copy_2), "log_mb_per_s": log_mb_per_s},

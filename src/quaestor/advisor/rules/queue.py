@@ -51,7 +51,7 @@ RULES = (
         " messages were passed over. Define INDXTYPE for the identifier that is used.",
         command="ALTER QLOCAL({queue}) INDXTYPE(CORRELID)",
         effect=_index,
-        lines="572-573, 2042",
+        lines="572-573",
     ),
     Rule(
         id="mp1b/A-5",
@@ -75,7 +75,7 @@ RULES = (
         shows=("buffer_pool", "page_set", "valid_gets"),
         advice="{page_set_reads:,.0f} pages were read from page set {page_set:.0f} (buffer pool {buffer_pool:.0f}) for {valid_gets:,.0f}"
         " messages got. Normal after a start; otherwise the pool is too small. A transmission queue read so slows its channel.",
-        lines="578, 2829-2842, 3784",
+        lines="578, 2829-2842",
     ),
     Rule(
         id="mp1b/A-9",

@@ -62,7 +62,7 @@ RULES = (
         ),
         advice="{log_wait_share:.0%} of the time in MQ was wait for the log, {force_ms:.2f} ms for each of {log_forces} forces. Move the"
         " log data sets to a less used volume, or split the work over queue managers.",
-        lines="571, 4818-4822",
+        lines="571",
     ),
     Rule(
         id="mp16-ch4-11/Q-4",
@@ -82,7 +82,7 @@ RULES = (
         ),
         advice="The task was in MQ {busy:.0%} of its time, {commit_share:.0%} of that in {commits} commits. If order allows run more"
         " instances; otherwise put more messages in a unit of recovery, or use faster log DASD.",
-        lines="2029-2036, 5255-5271",
+        lines="5236-5271",
     ),
     Rule(
         id="mp1b/A-14",
