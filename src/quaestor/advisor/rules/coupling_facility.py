@@ -33,6 +33,8 @@ def used_share(at: Columns) -> Floats:
 def _offload(row: Row) -> str:
     size = max(0, int(row.bytes_per_entry) - 372)
     capacity = tiered_capacity(Pools(int(row.entries_high), int(row.elements_high)), size)
+    if capacity.total <= row.entries_high:
+        return "entries ran out before elements: offload frees elements only, so the structure itself must grow"
     return f"with CFLEVEL(5) and SMDS the same structure holds {capacity.total:,} messages of {size:,} bytes"
 
 
