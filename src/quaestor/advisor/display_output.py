@@ -20,7 +20,7 @@ _PARAMETER = re.compile(r"^\s*(?:\d\d\.\d\d\.\d\d\s+)?([A-Z][A-Z0-9]{3,9})\s+(\S
 _USAGE = re.compile(
     r"^[\s_]*(\d+)\s+(\d+)\s+([\d,]+)\s+([\d,]+)\s+([\d,]+)\s+([\d,]+)\s+(?:(USER|SYSTEM|NONE)\s+)?(\d+)\s*$"
 )
-_TRACE = re.compile(r"^[\s_]*\d+\s+(G|GLOBAL|CHINIT)\b.*?\b(RES|GTF|SMF|SRV)?\s*\*?", re.MULTILINE)
+_TRACE = re.compile(r"^[\s_]*\d+\s+(G|GLOBAL|CHINIT)\b(?:.*?\b(RES|GTF|SMF|SRV)\b)?", re.MULTILINE)
 _TIMEOUT = re.compile(r"timeout\s*=\s*(\d+)\s*minutes?", re.IGNORECASE)
 _INTERVAL = re.compile(r"interval\s*=\s*(\d+)\s*minutes?", re.IGNORECASE)
 _TASKS = re.compile(r"(\d+)\s+(adapter|dispatcher|SSL server)\s+subtasks? started", re.IGNORECASE)

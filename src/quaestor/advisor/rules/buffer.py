@@ -2,6 +2,9 @@
 
 Pools of messages that are kept for later (setting `messages_live = "long"` or usage class 4) may spill to their page
 sets: the rules on spilling pass them over. Nothing said, a pool counts as short-lived, as pool 0 always does.
+
+Pool 0 holds the objects and the channels' synchronization queue, which is indexed: what looks like a search there is a
+pool that messages have filled, so BP-12 speaks for it and the rules that lead to an index do not.
 """
 
 import numpy as np
@@ -202,7 +205,7 @@ RULES = (
         title="Pages are looked at but seldom changed",
         table="QPST",
         figures={"set_write_share": lambda at: ratio(at.set_writes, at.get_page)},
-        when=lambda at, cut: (at.set_write_share < cut.share_min) & (at.get_page > cut.pages_min),
+        when=lambda at, cut: (at.set_write_share < cut.share_min) & (at.get_page > cut.pages_min) & (at.buffer_pool != 0),
         measure="set_write_share",
         low_is_worse=True,
         cutoffs=(
@@ -218,7 +221,10 @@ RULES = (
         title="The same pages are read again and again",
         table="QPST",
         figures={**SIZED, "reads_per_written": reads_per_written},
-        when=lambda at, cut: (at.reads_per_written > cut.times) & (at.page_reads > cut.reads_min) & (at.maybe("after_gap") != 1),
+        when=lambda at, cut: (at.reads_per_written > cut.times)
+        & (at.page_reads > cut.reads_min)
+        & (at.maybe("after_gap") != 1)
+        & (at.buffer_pool != 0),
         measure="reads_per_written",
         cutoffs=(
             Cutoff("times", READS_PER_WRITE_HIGH, "pages read to a page written", ours=True),
@@ -247,6 +253,7 @@ RULES = (
     ),
     Rule(
         id="mp16-ch4-11/BP-12",
+        also=("mp16-ch4-11/BP-2", "mp16-ch4-11/BP-9"),
         title="Pool 0 is disturbed by messages",
         table="QPST",
         severity=Severity.ALERT,
