@@ -308,7 +308,10 @@ CASES = {
     ),
     "mp1b/A-5": ({**QUEUE, "index_type": 1, "by_identifier": 0, "gets_any": 10}, {"by_identifier": 1}),
     "mp1b/A-7": ({**QUEUE, "page_set_reads": 1, "valid_gets": 10}, {"page_set_reads": 0}),
-    "mp1b/A-9": ({**QUEUE, "messages_skipped": 447_000, "valid_gets": 1490, "by_identifier": 1490}, {"messages_skipped": 0}),
+    "mp1b/A-9": (
+        {**QUEUE, "messages_skipped": 447_000, "valid_gets": 1490, "by_identifier": 1490},
+        {"messages_skipped": 0},
+    ),
     "mp1b/A-10": ({**QUEUE, "messages_expired": 1}, {"messages_expired": 0}),
     "mp16-ch1/A-78": (
         {**QUEUE, "messages_expired": 9, "browses_any": 100, "browses_specific": 0, "valid_gets": 10},

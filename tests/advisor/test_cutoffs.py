@@ -2,11 +2,10 @@
 
 import pytest
 
+from advisor.given import findings_on, rule_of
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.cutoffs import CutoffError, load, matching, standard
 from quaestor.advisor.rule import Severity
-
-from advisor.given import findings_on, rule_of
 
 
 def chosen(text, name):

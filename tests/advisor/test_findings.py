@@ -4,6 +4,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
+from advisor.given import rule_of
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.cutoffs import standard
 from quaestor.advisor.evaluate import advise
@@ -13,14 +14,12 @@ from quaestor.smf.arrow_schema import schema
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.smf.sections.db2 import Db2Statistics
 
-from advisor.given import rule_of
-
 
 def pools(*rows):
     made = []
     for hour, manager, pool, values in rows:
         standard_columns = {"system": "SYSA", "queue_manager": manager, "interval_us": 3.6e9, "location": 0}
-        counts = {name: 0 for name in schema(BufferStatistics).names[13:]}
+        counts = dict.fromkeys(schema(BufferStatistics).names[13:], 0)
         made.append(
             {**counts, **standard_columns, "local_time": datetime(2026, 3, 2, hour), "buffer_pool": pool}
             | {"buffers": 1000, "stealable_low": 600, "stealable_now": 600}
@@ -72,20 +71,30 @@ def test_objects_and_queue_managers_are_kept_apart():
 def test_where_low_is_worse_the_lowest_is_the_worst():
     (finding,) = only(
         "mp1b/A-25",
-        pools((9, "QM01", 3, {"stealable_low": 140}), (10, "QM01", 3, {"stealable_low": 33}), (11, "QM01", 3, {"stealable_low": 120})),
+        pools(
+            (9, "QM01", 3, {"stealable_low": 140}),
+            (10, "QM01", 3, {"stealable_low": 33}),
+            (11, "QM01", 3, {"stealable_low": 120}),
+        ),
     )
     assert datetime(2026, 3, 2, 10) == finding.worst_at
     assert 33 == finding.figures["stealable_low"]
 
 
 def test_a_finding_is_as_severe_as_its_gravest_interval():
-    columns = {name: 0 for name in schema(Db2Statistics).names[13:]}
+    columns = dict.fromkeys(schema(Db2Statistics).names[13:], 0)
 
     def rows(*depths):
         return {
             "Q5ST": pa.Table.from_pylist(
                 [
-                    {**columns, "queue_manager": "QM01", "system": "SYSA", "interval_us": 3.6e9, "queue_depth_high": depth}
+                    {
+                        **columns,
+                        "queue_manager": "QM01",
+                        "system": "SYSA",
+                        "interval_us": 3.6e9,
+                        "queue_depth_high": depth,
+                    }
                     | {"local_time": datetime(2026, 3, 2, hour)}
                     for hour, depth in enumerate(depths)
                 ],

@@ -2,12 +2,11 @@
 
 import pytest
 
+from advisor.cases import CASES
+from advisor.given import findings_on, rule_of
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.evaluate import reads
 from quaestor.advisor.rule import names_in
-
-from advisor.cases import CASES
-from advisor.given import findings_on, rule_of
 
 NAMES = [rule.id for rule in RULES]
 

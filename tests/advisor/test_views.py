@@ -119,7 +119,10 @@ def test_a_queue_is_known_by_its_base_name():
 
 
 def test_an_application_is_compared_with_the_day_before():
-    days = [task(commits=100, log_bytes=bytes_, local_time=NINE + timedelta(days=day)) for day, bytes_ in enumerate((1000, 4000))]
+    days = [
+        task(commits=100, log_bytes=bytes_, local_time=NINE + timedelta(days=day))
+        for day, bytes_ in enumerate((1000, 4000))
+    ]
     made = application_days({"WTAS": table("WTAS", *days)})
     assert [10, 40] == list(made.log_bytes_per_unit)
     assert np.isnan(made.log_bytes_per_unit_before[0])
@@ -143,7 +146,10 @@ def test_a_structure_has_a_baseline_once_there_are_intervals_enough():
 
 
 def test_tasks_of_the_channel_initiator_are_judged_together():
-    dispatchers = [{"requests": 10, "request_elapsed_us": 3.5e9, "cpu_us": 1e6}, {"requests": 0, "request_elapsed_us": 0.0}]
+    dispatchers = [
+        {"requests": 10, "request_elapsed_us": 3.5e9, "cpu_us": 1e6},
+        {"requests": 0, "request_elapsed_us": 0.0},
+    ]
     made = initiator_tasks({"QCCT": table("QCCT", {"channels_high": 8}), "QCT_DSP": table("QCT_DSP", *dispatchers)})
     assert (2, 1) == (made.dispatchers[0], made.dispatchers_idle[0])
     assert 0.97 == pytest.approx(made.dispatcher_busy_high[0], abs=0.01)
@@ -166,7 +172,9 @@ def test_channels_have_company_on_their_dispatcher():
 def test_asynchronous_requests_at_commit_by_the_hour():
     kinds = [{"requests": 4, "async_": 1}, {"requests": 6, "async_": 4}]
     made = cf_hours({"WTAS": table("WTAS", task(commit_cf_calls={"kinds": kinds}), task(commit_cf_calls=None))})
-    assert ([10], [5], [0.5]) == tuple(list(each) for each in (made.requests, made.asynchronous, made.asynchronous_share))
+    assert ([10], [5], [0.5]) == tuple(
+        list(each) for each in (made.requests, made.asynchronous, made.asynchronous_share)
+    )
 
 
 # --- arrays ----------------------------------------------------------------------------------------------------------

@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
+from advisor.given import findings_on, rule_of
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.rule import Severity
 from quaestor.planner.buffer_flow import Life, PoolInterval, findings
-
-from advisor.given import findings_on, rule_of
 
 FIELDS = {  # PoolInterval's names and the columns of QPST
     "buffers": "buffers",
@@ -38,7 +37,7 @@ def of_pool(values, pool, seconds=1800):
     return [
         finding
         for rule in RULES
-        if rule.table == "QPST" and not rule.settings or rule.id in {"mp1b/A-25", "mp1b/A-26", "mp1b/A-28"}
+        if (rule.table == "QPST" and not rule.settings) or rule.id in {"mp1b/A-25", "mp1b/A-26", "mp1b/A-28"}
         for finding in findings_on(rule, row)
     ]
 
@@ -95,7 +94,9 @@ def test_the_rules_over_columns_agree_with_the_planners(values):
 @pytest.mark.oracle("mp1b/21", kind="identity", lines="2302-2347")
 def test_the_bad_setup():
     """162,000 gets against 200,000 puts: messages stay, the pool spills."""
-    found = of_pool((99_000, 14_841, 17_287, 963_356, 98_996, 35_636, 657_001, 116_504, 29_126, 0, 56, 0, 75_619, 0, 0), 1)
+    found = of_pool(
+        (99_000, 14_841, 17_287, 963_356, 98_996, 35_636, 657_001, 116_504, 29_126, 0, 56, 0, 75_619, 0, 0), 1
+    )
     assert {"mp1b/A-25", "mp1b/A-26", "mp1b/A-28"} == alarms(found)
     assert {"mp1b/A-30", "mp1b/A-31"} <= {each.rule.id for each in found}
 
@@ -117,7 +118,13 @@ def test_gets_by_identifier_without_index_show_in_the_pool():
 def test_a_right_index_and_a_right_lack_of_one():
     for name in ("mp1b/A-4", "mp1b/A-5"):
         rule = rule_of(name)
-        sync = {"queue": "SYSTEM.CHANNEL.SYNCQ", "index_type": 1, "by_identifier": 23_492, "gets_any": 0, "browses_any": 4}
+        sync = {
+            "queue": "SYSTEM.CHANNEL.SYNCQ",
+            "index_type": 1,
+            "by_identifier": 23_492,
+            "gets_any": 0,
+            "browses_any": 4,
+        }
         server = {"queue": "SERVER", "index_type": 0, "by_identifier": 0, "gets_any": 108_004, "browses_any": 0}
         assert [] == findings_on(rule, sync) + findings_on(rule, server)
 

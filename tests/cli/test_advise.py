@@ -70,7 +70,9 @@ def test_settings_and_cutoffs(dump, tmp_path):
 
 def test_settings_alone_will_do(tmp_path):
     display = tmp_path / "display.txt"
-    display.write_text("CSQJ322I !QM01 DISPLAY LOG report ...\nLOGLOAD     500000\nEnd of LOG report\n", encoding="utf-8")
+    display.write_text(
+        "CSQJ322I !QM01 DISPLAY LOG report ...\nLOGLOAD     500000\nEnd of LOG report\n", encoding="utf-8"
+    )
     result = quaestor("--settings", display, "--qmgr", "QM01")
     assert "WARNING  QM01 queue manager: LOGLOAD is small  [mp16-ch1/A-63]" in result.stdout
     assert 0 == result.exit_code

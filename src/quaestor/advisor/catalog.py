@@ -16,13 +16,16 @@ from importlib.resources import files
 from quaestor.advisor.rule import Rule
 from quaestor.advisor.rules import (
     buffer,
+    buffer_life,
     channel,
+    channel_initiator,
     coupling_facility,
     data,
     db2,
     definitions,
     lock,
     log,
+    log_capacity,
     message,
     page_set,
     queue,
@@ -32,14 +35,15 @@ from quaestor.advisor.rules import (
 )
 
 BY_MANAGER: Mapping[str, tuple[Rule, ...]] = {
-    "log": log.RULES,
-    "buffer": buffer.RULES,
+    "log": log.RULES + log_capacity.RULES,
+    "buffer": buffer.RULES + buffer_life.RULES,
     "data": data.RULES,
     "message": message.RULES,
     "lock": lock.RULES,
     "db2": db2.RULES,
     "coupling_facility": coupling_facility.RULES,
     "storage": storage.RULES,
+    "channel_initiator": channel_initiator.RULES,
     "channel": channel.RULES,
     "task": task.RULES,
     "queue": queue.RULES,

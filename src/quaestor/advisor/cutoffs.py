@@ -43,9 +43,7 @@ def matching(name: str, rules: Iterable[Rule]) -> list[Rule]:
     """The rules that bear a name, in full or short, as their own or among `also` (O1)."""
     wanted = name.upper()
     return [
-        rule
-        for rule in rules
-        if any(wanted in (each.upper(), each.rpartition("/")[2].upper()) for each in rule.ids)
+        rule for rule in rules if any(wanted in (each.upper(), each.rpartition("/")[2].upper()) for each in rule.ids)
     ]
 
 

@@ -53,7 +53,7 @@ def text(rule: Rule) -> str:
 
 
 def official(rule: Rule, name: str) -> str:
-    """A column with the name the papers give it, where the view shows a structure as it is: QPSTSOS short_on_storage."""
+    """A column with the papers' name for it, where the view shows a structure as it is: QPSTSOS short_on_storage."""
     view = BY_NAME[rule.table]
     if view.plain:
         for column in columns_of(SECTIONS[view.plain].LAYOUT):
@@ -80,9 +80,10 @@ def _page() -> Iterator[str]:
     covered = len({each for rule in RULES for each in rule.ids})
     yield "# The advisor"
     yield ""
-    yield f"{len(RULES)} rules stand for {covered} IF-THEN rules of the papers; {len(not_measurable())} more are listed at the"
-    yield "end with the reason why no SMF field and no setting decides them. `quaestor advise explain A-36` shows one in"
-    yield "full. Cut-offs marked * are ours: the papers leave them open."
+    excused = len(not_measurable())
+    yield f"{len(RULES)} rules stand for {covered} IF-THEN rules of the papers; {excused} more are listed at the end"
+    yield "with the reason why no SMF field and no setting decides them. `quaestor advise explain A-36` shows one in full."
+    yield "Cut-offs marked * are ours: the papers leave them open."
     yield ""
     for manager, rules in BY_MANAGER.items():
         yield f"## {manager.replace('_', ' ').capitalize()}"

@@ -69,7 +69,7 @@ def _worst(rule: Rule, measure: Array) -> int:
     return int(np.argmax(np.where(np.isnan(measure), -np.inf, measure)))
 
 
-def _finding(  # noqa: PLR0913, PLR0917  what a finding is made of
+def _finding(
     rule: Rule,
     cut: SimpleNamespace,
     view: View,

@@ -76,7 +76,9 @@ def _element(each: Field, value: object) -> object:
     if isinstance(value, list):
         return [_element(each, item) for item in value]
     if isinstance(value, Record):
-        return {inner.column: _value(inner, getattr(value, inner.name)) for inner in value.LAYOUT.fields if inner.kind.shown}
+        return {
+            inner.column: _value(inner, getattr(value, inner.name)) for inner in value.LAYOUT.fields if inner.kind.shown
+        }
     if each.is_tod_interval and isinstance(value, int):
         return value / TOD_UNITS_PER_MICROSECOND
     if each.kind.unit in {"utc", "local"}:

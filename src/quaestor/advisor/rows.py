@@ -61,7 +61,7 @@ class Rows:
 
 
 def _plain(value: Any) -> Any:
-    if value is None or value != value:  # NaN and NaT differ from themselves
+    if value is None or value != value:  # noqa: PLR0124  NaN and NaT differ from themselves
         return None
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[us]").item()
@@ -100,7 +100,8 @@ def unknown(size: int) -> Floats:
 def ratio(part: Any, whole: Any) -> Floats:
     """`part / whole`, not known where the whole is 0 (R2)."""
     part, whole = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(whole, np.float64))
-    return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole != 0)
+    made: Floats = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole != 0)
+    return made
 
 
 def begins_with(texts: Array, *prefixes: str) -> Mask:

@@ -60,8 +60,7 @@ class Settings:
     def column(self, managers: Array, kind: str, names: Iterable[Any], key: str) -> Array:
         """The values of one setting for rows of these queue managers and objects."""
         found = [
-            self.get(str(manager or ""), kind, _named(name), key)
-            for manager, name in zip(managers, names, strict=True)
+            self.get(str(manager or ""), kind, _named(name), key) for manager, name in zip(managers, names, strict=True)
         ]
         return as_array(found, SETTINGS[kind][key].type)
 

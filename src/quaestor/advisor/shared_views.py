@@ -28,11 +28,10 @@ def structures(tables: Tables) -> Rows:
     parents = pc.list_parent_indices(lists).to_numpy()
     slots = lists.flatten()
     names = [each.name for each in slots.type]
-    made = base(table).take(np.asarray(parents, np.intp)).plus(
-        **{name: of_column(slots.field(name)) for name in names}
-    )
-    single_us, multiple_us = ratio(made.single_elapsed_us, made.single_calls), ratio(
-        made.multiple_elapsed_us, made.multiple_calls
+    made = base(table).take(np.asarray(parents, np.intp)).plus(**{name: of_column(slots.field(name)) for name in names})
+    single_us, multiple_us = (
+        ratio(made.single_elapsed_us, made.single_calls),
+        ratio(made.multiple_elapsed_us, made.multiple_calls),
     )
     return made.plus(
         single_us=single_us,
@@ -52,7 +51,8 @@ def _usual(column: Floats, keys: list[Array]) -> Floats:
 
 def cf_hours(tables: Tables) -> Rows:
     """One row for each queue manager and hour: requests to the coupling facility at commit, and how many were not waited
-    for by the processor; with the usual share of those (G2)."""
+    for by the processor; with the usual share of those (G2).
+    """
     table = table_of(tables, "WTAS")
     rows = base(table)
     made = rows.plus(**_commit_requests(table["commit_cf_calls"].combine_chunks(), len(rows)))

@@ -14,7 +14,7 @@ SETTINGS_PREFIX = "settings."
 _SUBJECTS = {"system": "queue manager"}
 
 
-def _no_tables(tables: Tables) -> Rows:
+def _no_tables(_: Tables) -> Rows:
     raise ValueError("a view of settings is made from settings, not from tables")
 
 

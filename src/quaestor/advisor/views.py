@@ -81,7 +81,7 @@ def _log(tables: Tables) -> Rows:
 def _copies(column: pa.ChunkedArray, size: int) -> dict[str, Array]:
     """I/Os and their mean time by copy; [copy][single page, several pages]."""
     copies = column.combine_chunks()
-    whole = np.asarray(pc.fill_null(pc.equal(pc.list_value_length(copies), 2), False).to_numpy(zero_copy_only=False))  # noqa: FBT003
+    whole = np.asarray(pc.fill_null(pc.equal(pc.list_value_length(copies), 2), False).to_numpy(zero_copy_only=False))
     ios = np.full((size, 2, 2), np.nan)
     elapsed = ios.copy()
     if whole.any():
@@ -188,9 +188,7 @@ def _page_sets(tables: Tables) -> Rows:
     own = queues.take(group.first)
     depth, size = group.sum(queues.depth), group.highest(queues.message_size_average)
     both = _pairs([rows.queue_manager, rows.page_set], [own.queue_manager, own.page_set])
-    at = as_of(
-        both[0], rows.local_time, both[1], own.local_time, tolerance_us=BUILT_TOGETHER_US, earlier=False
-    )
+    at = as_of(both[0], rows.local_time, both[1], own.local_time, tolerance_us=BUILT_TOGETHER_US, earlier=False)
     return rows.plus(
         depth=looked_up(depth, at),
         message_size=looked_up(size, at),

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,9 @@ def run_command(
     advice = advise(chosen, tables, settings)
     found = at_least(advice.findings, Severity[severity.upper()])
     if as_json:
-        click.echo(json.dumps({"findings": as_records(found), "not_run": advice.not_run, "rules_run": advice.rules_run}))
+        click.echo(
+            json.dumps({"findings": as_records(found), "not_run": advice.not_run, "rules_run": advice.rules_run})
+        )
     else:
         show(found, advice, verbose=verbose)
     grave = any(each.severity is Severity.ALERT for each in found)
@@ -177,18 +180,20 @@ def _of_lake(
 ) -> "dict[str, pa.Table]":
     try:
         from quaestor.pipeline.advice_tables import advice_tables
-        from quaestor.pipeline.lake import Lake
         from quaestor.pipeline.session import session
+
+        lakes = import_module("quaestor.pipeline.lake")
     except ImportError as error:
         raise click.UsageError(f"a lake needs the pipeline's packages: {error}") from None
-    lake = Lake.at(root)
+    try:
+        lake = lakes.Lake.at(root)
+    except lakes.LakeError as error:
+        raise click.UsageError(str(error)) from None
     spark = session()
     there = set(lake.tables())
     wanted = {structure: names for structure, names in columns.items() if structure in there}
     return dict(
-        advice_tables(
-            lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end
-        )
+        advice_tables(lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end)
     )
 
 

@@ -9,7 +9,7 @@ pool that messages have filled, so BP-12 speaks for it and the rules that lead t
 
 import numpy as np
 
-from quaestor.advisor.rows import Array, Floats, Mask, ratio
+from quaestor.advisor.rows import Floats, Mask, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.buffer_flow import DEFERRED_WRITE_BELOW, READS_PER_WRITE_HIGH, buffers_that_keep_messages
 from quaestor.planner.buffer_pools import may_be_page_fixed, object_pages_crude
@@ -40,20 +40,6 @@ def buffers_wanted(at: Columns) -> Floats:
 
 def reads_per_written(at: Columns) -> Floats:
     return np.asarray(np.where(at.pages_written > 0, ratio(at.page_reads, at.pages_written), at.page_reads), np.float64)
-
-
-def release_number(releases: Array) -> Floats:
-    """Version and release as a number, such as 8.0; not known where the record does not say."""
-    return np.array([_release(each) for each in releases], np.float64)
-
-
-def _release(text: str | None) -> float:
-    digits = [part for part in (text or "").replace("V", "").split(".") if part.isdigit()]
-    if not digits:
-        return float("nan")
-    if len(digits) == 1:  # 800, 946
-        return float(digits[0]) / 100
-    return float(f"{digits[0]}.{digits[1]}")
 
 
 def _enlarge(row: Row) -> str:
@@ -91,8 +77,8 @@ RULES = (
         measure="short_on_storage",
         cutoffs=(Cutoff("times", 0, "times no buffer was free in an interval"),),
         shows=("stealable_low", "buffers"),
-        advice="{short_on_storage} times a task waited because no buffer of {buffers} was free. Enlarge the pool or move"
-        " page sets to another; if that does not help, look at the page sets' volumes.",
+        advice="{short_on_storage} times a task waited because no buffer of {buffers} was free. Enlarge the pool or"
+        " move page sets to another; if that does not help, look at the page sets' volumes.",
         command=ALTER,
         effect=_enlarge,
         lines="2125",
@@ -108,8 +94,8 @@ RULES = (
         measure="synchronous_write_starts",
         cutoffs=(Cutoff("times", 0, "times fewer than 5 % of the buffers were stealable"),),
         shows=("stealable_low", "buffers", "immediate_writes"),
-        advice="{synchronous_write_starts} times fewer than 5 % of the buffers were stealable; {immediate_writes} pages were"
-        " written while their applications waited. Enlarge the pool.",
+        advice="{synchronous_write_starts} times fewer than 5 % of the buffers were stealable; {immediate_writes}"
+        " pages were written while their applications waited. Enlarge the pool.",
         command=ALTER,
         effect=_enlarge,
         lines="2139",
@@ -141,9 +127,9 @@ RULES = (
         low_is_worse=True,
         cutoffs=(Cutoff("share_min", LOW_SHARE, "lowest share of stealable buffers"),),
         shows=("stealable_low", "buffers", "deferred_write_starts"),
-        advice="Only {stealable_low} of {buffers} buffers were stealable ({stealable_share:.1%}). Enlarge the pool, move"
-        " queues to another page set and pool, or find what changed, such as a stopped channel whose transmission queue"
-        " grows.",
+        advice="Only {stealable_low} of {buffers} buffers were stealable ({stealable_share:.1%}). Enlarge the pool,"
+        " move queues to another page set and pool, or find what changed, such as a stopped channel whose"
+        " transmission queue grows.",
         command=ALTER,
         effect=_enlarge,
         lines="2129-2137",
@@ -159,8 +145,9 @@ RULES = (
         measure="deferred_write_starts",
         cutoffs=(Cutoff("times", 0, "starts of deferred write in an interval"),),
         shows=("stealable_low", "buffers", "pages_written"),
-        advice="Deferred write started {deferred_write_starts} times and wrote {pages_written} pages. For messages kept for"
-        " later this is right (say so with messages_live); for short-lived ones the pool is too small.",
+        advice="Deferred write started {deferred_write_starts} times and wrote {pages_written} pages. For messages"
+        " kept for later this is right (say so with messages_live); for short-lived ones the pool is too"
+        " small.",
         command=ALTER,
         effect=_enlarge,
         lines="2233",
@@ -176,44 +163,28 @@ RULES = (
         measure="page_reads",
         cutoffs=(Cutoff("reads", 0, "pages read in an interval that does not follow a start"),),
         shows=("stealable_low", "buffers", "pages_written"),
-        advice="{page_reads} pages were read back from page sets: messages left the pool before they were got. After a"
-        " start this is normal; otherwise enlarge the pool or spread queues over page sets and pools.",
+        advice="{page_reads} pages were read back from page sets: messages left the pool before they were got. After"
+        " a start this is normal; otherwise enlarge the pool or spread queues over page sets and pools.",
         command=ALTER,
         effect=_enlarge,
         lines="2138",
-    ),
-    Rule(
-        id="mp1b/A-31",
-        title="As many pages are written as read",
-        table="QPST",
-        severity=Severity.NOTE,
-        figures={"writes_to_reads": lambda at: ratio(at.write_ios, at.page_reads)},
-        when=lambda at, cut: (at.page_reads > cut.ios_min)
-        & (at.writes_to_reads > 1 / cut.times)
-        & (at.writes_to_reads < cut.times),
-        measure="page_reads",
-        cutoffs=(
-            Cutoff("ios_min", 1000, "reads in an interval from which on it matters", ours=True),
-            Cutoff("times", 2, "how far writes and reads may differ and still be about equal", ours=True),
-        ),
-        advice="{write_ios} write I/Os and {page_reads} reads: the pool is too small, or messages were stored and processed"
-        " within one long interval. Writes alone mean storing for later, reads alone processing what was stored.",
-        lines="2343-2347",
     ),
     Rule(
         id="mp1b/A-32",
         title="Pages are looked at but seldom changed",
         table="QPST",
         figures={"set_write_share": lambda at: ratio(at.set_writes, at.get_page)},
-        when=lambda at, cut: (at.set_write_share < cut.share_min) & (at.get_page > cut.pages_min) & (at.buffer_pool != 0),
+        when=lambda at, cut: (
+            (at.set_write_share < cut.share_min) & (at.get_page > cut.pages_min) & (at.buffer_pool != 0)
+        ),
         measure="set_write_share",
         low_is_worse=True,
         cutoffs=(
             Cutoff("share_min", 0.1, "set writes to pages got; 65 % in a normal run, 0.6 % in a search", ours=True),
             Cutoff("pages_min", 20_000, "pages got from which on it matters", ours=True),
         ),
-        advice="{get_page} pages were got and {set_writes} changed ({set_write_share:.1%}): browsing, or gets by identifier"
-        " that search a queue without index. Rule mp1b/A-4 names such queues.",
+        advice="{get_page} pages were got and {set_writes} changed ({set_write_share:.1%}): browsing, or gets by"
+        " identifier that search a queue without index. Rule mp1b/A-4 names such queues.",
         lines="2176, 2372",
     ),
     Rule(
@@ -221,18 +192,21 @@ RULES = (
         title="The same pages are read again and again",
         table="QPST",
         figures={**SIZED, "reads_per_written": reads_per_written},
-        when=lambda at, cut: (at.reads_per_written > cut.times)
-        & (at.page_reads > cut.reads_min)
-        & (at.maybe("after_gap") != 1)
-        & (at.buffer_pool != 0),
+        when=lambda at, cut: (
+            (at.reads_per_written > cut.times)
+            & (at.page_reads > cut.reads_min)
+            & (at.maybe("after_gap") != 1)
+            & (at.buffer_pool != 0)
+        ),
         measure="reads_per_written",
         cutoffs=(
             Cutoff("times", READS_PER_WRITE_HIGH, "pages read to a page written", ours=True),
             Cutoff("reads_min", 0, "pages read from which on it matters", ours=True),
         ),
         shows=("stealable_low", "buffers"),
-        advice="{page_reads} pages were read while {pages_written} were written. In this order: enlarge the pool so that it"
-        " holds the queue and the changed pages, move page sets to another pool, index the queue if it is not, redesign.",
+        advice="{page_reads} pages were read while {pages_written} were written. In this order: enlarge the pool so"
+        " that it holds the queue and the changed pages, move page sets to another pool, index the queue if"
+        " it is not, redesign.",
         command=ALTER,
         effect=_enlarge,
         lines="4603-4607",
@@ -247,8 +221,8 @@ RULES = (
         when=lambda at, cut: at.ios_per_s > cut.ios_per_s_max,
         measure="ios_per_s",
         cutoffs=(Cutoff("ios_per_s_max", 100, "page set I/Os a second", ours=True),),
-        advice="{ios_per_s:,.0f} page set I/Os a second. Spread the queues over several page sets on different volumes, so"
-        " that they run in parallel.",
+        advice="{ios_per_s:,.0f} page set I/Os a second. Spread the queues over several page sets on different"
+        " volumes, so that they run in parallel.",
         lines="4494, 4601",
     ),
     Rule(
@@ -258,8 +232,14 @@ RULES = (
         table="QPST",
         severity=Severity.ALERT,
         figures={**SIZED, "reads_per_written": reads_per_written},
-        when=lambda at, cut: (at.buffer_pool == 0)
-        & ((at.deferred_write_starts > 0) | (at.stealable_share <= cut.share_min) | (at.reads_per_written > cut.times)),
+        when=lambda at, cut: (
+            (at.buffer_pool == 0)
+            & (
+                (at.deferred_write_starts > 0)
+                | (at.stealable_share <= cut.share_min)
+                | (at.reads_per_written > cut.times)
+            )
+        ),
         measure="page_reads",
         cutoffs=(
             Cutoff("share_min", LOW_SHARE, "lowest share of stealable buffers"),
@@ -267,8 +247,8 @@ RULES = (
         ),
         shows=("stealable_low", "buffers", "page_reads"),
         advice="Pool 0 wrote or read pages under pressure ({page_reads} reads, {stealable_low} of {buffers} buffers"
-        " stealable at the lowest): every object and the channels' synchronization queue live in it. Give the model"
-        " queues of commands and replies another storage class; consider doubling the pool.",
+        " stealable at the lowest): every object and the channels' synchronization queue live in it. Give the"
+        " model queues of commands and replies another storage class; consider doubling the pool.",
         command="ALTER QMODEL(SYSTEM.COMMAND.REPLY.MODEL) STGCLASS(REMOTE)",
         effect=_enlarge,
         lines="4645-4658",
@@ -284,8 +264,8 @@ RULES = (
         measure="page_reads",
         cutoffs=(Cutoff("reads", 0, "pages read into pool 0 in an interval"),),
         shows=("objects",),
-        advice="{objects:,.0f} objects take about {object_pages:,.0f} pages and pool 0 has {buffers}: {page_reads} pages were"
-        " read. Enlarge it.",
+        advice="{objects:,.0f} objects take about {object_pages:,.0f} pages and pool 0 has {buffers}: {page_reads}"
+        " pages were read. Enlarge it.",
         command="ALTER BUFFPOOL(0) BUFFERS({object_pages:.0f})",
         effect=_objects,
         lines="943, 1630, 2243",
@@ -300,9 +280,9 @@ RULES = (
             "ios_per_s": lambda at: ratio(at.page_reads + at.write_ios, at.seconds),
             "pool_mb": lambda at: at.buffers * 4096 / (1 << 20),
         },
-        when=lambda at, cut: (at.ios_per_s > cut.ios_per_s_min)
-        & (at.free_real_mb > cut.times * at.pool_mb)
-        & (at.page_fixed == 0),
+        when=lambda at, cut: (
+            (at.ios_per_s > cut.ios_per_s_min) & (at.free_real_mb > cut.times * at.pool_mb) & (at.page_fixed == 0)
+        ),
         measure="ios_per_s",
         cutoffs=(
             Cutoff("ios_per_s_min", 100, "page set I/Os a second", ours=True),
@@ -314,148 +294,5 @@ RULES = (
         command="ALTER BUFFPOOL({buffer_pool:.0f}) PAGECLAS(FIXED4KB)",
         effect=_fixed,
         lines="991-995",
-    ),
-    Rule(
-        id="mp16-ch1/A-46",
-        title="One large pool concentrates checkpoint I/O",
-        table="QPST",
-        severity=Severity.NOTE,
-        figures={"level": lambda at: release_number(at.release)},
-        when=lambda at, cut: (at.level < 8) & (at.buffer_pool == 2) & (at.buffers > cut.buffers_max),
-        measure="buffers",
-        cutoffs=(Cutoff("buffers_max", 50_000, "buffers of pool 2 before V8"),),
-        advice="Pool 2 has {buffers} buffers before V8: a checkpoint may write most of them at once.",
-        lines="963-965",
-    ),
-    Rule(
-        id="mp16-ch1/A-51",
-        title="The pool was shrunk",
-        table="QPST",
-        severity=Severity.NOTE,
-        figures={"left": lambda at: ratio(at.buffers, at.buffers_before)},
-        when=lambda at, cut: at.left < cut.share_min,
-        measure="left",
-        low_is_worse=True,
-        cutoffs=(Cutoff("share_min", 0.5, "share of the buffers that is left", ours=True),),
-        advice="The pool went from {buffers_before} to {buffers} buffers. A restart after an abnormal end takes longer once:"
-        " the messages in the log no longer fit.",
-        lines="1001",
-    ),
-    Rule(
-        id="mp16-ch1/A-42",
-        title="More buffers than are ever used",
-        table="pool_range",
-        severity=Severity.NOTE,
-        when=lambda at, cut: (at.stealable_low_share > cut.share_min) & (at.intervals >= cut.intervals_min),
-        measure="stealable_low_share",
-        cutoffs=(
-            Cutoff("share_min", 0.5, "share of the buffers that was never needed"),
-            Cutoff("intervals_min", 24, "intervals that make a long period", ours=True),
-        ),
-        shows=("buffers",),
-        advice="Over {intervals:.0f} intervals at least {stealable_low_share:.0%} of {buffers} buffers were stealable. They"
-        " may be given to a pool that is short; keep 15 % for peaks.",
-        lines="983",
-    ),
-    Rule(
-        id="mp1b/A-29",
-        title="Short-lived messages, and the pool holds them",
-        table="QPST",
-        severity=Severity.NOTE,
-        figures={"used": pages_used, "reuse": lambda at: ratio(at.get_new_page, pages_used(at))},
-        when=lambda at, cut: (at.reuse > cut.times) & (at.steals <= cut.share * at.get_new_page),
-        measure="reuse",
-        cutoffs=(
-            Cutoff("times", 10, "new pages to pages in memory", ours=True),
-            Cutoff("share", 0.01, "steals to new pages that are near 0", ours=True),
-        ),
-        advice="{get_new_page} new pages went through {used:,.0f} buffers with {steals} steals: messages are got soon.",
-        lines="2330-2331",
-    ),
-    Rule(
-        id="mp1b/A-30",
-        title="Messages stay, depth grows",
-        table="QPST",
-        severity=Severity.NOTE,
-        figures={"used": pages_used, "reuse": lambda at: ratio(at.get_new_page, pages_used(at))},
-        when=lambda at, cut: (at.reuse > 1 / cut.times)
-        & (at.reuse < cut.times)
-        & (at.steals > cut.share * at.get_new_page),
-        measure="get_new_page",
-        cutoffs=(
-            Cutoff("times", 2, "how far new pages and pages in memory may differ and still be close", ours=True),
-            Cutoff("share", 0.5, "steals to new pages that are many", ours=True),
-        ),
-        advice="{get_new_page} new pages and {used:,.0f} in memory, with {steals} steals: pages are not used again, so queues"
-        " grow.",
-        lines="2338-2339",
-    ),
-    Rule(
-        id="mp1b/A-33",
-        title="Page writes are not batched",
-        table="QPST",
-        severity=Severity.NOTE,
-        figures={"pages_per_io": lambda at: ratio(at.pages_written, at.write_ios)},
-        when=lambda at, cut: (at.pages_per_io < cut.pages_min) & (at.write_ios > cut.ios_min),
-        measure="pages_per_io",
-        low_is_worse=True,
-        cutoffs=(
-            Cutoff("pages_min", 2.5, "pages to a write I/O; 4 is usual", ours=True),
-            Cutoff("ios_min", 100, "write I/Os from which on it matters", ours=True),
-        ),
-        advice="{write_ios} write I/Os carried {pages_written} pages, {pages_per_io:.1f} each; close to 4 is usual.",
-        lines="2236",
-    ),
-    Rule(
-        id="mp1b/A-34",
-        title="A checkpoint had nothing old enough to write",
-        table="QPST",
-        severity=Severity.NOTE,
-        when=lambda at, cut: (at.pages_written == 0) & (at.log_checkpoints > 0) & (at.set_writes > cut.set_writes_min),
-        measure="set_writes",
-        cutoffs=(Cutoff("set_writes_min", 0, "set writes in the interval"),),
-        advice="{log_checkpoints:.0f} checkpoints wrote no page although {set_writes} were changed: messages are short-lived.",
-        lines="2333",
-    ),
-    Rule(
-        id="mp1b/A-35",
-        also=("mp16-ch4-11/BP-5",),
-        title="Buffers not used before are being taken",
-        table="QPST",
-        severity=Severity.NOTE,
-        figures={"first_use": lambda at: at.steals - at.page_reads},
-        when=lambda at, cut: at.first_use > cut.steals_min,
-        measure="first_use",
-        cutoffs=(Cutoff("steals_min", 0, "steals that read nothing"),),
-        advice="{first_use:,.0f} of {steals} steals read nothing. After a start the pool fills for the first time; later,"
-        " message rate, size or a backlog has risen.",
-        lines="2185",
-    ),
-    Rule(
-        id="mp16-ch4-11/BP-3",
-        title="Pages were written by checkpoints only",
-        table="QPST",
-        severity=Severity.NOTE,
-        when=lambda at, cut: (at.pages_written > cut.pages_min) & (at.deferred_write_starts == 0),
-        measure="pages_written",
-        cutoffs=(Cutoff("pages_min", 0, "pages written in the interval"),),
-        advice="{pages_written} pages were written and deferred write never started: this is the work of checkpoints.",
-        lines="4596",
-    ),
-    Rule(
-        id="mp16-ch4-11/BP-8",
-        title="Each page is read once after it was written",
-        table="QPST",
-        severity=Severity.NOTE,
-        figures={"reads_to_written": lambda at: ratio(at.page_reads, at.pages_written)},
-        when=lambda at, cut: (at.page_reads > cut.reads_min) & (abs(at.reads_to_written - 1) < cut.apart),
-        measure="page_reads",
-        cutoffs=(
-            Cutoff("reads_min", 100, "pages read from which on it matters", ours=True),
-            Cutoff("apart", 0.25, "how far reads and pages written may be apart and still be about equal", ours=True),
-        ),
-        advice="{page_reads} pages read and {pages_written} written: one read for each page, healthy for messages kept for"
-        " later.",
-        lines="4602",
     ),
 )

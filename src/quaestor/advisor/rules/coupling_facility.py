@@ -22,7 +22,9 @@ def corrected_us(at: Columns) -> Floats:
 
 def slowdown(at: Columns) -> Floats:
     """Mean time of the slower kind of call over its usual one."""
-    return np.fmax(ratio(at.single_us, at.maybe("single_us_usual")), ratio(at.multiple_us, at.maybe("multiple_us_usual")))
+    return np.fmax(
+        ratio(at.single_us, at.maybe("single_us_usual")), ratio(at.multiple_us, at.maybe("multiple_us_usual"))
+    )
 
 
 def used_share(at: Columns) -> Floats:
@@ -55,9 +57,10 @@ RULES = (
         measure="structure_full",
         cutoffs=(Cutoff("times", 0, "times the structure was full in an interval"),),
         shows=("entries_high", "elements_high", "bytes_per_entry"),
-        advice="The structure was full {structure_full} times, at {entries_high:,.0f} entries and {elements_high:,.0f} elements:"
-        " puts ended with 2192. Transient or a trend? Alter it within SIZE, offload with CFLEVEL(5), let the ratio adapt;"
-        " keep deep queues apart from critical ones, or cap them with MAXDEPTH.",
+        advice="The structure was full {structure_full} times, at {entries_high:,.0f} entries and"
+        " {elements_high:,.0f} elements: puts ended with 2192. Transient or a trend? Alter it within SIZE,"
+        " offload with CFLEVEL(5), let the ratio adapt; keep deep queues apart from critical ones, or cap"
+        " them with MAXDEPTH.",
         command="SETXCF START,ALTER,STRNAME={queue_sharing_group}{structure},SIZE=nnnn",
         effect=_offload,
         lines="1792",
@@ -70,8 +73,9 @@ RULES = (
         when=lambda at, cut: (at.structure_full > cut.times) & (at.allowautoalt == "YES"),
         measure="structure_full",
         cutoffs=(Cutoff("times", 0, "times the structure was full in an interval"),),
-        advice="The structure was full {structure_full} times with ALLOWAUTOALT(YES): the alter may begin minutes after"
-        " FULLTHRESHOLD. Do not count on it for sudden backlogs; give it room, or a lower FULLTHRESHOLD.",
+        advice="The structure was full {structure_full} times with ALLOWAUTOALT(YES): the alter may begin minutes"
+        " after FULLTHRESHOLD. Do not count on it for sudden backlogs; give it room, or a lower"
+        " FULLTHRESHOLD.",
         lines="2531",
     ),
     Rule(
@@ -84,8 +88,8 @@ RULES = (
         measure="structure_full",
         cutoffs=(Cutoff("share_max", 0.7, "share in use at which CFLEVEL(5) begins to offload"),),
         shows=("entries_high", "elements_high", "bytes_per_entry"),
-        advice="CFLEVEL({cflevel:.0f}), full {structure_full} times, {entries_high:,.0f} entries at the most. CFLEVEL(5) with SMDS"
-        " offloads messages in tiers before the structure fills.",
+        advice="CFLEVEL({cflevel:.0f}), full {structure_full} times, {entries_high:,.0f} entries at the most."
+        " CFLEVEL(5) with SMDS offloads messages in tiers before the structure fills.",
         command="ALTER CFSTRUCT({structure}) CFLEVEL(5) OFFLOAD(SMDS) DSGROUP('prefix.*.suffix')",
         effect=_offload,
         lines="2475-2478, 2827, 3228",
@@ -103,8 +107,9 @@ RULES = (
             Cutoff("calls_min", 20, "calls from which on an average means something", ours=True),
         ),
         shows=("single_us", "single_us_usual"),
-        advice="A single-entry call took {single_us:.0f} microseconds against {single_us_usual:.0f} usually, {slowdown:.1f} times"
-        " over all. Look at the load of the coupling facility, its engines and the links.",
+        advice="A single-entry call took {single_us:.0f} microseconds against {single_us_usual:.0f} usually,"
+        " {slowdown:.1f} times over all. Look at the load of the coupling facility, its engines and the"
+        " links.",
         lines="1791, 1903",
     ),
     Rule(
@@ -120,7 +125,8 @@ RULES = (
         ),
         shows=("asynchronous_share", "asynchronous_share_usual"),
         advice="{asynchronous_share:.0%} of {requests:,.0f} requests at commit were asynchronous, usually"
-        " {asynchronous_share_usual:.0%}: the coupling facility saturates, and a little more load lengthens response much.",
+        " {asynchronous_share_usual:.0%}: the coupling facility saturates, and a little more load lengthens"
+        " response much.",
         lines="2705",
     ),
     Rule(
@@ -133,8 +139,8 @@ RULES = (
         when=lambda at, cut: (at.single_us > cut.us_max) & (at.slow_link == 1),
         measure="single_us",
         cutoffs=(Cutoff("us_max", 50, "microseconds of a single-entry call", ours=True),),
-        advice="A single-entry call took {single_us:.0f} microseconds over {cf_link}. An ICP, CS5 or IFB link is faster and"
-        " costs less CPU.",
+        advice="A single-entry call took {single_us:.0f} microseconds over {cf_link}. An ICP, CS5 or IFB link is"
+        " faster and costs less CPU.",
         lines="2314, 4891",
     ),
     Rule(
@@ -143,18 +149,18 @@ RULES = (
         title="Reads are repeated with a larger buffer",
         table="structures",
         figures={"redriven": lambda at: ratio(at.single_redrives, at.single_calls), "corrected_us": corrected_us},
-        when=lambda at, cut: (at.redriven > cut.share_max)
-        & (at.single_redrives > cut.redrives_min)
-        & (at.structure != ADMIN),
+        when=lambda at, cut: (
+            (at.redriven > cut.share_max) & (at.single_redrives > cut.redrives_min) & (at.structure != ADMIN)
+        ),
         measure="redriven",
         cutoffs=(
             Cutoff("share_max", 0.1, "redrives to single-entry calls", ours=True),
             Cutoff("redrives_min", 10, "redrives from which on it matters", ours=True),
         ),
         shows=("single_us",),
-        advice="{single_redrives} of {single_calls} single-entry calls ({redriven:.0%}) were repeated: messages vary in size or"
-        " straddle a class of buffers, such as 4,080 and 4,100 bytes. Pad them or keep sizes apart by queue. The call"
-        " itself takes {single_us:.0f} to {corrected_us:.0f} microseconds.",
+        advice="{single_redrives} of {single_calls} single-entry calls ({redriven:.0%}) were repeated: messages vary"
+        " in size or straddle a class of buffers, such as 4,080 and 4,100 bytes. Pad them or keep sizes apart"
+        " by queue. The call itself takes {single_us:.0f} to {corrected_us:.0f} microseconds.",
         lines="2780, 2807",
     ),
     Rule(
@@ -177,17 +183,20 @@ RULES = (
         title="Searches for a common identifier are redriven",
         table="structures",
         figures={"redriven": lambda at: ratio(at.multiple_redrives, at.multiple_calls)},
-        when=lambda at, cut: (at.redriven > cut.share_max)
-        & (at.multiple_redrives > cut.redrives_min)
-        & (at.structure != ADMIN),
+        when=lambda at, cut: (
+            (at.redriven > cut.share_max) & (at.multiple_redrives > cut.redrives_min) & (at.structure != ADMIN)
+        ),
         measure="redriven",
         cutoffs=(
-            Cutoff("share_max", 0.1, f"redrives to multi-entry calls; {REDRIVES_MAX} for each get at the worst", ours=True),
+            Cutoff(
+                "share_max", 0.1, f"redrives to multi-entry calls; {REDRIVES_MAX} for each get at the worst", ours=True
+            ),
             Cutoff("redrives_min", 10, "redrives from which on it matters", ours=True),
         ),
         shows=("entries_high",),
-        advice="{multiple_redrives} of {multiple_calls} multi-entry calls ({redriven:.0%}) were repeated: many messages of a deep"
-        " queue share a MSGID or CORRELID. Make keys unique, or keep fewer than 50 messages to a key.",
+        advice="{multiple_redrives} of {multiple_calls} multi-entry calls ({redriven:.0%}) were repeated: many"
+        " messages of a deep queue share a MSGID or CORRELID. Make keys unique, or keep fewer than 50"
+        " messages to a key.",
         effect=_common_key,
         lines="2741, 4951-4972",
     ),
@@ -201,8 +210,8 @@ RULES = (
         measure="used_share",
         cutoffs=(Cutoff("share_max", 0.8, "share of entries or elements in use", ours=True),),
         shows=("entries_high", "elements_high"),
-        advice="{used_share:.0%} of the structure was in use: {entries_high:,.0f} entries of {entries_total:,.0f}. Watch the trend and"
-        " enlarge it in time.",
+        advice="{used_share:.0%} of the structure was in use: {entries_high:,.0f} entries of {entries_total:,.0f}."
+        " Watch the trend and enlarge it in time.",
         lines="1792",
     ),
     Rule(
@@ -215,14 +224,16 @@ RULES = (
             "elements_share": lambda at: ratio(at.elements_high, at.elements_total),
             "apart": lambda at: abs(at.entries_share - at.elements_share),
         },
-        when=lambda at, cut: (np.fmax(at.entries_share, at.elements_share) > cut.share_min) & (at.apart > cut.apart_min),
+        when=lambda at, cut: (
+            (np.fmax(at.entries_share, at.elements_share) > cut.share_min) & (at.apart > cut.apart_min)
+        ),
         measure="apart",
         cutoffs=(
             Cutoff("share_min", 0.8, "share in use of the scarcer of the two", ours=True),
             Cutoff("apart_min", 0.4, "difference between the two shares", ours=True),
         ),
-        advice="{entries_share:.0%} of the entries and {elements_share:.0%} of the elements are in use: the ratio does not fit the"
-        " messages. ALLOWAUTOALT(YES) lets it adapt; keep MINSIZE at INITSIZE.",
+        advice="{entries_share:.0%} of the entries and {elements_share:.0%} of the elements are in use: the ratio"
+        " does not fit the messages. ALLOWAUTOALT(YES) lets it adapt; keep MINSIZE at INITSIZE.",
         lines="2533",
     ),
     Rule(
@@ -232,17 +243,19 @@ RULES = (
         severity=Severity.NOTE,
         settings=("structure.allowautoalt",),
         figures={"message_bytes": lambda at: at.bytes_per_entry - 372},
-        when=lambda at, cut: (at.allowautoalt == "NO")
-        & (at.entries_high > cut.entries_min)
-        & ((at.message_bytes < cut.bytes_low) | (at.message_bytes > cut.bytes_high)),
+        when=lambda at, cut: (
+            (at.allowautoalt == "NO")
+            & (at.entries_high > cut.entries_min)
+            & ((at.message_bytes < cut.bytes_low) | (at.message_bytes > cut.bytes_high))
+        ),
         measure="entries_high",
         cutoffs=(
             Cutoff("entries_min", 1000, "entries from which on it matters", ours=True),
             Cutoff("bytes_low", 908, "smallest message that fills six elements"),
             Cutoff("bytes_high", 64_512, "largest message in a structure"),
         ),
-        advice="Messages average about {message_bytes:,.0f} bytes with a fixed ratio of 6 elements to an entry: ALLOWAUTOALT(YES)"
-        " gives considerably more messages.",
+        advice="Messages average about {message_bytes:,.0f} bytes with a fixed ratio of 6 elements to an entry:"
+        " ALLOWAUTOALT(YES) gives considerably more messages.",
         effect=lambda row: "the ratio can adapt" if auto_alter_gains(max(0, int(row.message_bytes))) else "",
         lines="2533",
     ),
@@ -257,8 +270,8 @@ RULES = (
         low_is_worse=True,
         cutoffs=(Cutoff("share_min", 0.05, "lowest share of free blocks", ours=True),),
         shows=("blocks_data", "messages_high"),
-        advice="{allocations_failed} allocations failed; at the lowest {blocks_free_low} of {blocks_data} blocks were free."
-        " Offload needs room: expand the data set.",
+        advice="{allocations_failed} allocations failed; at the lowest {blocks_free_low} of {blocks_data} blocks"
+        " were free. Offload needs room: expand the data set.",
         command="ALTER CFSTRUCT({structure}) DSEXPAND(YES)",
         lines="2471",
     ),

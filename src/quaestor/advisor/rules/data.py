@@ -15,8 +15,9 @@ RULES = (
             Cutoff("share_max", 0.1, "share of gets that read the page set", ours=True),
             Cutoff("gets_min", 100, "gets from disk from which on it matters", ours=True),
         ),
-        advice="{gets_from_disk} gets ({from_disk_share:.0%}) read their message from a page set. Spread the queues over page"
-        " sets on several volumes so that reads run in parallel, and see the rules of the buffer pools.",
+        advice="{gets_from_disk} gets ({from_disk_share:.0%}) read their message from a page set. Spread the queues"
+        " over page sets on several volumes so that reads run in parallel, and see the rules of the buffer"
+        " pools.",
         lines="4494",
     ),
 )

@@ -36,8 +36,9 @@ RULES = (
         measure="slowest_ms",
         cutoffs=(Cutoff("ms_max", SLOW_MS, "milliseconds of an update, write or delete; 5 to 10 are normal"),),
         shows=("updates", "writes", "deletes"),
-        advice="The slowest of update, write and delete took {slowest_ms:.1f} ms in Db2 on average ({updates} updates,"
-        " {writes} writes, {deletes} deletes). They wait for the Db2 log: look at its volumes and at Db2 itself.",
+        advice="The slowest of update, write and delete took {slowest_ms:.1f} ms in Db2 on average ({updates}"
+        " updates, {writes} writes, {deletes} deletes). They wait for the Db2 log: look at its volumes and at"
+        " Db2 itself.",
         lines="1408, 1507-1517",
     ),
     Rule(
@@ -48,7 +49,8 @@ RULES = (
         measure="delay_ms",
         cutoffs=(Cutoff("ms_max", 1, "milliseconds between thread and server time"),),
         shows=("tasks", "queue_depth_high"),
-        advice="A request waited {delay_ms:.1f} ms for one of {tasks} server tasks. Raise the number of Db2 servers in QSGDATA.",
+        advice="A request waited {delay_ms:.1f} ms for one of {tasks} server tasks. Raise the number of Db2 servers"
+        " in QSGDATA.",
         figures={"delay_ms": delay_ms, "tasks_wanted": lambda at: 2 * at.tasks},
         command="CSQ6SYSP QSGDATA=(group,sharing,db2,{tasks_wanted:.0f})",
         lines="1409, 1499-1501",
@@ -65,8 +67,8 @@ RULES = (
             Cutoff("depth_alert", 20, "requests on the work list that make an alert"),
         ),
         shows=("tasks",),
-        advice="Up to {queue_depth_high} requests waited for {tasks} Db2 server tasks; 1 is usual, 20 when a thousand channels"
-        " start at once. Consider more servers.",
+        advice="Up to {queue_depth_high} requests waited for {tasks} Db2 server tasks; 1 is usual, 20 when a"
+        " thousand channels start at once. Consider more servers.",
         lines="1412, 1493",
     ),
     Rule(
@@ -91,8 +93,8 @@ RULES = (
             Cutoff("ms_max", SLOW_MS, "milliseconds of a read", ours=True),
             Cutoff("reads_min", 5, "reads from which on an average means something", ours=True),
         ),
-        advice="{reads} reads took {read_ms:.1f} ms each in Db2: opens, closes and channel starts wait for them. Enlarge the"
-        " buffer pool and the group buffer pool of the tables.",
+        advice="{reads} reads took {read_ms:.1f} ms each in Db2: opens, closes and channel starts wait for them."
+        " Enlarge the buffer pool and the group buffer pool of the tables.",
         lines="2856",
     ),
     Rule(
@@ -104,8 +106,9 @@ RULES = (
         measure="lms_inserts",
         cutoffs=(Cutoff("rows", 0, "rows of message data inserted in an interval"),),
         severity=Severity.WARNING,
-        advice="{lms_inserts} rows of message data were inserted into Db2: messages above 63 KB are offloaded to it. Shared"
-        " message data sets cost far less CPU; until then give the tables a 32 KB buffer pool of their own.",
+        advice="{lms_inserts} rows of message data were inserted into Db2: messages above 63 KB are offloaded to it."
+        " Shared message data sets cost far less CPU; until then give the tables a 32 KB buffer pool of their"
+        " own.",
         command="ALTER CFSTRUCT(name) CFLEVEL(5) OFFLOAD(SMDS) DSGROUP('prefix.*.suffix')",
         lines="2833, 2860-2863, 2977, 4893",
     ),

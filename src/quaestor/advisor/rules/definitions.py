@@ -18,26 +18,28 @@ TRACKS_MAX = 65_535
 TRACKS_MAX_MIB = TRACKS_MAX * TRACK_BYTES / MIB
 
 
-def _traced(row: Row) -> str:
+def _traced(_: Row) -> str:
     resident, gtf = global_trace_cpu_us(GlobalTrace.RES), global_trace_cpu_us(GlobalTrace.GTF)
     return f"what costs 100 microseconds of CPU untraced costs {resident:,.0f} traced to storage and {gtf:,.0f} to GTF"
 
 
-def _chinit_traced(row: Row) -> str:
+def _chinit_traced(_: Row) -> str:
     change = trace_change(busy=True)
     return f"at high load the trace costs up to {change.cpu_percent.high:.0f} % CPU" if change.cpu_percent else ""
 
 
-def _logload(row: Row) -> str:
+def _logload(_: Row) -> str:
     wanted = recommended_logload(Shape.HIGH_DEPTH, 1000)
-    return f"LOGLOAD {wanted.low:,} to {wanted.high:,} is recommended where no restart limit or replication says otherwise"
+    return (
+        f"LOGLOAD {wanted.low:,} to {wanted.high:,} is recommended where no restart limit or replication says otherwise"
+    )
 
 
 def _rebuild(row: Row) -> str:
     return f"restart waits about {rebuild_s([int(row.curdepth)]):.1f} s for this index"
 
 
-def _copies(row: Row) -> str:
+def _copies(_: Row) -> str:
     return f"DFDSS copies at {CopyMethod.DFDSS.value / CopyMethod.REPRO.value:.1f} times the rate of REPRO"
 
 
@@ -51,7 +53,8 @@ RULES = (
         measure="trace_global",
         cutoffs=(Cutoff("active", 1, "the trace is active"),),
         severity=Severity.WARNING,
-        advice="TRACE(G) is active and service did not ask for it. Stop it; if it must be on, resident storage is cheaper than GTF.",
+        advice="TRACE(G) is active and service did not ask for it. Stop it; if it must be on, resident storage is"
+        " cheaper than GTF.",
         command="STOP TRACE(G)",
         effect=_traced,
         lines="488, 1973",
@@ -64,7 +67,8 @@ RULES = (
         when=lambda at, cut: (at.trace_chinit == cut.active) & (at.maybe("trace_asked_for") != 1),
         measure="trace_chinit",
         cutoffs=(Cutoff("active", 1, "the trace is active"),),
-        advice="TRACE(CHINIT) is active and service did not ask for it. Stop it; class 4 accounting and statistics are affordable.",
+        advice="TRACE(CHINIT) is active and service did not ask for it. Stop it; class 4 accounting and statistics"
+        " are affordable.",
         command="STOP TRACE(CHINIT)",
         effect=_chinit_traced,
         lines="488, 3664",
@@ -73,10 +77,13 @@ RULES = (
         id="mp16-ch1/A-2",
         title="Archives are migrated although recovery must be quick",
         table=SYSTEM,
-        when=lambda at, cut: (at.archive_migrated == cut.yes) & (at.recovery_time_matters == cut.yes) & (at.archive == "DASD"),
+        when=lambda at, cut: (
+            (at.archive_migrated == cut.yes) & (at.recovery_time_matters == cut.yes) & (at.archive == "DASD")
+        ),
         measure="archive_migrated",
         cutoffs=(Cutoff("yes", 1, "so it is"),),
-        advice="Archives on DASD are migrated and must be recalled before they are read. Archive straight to tape, or recall before use.",
+        advice="Archives on DASD are migrated and must be recalled before they are read. Archive straight to tape,"
+        " or recall before use.",
         lines="499, 508",
     ),
     Rule(
@@ -95,11 +102,18 @@ RULES = (
         title="One copy on DASD without redundancy",
         table=SYSTEM,
         severity=Severity.ALERT,
-        when=lambda at, cut: (at.log_dasd_redundant == cut.no)
-        & ((at.maybe("dual_logging") == cut.no) | (at.maybe("dual_bsds") == cut.no) | (at.maybe("dual_archive") == cut.no)),
+        when=lambda at, cut: (
+            (at.log_dasd_redundant == cut.no)
+            & (
+                (at.maybe("dual_logging") == cut.no)
+                | (at.maybe("dual_bsds") == cut.no)
+                | (at.maybe("dual_archive") == cut.no)
+            )
+        ),
         measure="log_dasd_redundant",
         cutoffs=(Cutoff("no", 0, "it is not so"),),
-        advice="The log's DASD does not survive the loss of a volume, and active log, BSDS or archive is kept once only. Keep each twice.",
+        advice="The log's DASD does not survive the loss of a volume, and active log, BSDS or archive is kept once"
+        " only. Keep each twice.",
         command="CSQ6LOGP TWOACTV=YES,TWOBSDS=YES,TWOARCH=YES",
         lines="523",
     ),
@@ -122,7 +136,8 @@ RULES = (
         when=lambda at, cut: (at.version < 8) & (at.archive == "DASD") & (at.active_log_mb > cut.mb_max),
         measure="active_log_mb",
         cutoffs=(Cutoff("mb_max", TRACKS_MAX_MIB, "65,535 tracks in MiB"),),
-        advice="Before V8 an archive on DASD holds at most 65,535 tracks ({mb_max:,.0f} MiB); the active log has {active_log_mb:,.0f}.",
+        advice="Before V8 an archive on DASD holds at most 65,535 tracks ({mb_max:,.0f} MiB); the active log has"
+        " {active_log_mb:,.0f}.",
         lines="542",
     ),
     Rule(
@@ -132,8 +147,8 @@ RULES = (
         when=lambda at, cut: (at.archive == "DASD") & (at.archive_mb > cut.mb_max) & (at.archive_large_format == 0),
         measure="archive_mb",
         cutoffs=(Cutoff("mb_max", TRACKS_MAX_MIB, "65,535 tracks in MiB"),),
-        advice="Archives of {archive_mb:,.0f} MiB exceed 65,535 tracks: give them a data class of name type EXT (required for striping)"
-        " or LARGE.",
+        advice="Archives of {archive_mb:,.0f} MiB exceed 65,535 tracks: give them a data class of name type EXT"
+        " (required for striping) or LARGE.",
         lines="548",
     ),
     Rule(
@@ -145,8 +160,8 @@ RULES = (
         when=lambda at, cut: (at.archive_mb > cut.mb_max) & (at.archive == "DASD"),
         measure="archive_mb",
         cutoffs=(Cutoff("mb_max", TRACKS_MAX_MIB, "65,535 tracks in MiB"),),
-        advice="Archives of {archive_mb:,.0f} MiB are above 65,535 tracks: the queue manager's CPU rises. Use them only when short of active"
-        " logs; striping over volumes may help.",
+        advice="Archives of {archive_mb:,.0f} MiB are above 65,535 tracks: the queue manager's CPU rises. Use them"
+        " only when short of active logs; striping over volumes may help.",
         lines="550, 4218",
     ),
     Rule(
@@ -166,7 +181,8 @@ RULES = (
         when=lambda at, cut: (at.pav == cut.no) & (at.adjacent_logs_share_volume == 1),
         measure="adjacent_logs_share_volume",
         cutoffs=(Cutoff("no", 0, "it is not so"),),
-        advice="Logs that follow each other share a volume without PAV: offload reads one while the other is written. Separate them.",
+        advice="Logs that follow each other share a volume without PAV: offload reads one while the other is"
+        " written. Separate them.",
         lines="564-568",
     ),
     Rule(
@@ -184,11 +200,13 @@ RULES = (
         id="mp16-ch4-11/DASD-3",
         title="Active logs are faster than archives",
         table=SYSTEM,
-        when=lambda at, cut: (at.active_logs_striped == cut.yes) & ((at.maybe("version") < 8) | (at.archives_striped == 0)),
+        when=lambda at, cut: (
+            (at.active_logs_striped == cut.yes) & ((at.maybe("version") < 8) | (at.archives_striped == 0))
+        ),
         measure="active_logs_striped",
         cutoffs=(Cutoff("yes", 1, "so it is"),),
-        advice="Active logs are striped and archives are not (or cannot be): a burst fills the logs faster than they are archived. See"
-        " that their number and size cover the log rate over the archive time.",
+        advice="Active logs are striped and archives are not (or cannot be): a burst fills the logs faster than they"
+        " are archived. See that their number and size cover the log rate over the archive time.",
         lines="4216",
     ),
     Rule(
@@ -219,14 +237,14 @@ RULES = (
         also=("mp16-ch1/A-67",),
         title="LOGLOAD is small",
         table=SYSTEM,
-        when=lambda at, cut: (at.logload < cut.logload_min)
-        & (at.maybe("ordered_replication") != 1)
-        & ~(at.maybe("restart_limit_s") > 0),
+        when=lambda at, cut: (
+            (at.logload < cut.logload_min) & (at.maybe("ordered_replication") != 1) & ~(at.maybe("restart_limit_s") > 0)
+        ),
         measure="logload",
         low_is_worse=True,
         cutoffs=(Cutoff("logload_min", 4_000_000, "LOGLOAD without a restart limit or replication"),),
-        advice="LOGLOAD is {logload:,.0f}: checkpoints come often, pages are written twice, and long units of recovery are moved forward in"
-        " the log again and again.",
+        advice="LOGLOAD is {logload:,.0f}: checkpoints come often, pages are written twice, and long units of"
+        " recovery are moved forward in the log again and again.",
         command="SET SYSTEM LOGLOAD(4000000)",
         effect=_logload,
         lines="1669-1677, 1732",
@@ -239,8 +257,8 @@ RULES = (
         when=lambda at, cut: (at.ordered_replication == 1) & (at.logload > cut.logload_max),
         measure="logload",
         cutoffs=(Cutoff("logload_max", 100_000, "LOGLOAD for replication that relies on order across channels"),),
-        advice="Replication relies on order across channels and LOGLOAD is {logload:,.0f}: if throughput is skewed to one channel try"
-        " 100,000.",
+        advice="Replication relies on order across channels and LOGLOAD is {logload:,.0f}: if throughput is skewed"
+        " to one channel try 100,000.",
         command="SET SYSTEM LOGLOAD(100000)",
         lines="1677, 1724",
     ),
@@ -252,7 +270,8 @@ RULES = (
         when=lambda at, cut: (at.page_set_hyperpav == cut.no) & (at.version >= 8),
         measure="version",
         cutoffs=(Cutoff("no", 0, "it is not so"),),
-        advice="From V8 on deferred write runs 64 I/Os for a pool at once: use HyperPAV for the page sets' volumes, and zHPF against bursts.",
+        advice="From V8 on deferred write runs 64 I/Os for a pool at once: use HyperPAV for the page sets' volumes,"
+        " and zHPF against bursts.",
         lines="1022, 1052",
     ),
     Rule(
@@ -263,8 +282,8 @@ RULES = (
         when=lambda at, cut: (at.accounting_class_3 == cut.yes) & (at.smf_recording == "MAN"),
         measure="accounting_class_3",
         cutoffs=(Cutoff("yes", 1, "so it is"),),
-        advice="Class 3 accounting is on all the time and SMF records to MAN data sets: at high rates data are lost (CSQW133E). Log streams"
-        " are cheaper and hold more; or trace for a minute at a time.",
+        advice="Class 3 accounting is on all the time and SMF records to MAN data sets: at high rates data are lost"
+        " (CSQW133E). Log streams are cheaper and hold more; or trace for a minute at a time.",
         command="START TRACE(ACCTG) CLASS(3) ... STOP TRACE(ACCTG)",
         lines="1866-1868, 1965, 4433-4457",
     ),
@@ -276,8 +295,8 @@ RULES = (
         when=lambda at, cut: at.security_timeout_min > cut.minutes_max,
         measure="security_timeout_min",
         cutoffs=(Cutoff("minutes_max", 60, "minutes an unused user id may stay", ours=True),),
-        advice="A user id that is not used stays {security_timeout_min:.0f} minutes in the cache. Lower TIMEOUT if changes of authority come"
-        " through too late.",
+        advice="A user id that is not used stays {security_timeout_min:.0f} minutes in the cache. Lower TIMEOUT if"
+        " changes of authority come through too late.",
         command="ALTER SECURITY TIMEOUT(54) INTERVAL(12)",
         lines="2239",
     ),
@@ -288,7 +307,8 @@ RULES = (
         severity=Severity.NOTE,
         when=lambda at, cut: (at.clcache == "STATIC") & (at.clcache != ""),
         measure="version",
-        advice="The cluster cache is STATIC: if the cluster grows much the queue manager must be restarted to extend it.",
+        advice="The cluster cache is STATIC: if the cluster grows much the queue manager must be restarted to extend"
+        " it.",
         command="CSQ6SYSP CLCACHE=DYNAMIC",
         lines="2285",
     ),
@@ -302,8 +322,8 @@ RULES = (
         measure="curdepth",
         cutoffs=(Cutoff("depth_min", 10_000, "depth of an indexed queue", ours=True),),
         severity=Severity.NOTE,
-        advice="{curdepth:,.0f} messages are indexed by {indxtype} and QINDXBLD is WAIT: applications wait at start until the index is"
-        " built.",
+        advice="{curdepth:,.0f} messages are indexed by {indxtype} and QINDXBLD is WAIT: applications wait at start"
+        " until the index is built.",
         command="CSQ6SYSP QINDXBLD=NOWAIT",
         shows=("curdepth",),
         effect=_rebuild,
@@ -357,8 +377,8 @@ RULES = (
         when=lambda at, cut: (at.maxumsgs > cut.messages_max) & (at.queue_sharing_group != ""),
         measure="maxumsgs",
         cutoffs=(Cutoff("messages_max", 40_000, "messages in a unit of recovery on shared queues"),),
-        advice="MAXUMSGS is {maxumsgs:,.0f} in a queue-sharing group: a unit of more than {messages_max:,.0f} messages does not fit into"
-        " CSQ_ADMIN (CSQE038E). Lower it, or enlarge CSQ_ADMIN.",
+        advice="MAXUMSGS is {maxumsgs:,.0f} in a queue-sharing group: a unit of more than {messages_max:,.0f}"
+        " messages does not fit into CSQ_ADMIN (CSQE038E). Lower it, or enlarge CSQ_ADMIN.",
         command="ALTER QMGR MAXUMSGS(10000)",
         lines="2405-2413",
     ),
@@ -371,8 +391,8 @@ RULES = (
         measure="lowest_version_in_group",
         low_is_worse=True,
         cutoffs=(Cutoff("version_min", 7.01, "version from which on members rebuild for each other"),),
-        advice="Shared channels are used and a member is at {lowest_version_in_group:g}: if CSQ_ADMIN is simplex and fails, work waits until"
-        " every member has rebuilt its part.",
+        advice="Shared channels are used and a member is at {lowest_version_in_group:g}: if CSQ_ADMIN is simplex and"
+        " fails, work waits until every member has rebuilt its part.",
         lines="2599",
     ),
     Rule(
@@ -384,8 +404,8 @@ RULES = (
         when=lambda at, cut: at.cf_busy_percent > cut.share * at.limit,
         measure="cf_busy_percent",
         cutoffs=(Cutoff("share", 1.0, "share of 30 % with one engine and 60 % with several"),),
-        advice="The coupling facility is {cf_busy_percent:.0f} % busy with {cf_engines:.0f} engines; above {limit:.0f} % response suffers."
-        " Add an engine.",
+        advice="The coupling facility is {cf_busy_percent:.0f} % busy with {cf_engines:.0f} engines; above"
+        " {limit:.0f} % response suffers. Add an engine.",
         lines="2714, 4892, 5329",
     ),
     Rule(
@@ -395,8 +415,8 @@ RULES = (
         when=lambda at, cut: (at.cf_engines_shared == cut.yes) & (at.cf_response_critical == cut.yes),
         measure="cf_busy_percent",
         cutoffs=(Cutoff("yes", 1, "so it is"),),
-        advice="Response of the coupling facility is critical and its engines are shared. Dedicate them; otherwise review DYNDISP, which may"
-        " be THIN from CFCC 19 on.",
+        advice="Response of the coupling facility is critical and its engines are shared. Dedicate them; otherwise"
+        " review DYNDISP, which may be THIN from CFCC 19 on.",
         lines="2718-2728",
     ),
     Rule(

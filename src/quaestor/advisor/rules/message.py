@@ -34,7 +34,8 @@ RULES = (
             Cutoff("outbuff_kb_min", 4000, "OUTBUFF at its most"),
         ),
         shows=("outbuff_kb",),
-        advice="Persistent messages average {bytes_each:,.0f} bytes and OUTBUFF is {outbuff_kb:.0f} KB. Set it to 4000.",
+        advice="Persistent messages average {bytes_each:,.0f} bytes and OUTBUFF is {outbuff_kb:.0f} KB. Set it to"
+        " 4000.",
         command="CSQ6LOGP OUTBUFF=4000",
         effect=_more_buffers,
         lines="1639",
@@ -53,8 +54,8 @@ RULES = (
             Cutoff("logload_min", 1_000_000, "LOGLOAD for such messages"),
         ),
         shows=("bytes_each",),
-        advice="Persistent messages average {bytes_each:,.0f} bytes and LOGLOAD is {logload:,.0f}: raise it if queues are"
-        " shallow.",
+        advice="Persistent messages average {bytes_each:,.0f} bytes and LOGLOAD is {logload:,.0f}: raise it if"
+        " queues are shallow.",
         command="SET SYSTEM LOGLOAD(1000000)",
         effect=_logload,
         lines="1704",

@@ -12,7 +12,9 @@ NO_EXPANSION = 3  # MQUSAGE_EXPAND_NONE
 
 def _fits(row: Row) -> str:
     size = int(row.message_size)
-    return f"twice the pages hold {messages_that_fit(int(2 * row.pages) * PAGE_BYTES, size):,} messages of {size:,} bytes"
+    return (
+        f"twice the pages hold {messages_that_fit(int(2 * row.pages) * PAGE_BYTES, size):,} messages of {size:,} bytes"
+    )
 
 
 def _needed(row: Row) -> str:
@@ -31,8 +33,8 @@ RULES = (
         measure="used_share",
         cutoffs=(Cutoff("share_max", 0.9, "share of the pages in use"),),
         shows=("pages", "pages_unused", "message_size"),
-        advice="{used_share:.0%} of {pages} pages are in use; the page set was full {full} times. Puts end with 2192 when it is and"
-        " cannot expand. Enlarge it, or move queues to another.",
+        advice="{used_share:.0%} of {pages} pages are in use; the page set was full {full} times. Puts end with 2192"
+        " when it is and cannot expand. Enlarge it, or move queues to another.",
         command="ALTER PSID({page_set:.0f}) EXPAND(SYSTEM)",
         effect=_fits,
         lines="793, 797",
@@ -47,8 +49,8 @@ RULES = (
         measure="expansions",
         cutoffs=(Cutoff("times", 0, "expansions since start"),),
         shows=("pages",),
-        advice="The page set was expanded {expansions} times, to {pages} pages. Allocate as much from the start: it is the best defence"
-        " against a full page set.",
+        advice="The page set was expanded {expansions} times, to {pages} pages. Allocate as much from the start: it"
+        " is the best defence against a full page set.",
         lines="799, 872, 896",
     ),
     Rule(
@@ -60,15 +62,17 @@ RULES = (
             "pages_needed": lambda at: at.depth,
             "left_over": lambda at: ratio(at.pages_nonpersistent, at.pages_needed),
         },
-        when=lambda at, cut: (at.left_over > cut.times) & (at.pages_nonpersistent > cut.pages_min) & (at.maxshortmsgs >= 0),
+        when=lambda at, cut: (
+            (at.left_over > cut.times) & (at.pages_nonpersistent > cut.pages_min) & (at.maxshortmsgs >= 0)
+        ),
         measure="left_over",
         cutoffs=(
             Cutoff("times", 10, "non-persistent pages in use to messages on the page set", ours=True),
             Cutoff("pages_min", 1000, "pages from which on it matters", ours=True),
         ),
         shows=("depth", "message_size"),
-        advice="{pages_nonpersistent} pages hold non-persistent messages and the queues hold {depth:,.0f}: the scavenger does not keep up"
-        " with packed messages. Switch to one message to a page.",
+        advice="{pages_nonpersistent} pages hold non-persistent messages and the queues hold {depth:,.0f}: the"
+        " scavenger does not keep up with packed messages. Switch to one message to a page.",
         effect=_needed,
         lines="870-878, 896",
     ),
@@ -82,10 +86,12 @@ RULES = (
         measure="burst_s",
         cutoffs=(Cutoff("share", 1.0, "share of the limit that a burst may take"),),
         shows=("checkpoint_pages", "page_set_write_mb_per_s"),
-        advice="A checkpoint wrote {checkpoint_pages} pages, {burst_s:.1f} s at {page_set_write_mb_per_s:.0f} MiB/s; allowed are"
-        " {write_burst_limit_s:.1f} s. Enable zHPF and use more responsive DASD.",
-        effect=lambda row: "twice the rate halves it to "
-        f"{burst_s(row.checkpoint_pages * PAGE_BYTES, 2 * row.page_set_write_mb_per_s * MIB):.1f} s",
+        advice="A checkpoint wrote {checkpoint_pages} pages, {burst_s:.1f} s at {page_set_write_mb_per_s:.0f} MiB/s;"
+        " allowed are {write_burst_limit_s:.1f} s. Enable zHPF and use more responsive DASD.",
+        effect=lambda row: (
+            "twice the rate halves it to "
+            f"{burst_s(row.checkpoint_pages * PAGE_BYTES, 2 * row.page_set_write_mb_per_s * MIB):.1f} s"
+        ),
         lines="1046-1052",
     ),
 )

@@ -24,7 +24,8 @@ def _expiry(row: Row) -> str:
 
 def _held(row: Row) -> str:
     share = first_open_percent(int(row.opens - row.opens_no_cf), int(row.opens_no_cf))
-    return f"{share:.0f} % of opens went to the coupling facility; a holder saves {holder_saves_percent(1):.0f} % of their CPU"
+    saved = holder_saves_percent(1)
+    return f"{share:.0f} % of opens went to the coupling facility; a holder saves {saved:.0f} % of their CPU"
 
 
 RULES = (
@@ -35,7 +36,8 @@ RULES = (
         when=lambda at, cut: at.sets > cut.calls,
         measure="sets",
         cutoffs=(Cutoff("calls", 0, "MQSET calls in an hour"),),
-        advice="{sets:,.0f} MQSET calls. See that the application restores what it sets, such as TRIGGER after NOTRIGGER, when it fails.",
+        advice="{sets:,.0f} MQSET calls. See that the application restores what it sets, such as TRIGGER after"
+        " NOTRIGGER, when it fails.",
         lines="568-570",
     ),
     Rule(
@@ -43,12 +45,14 @@ RULES = (
         also=("mp16-ch1/A-76",),
         title="Gets by identifier on a queue without index",
         table="queue_hours",
-        when=lambda at, cut: (at.index_type == 0) & (at.by_identifier > cut.gets_min) & (at.gets_any + at.browses_any == 0),
+        when=lambda at, cut: (
+            (at.index_type == 0) & (at.by_identifier > cut.gets_min) & (at.gets_any + at.browses_any == 0)
+        ),
         measure="by_identifier",
         cutoffs=(Cutoff("gets_min", 0, "gets and browses by identifier in an hour"),),
         shows=("messages_skipped", "valid_gets"),
-        advice="All {by_identifier:,.0f} gets and browses were by MSGID or CORRELID and the queue has no index: {messages_skipped:,.0f}"
-        " messages were passed over. Define INDXTYPE for the identifier that is used.",
+        advice="All {by_identifier:,.0f} gets and browses were by MSGID or CORRELID and the queue has no index:"
+        " {messages_skipped:,.0f} messages were passed over. Define INDXTYPE for the identifier that is used.",
         command="ALTER QLOCAL({queue}) INDXTYPE(CORRELID)",
         effect=_index,
         lines="572-573",
@@ -57,10 +61,13 @@ RULES = (
         id="mp1b/A-5",
         title="An index that no get uses",
         table="queue_hours",
-        when=lambda at, cut: (at.index_type > 0) & (at.by_identifier == 0) & (at.gets_any > cut.gets_min) & (at.index_type != 5),
+        when=lambda at, cut: (
+            (at.index_type > 0) & (at.by_identifier == 0) & (at.gets_any > cut.gets_min) & (at.index_type != 5)
+        ),
         measure="gets_any",
         cutoffs=(Cutoff("gets_min", 0, "gets without identifier in an hour"),),
-        advice="{gets_any:,.0f} gets, none by identifier, on a queue with an index. Drop it: every put and get maintains it.",
+        advice="{gets_any:,.0f} gets, none by identifier, on a queue with an index. Drop it: every put and get"
+        " maintains it.",
         command="ALTER QLOCAL({queue}) INDXTYPE(NONE)",
         lines="573-574",
     ),
@@ -73,8 +80,9 @@ RULES = (
         measure="page_set_reads",
         cutoffs=(Cutoff("reads", 0, "page set reads in an hour"),),
         shows=("buffer_pool", "page_set", "valid_gets"),
-        advice="{page_set_reads:,.0f} pages were read from page set {page_set:.0f} (buffer pool {buffer_pool:.0f}) for {valid_gets:,.0f}"
-        " messages got. Normal after a start; otherwise the pool is too small. A transmission queue read so slows its channel.",
+        advice="{page_set_reads:,.0f} pages were read from page set {page_set:.0f} (buffer pool {buffer_pool:.0f})"
+        " for {valid_gets:,.0f} messages got. Normal after a start; otherwise the pool is too small. A"
+        " transmission queue read so slows its channel.",
         lines="578, 2829-2842",
     ),
     Rule(
@@ -86,8 +94,8 @@ RULES = (
         measure="skipped_per_get",
         cutoffs=(Cutoff("messages_max", 10, "messages skipped for a message got", ours=True),),
         shows=("messages_skipped", "valid_gets", "by_identifier"),
-        advice="{messages_skipped:,.0f} messages were passed over to get {valid_gets:,.0f}, {skipped_per_get:.0f} each. Index the queue by"
-        " the identifier that is used, or put what is got together in order.",
+        advice="{messages_skipped:,.0f} messages were passed over to get {valid_gets:,.0f}, {skipped_per_get:.0f}"
+        " each. Index the queue by the identifier that is used, or put what is got together in order.",
         effect=_index,
         lines="3788, 3977",
     ),
@@ -99,7 +107,8 @@ RULES = (
         measure="messages_expired",
         cutoffs=(Cutoff("messages", 0, "expired messages met in an hour"),),
         shows=("messages_expired",),
-        advice="{messages_expired:,.0f} expired messages were removed by gets, which cost their applications time. Let EXPRYINT remove them.",
+        advice="{messages_expired:,.0f} expired messages were removed by gets, which cost their applications time."
+        " Let EXPRYINT remove them.",
         command="ALTER QMGR EXPRYINT(300)",
         effect=_expiry,
         lines="3789, 3978",
@@ -110,12 +119,14 @@ RULES = (
         table="queue_hours",
         settings=("expryint",),
         figures={"browses": lambda at: at.browses_any + at.browses_specific},
-        when=lambda at, cut: (at.messages_expired > cut.messages_min) & (at.browses > at.valid_gets / 2) & (at.expryint == "OFF"),
+        when=lambda at, cut: (
+            (at.messages_expired > cut.messages_min) & (at.browses > at.valid_gets / 2) & (at.expryint == "OFF")
+        ),
         measure="browses",
         cutoffs=(Cutoff("messages_min", 0, "expired messages met in an hour"),),
         shows=("messages_expired",),
-        advice="{browses:,.0f} browses met {messages_expired:,.0f} expired messages with EXPRYINT(OFF). The system's own scan is"
-        " significantly cheaper.",
+        advice="{browses:,.0f} browses met {messages_expired:,.0f} expired messages with EXPRYINT(OFF). The system's"
+        " own scan is significantly cheaper.",
         command="ALTER QMGR EXPRYINT(300)",
         effect=_expiry,
         lines="2072, 2085",
@@ -126,10 +137,13 @@ RULES = (
         table="queue_hours",
         severity=Severity.NOTE,
         figures={"administrative": lambda at: begins_with(at.queue, "SYSTEM.COMMAND.", "SYSTEM.ADMIN.").astype(float)},
-        when=lambda at, cut: (at.administrative == 1) & (at.buffer_pool == 0) & (at.is_shared == 0) & (at.valid_puts > cut.puts_min),
+        when=lambda at, cut: (
+            (at.administrative == 1) & (at.buffer_pool == 0) & (at.is_shared == 0) & (at.valid_puts > cut.puts_min)
+        ),
         measure="valid_puts",
         cutoffs=(Cutoff("puts_min", 0, "puts in an hour"),),
-        advice="{valid_puts:,.0f} messages were put to this queue in pool 0, where the objects live. Move it to another storage class.",
+        advice="{valid_puts:,.0f} messages were put to this queue in pool 0, where the objects live. Move it to"
+        " another storage class.",
         command="ALTER QLOCAL({queue}) STGCLASS(REMOTE)",
         lines="949, 977",
     ),
@@ -138,7 +152,10 @@ RULES = (
         title="A cluster queue is busy",
         table="queue_hours",
         severity=Severity.NOTE,
-        figures={"cluster": lambda at: begins_with(at.queue, "SYSTEM.CLUSTER.").astype(float), "per_s": lambda at: (at.valid_puts + at.valid_gets) / 3600},
+        figures={
+            "cluster": lambda at: begins_with(at.queue, "SYSTEM.CLUSTER.").astype(float),
+            "per_s": lambda at: (at.valid_puts + at.valid_gets) / 3600,
+        },
         when=lambda at, cut: (at.cluster == 1) & (at.per_s > cut.per_s_min),
         measure="per_s",
         cutoffs=(Cutoff("per_s_min", 10, "puts and gets a second that are busy", ours=True),),
@@ -157,8 +174,8 @@ RULES = (
             Cutoff("opens_min", 100, "opens in an hour from which on it matters", ours=True),
         ),
         shows=("opens", "opens_no_cf"),
-        advice="{cf_share:.0%} of {opens:,.0f} opens were the first of their queue manager and went to the coupling facility. Let an"
-        " application that sleeps keep the queue open on each.",
+        advice="{cf_share:.0%} of {opens:,.0f} opens were the first of their queue manager and went to the coupling"
+        " facility. Let an application that sleeps keep the queue open on each.",
         effect=_held,
         lines="5014-5093",
     ),
@@ -168,29 +185,34 @@ RULES = (
         table="queue_hours",
         severity=Severity.NOTE,
         figures={"messages_per_open": lambda at: ratio(at.valid_puts + at.valid_gets, at.opens)},
-        when=lambda at, cut: (at.messages_per_open < cut.messages_min) & (at.opens > cut.opens_min) & (at.client_calls > 0),
+        when=lambda at, cut: (
+            (at.messages_per_open < cut.messages_min) & (at.opens > cut.opens_min) & (at.client_calls > 0)
+        ),
         measure="opens",
         cutoffs=(
             Cutoff("messages_min", 2, "messages to an open", ours=True),
             Cutoff("opens_min", 1000, "opens in an hour from which on it matters", ours=True),
         ),
-        advice="{opens:,.0f} opens for {messages_per_open:.1f} messages each, from clients too: stay connected, keep queues open, use"
-        " MQPUT1 for a single put.",
+        advice="{opens:,.0f} opens for {messages_per_open:.1f} messages each, from clients too: stay connected, keep"
+        " queues open, use MQPUT1 for a single put.",
         lines="4924-4927",
     ),
     Rule(
         id="mp16-ch4-11/Q-5",
         title="A trigger message for nearly every message",
         table="queue_hours",
-        figures={"generated_per_put": lambda at: ratio(at.generated_messages, at.valid_puts), "puts_per_s": lambda at: at.valid_puts / 3600},
+        figures={
+            "generated_per_put": lambda at: ratio(at.generated_messages, at.valid_puts),
+            "puts_per_s": lambda at: at.valid_puts / 3600,
+        },
         when=lambda at, cut: (at.generated_per_put > cut.share_min) & (at.puts_per_s > cut.puts_per_s_min),
         measure="puts_per_s",
         cutoffs=(
             Cutoff("share_min", 0.8, "generated messages to a put that mean TRIGTYPE(EVERY)", ours=True),
             Cutoff("puts_per_s_min", 1, "puts a second that are a high rate", ours=True),
         ),
-        advice="{generated_per_put:.1f} generated messages to a put at {puts_per_s:.1f} puts a second: TRIGTYPE(EVERY) suits low rates."
-        " Let long-running transactions drain the queue.",
+        advice="{generated_per_put:.1f} generated messages to a put at {puts_per_s:.1f} puts a second:"
+        " TRIGTYPE(EVERY) suits low rates. Let long-running transactions drain the queue.",
         command="ALTER QLOCAL({queue}) TRIGTYPE(FIRST)",
         lines="5436-5438",
     ),
@@ -206,8 +228,8 @@ RULES = (
             Cutoff("times", 1000, "largest over smallest message", ours=True),
             Cutoff("gets_min", 100, "messages sent in an hour from which on it matters", ours=True),
         ),
-        advice="Channels sent messages of {get_size_low:,.0f} to {get_size_high:,.0f} bytes from this queue: BATCHLIM bounds a batch by its"
-        " bytes.",
+        advice="Channels sent messages of {get_size_low:,.0f} to {get_size_high:,.0f} bytes from this queue:"
+        " BATCHLIM bounds a batch by its bytes.",
         lines="002:123",
     ),
     Rule(
@@ -218,7 +240,8 @@ RULES = (
         when=lambda at, cut: (at.selector_gets > cut.gets_min) & (at.client_calls > 0),
         measure="selector_gets",
         cutoffs=(Cutoff("gets_min", 100, "gets with a selector in an hour", ours=True),),
-        advice="{selector_gets:,.0f} gets with a selector, from clients too: selection takes CPU on the adapters, and more of them help.",
+        advice="{selector_gets:,.0f} gets with a selector, from clients too: selection takes CPU on the adapters,"
+        " and more of them help.",
         lines="3432",
     ),
     Rule(
@@ -232,8 +255,8 @@ RULES = (
             Cutoff("gets_min", 100, "gets by identifier in an hour", ours=True),
             Cutoff("depth_min", 1000, "depth that is deep", ours=True),
         ),
-        advice="{by_identifier:,.0f} gets by identifier on a queue up to {depth_high:,.0f} deep: random access to storage class memory is"
-        " slow. Do not use it for this structure.",
+        advice="{by_identifier:,.0f} gets by identifier on a queue up to {depth_high:,.0f} deep: random access to"
+        " storage class memory is slow. Do not use it for this structure.",
         lines="3080, 3095-3097",
     ),
     Rule(
@@ -241,14 +264,16 @@ RULES = (
         title="Short-lived and long-lived messages share a page set",
         table="page_set_hours",
         severity=Severity.NOTE,
-        when=lambda at, cut: (at.queues > 1) & (at.on_queue_s_shortest < cut.short_s) & (at.on_queue_s_longest > cut.long_s),
+        when=lambda at, cut: (
+            (at.queues > 1) & (at.on_queue_s_shortest < cut.short_s) & (at.on_queue_s_longest > cut.long_s)
+        ),
         measure="on_queue_s_longest",
         cutoffs=(
             Cutoff("short_s", 300, "mean seconds on queue of short-lived messages: a few minutes"),
             Cutoff("long_s", 3600, "mean seconds on queue of long-lived messages", ours=True),
         ),
-        advice="On this page set one queue keeps its messages {on_queue_s_shortest:.0f} s and another {on_queue_s_longest:,.0f} s. Separate"
-        " them by page set and buffer pool.",
+        advice="On this page set one queue keeps its messages {on_queue_s_shortest:.0f} s and another"
+        " {on_queue_s_longest:,.0f} s. Separate them by page set and buffer pool.",
         lines="758",
     ),
 )

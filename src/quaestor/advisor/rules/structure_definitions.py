@@ -41,10 +41,13 @@ RULES = (
         title="A structure without persistent messages is protected",
         table=STRUCTURE,
         severity=Severity.NOTE,
-        when=lambda at, cut: (at.persistent_messages == cut.no) & ((at.maybe("duplexed") == 1) | (at.maybe("recover") == "YES")),
+        when=lambda at, cut: (
+            (at.persistent_messages == cut.no) & ((at.maybe("duplexed") == 1) | (at.maybe("recover") == "YES"))
+        ),
         measure="persistent_messages",
         cutoffs=(Cutoff("no", 0, "it is not so"),),
-        advice="The structure holds non-persistent messages only, and is duplexed or backed up: this costs much and saves little.",
+        advice="The structure holds non-persistent messages only, and is duplexed or backed up: this costs much and"
+        " saves little.",
         lines="3224-3225",
     ),
     Rule(
@@ -56,8 +59,8 @@ RULES = (
         measure="times",
         cutoffs=(Cutoff("times_max", 2, "SIZE over INITSIZE"),),
         shows=("initsize_kb",),
-        advice="SIZE {size_kb:,.0f} KB is {times:.1f} times INITSIZE {initsize_kb:,.0f} KB: control storage for the difference is taken from the"
-        " start. Lower SIZE or raise INITSIZE.",
+        advice="SIZE {size_kb:,.0f} KB is {times:.1f} times INITSIZE {initsize_kb:,.0f} KB: control storage for the"
+        " difference is taken from the start. Lower SIZE or raise INITSIZE.",
         effect=_sizes,
         lines="2515-2529",
     ),
@@ -71,8 +74,8 @@ RULES = (
         low_is_worse=True,
         cutoffs=(Cutoff("share", 1.0, "MINSIZE to INITSIZE"),),
         shows=("initsize_kb",),
-        advice="ALLOWAUTOALT(YES) with MINSIZE {minsize_kb:,.0f} KB below INITSIZE {initsize_kb:,.0f} KB: storage may be taken away when it is"
-        " needed. Set MINSIZE to INITSIZE.",
+        advice="ALLOWAUTOALT(YES) with MINSIZE {minsize_kb:,.0f} KB below INITSIZE {initsize_kb:,.0f} KB: storage"
+        " may be taken away when it is needed. Set MINSIZE to INITSIZE.",
         effect=_sizes,
         lines="2535-2549",
     ),
@@ -87,8 +90,8 @@ RULES = (
         low_is_worse=True,
         cutoffs=(Cutoff("entries_each", ENTRIES_PER_MEMBER, "entries of CSQ_ADMIN for each member"),),
         shows=("entries_total",),
-        advice="CSQ_ADMIN has {entries_total:,.0f} entries for {group_members:.0f} members; each needs 1,000. Enlarge it before a queue manager"
-        " joins.",
+        advice="CSQ_ADMIN has {entries_total:,.0f} entries for {group_members:.0f} members; each needs 1,000."
+        " Enlarge it before a queue manager joins.",
         effect=lambda row: f"it carries {queue_managers_supported(int(row.entries_total))} members",
         lines="2401-2413",
     ),
@@ -96,10 +99,13 @@ RULES = (
         id="mp16-ch2-3/CF-R25",
         title="A backup of the structure is due",
         table=STRUCTURE,
-        when=lambda at, cut: (at.persistent_messages == 1) & (at.backup_minutes_ago > cut.share * at.backup_interval_min),
+        when=lambda at, cut: (
+            (at.persistent_messages == 1) & (at.backup_minutes_ago > cut.share * at.backup_interval_min)
+        ),
         measure="backup_minutes_ago",
         cutoffs=(Cutoff("share", 1.0, "age of the backup to the interval"),),
-        advice="The last backup is {backup_minutes_ago:.0f} minutes old and one is due every {backup_interval_min:.0f}.",
+        advice="The last backup is {backup_minutes_ago:.0f} minutes old and one is due every"
+        " {backup_interval_min:.0f}.",
         command="BACKUP CFSTRUCT({structure})",
         lines="2559-2580",
     ),
@@ -111,7 +117,8 @@ RULES = (
         when=lambda at, cut: (at.structure == "CSQ_ADMIN") & (at.duplexed == cut.no),
         measure="duplexed",
         cutoffs=(Cutoff("no", 0, "it is not so"),),
-        advice="CSQ_ADMIN is not duplexed. Where application structures are, it should be too: their protection rests on it.",
+        advice="CSQ_ADMIN is not duplexed. Where application structures are, it should be too: their protection"
+        " rests on it.",
         lines="2680, 3233",
     ),
     Rule(
@@ -122,7 +129,8 @@ RULES = (
         measure="cflevel",
         low_is_worse=True,
         cutoffs=(Cutoff("cflevel_min", 3, "CFLEVEL from which on messages are recoverable"),),
-        advice="CFLEVEL({cflevel:.0f}): at 1 a failure of the coupling facility takes the queue managers down, and nothing is gained by it.",
+        advice="CFLEVEL({cflevel:.0f}): at 1 a failure of the coupling facility takes the queue managers down, and"
+        " nothing is gained by it.",
         command="ALTER CFSTRUCT({structure}) CFLEVEL(5)",
         lines="2601",
     ),
@@ -131,10 +139,13 @@ RULES = (
         also=("mp16-ch2-3/CF-R51",),
         title="Offload works against storage class memory",
         table=STRUCTURE,
-        when=lambda at, cut: (at.scm_use == "performance") & (at.cflevel >= cut.cflevel) & (at.maybe("offload_disabled") != 1),
+        when=lambda at, cut: (
+            (at.scm_use == "performance") & (at.cflevel >= cut.cflevel) & (at.maybe("offload_disabled") != 1)
+        ),
         measure="cflevel",
         cutoffs=(Cutoff("cflevel", 5, "CFLEVEL that offloads"),),
-        advice="Storage class memory is there for performance and CFLEVEL(5) offloads messages before they reach it. Disable offload.",
+        advice="Storage class memory is there for performance and CFLEVEL(5) offloads messages before they reach it."
+        " Disable offload.",
         command="ALTER CFSTRUCT({structure}) OFFLD1SZ(64K) OFFLD2SZ(64K) OFFLD3SZ(64K)",
         lines="3124-3150",
     ),
@@ -147,7 +158,8 @@ RULES = (
         when=lambda at, cut: at.promised_mb > cut.share * at.cf_scm_mb,
         measure="promised_mb",
         cutoffs=(Cutoff("share", 1.0, "SCMMAXSIZE to what the coupling facility has"),),
-        advice="SCMMAXSIZE of all structures, {promised_mb:,.0f} MB, exceeds the {cf_scm_mb:,.0f} MB assigned to the coupling facility: puts may end with 2192.",
+        advice="SCMMAXSIZE of all structures, {promised_mb:,.0f} MB, exceeds the {cf_scm_mb:,.0f} MB assigned to the"
+        " coupling facility: puts may end with 2192.",
         lines="3055",
     ),
     Rule(
@@ -159,8 +171,8 @@ RULES = (
         when=lambda at, cut: at.cf_free_mb < cut.share * at.augmented_mb,
         measure="augmented_mb",
         cutoffs=(Cutoff("share", 1.0, "free storage to augmented space"),),
-        advice="Storage class memory of {scm_max_mb:,.0f} MB takes up to {augmented_mb:,.0f} MB of augmented space and {cf_free_mb:,.0f} MB are"
-        " free: the coupling facility runs out first.",
+        advice="Storage class memory of {scm_max_mb:,.0f} MB takes up to {augmented_mb:,.0f} MB of augmented space"
+        " and {cf_free_mb:,.0f} MB are free: the coupling facility runs out first.",
         lines="3043, 3056, 3112",
     ),
     Rule(
@@ -169,8 +181,11 @@ RULES = (
         table=STRUCTURE,
         when=lambda at, cut: (at.allowautoalt == "YES") & (at.scm_max_mb > 0) & (at.fullthreshold > cut.percent_max),
         measure="fullthreshold",
-        cutoffs=(Cutoff("percent_max", 80, "FULLTHRESHOLD well below the 90 % at which pre-staging begins", ours=True),),
-        advice="FULLTHRESHOLD({fullthreshold:.0f}) leaves no time to alter before pre-staging at 90 % freezes the ratio. Lower it.",
+        cutoffs=(
+            Cutoff("percent_max", 80, "FULLTHRESHOLD well below the 90 % at which pre-staging begins", ours=True),
+        ),
+        advice="FULLTHRESHOLD({fullthreshold:.0f}) leaves no time to alter before pre-staging at 90 % freezes the"
+        " ratio. Lower it.",
         lines="3047-3051",
     ),
 )

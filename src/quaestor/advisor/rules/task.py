@@ -21,11 +21,13 @@ def _crossing(row: Row) -> str:
 def _connections(row: Row) -> str:
     cost = connection_cost()
     many, few = cost.us_per_message(50), cost.us_per_message(max(1.0, row.messages_per_record))
-    return f"a message put and got by a client costs {many:,.0f} microseconds at 50 to a connection, {few:,.0f} at this number"
+    return f"a message of a client costs {many:,.0f} microseconds at 50 to a connection, {few:,.0f} at this number"
 
 
 def _scans(row: Row) -> str:
-    return f"a get that fails behind so many uncommitted messages takes {failed_get_ms(int(row.messages_per_unit)):.1f} ms"
+    return (
+        f"a get that fails behind so many uncommitted messages takes {failed_get_ms(int(row.messages_per_unit)):.1f} ms"
+    )
 
 
 RULES = (
@@ -33,18 +35,22 @@ RULES = (
         id="mp1b/A-1",
         title="Units of recovery take long in the queue manager",
         table="tasks",
-        figures={"ms_per_unit": lambda at: at.elapsed_us_per_unit / 1000, "latch_ms": lambda at: at.latch_longest_us / 1000},
-        when=lambda at, cut: (at.elapsed_us_per_unit > cut.us_max)
-        & (at.messages_per_unit <= cut.messages_max)
-        & (at.is_channel == 0),
+        figures={
+            "ms_per_unit": lambda at: at.elapsed_us_per_unit / 1000,
+            "latch_ms": lambda at: at.latch_longest_us / 1000,
+        },
+        when=lambda at, cut: (
+            (at.elapsed_us_per_unit > cut.us_max) & (at.messages_per_unit <= cut.messages_max) & (at.is_channel == 0)
+        ),
         measure="ms_per_unit",
         cutoffs=(
             Cutoff("us_max", 10_000, "microseconds in MQ of a unit of recovery; the paper's example"),
             Cutoff("messages_max", 10, "messages of a unit of recovery that is short", ours=True),
         ),
         shows=("commits", "messages_per_unit", "commit_elapsed_us"),
-        advice="A unit of recovery with {messages_per_unit:.1f} messages took {ms_per_unit:.1f} ms ({commits} in the record); the longest latch wait"
-        " was {latch_ms:.1f} ms. See which of CPU, log, page set and latch it is.",
+        advice="A unit of recovery with {messages_per_unit:.1f} messages took {ms_per_unit:.1f} ms ({commits} in the"
+        " record); the longest latch wait was {latch_ms:.1f} ms. See which of CPU, log, page set and latch it"
+        " is.",
         lines="1018-1034",
     ),
     Rule(
@@ -53,15 +59,18 @@ RULES = (
         title="The application waits for the log",
         table="tasks",
         figures={"force_ms": lambda at: at.force_us / 1000},
-        when=lambda at, cut: (at.log_wait_share > cut.share_max) & (at.force_us > cut.force_us_max) & (at.log_forces > cut.forces_min),
+        when=lambda at, cut: (
+            (at.log_wait_share > cut.share_max) & (at.force_us > cut.force_us_max) & (at.log_forces > cut.forces_min)
+        ),
         measure="force_ms",
         cutoffs=(
             Cutoff("share_max", 0.5, "share of elapsed time that is log wait", ours=True),
             Cutoff("force_us_max", 1000, "microseconds of a force; below, nobody is slowed down", ours=True),
             Cutoff("forces_min", 0, "forces of the log in the interval", ours=True),
         ),
-        advice="{log_wait_share:.0%} of the time in MQ was wait for the log, {force_ms:.2f} ms for each of {log_forces} forces. Move the"
-        " log data sets to a less used volume, or split the work over queue managers.",
+        advice="{log_wait_share:.0%} of the time in MQ was wait for the log, {force_ms:.2f} ms for each of"
+        " {log_forces} forces. Move the log data sets to a less used volume, or split the work over queue"
+        " managers.",
         lines="571",
     ),
     Rule(
@@ -73,15 +82,18 @@ RULES = (
             "busy": lambda at: ratio(at.elapsed_us / 1e6, at.seconds),
             "commit_share": lambda at: ratio(at.commit_elapsed_us, at.elapsed_us),
         },
-        when=lambda at, cut: (at.busy >= cut.busy_min) & (at.commit_share > cut.commit_share_min) & (at.commits > cut.commits_min),
+        when=lambda at, cut: (
+            (at.busy >= cut.busy_min) & (at.commit_share > cut.commit_share_min) & (at.commits > cut.commits_min)
+        ),
         measure="busy",
         cutoffs=(
             Cutoff("busy_min", 0.95, "share of its time that the task is in MQ", ours=True),
             Cutoff("commit_share_min", 0.5, "share of that which is commit", ours=True),
             Cutoff("commits_min", 100, "commits from which on a rate means something", ours=True),
         ),
-        advice="The task was in MQ {busy:.0%} of its time, {commit_share:.0%} of that in {commits} commits. If order allows run more"
-        " instances; otherwise put more messages in a unit of recovery, or use faster log DASD.",
+        advice="The task was in MQ {busy:.0%} of its time, {commit_share:.0%} of that in {commits} commits. If order"
+        " allows run more instances; otherwise put more messages in a unit of recovery, or use faster log"
+        " DASD.",
         lines="5236-5271",
     ),
     Rule(
@@ -108,8 +120,9 @@ RULES = (
         measure="messages_per_unit",
         cutoffs=(Cutoff("messages_max", 200, "messages to a unit of recovery"),),
         shows=("messages", "commits"),
-        advice="A unit of recovery holds {messages_per_unit:,.0f} messages ({messages:,.0f} messages, {commits} commits). Commit at least every 200: locks"
-        " take storage, and searches pass over what is not committed.",
+        advice="A unit of recovery holds {messages_per_unit:,.0f} messages ({messages:,.0f} messages, {commits}"
+        " commits). Commit at least every 200: locks take storage, and searches pass over what is not"
+        " committed.",
         effect=_scans,
         lines="4895-4922",
     ),
@@ -121,8 +134,8 @@ RULES = (
         when=lambda at, cut: (at.messages_per_unit >= cut.messages_min) & (at.maxumsgs > cut.messages_min),
         measure="messages_per_unit",
         cutoffs=(Cutoff("messages_min", 10_000, "messages to a unit of recovery: tens of thousands"),),
-        advice="{messages_per_unit:,.0f} messages in one unit of recovery, with MAXUMSGS {maxumsgs:,.0f}. Keep MAXUMSGS low, use a"
-        " temporary queue and commit about every 50 messages.",
+        advice="{messages_per_unit:,.0f} messages in one unit of recovery, with MAXUMSGS {maxumsgs:,.0f}. Keep"
+        " MAXUMSGS low, use a temporary queue and commit about every 50 messages.",
         command="ALTER QMGR MAXUMSGS(10000)",
         lines="1757, 1776",
     ),
@@ -136,8 +149,8 @@ RULES = (
         measure="structures_used",
         cutoffs=(Cutoff("structures_max", 1, "application structures that a task uses"),),
         shows=("log_bytes",),
-        advice="The task uses queues in {structures_used:.0f} structures. Queues of one unit of recovery belong into one structure;"
-        " with duplexed structures the loss is larger.",
+        advice="The task uses queues in {structures_used:.0f} structures. Queues of one unit of recovery belong into"
+        " one structure; with duplexed structures the loss is larger.",
         effect=_crossing,
         lines="2669, 2686, 3190",
     ),
@@ -151,9 +164,9 @@ RULES = (
         measure="db2_requests",
         cutoffs=(Cutoff("requests_min", 10, "Db2 requests of a task", ours=True),),
         shows=("db2_requests",),
-        advice="{db2_requests} Db2 requests with {opens:.0f} good opens: each open of a queue that is not defined looks in Db2. Stop"
-        " opening undefined queues.",
-        effect=lambda row: f"each such open costs the queue manager about {undefined_open_us(1):.0f} microseconds",
+        advice="{db2_requests} Db2 requests with {opens:.0f} good opens: each open of a queue that is not defined"
+        " looks in Db2. Stop opening undefined queues.",
+        effect=lambda _: f"each such open costs the queue manager about {undefined_open_us(1):.0f} microseconds",
         lines="4974-5012",
     ),
     Rule(
@@ -165,10 +178,12 @@ RULES = (
         measure="rise",
         cutoffs=(
             Cutoff("times", 1.5, "CPU of a unit against the day before", ours=True),
-            Cutoff("commits_min", 100, "units of recovery in the day from which on an average means something", ours=True),
+            Cutoff(
+                "commits_min", 100, "units of recovery in the day from which on an average means something", ours=True
+            ),
         ),
-        advice="A unit of recovery took {cpu_us_per_unit:,.0f} microseconds of CPU, {rise:.1f} times that of the day before. Find what"
-        " changed.",
+        advice="A unit of recovery took {cpu_us_per_unit:,.0f} microseconds of CPU, {rise:.1f} times that of the day"
+        " before. Find what changed.",
         severity=Severity.NOTE,
         lines="1155-1156",
     ),
@@ -182,10 +197,12 @@ RULES = (
         measure="rise",
         cutoffs=(
             Cutoff("times", 1.5, "log bytes of a unit against the day before", ours=True),
-            Cutoff("commits_min", 100, "units of recovery in the day from which on an average means something", ours=True),
+            Cutoff(
+                "commits_min", 100, "units of recovery in the day from which on an average means something", ours=True
+            ),
         ),
-        advice="A unit of recovery logs {log_bytes_per_unit:,.0f} bytes, {rise:.1f} times that of the day before. Plan larger or more"
-        " logs.",
+        advice="A unit of recovery logs {log_bytes_per_unit:,.0f} bytes, {rise:.1f} times that of the day before."
+        " Plan larger or more logs.",
         lines="575-577",
     ),
     Rule(
@@ -195,15 +212,17 @@ RULES = (
         table="application_days",
         severity=Severity.NOTE,
         figures={"records_per_hour": lambda at: at.records / 24},
-        when=lambda at, cut: (at.messages_per_record < cut.messages_min) & (at.records_per_hour > cut.records_per_hour_min),
+        when=lambda at, cut: (
+            (at.messages_per_record < cut.messages_min) & (at.records_per_hour > cut.records_per_hour_min)
+        ),
         measure="records_per_hour",
         cutoffs=(
             Cutoff("messages_min", SHORT_LIVED_BELOW_MESSAGES, "messages to a connection", ours=True),
             Cutoff("records_per_hour_min", 100, "connections an hour that are many", ours=True),
         ),
         shows=("messages_per_record",),
-        advice="{records:,.0f} connections a day with {messages_per_record:.1f} messages each. Pool connections, or put a tier between;"
-        " for batch jobs put SCSQAUTH in the LLA with FREEZE.",
+        advice="{records:,.0f} connections a day with {messages_per_record:.1f} messages each. Pool connections, or"
+        " put a tier between; for batch jobs put SCSQAUTH in the LLA with FREEZE.",
         effect=_connections,
         lines="4849-4881, 5563-5571",
     ),
