@@ -57,6 +57,6 @@ def test_a_live_row_equals_the_decoded_one(structure, synthetic_dump):
     live = tables_of(found, NOW)[structure].to_pylist()[0]
     first = decoded.to_pylist()[0]
     for column in columns_of(found[0].LAYOUT):
-        stamped = "utc" in (column.field.kind.unit,) or column.name in {"copies", "compression"}
+        stamped = column.field.kind.unit == "utc" or column.name in {"copies", "compression"}
         if column.source is Source.FIELD and not stamped:
             assert first[column.name] == live[column.name], column.name

@@ -75,7 +75,7 @@ def test_every_planted_incident_is_found(columns, capsys):
     precision = 1 - len(strangers) / len(found)
     with capsys.disabled():
         print(  # noqa: T201  the figures are the point of the test
-            f"\nadvisor on planted incidents: recall {recall:.3f} ({len(incidents)} incidents), precision {precision:.3f}"
+            f"\nadvisor, planted incidents: recall {recall:.3f} ({len(incidents)} incidents), precision {precision:.3f}"
             f" ({len(found)} findings), {1 - len(unnamed) / len(found):.3f} by a rule the incident names"
         )
     assert 1.0 == recall, f"not found: {missed}"

@@ -82,8 +82,8 @@ def _page() -> Iterator[str]:
     yield ""
     excused = len(not_measurable())
     yield f"{len(RULES)} rules stand for {covered} IF-THEN rules of the papers; {excused} more are listed at the end"
-    yield "with the reason why no SMF field and no setting decides them. `quaestor advise explain A-36` shows one in full."
-    yield "Cut-offs marked * are ours: the papers leave them open."
+    yield "with the reason why no SMF field and no setting decides them. `quaestor advise explain A-36` shows one in"
+    yield "full. Cut-offs marked * are ours: the papers leave them open."
     yield ""
     for manager, rules in BY_MANAGER.items():
         yield f"## {manager.replace('_', ' ').capitalize()}"

@@ -50,8 +50,8 @@ def _usual(column: Floats, keys: list[Array]) -> Floats:
 
 
 def cf_hours(tables: Tables) -> Rows:
-    """One row for each queue manager and hour: requests to the coupling facility at commit, and how many were not waited
-    for by the processor; with the usual share of those (G2).
+    """One row for each queue manager and hour: requests at commit, those the processor did not wait for, and the usual
+    share of these (G2).
     """
     table = table_of(tables, "WTAS")
     rows = base(table)

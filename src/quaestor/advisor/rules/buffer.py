@@ -35,7 +35,7 @@ def pages_used(at: Columns) -> Floats:
 def buffers_wanted(at: Columns) -> Floats:
     """Buffers with which 15 % stay stealable at this peak; what lay on the page set is not in it."""
     made = [float(buffers_that_keep_messages(int(pages))) if pages >= 0 else np.nan for pages in pages_used(at)]
-    return np.maximum(np.array(made, np.float64), 1.25 * at.buffers)
+    return np.asarray(np.maximum(np.array(made, np.float64), 1.25 * at.buffers), np.float64)
 
 
 def reads_per_written(at: Columns) -> Floats:

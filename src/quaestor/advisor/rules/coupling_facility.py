@@ -265,7 +265,7 @@ RULES = (
         table="QESD",
         figures={"free_share": lambda at: ratio(at.blocks_free_low, at.blocks_data)},
         when=lambda at, cut: (at.allocations_failed > 0) | (at.free_share < cut.share_min),
-        grave=lambda at, cut: at.allocations_failed > 0,
+        grave=lambda at, _: at.allocations_failed > 0,
         measure="free_share",
         low_is_worse=True,
         cutoffs=(Cutoff("share_min", 0.05, "lowest share of free blocks", ours=True),),

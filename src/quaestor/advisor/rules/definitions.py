@@ -213,7 +213,7 @@ RULES = (
         id="mp16-ch1/A-35",
         title="Page sets are copied by REPRO",
         table=SYSTEM,
-        when=lambda at, cut: (at.backup_method == "REPRO") & (at.backup_method != ""),
+        when=lambda at, _: (at.backup_method == "REPRO") & (at.backup_method != ""),
         measure="image_copies",
         advice="Backups use IDCAMS REPRO; DFDSS is about 1.7 times as fast, and does not starve as easily.",
         effect=_copies,
@@ -305,7 +305,7 @@ RULES = (
         title="The cluster cache cannot grow",
         table=SYSTEM,
         severity=Severity.NOTE,
-        when=lambda at, cut: (at.clcache == "STATIC") & (at.clcache != ""),
+        when=lambda at, _: (at.clcache == "STATIC") & (at.clcache != ""),
         measure="version",
         advice="The cluster cache is STATIC: if the cluster grows much the queue manager must be restarted to extend"
         " it.",
@@ -341,7 +341,7 @@ RULES = (
                 | (at.queue_type == "QMODEL")
             ).astype(float)
         },
-        when=lambda at, cut: (at.administrative == 1) & (at.stgclass == "SYSTEM"),
+        when=lambda at, _: (at.administrative == 1) & (at.stgclass == "SYSTEM"),
         measure="curdepth",
         advice="This {queue_type} uses storage class SYSTEM, which is pool 0, where the objects live. Give it another.",
         command="ALTER {queue_type}({queue}) STGCLASS(REMOTE)",

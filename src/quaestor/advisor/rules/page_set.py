@@ -29,7 +29,7 @@ RULES = (
         title="Page set full, or nearly so",
         table="QIS1",
         when=lambda at, cut: (at.full > 0) | (at.used_share > cut.share_max),
-        grave=lambda at, cut: (at.full > 0) | (at.maybe("expansion_method") == NO_EXPANSION),
+        grave=lambda at, _: (at.full > 0) | (at.maybe("expansion_method") == NO_EXPANSION),
         measure="used_share",
         cutoffs=(Cutoff("share_max", 0.9, "share of the pages in use"),),
         shows=("pages", "pages_unused", "message_size"),

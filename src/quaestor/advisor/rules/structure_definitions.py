@@ -69,7 +69,7 @@ RULES = (
         title="Auto-alter may shrink the structure",
         table=STRUCTURE,
         when=lambda at, cut: (at.allowautoalt == "YES") & (at.minsize_kb < cut.share * at.initsize_kb),
-        grave=lambda at, cut: at.structure == "CSQ_ADMIN",
+        grave=lambda at, _: at.structure == "CSQ_ADMIN",
         measure="minsize_kb",
         low_is_worse=True,
         cutoffs=(Cutoff("share", 1.0, "MINSIZE to INITSIZE"),),
