@@ -199,6 +199,14 @@ def test_damage_of_the_framing_comes_along_in_its_place():
     assert [7] == [damage.offset for damage in decode(block).damages]
 
 
+@pytest.mark.parametrize("length", [3, 4, 6, 7, 35, 36, 127, 128, 143, 144])
+def test_a_header_section_of_any_length(length):
+    """A header too short to say how many triplets there are leaves the space before the first section (K2)."""
+    made = bytearray(random_record(CATALOG[116, 1], "10.0.0", 1))
+    made[32:34] = length.to_bytes(2, "big")
+    assert_same(block_of([bytes(made)]))
+
+
 @given(st.lists(records(), min_size=1, max_size=4), st.data())
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 def test_any_mutation_of_triplets_and_headers(made, data):
