@@ -62,7 +62,7 @@ class _Chunks:
 
 
 def ingest(
-    spark: SparkSession, change: Change, dumps: Sequence[str], progress: jobs.Progress | None = None
+    spark: SparkSession | None, change: Change, dumps: Sequence[str], progress: jobs.Progress | None = None
 ) -> IngestReport:
     """Load dumps into a change of a lake."""
     report = IngestReport()
@@ -85,7 +85,7 @@ def ingest(
 
 
 def _fresh(
-    spark: SparkSession, change: Change, dumps: Sequence[str], report: IngestReport
+    spark: SparkSession | None, change: Change, dumps: Sequence[str], report: IngestReport
 ) -> dict[str, tuple[int, list[str]]]:
     """The dumps to read: digest, size and names; known ones only get their name into the ledger."""
     names = [_full_name(each) for each in dumps]
@@ -94,7 +94,7 @@ def _fresh(
     ledger = change.ledger
     fresh: dict[str, tuple[int, list[str]]] = {}
     renamed: dict[str, set[str]] = {}
-    for name in sizes:
+    for name, size in sizes.items():
         digest = digests[name]
         if digest in ledger:
             report.known.append(name)
@@ -103,14 +103,12 @@ def _fresh(
             report.known.append(name)
             fresh[digest][1].append(name)
         else:
-            fresh[digest] = (sizes[name], [name])
+            fresh[digest] = (size, [name])
     for digest, more in renamed.items():
         old = ledger[digest]
         if more - set(old.names):
             together = tuple(sorted({*old.names, *more}))
-            change.dumps.append(
-                LoadedDump(old.digest, together, old.bytes, old.records, old.damages, old.loaded_by)
-            )
+            change.dumps.append(LoadedDump(old.digest, together, old.bytes, old.records, old.damages, old.loaded_by))
     report.dumps = len(fresh)
     return fresh
 
@@ -126,7 +124,7 @@ def _size(name: str) -> int:
         raise LoadError(f"{name}: {error.strerror or error}") from None
 
 
-def _digests(spark: SparkSession, sizes: dict[str, int]) -> dict[str, str]:
+def _digests(spark: SparkSession | None, sizes: dict[str, int]) -> dict[str, str]:
     items = [
         _Chunks(name, first, _CHUNKS_PER_TASK)
         for name, size in sizes.items()
@@ -155,12 +153,14 @@ def _even(items: list[_Chunks], count: int) -> list[list[_Chunks]]:
 # --- who reads what (G1) ---------------------------------------------------------------------------------------------
 
 
-def _parallelism(spark: SparkSession) -> int:
+def _parallelism(spark: SparkSession | None) -> int:
+    if spark is None:
+        return 1
     classic = hasattr(spark, "_jsparkSession")
     return int(spark.sparkContext.defaultParallelism) if classic else _CONNECT_PARALLELISM
 
 
-def _orders(spark: SparkSession, change: Change, fresh: dict[str, tuple[int, list[str]]]) -> list[Order]:
+def _orders(spark: SparkSession | None, change: Change, fresh: dict[str, tuple[int, list[str]]]) -> list[Order]:
     total = sum(size for size, _ in fresh.values())
     target = min(LARGEST_TASK, max(SMALLEST_TASK, total // (2 * _parallelism(spark))))
     single: list[tuple[int, tuple[Piece, ...]]] = []
@@ -190,16 +190,14 @@ def _grouped(small: list[tuple[int, Piece]], target: int) -> list[tuple[int, tup
 
 def _order(change: Change, number: int, pieces: tuple[Piece, ...], again: str = "") -> Order:
     horizon = change.base.horizon
-    return Order(
-        change.lake.place, f"{change.id}.{number:06d}{again}", pieces, change.known_files, horizon
-    )
+    return Order(change.lake.place, f"{change.id}.{number:06d}{again}", pieces, change.known_files, horizon)
 
 
 # --- reading, and reading again (G3) ---------------------------------------------------------------------------------
 
 
 def _run(
-    spark: SparkSession, change: Change, orders: list[Order], progress: jobs.Progress | None
+    spark: SparkSession | None, change: Change, orders: list[Order], progress: jobs.Progress | None
 ) -> list[OrderReport]:
     answers = jobs.run(spark, load_order, orders, measure=_measure, progress=progress)
     attempt = 0
@@ -214,9 +212,7 @@ def _measure(answer: OrderReport) -> tuple[int, int]:
     return sum(each.bytes for each in answer.pieces), sum(each.records for each in answer.pieces)
 
 
-def _to_repeat(
-    change: Change, answers: list[OrderReport], attempt: int
-) -> tuple[list[OrderReport], list[Order]]:
+def _to_repeat(change: Change, answers: list[OrderReport], attempt: int) -> tuple[list[OrderReport], list[Order]]:
     """Answers to keep, and orders that read a piece that did not land together with the one behind it."""
     split_ones = [each for each in answers if len(each.pieces) == 1]
     good = [each for each in answers if len(each.pieces) != 1]
