@@ -1,11 +1,8 @@
 """Dumps as DataFrames and as a stream: the rows of the decoder, none lost, none doubled."""
 
-import json
-
 import pytest
 from given import MONDAY_US, SECOND_US, dump, statistics, task
 from pyspark.errors import PySparkException
-from pyspark.sql import functions as F
 
 from quaestor.pipeline import source
 from quaestor.pipeline.dump_ranges import batches, ranges, whole_records_end
@@ -42,7 +39,7 @@ def test_narrow_tables_filters_and_mistakes(spark, tmp_path):
     path = dump(tmp_path / "a", MANY)
     narrow = source.table(spark, path, "WQST", columns=["puts", "queue_manager", "base_name"])
     assert ["puts", "queue_manager", "base_name"] == narrow.columns
-    assert (200, 2 * sum(range(100))) == tuple(narrow.agg(F.count("*"), F.sum("puts")).first())
+    assert (200, 2 * sum(range(100))) == tuple(narrow.selectExpr("count(*)", "sum(puts)").first())
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     try:
         pushed = source.table(spark, path, "WQST", columns=["puts", "queue_manager", "record_type", "local_time"])
@@ -60,22 +57,17 @@ def test_narrow_tables_filters_and_mistakes(spark, tmp_path):
         source.table(spark, path, "WQST", columns=["nothing"])
 
 
+def rows_in(part):
+    found = batches(part, "WQST", ["position", "puts"], Selection(), strict=True)
+    return [row for batch in found for row in batch.to_pylist()]
+
+
 def test_ranges_together_are_the_dump(tmp_path):
     path = dump(tmp_path / "a", MANY)
     parts = ranges(path, part_bytes=40_000)
     assert len(parts) > 5
-    columns = ["position", "puts"]
-    cut = [
-        row
-        for part in parts
-        for batch in batches(part, "WQST", columns, Selection(), strict=True)
-        for row in batch.to_pylist()
-    ]
-    whole = [
-        row
-        for batch in batches(ranges(path, cut=False)[0], "WQST", columns, Selection(), strict=True)
-        for row in batch.to_pylist()
-    ]
+    cut = [row for part in parts for row in rows_in(part)]
+    [whole] = [rows_in(part) for part in ranges(path, cut=False)]
     assert whole == cut
 
 
@@ -118,4 +110,3 @@ def test_a_stream_reads_every_whole_record_once(spark, tmp_path):
     assert 200 == follow()
     puts = [row.puts for row in spark.read.parquet(str(out)).collect()]
     assert sorted(list(range(100)) * 2) == sorted(puts)
-    assert json.loads(sorted((tmp_path / "state" / "offsets").iterdir())[-1].read_text().splitlines()[-1])
