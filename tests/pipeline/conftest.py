@@ -12,7 +12,9 @@ def spark():
     made.stop()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    """All tests with a session go to one worker, so that one Spark runs, not two."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)

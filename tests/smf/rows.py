@@ -1,14 +1,19 @@
 """What a table must hold, said record by record: the slow decoder's objects as rows of plain values."""
 
+import random
 from datetime import timedelta
 
 import numpy as np
 
 from quaestor import clock
+from quaestor.layout import CP1047, unpack
 from quaestor.smf.arrow_schema import TASK_SECTIONS
+from quaestor.smf.catalog import length_at
 from quaestor.smf.framing import Block
 from quaestor.smf.records import block_records
+from quaestor.smf.writer import Interval, RecordIdentity, build_record
 
+WHEN_US = 1_780_000_000_000_000
 TASK_FIELDS = [
     "connection_type",
     "connection_name",
@@ -18,6 +23,21 @@ TASK_FIELDS = [
     "channel",
     "channel_connection",
 ]
+
+
+def random_record(kind, level, seed, occurrences=2):
+    """A record with every slot of its level filled with random bytes."""
+    chance = random.Random(seed)
+    sections = []
+    for slot in kind.slots:
+        if slot.used_at(level):
+            length = length_at(slot.section, level)
+            count = occurrences if slot.repeats else 1
+            sections += [unpack(slot.section, chance.randbytes(length), 0, length) for _ in range(count)]
+    zone_minutes = chance.randrange(-48, 57) * 15
+    identity = RecordIdentity("SYS1", f"QM{seed % 10}", level, zone_minutes, chance.choice(["", "QSGA"]))
+    interval = Interval(WHEN_US, chance.randrange(1, 10**9))
+    return build_record(kind, sections, identity, WHEN_US + seed, interval=interval)
 
 
 def block_of(records, gap=b""):
@@ -84,7 +104,14 @@ def task_columns(record, structure, names):
         each = next((each for each in layout.fields if each.name == name), None)
         if each is not None:
             row |= named(each, None if task is None else getattr(task, name), names, "task_")
-    return row
+    official = "WTIDCTRN" if layout.structure == "WTID" else "QWHCTRN"
+    return row | {"task_transaction" if names == "human" else official: transaction(task)}
+
+
+def transaction(task):
+    """The CICS transaction or the IMS PSB that stands behind the thread."""
+    size = None if task is None or task.correlation is None else {1: 4, 3: 8, 4: 8}.get(task.connection_type)
+    return CP1047.decode(task.correlation[4 : 4 + size]) or None if size else None
 
 
 def section_columns(section, raw, names):

@@ -11,37 +11,21 @@ from hypothesis import strategies as st
 
 from quaestor.layout import CODE_PAGES, pack, unpack
 from quaestor.smf.arrow_schema import RECORD_COLUMNS, columns_of, schema
-from quaestor.smf.catalog import CATALOG, KINDS, LEVELS, SECTIONS, length_at
+from quaestor.smf.catalog import CATALOG, KINDS, LEVELS, SECTIONS
 from quaestor.smf.columns import decode, join_continuations
 from quaestor.smf.framing import Block, Damage, DumpReader
 from quaestor.smf.records import block_records
 from quaestor.smf.sections.coupling_facility import CouplingFacilityStatistics, StructureFigures
 from quaestor.smf.sections.queue_accounting import QueueAccounting
 from quaestor.smf.sections.task import TaskAccounting, TaskIdentification
-from quaestor.smf.writer import Interval, RecordIdentity, build_record, dump_marker, task_records
+from quaestor.smf.writer import RecordIdentity, build_record, dump_marker, task_records
 from smf.dumps import REAL, REAL_DUMPS, record
-from smf.rows import block_of, expected_tables
+from smf.rows import WHEN_US, block_of, expected_tables, random_record
 from smf.strategies import levels_of, records
 
 real = pytest.mark.skipif(not REAL_DUMPS, reason="no real dumps beside the repository (../shared/data/smf)")
-WHEN_US = 1_780_000_000_000_000
 SYSA = RecordIdentity("SYSA", "QM1A", "10.0.0", -240, "QSG1")
 EVERY_KIND_AND_LEVEL = [(kind, level) for kind in KINDS if kind.slots for level in levels_of(kind)]
-
-
-def random_record(kind, level, seed, occurrences=2):
-    """A record with every slot of its level filled with random bytes."""
-    chance = random.Random(seed)
-    sections = []
-    for slot in kind.slots:
-        if slot.used_at(level):
-            length = length_at(slot.section, level)
-            count = occurrences if slot.repeats else 1
-            sections += [unpack(slot.section, chance.randbytes(length), 0, length) for _ in range(count)]
-    zone_minutes = chance.randrange(-48, 57) * 15
-    identity = RecordIdentity("SYS1", f"QM{seed % 10}", level, zone_minutes, chance.choice(["", "QSGA"]))
-    interval = Interval(WHEN_US, chance.randrange(1, 10**9))
-    return build_record(kind, sections, identity, WHEN_US + seed, interval=interval)
 
 
 def assert_same(block, **options):

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
-from quaestor.layout import CP1047
 from quaestor.pipeline.periods import PeriodPlan
 from quaestor.pipeline.record_scope import RECORDS, ScopeColumn, Type, find, near, structures_of
 from quaestor.pipeline.update_language import (
@@ -35,14 +34,12 @@ from quaestor.pipeline.update_language import (
     Place,
     Update,
 )
+from quaestor.smf.arrow_schema import RECORD_COLUMNS
 
 TOD_UNITS = 4096.0
 _DAY_ZERO = "0001-01-01"
 _NUMBERS = (Type.INTEGER, Type.DOUBLE)
 _MINUTES = {"MINUTE": 1, "HOUR": 60}
-_CICS = 1
-_EBCDIC = bytes(range(1, 256)).decode("latin-1")
-_UNICODE = CP1047.decode(bytes(range(1, 256)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +76,22 @@ def compile_update(update: Update, plan: PeriodPlan) -> CompiledUpdate:
     structures = structures_of(update.record, update.section)
     if structures is None:
         raise DefinitionError(_unknown_record(update), update.place, update.source)
+    structures = _read_by(update, structures)
     compiler = _Compiler(update, structures, plan)
     where = compiler.condition(update.where) if update.where else None
-    keys = tuple(
-        CompiledKey(key.column, compiler.output(key.value), days_only=compiler.days_only(key.value))
-        for key in update.keys
-    )
+    keys = tuple(CompiledKey(k.column, compiler.output(k.value), days_only=_days_only(k.value)) for k in update.keys)
     assignments = tuple((each, compiler.aggregate(each)) for each in update.assignments)
-    used = tuple(name for name in structures if name in compiler.used) or structures[:1]
-    return CompiledUpdate(update, used, compiler.exploded, where, keys, assignments)
+    return CompiledUpdate(update, structures, compiler.exploded, where, keys, assignments)
+
+
+def _read_by(update: Update, structures: tuple[str, ...]) -> tuple[str, ...]:
+    """The structures whose own fields an update names; the record's columns stand in each of them."""
+    names = [name for key in update.keys for name in _fields(key.value)]
+    names += [name for each in update.assignments if each.value is not None for name in _fields(each.value)]
+    names += _condition_fields(update.where) if update.where else []
+    found = [find(structures, each.name) for each in names]
+    used = {each.structure for each in found if each is not None and each.column not in RECORD_COLUMNS}
+    return tuple(name for name in structures if name in used) or structures[:1]
 
 
 def check_table(updates: Sequence[CompiledUpdate]) -> None:
@@ -122,7 +126,6 @@ class _Compiler:
 
     def __init__(self, update: Update, structures: tuple[str, ...], plan: PeriodPlan) -> None:
         self._update, self._structures, self._plan = update, structures, plan
-        self.used: set[str] = set()
         self.exploded = ""
 
     def refuse(self, reason: str, place: Place) -> DefinitionError:
@@ -150,11 +153,6 @@ class _Compiler:
         kind = {"COUNT": Type.INTEGER, "AVG": Type.DOUBLE}.get(name, value.type)
         column = functions[name](value.column)
         return Typed(_time_text(column) if kind is Type.TIME else column, kind)
-
-    def days_only(self, value: Expression) -> bool:
-        """Whether an expression depends on nothing but the record's date."""
-        names = [each.name for each in _fields(value)]
-        return bool(names) and all(name in ("SM115DTE", "SM116DTE") for name in names)
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -184,7 +182,6 @@ class _Compiler:
             like = near(self._structures, name.name)
             hint = f"; did you mean {' or '.join(like)}?" if like else ""
             raise self.refuse(f"{where} has no field {name.name}{hint}", name.place)
-        self.used.add(found.structure)
         self.exploded = self.exploded or found.inside
         return Typed(_raw(found), found.type)
 
@@ -342,16 +339,7 @@ def _raw(found: ScopeColumn) -> Column:
         return _hundredths(column)
     if found.tod:
         return column * F.lit(TOD_UNITS)
-    if found.transaction:
-        return _transaction(found)
     return column.cast("long") if found.type is Type.INTEGER else column
-
-
-def _transaction(found: ScopeColumn) -> Column:
-    """The CICS transaction in a thread cross-reference: four EBCDIC characters; null for other tasks."""
-    text = F.decode(F.substring(F.col(f"{found.structure}.{found.column}"), 5, 4), "ISO-8859-1")
-    is_cics = F.col(f"{found.structure}.task_connection_type") == _CICS
-    return F.when(is_cics, F.trim(F.translate(text, _EBCDIC, _UNICODE)))
 
 
 def _hundredths(stamp: Column) -> Column:
@@ -379,6 +367,12 @@ def _divide(left: Column, right: Column, kind: Type) -> Column:
 
 def _text(value: Typed) -> Column:
     return _time_text(value.column) if value.type is Type.TIME else value.column.cast("string")
+
+
+def _days_only(value: Expression) -> bool:
+    """Whether an expression depends on nothing but the record's date."""
+    names = [each.name for each in _fields(value)]
+    return bool(names) and all(name in ("SM115DTE", "SM116DTE") for name in names)
 
 
 def _fields(value: Expression) -> list[FieldName]:

@@ -4,11 +4,12 @@ Rules
   A1  No copy: an Arrow array holds the memory that NumPy filled.
   A2  Text is dictionary-encoded first; only distinct values are decoded, and small dictionaries only once.
   A3  The text of a code nobody named is null.
+  A4  Arrays are made from buffers and read from them: `pa.array` and `to_numpy` import pandas where it is installed.
 
 Called by gather, cells, record_columns and columns.  Knows nothing of records.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -37,6 +38,32 @@ def bitmap(valid: Mask | None) -> pa.Buffer | None:
     return pa.py_buffer(np.packbits(valid, bitorder="little"))
 
 
+def numbers(array: pa.Array, dtype: type[np.generic]) -> NDArray[Any]:
+    """The values of a plain array; those under nulls mean nothing."""
+    return np.frombuffer(array.buffers()[1], dtype, len(array) + array.offset)[array.offset :]
+
+
+def validity(array: pa.Array) -> Mask | None:
+    """Where an array is not null; None when nowhere."""
+    if not array.null_count:
+        return None
+    bits = np.frombuffer(array.buffers()[0], np.uint8)
+    return np.unpackbits(bits, count=len(array) + array.offset, bitorder="little")[array.offset :].astype(np.bool_)
+
+
+def booleans(values: Mask) -> pa.Array:
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
+
+
+def strings(values: Iterable[str]) -> pa.Array:
+    encoded = [value.encode() for value in values]
+    offsets = np.zeros(len(encoded) + 1, np.int32)
+    np.cumsum([len(value) for value in encoded], out=offsets[1:])
+    return pa.Array.from_buffers(
+        pa.string(), len(encoded), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    )
+
+
 def both(one: Mask | None, other: Mask) -> Mask:
     """Valid by both; None means valid everywhere."""
     return other if one is None else one & other
@@ -53,9 +80,9 @@ def texts(packed: NDArray[np.void], size: int, page: CodePage, valid: Mask | Non
     encoded = fixed.dictionary_encode()
     data = encoded.dictionary.buffers()[1].to_pybytes()[: len(encoded.dictionary) * size]
     read = _remembered if len(data) <= _REMEMBERED_BYTES else _decoded
-    strings, places = read(data, size, page)
+    distinct, places = read(data, size, page)
     indices = encoded.indices if places is None else places.take(encoded.indices)
-    return dictionary(indices, strings)
+    return dictionary(indices, distinct)
 
 
 def _decoded(data: bytes, size: int, page: CodePage) -> tuple[pa.Array, pa.Array | None]:
@@ -67,8 +94,8 @@ def _decoded(data: bytes, size: int, page: CodePage) -> tuple[pa.Array, pa.Array
     numbers: dict[str, int] = {}
     values = [joined[at : at + size].rstrip(" \0") for at in range(0, len(joined), size)]
     places = [numbers.setdefault(value, len(numbers)) for value in values]
-    strings = pa.array(numbers, pa.string())
-    return strings, None if len(numbers) == len(places) else pa.array(places, pa.int32())
+    merged = len(numbers) < len(places)
+    return strings(numbers), primitive(pa.int32(), np.array(places, np.int32)) if merged else None
 
 
 _remembered = lru_cache(maxsize=1024)(_decoded)
@@ -87,7 +114,7 @@ class CodeNames:
         lowest, highest = min(names), max(names)
         table = np.full(highest - lowest + 2, -1, dtype=np.int32)
         table[[code - lowest for code in names]] = np.arange(len(names))
-        return cls(lowest, table, pa.array(names.values(), pa.string()))
+        return cls(lowest, table, strings(names.values()))
 
     def indices(self, codes: NDArray[np.int32], valid: Mask | None) -> tuple[NDArray[np.int32], Mask]:
         """Indices into the texts, and which of them mean something."""

@@ -21,11 +21,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from quaestor.clock import TOD_UNITS_PER_MICROSECOND
 from quaestor.layout import CodePage, Field, Layout
-from quaestor.smf.arrays import Mask, bitmap, both, primitive, texts
+from quaestor.smf.arrays import Mask, bitmap, booleans, both, primitive, texts
 from quaestor.smf.arrow_schema import DICTIONARY, Names, element_type, list_type, shown, struct_type
-from quaestor.smf.gather import Rows, gather, unix_us
+from quaestor.smf.gather import Rows, gather, microseconds, unix_us
 
 _SPARSE_FROM = 256  # bytes of a block per row from which looking for rows of zeros pays (N3)
 _SPARSE_UNTIL = 0.8  # share of rows with figures up to which it pays
@@ -117,9 +116,7 @@ def _elements(cells: Cells, each: Field, reading: Reading, valid: Mask | None = 
     if each.kind.unit in ("utc", "local"):
         return _instants(cells, element_type(each, reading.names), reading.leap_seconds, valid)
     if each.is_tod_interval:
-        values = _numbers(cells, f">{each.wire}", np.float64)
-        values *= 1 / TOD_UNITS_PER_MICROSECOND
-        return primitive(pa.float64(), values, valid)
+        return primitive(pa.float64(), microseconds(_numbers(cells, ">u8", np.uint64)), valid)
     return _integers(cells, each, valid)
 
 
@@ -130,7 +127,7 @@ def _structs(cells: Cells, layout: Layout, reading: Reading, valid: Mask | None)
         arrays.append(
             _lists(inner, each, each.shape, reading) if each.shape else _plain(_elements(inner, each, reading))
         )
-    mask = None if valid is None else pa.array(~valid)
+    mask = None if valid is None else booleans(~valid)
     return pa.StructArray.from_arrays(arrays, fields=list(struct_type(layout, reading.names)), mask=mask)
 
 
@@ -138,7 +135,7 @@ def _lists(cells: Cells, each: Field, shape: Sequence[int], reading: Reading) ->
     """Lists of full length around the elements, one level for each dimension."""
     inner = cells.repeated(shape[0], each.element_size * prod(shape[1:]))
     values = _lists(inner, each, shape[1:], reading) if len(shape) > 1 else _plain(_elements(inner, each, reading))
-    offsets = pa.array(_multiples(cells.count, shape[0]))
+    offsets = primitive(pa.int32(), _multiples(cells.count, shape[0]))
     return pa.ListArray.from_arrays(offsets, values, type=list_type(values.type))
 
 
@@ -169,7 +166,9 @@ def _ragged(rows: Rows, each: Field, reading: Reading) -> pa.Array:
     values = _lists(inner, each, each.shape[1:], reading) if each.shape[1:] else _plain(_elements(inner, each, reading))
     offsets = np.zeros(len(rows) + 1, np.int32)
     np.cumsum(keep.sum(axis=1), out=offsets[1:])
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=list_type(values.type), mask=pa.array(inside <= 0))
+    return pa.ListArray.from_arrays(
+        primitive(pa.int32(), offsets), values, type=list_type(values.type), mask=booleans(inside <= 0)
+    )
 
 
 # --- leaves ----------------------------------------------------------------------------------------------------------

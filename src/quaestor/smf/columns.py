@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from quaestor.layout import CP1047, CodePage, Layout
-from quaestor.smf.arrays import CodeNames, Ints, primitive
+from quaestor.smf.arrays import CodeNames, Ints, numbers, primitive, validity
 from quaestor.smf.arrow_schema import TASK_SECTIONS, Column, Names, Source, columns_of, schema, schema_of
 from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.cells import Reading, field_column
@@ -30,7 +30,7 @@ from quaestor.smf.gather import Bulk, bulk_columns, gather
 from quaestor.smf.locate import Located, locate
 from quaestor.smf.record_columns import TASK, RecordColumns
 
-_REPEATED = (Source.RECORD, Source.TASK, Source.TASK_CODE_NAME)
+_REPEATED = (Source.RECORD, Source.TASK, Source.TASK_CODE_NAME, Source.TRANSACTION)
 
 
 @dataclass(slots=True)
@@ -105,11 +105,11 @@ def _plan(layout: Layout, names: Names, asked: frozenset[str] | None, dictionary
         for each in columns
         if each.source is Source.CODE_NAME
     )
-    numbers = {each.name: each for each in columns if each.source is Source.FIELD and _is_number(each)}
-    numbers |= {each.name: each for _, each, _ in named}
-    alone = tuple(each for each in columns if each.source is Source.FIELD and each.name not in numbers)
+    plain = {each.name: each for each in columns if each.source is Source.FIELD and _is_number(each)}
+    plain |= {each.name: each for _, each, _ in named}
+    alone = tuple(each for each in columns if each.source is Source.FIELD and each.name not in plain)
     return _Plan(
-        columns, schema_of(columns, dictionary=dictionary), repeated, tuple(_bulks(numbers.values())), named, alone
+        columns, schema_of(columns, dictionary=dictionary), repeated, tuple(_bulks(plain.values())), named, alone
     )
 
 
@@ -146,7 +146,7 @@ class _Reader:
         for bulk, names in plan.bulks:
             made.update(zip(names, bulk_columns(rows, bulk, self._reading.leap_seconds), strict=True))
         for name, codes, texts in plan.names:
-            made[name] = _named(made[codes.name], texts)
+            made[name] = texts.column(numbers(made[codes.name], np.int32), validity(made[codes.name]))
         for column in plan.alone:
             made[column.name] = field_column(rows, column.field, self._reading)
         return pa.Table.from_arrays([self._as_asked(made[each.name]) for each in plan.columns], schema=plan.schema)
@@ -154,11 +154,6 @@ class _Reader:
     def _as_asked(self, array: pa.Array) -> pa.Array:
         plain = not self._dictionary and pa.types.is_dictionary(array.type)
         return array.dictionary_decode() if plain else array
-
-
-def _named(codes: pa.Array, texts: CodeNames) -> pa.Array:
-    valid = codes.is_valid().to_numpy(zero_copy_only=False) if codes.null_count else None
-    return texts.column((codes.fill_null(0) if codes.null_count else codes).to_numpy(), valid)
 
 
 def join_continuations(queues: pa.Table, tasks: pa.Table, names: Names = "human") -> pa.Table:

@@ -38,6 +38,7 @@ from quaestor.smf.detection import (
 )
 
 WINDOW = 16 << 20
+_PIECE = 1 << 20
 _RDW = struct.Struct(">HBB")
 _WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
 _MAX_SPANNED = 64 << 20
@@ -132,9 +133,8 @@ class DumpReader:
         """Every block of the dump. Raises `UnusableDumpError` when nothing in it can be a record."""
         tail = self._begin()
         while True:
-            fresh = self._read(self._window)
-            data = tail
-            data += fresh
+            data = self._read(tail)
+            fresh = len(data) > len(tail)
             size = len(data)  # the walk appends joined records behind (R2)
             block, rest = self._walk(data, last=not fresh)
             tail = data[rest:size]
@@ -152,7 +152,7 @@ class DumpReader:
             stream = self._stream if isinstance(self._stream, io.BufferedReader) else io.BufferedReader(self._stream)  # type: ignore[type-var]
             self.compressed = stream.peek(2)[:2] == b"\x1f\x8b"
             self._take = gzip.GzipFile(fileobj=stream).read1 if self.compressed else stream.read
-        head = bytearray(self._read(self._window))
+        head = self._read(bytearray())
         if not head and self._ended_early:
             raise UnusableDumpError(self._ended_early)
         first = 0
@@ -161,20 +161,26 @@ class DumpReader:
         self._block_end = self._base + first
         return head
 
-    def _read(self, size: int) -> bytes:
-        """Up to `size` bytes; a broken gzip stream ends the dump early and is remembered as damage."""
-        parts: list[bytes] = []
-        while size > 0 and not self._ended_early:
+    def _read(self, head: bytearray) -> bytearray:
+        """A window more behind `head`; a broken gzip stream ends the dump early and is remembered as damage.
+
+        Small pieces are read into memory of the final size: fresh memory costs more than copying.
+        """
+        at = len(head)
+        data = bytearray(at + self._window)
+        data[:at] = head
+        while at < len(data) and not self._ended_early:
             try:
-                part = self._read_raw(size)
+                part = self._read_raw(min(_PIECE, len(data) - at))
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 self._ended_early = f"gzip stream is damaged: {error}"
                 break
             if not part:
                 break
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+            data[at : at + len(part)] = part
+            at += len(part)
+        del data[at:]
+        return data
 
     def _read_raw(self, size: int) -> bytes:
         part = self._take(size if self._left is None else min(size, self._left))

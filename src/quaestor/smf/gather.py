@@ -12,7 +12,8 @@ Rules
 Called by cells, record_columns, columns and locate.  Calls arrays.  Knows no structure and no field by name.
 """
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +25,7 @@ from quaestor.clock import TOD_UNITS_PER_MICROSECOND, UNIX_EPOCH_IN_TOD_MICROSEC
 from quaestor.smf.arrays import Bytes, Ints, Mask, bitmap, both
 
 _WORD = 4  # numbers of four and eight bytes begin at multiples of this
-_TILE_BYTES = 1 << 20  # of rows picked from at a time (G3)
+_TILE_BYTES = 1 << 19  # of rows picked from at a time (G3)
 
 
 @dataclass(slots=True)
@@ -105,50 +106,53 @@ class Bulk:
     unset: tuple[int | None, ...]
     step: int  # offsets are counted in
     places: NDArray[np.intp]
+    width: int  # bytes of a value in its column
+    is_instant: bool
+    is_interval: bool
+    may_not_fit: bool  # an unsigned number goes into a signed column of its own width
 
     @classmethod
     def of(cls, wire: str, kind: pa.DataType, fields: Sequence[tuple[int, int, int | None]]) -> "Bulk":
         """From (offset, end, unset) of each field."""
         offsets, ends, unset = zip(*fields, strict=True)
         step = _WORD if all(offset % _WORD == 0 for offset in offsets) and int(wire[1]) >= _WORD else 1
-        return cls(wire, kind, ends, unset, step, np.array(offsets, np.intp) // step)
-
-    @property
-    def is_instant(self) -> bool:
-        return bool(pa.types.is_timestamp(self.kind))
-
-    @property
-    def width(self) -> int:
-        """Bytes of a value in its column."""
-        return int(self.kind.bit_width) // 8
-
-    @property
-    def may_not_fit(self) -> bool:
-        """Whether an unsigned number goes into a signed column of its own width."""
-        return self.wire == f"u{self.width}" and bool(pa.types.is_integer(self.kind))
+        width = int(kind.bit_width) // 8
+        return cls(
+            wire,
+            kind,
+            ends,
+            unset,
+            step,
+            np.array(offsets, np.intp) // step,
+            width,
+            is_instant=bool(pa.types.is_timestamp(kind)),
+            is_interval=bool(pa.types.is_floating(kind)),
+            may_not_fit=wire == f"u{width}" and bool(pa.types.is_integer(kind)),
+        )
 
 
-def bulk_columns(rows: Rows, bulk: Bulk, leap_seconds: int = 0) -> Iterator[pa.Array]:
+def bulk_columns(rows: Rows, bulk: Bulk, leap_seconds: int = 0) -> list[pa.Array]:
     """One column for each field, in order."""
-    inside = sum(end <= rows.stride for end in bulk.ends)  # fields are in order, so those inside come first
+    inside = bisect_right(bulk.ends, rows.stride)  # fields are in order, so those inside come first
     values = _picked(rows, bulk, inside)
     nulls = _nulls(values, bulk)
     if bulk.is_instant:
         unix_us(values, leap_seconds)
     whole, count, size = pa.py_buffer(values), len(rows), len(rows) * bulk.width
-    for index in range(inside):
-        valid = rows.reach_bitmap(bulk.ends[index])
-        if index in nulls:
-            valid = bitmap(both(rows.reach(bulk.ends[index]), nulls[index]))
-        yield pa.Array.from_buffers(bulk.kind, count, [valid, whole.slice(index * size, size)])
-    for _ in bulk.ends[inside:]:
-        yield pa.nulls(count, bulk.kind)
+    if not nulls and (not inside or bulk.ends[inside - 1] <= rows.shortest):
+        joined = pa.Array.from_buffers(bulk.kind, inside * count, [None, whole])
+        made = [joined.slice(begin, count) for begin in range(0, inside * count, count)]
+    else:
+        made = []
+        for index, end in enumerate(bulk.ends[:inside]):
+            valid = bitmap(both(rows.reach(end), nulls[index])) if index in nulls else rows.reach_bitmap(end)
+            made.append(pa.Array.from_buffers(bulk.kind, count, [valid, whole.slice(index * size, size)]))
+    return made + [pa.nulls(count, bulk.kind) for _ in bulk.ends[inside:]]
 
 
 def _picked(rows: Rows, bulk: Bulk, inside: int) -> NDArray[Any]:
     """The numbers of the first `inside` fields, one row per field, native and as wide as their column."""
-    intervals = bulk.kind == pa.float64()
-    letter = "f" if intervals else "u" if bulk.may_not_fit or bulk.is_instant else "i"
+    letter = "u" if bulk.may_not_fit or bulk.is_instant or bulk.is_interval else "i"
     made: NDArray[Any] = np.empty((inside, len(rows)), f"{letter}{bulk.width}")
     if not made.size:
         return made
@@ -157,9 +161,7 @@ def _picked(rows: Rows, bulk: Bulk, inside: int) -> NDArray[Any]:
     places, tile = bulk.places[:inside], max(64, _TILE_BYTES // rows.stride)
     for begin in range(0, len(rows), tile):
         made[:, begin : begin + tile] = view[begin : begin + tile, places].T
-    if intervals:
-        made *= 1 / TOD_UNITS_PER_MICROSECOND
-    return made
+    return microseconds(made) if bulk.is_interval else made
 
 
 def _nulls(values: NDArray[Any], bulk: Bulk) -> dict[int, Mask]:
@@ -174,6 +176,14 @@ def _nulls(values: NDArray[Any], bulk: Bulk) -> dict[int, Mask]:
         if unset is not None:
             found[index] = both(found.get(index), values[index] != unset)
     return found
+
+
+def microseconds(raw: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Microseconds of intervals in TOD units (C4). Signed numbers are converted several times as quickly."""
+    signed = raw.view(np.int64)
+    made = (signed if not raw.size or signed.min() >= 0 else raw).astype(np.float64)
+    made *= 1 / TOD_UNITS_PER_MICROSECOND
+    return made
 
 
 def unix_us(raw: NDArray[np.uint64], leap_seconds: int) -> Ints:

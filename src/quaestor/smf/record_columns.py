@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
 from quaestor.layout import Field, Layout
-from quaestor.smf.arrays import CodeNames, Ints, Mask, bitmap, dictionary, primitive, texts
+from quaestor.smf.arrays import CodeNames, Ints, Mask, bitmap, dictionary, numbers, primitive, strings, texts, validity
 from quaestor.smf.arrow_schema import Column, Source
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.cells import Reading, field_column
@@ -33,6 +33,7 @@ from quaestor.smf.sections.headers import CommonHeader, ExtensionHeader, Smf115H
 from quaestor.smf.sections.task import TaskIdentification
 
 TASK = TaskIdentification.LAYOUT
+_CICS, _IMS = 1, (3, 4)  # connection types
 _QUARTER_US = 15 * 60 * 1_000_000
 _MINUTE_US = 60 * 1_000_000
 _BUILT_AT = CommonHeader.LAYOUT["built_at"]
@@ -93,7 +94,7 @@ class RecordColumns:
                 yield each.name, self._token(task, each).take(primitive(pa.int64(), owner))
 
     def _stacked(self, columns: list[Column], task: Layout | None) -> list[_Stack]:
-        made = [(each, self._task_column(task, each) if task else self.column(each.name)) for each in columns]
+        made = [(each, _tidy(self._task_column(task, each) if task else self.column(each.name))) for each in columns]
         stacks = []
         for width in (4, 8):
             alike = tuple(pair for pair in made if pair[1].values.itemsize == width)
@@ -114,14 +115,26 @@ class RecordColumns:
         if column.source is Source.RECORD:
             return self.column(column.name)
         made = field_column(self._tasks(task), column.field, self._reading)
+        if column.source is Source.TRANSACTION:
+            return self._transactions(task, _indices(made))
         if pa.types.is_dictionary(made.type):
             return _indices(made)
-        valid = made.is_valid().to_numpy(zero_copy_only=False) if made.null_count else None
-        codes = made.fill_null(0).to_numpy()
+        codes, valid = numbers(made, np.int32), validity(made)
         if column.source is Source.TASK:
             return Values(codes, valid)
         names = CodeNames.of(column.field.codes or {})
         return Values(*names.indices(codes, valid), names.texts)
+
+    def _transactions(self, task: Layout, found: Values) -> Values:
+        """Of what stands behind the thread: four characters for CICS, eight for IMS, nothing for all others."""
+        kinds = field_column(self._tasks(task), task["connection_type"], self._reading).fill_null(0).to_numpy()
+        cics = kinds == _CICS
+        short = [text[:4].rstrip(" \0") for text in found.names]
+        texts = pa.array([*found.names, *short], pa.string())
+        values = np.where(cics, found.values + len(short), found.values).astype(np.int32)
+        named = np.array([bool(text) for text in [*found.names, *short]] + [False], np.bool_)
+        valid = (cics | np.isin(kinds, _IMS)) & (found.values >= 0)
+        return Values(values, valid & named[np.where(valid, values, -1)], texts)
 
     def _token(self, task: Layout, column: Column) -> pa.Array:
         key = f"{task.structure}.{column.name}"
@@ -275,10 +288,10 @@ class RecordColumns:
             both[there, 3:9] = flat[there, true.offset : true.end]
             both[there, 9] = 1
         encoded = pa.Array.from_buffers(pa.binary(10), len(both), [None, pa.py_buffer(both)]).dictionary_encode()
-        numbers: dict[str, int] = {}
         names = [self._release_name(each) for each in encoded.dictionary.to_pylist()]
-        places = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
-        return Values(places[encoded.indices.to_numpy()], None, pa.array(numbers, pa.string()))
+        distinct = list(dict.fromkeys(names))
+        places = np.array([distinct.index(name) for name in names], np.int32)
+        return Values(places[numbers(encoded.indices, np.int32)], None, strings(distinct))
 
     def _release_name(self, both: bytes) -> str:
         page = self._reading.page
@@ -286,11 +299,16 @@ class RecordColumns:
         return release_of(Smf115Header(release=page.decode(both[:3])), extension)
 
 
+def _tidy(made: Values) -> Values:
+    """The column without a mask when nothing is null."""
+    valid = made.valid
+    return Values(made.values, None, made.texts) if valid is not None and valid.all() else made
+
+
 def _indices(encoded: pa.Array) -> Values:
     """A dictionary-encoded text column; -1 where it is null."""
-    indices = encoded.indices.fill_null(-1) if encoded.null_count else encoded.indices
-    values = indices.to_numpy()
-    return Values(values, values >= 0 if encoded.null_count else None, encoded.dictionary)
+    values, valid = numbers(encoded.indices, np.int32), validity(encoded.indices)
+    return Values(values if valid is None else np.where(valid, values, np.int32(-1)), valid, encoded.dictionary)
 
 
 def _days(year: Ints) -> Ints:

@@ -30,7 +30,8 @@ from quaestor.smf.detection import (
 )
 
 PART_BYTES = 64 << 20
-_LOOK_BYTES = 8 * LARGEST_SEGMENT  # how far around a wish a beginning is looked for
+_LOOK_BYTES = 8 * LARGEST_SEGMENT  # how far behind a wish a beginning is looked for
+_LOOK_BLOCKS = 16 * _LOOK_BYTES  # the same in blocks: few begin with a record when records are spanned
 _HOPS = 4  # records that must follow a beginning in good order
 _GZIP = b"\x1f\x8b"
 
@@ -76,7 +77,7 @@ def together(parts: list[Part]) -> Part:
 def _beginning(stream: BinaryIO, wish: int, framing: Framing) -> int | None:
     """The first place from `wish` on where a part may begin; None when none is in sight."""
     stream.seek(wish)
-    data = stream.read(_LOOK_BYTES)
+    data = stream.read(_LOOK_BLOCKS if framing is Framing.BDW else _LOOK_BYTES)
     at = 0
     while at < len(data):
         if framing is Framing.STRIPPED:

@@ -1,0 +1,312 @@
+"""Export: dumps become one file per structure, on all cores, in bounded memory.
+
+Rules
+  V1  A dump is read in parts (`splitting`); each part becomes pieces, one per structure; the pieces of all parts,
+      in the order of the dump, become the files. Rows and their order do not depend on the number of processes.
+  V2  A part that did not land on its end is read again together with what follows (Y3); its pieces are dropped.
+  V3  Files appear whole or not at all: everything is made in a hidden folder beside them and moved when all is done.
+      A run that fails or is stopped leaves nothing behind and nothing replaced.
+  V4  Memory is bounded by the part, not by the dump: no process holds more than a few windows of one part.
+  V5  A dump that cannot be used does not stop the others; its reason is told.
+
+Called by the command line.  Calls splitting, columns, parquet_tables and text_tables.
+"""
+
+import multiprocessing
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO, Literal, Protocol
+
+import pyarrow as pa
+
+from quaestor.layout import CP1047, CodePage, Layout
+from quaestor.smf.arrow_schema import Names
+from quaestor.smf.catalog import SECTIONS
+from quaestor.smf.columns import decode
+from quaestor.smf.detection import UnusableDumpError
+from quaestor.smf.framing import Damage, DumpReader
+from quaestor.smf.parquet_tables import ParquetFile, ParquetPieces
+from quaestor.smf.records import open_dump
+from quaestor.smf.splitting import WHOLE, Part, split, together
+from quaestor.smf.text_tables import TextFile, TextPieces
+
+STANDARD_INPUT = "-"
+WINDOW = 16 << 20
+_LAYOUTS: dict[str, Layout] = {structure: section.LAYOUT for structure, section in SECTIONS.items()}
+_MOST_DAMAGES = 100  # that a part names one by one; more are counted
+
+Format = Literal["csv", "jsonl", "parquet"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What is to be written, and how dumps are to be read."""
+
+    to: Format = "parquet"
+    names: Names = "human"
+    structures: tuple[str, ...] | None = None
+    page: CodePage = CP1047
+    leap_seconds: int = 0
+    part_bytes: int = 0  # 0: as splitting thinks best
+
+
+class Listener(Protocol):
+    """Who is told what happens, in the order of the dumps."""
+
+    def damaged(self, path: str, damages: Sequence[Damage], count: int) -> None:
+        """`count` damages were met; the first of them are named."""
+
+    def cannot_use(self, path: str, reason: str) -> None: ...
+
+    def read(self, size: int) -> None:
+        """So many more bytes of the dumps are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    path: str
+    part: Part
+    folder: Path
+    options: ExportOptions
+
+
+@dataclass(slots=True)
+class _Done:
+    """What a part gave: pieces by structure, damage, whether it landed on its end, why it could not be used."""
+
+    pieces: dict[str, Path] = field(default_factory=dict)
+    rows: Counter[str] = field(default_factory=Counter)
+    damages: list[Damage] = field(default_factory=list)
+    damage_count: int = 0
+    landed: bool = True
+    unusable: str = ""
+
+
+class _Pieces(Protocol):
+    """Takes the tables of a part, block by block."""
+
+    def add(self, layout: Layout, table: pa.Table) -> None: ...
+
+    def close(self) -> dict[str, Path]: ...
+
+
+class _File(Protocol):
+    """Grows by the pieces of a structure, in the order of the dump."""
+
+    def add(self, piece: Path) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Waiting(Protocol):
+    """A part that is being read, or will be."""
+
+    def result(self) -> _Done: ...
+
+    def cancel(self) -> bool: ...
+
+
+# --- one part, in whatever process -----------------------------------------------------------------------------------
+
+
+def _export_part(job: _Job) -> _Done:
+    done = _Done()
+    job.folder.mkdir()
+    pieces = _pieces(job)
+    try:
+        with _opened(job.path, job.part) as stream:
+            reader = DumpReader(
+                stream, window=WINDOW, framing=job.part.framing, position=job.part.start, limit=job.part.size
+            )
+            _read_blocks(reader, job.options, pieces, done)
+    except UnusableDumpError as error:
+        done.unusable = str(error)
+    done.pieces = pieces.close()
+    return done
+
+
+def _read_blocks(reader: DumpReader, options: ExportOptions, pieces: _Pieces, done: _Done) -> None:
+    for block in reader.blocks():
+        done.landed = not block.damages
+        decoded = decode(block, options.structures, options.page, options.names, options.leap_seconds, dictionary=True)
+        done.damages += decoded.damages[: _MOST_DAMAGES - len(done.damages)]
+        done.damage_count += len(decoded.damages)
+        for structure, table in decoded.tables.items():
+            pieces.add(_LAYOUTS[structure], table)
+            done.rows[structure] += len(table)
+
+
+@contextmanager
+def _opened(path: str, part: Part) -> Iterator[BinaryIO]:
+    if path == STANDARD_INPUT:
+        yield sys.stdin.buffer
+        return
+    with open_dump(path) as stream:
+        if part.start:
+            stream.seek(part.start)
+        yield stream
+
+
+def _pieces(job: _Job) -> _Pieces:
+    if job.options.to == "parquet":
+        return ParquetPieces(job.folder, job.options.names)
+    return TextPieces(job.folder, job.options.to, job.options.names)
+
+
+# --- all parts, in the process that owns the files -------------------------------------------------------------------
+
+
+def export(
+    paths: Sequence[str], directory: Path, options: ExportOptions, processes: int, listener: Listener
+) -> dict[str, int]:
+    """Write the structures of the dumps to files in `directory`; rows written by structure."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix=".quaestor-export-", dir=directory))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)  # V3
+        jobs = list(_jobs(paths, folder, options, listener))
+        pool = stack.enter_context(_pool(min(processes, len(jobs))))
+        files = _Files(folder, options)
+        for job, done in _in_order(jobs, pool, ahead=2 * processes):
+            _tell(listener, job, done)
+            files.add(done)
+            shutil.rmtree(job.folder)
+        for path in files.close():
+            path.replace(directory / path.name)
+    return dict(files.rows)
+
+
+def _tell(listener: Listener, job: _Job, done: _Done) -> None:
+    if done.unusable:
+        listener.cannot_use(job.path, done.unusable)  # V5
+    if done.damage_count:
+        listener.damaged(job.path, done.damages, done.damage_count)
+    if job.path != STANDARD_INPUT:
+        stop = job.part.stop or Path(job.path).stat().st_size
+        listener.read(stop - job.part.start)
+
+
+def _jobs(paths: Sequence[str], folder: Path, options: ExportOptions, listener: Listener) -> Iterator[_Job]:
+    """Every part of every dump."""
+    number = 0
+    for path in paths:
+        try:
+            parts = _split(path, options.part_bytes)
+        except UnusableDumpError as error:
+            listener.cannot_use(path, str(error))
+            continue
+        for part in parts:
+            yield _Job(path, part, folder / f"part-{number}", options)
+            number += 1
+
+
+def _split(path: str, part_bytes: int) -> list[Part]:
+    if path == STANDARD_INPUT:
+        return [WHOLE]
+    with open_dump(path):
+        pass  # says why not
+    return split(Path(path), part_bytes) if part_bytes else split(Path(path))
+
+
+@contextmanager
+def _pool(processes: int) -> Iterator[Executor | None]:
+    """Processes to share the parts; None when one is enough.
+
+    They are forked before anything else runs here: they start at once and with everything imported.
+    """
+    if processes <= 1:
+        yield None
+        return
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context(method)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
+@dataclass(slots=True)
+class _Later:
+    """A part that is read here, when its turn comes."""
+
+    job: _Job
+
+    def result(self) -> _Done:
+        return _export_part(self.job)
+
+    def cancel(self) -> bool:
+        return True
+
+
+def _start(job: _Job, pool: Executor | None) -> _Waiting:
+    if pool is None or job.path == STANDARD_INPUT:
+        return _Later(job)
+    return pool.submit(_export_part, job)
+
+
+def _in_order(jobs: list[_Job], pool: Executor | None, ahead: int) -> Iterator[tuple[_Job, _Done]]:
+    """Read all parts, some of them ahead; those that did not land together with what follows them (V2)."""
+    started: dict[int, _Waiting] = {}
+    at = 0
+    while at < len(jobs):
+        for number in range(at, min(at + ahead, len(jobs))):
+            if number not in started:
+                started[number] = _start(jobs[number], pool)
+        job, done = jobs[at], started.pop(at).result()
+        following = [each for each in jobs[at:] if each.path == job.path]
+        taken = 1
+        while not done.landed and taken < len(following):
+            shutil.rmtree(job.folder)
+            taken = min(2 * taken, len(following))  # doubling keeps the reading twice at most
+            job = replace(job, part=together([each.part for each in following[:taken]]))
+            done = _start(job, pool).result()
+        for number in range(at + 1, at + taken):
+            _drop(jobs[number], started.pop(number, None))
+        yield job, done
+        at += taken
+
+
+def _drop(job: _Job, waiting: _Waiting | None) -> None:
+    """A part that was read in vain, or need not be read."""
+    if waiting is not None and not waiting.cancel():
+        waiting.result()
+        shutil.rmtree(job.folder)
+
+
+class _Files:
+    """One file for each structure that occurs."""
+
+    def __init__(self, folder: Path, options: ExportOptions) -> None:
+        self.rows: Counter[str] = Counter()
+        self._folder = folder
+        self._options = options
+        self._files: dict[str, _File] = {}
+
+    def add(self, done: _Done) -> None:
+        for structure, piece in done.pieces.items():
+            if structure not in self._files:
+                self._files[structure] = self._open(structure)
+            self._files[structure].add(piece)
+        self.rows += done.rows
+
+    def close(self) -> list[Path]:
+        for each in self._files.values():
+            each.close()
+        return [self._path(structure) for structure in self._files]
+
+    def _path(self, structure: str) -> Path:
+        return self._folder / f"{structure}.{self._options.to}"
+
+    def _open(self, structure: str) -> _File:
+        options = self._options
+        if options.to == "parquet":
+            return ParquetFile(self._path(structure), _LAYOUTS[structure], options.names)
+        return TextFile(self._path(structure), _LAYOUTS[structure], options.names)
