@@ -4,8 +4,8 @@ Rules
   Q1  Rows are held until a table and partition has a full row group, or too much is held in all; then the largest are
       written. A file is opened when its first row group is written, so many small partitions do not hold many files.
   Q2  File names bear the load and the part; no snapshot knows them before the commit (see lake, K1).
-  Q3  Text is dictionary-encoded, figures are not: it costs half the time and less space. Times and names get
-      statistics, for they are what readers filter by.
+  Q3  Text is dictionary-encoded, figures are not; arrays, which are zeros for the most part, are compressed with zstd,
+      the rest with snappy (smf.parquet_tables, Z1, Z6). Times, names and codes get statistics: readers filter by them.
   Q4  A file is told with its rows and the local times they lie between.
 
 Called by the tasks of ingest.  Calls place.
@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 
 from quaestor.pipeline.manifest import RAW, LakeFile
 from quaestor.pipeline.place import Place
-from quaestor.pipeline.raw_tables import partition_folder, stored_schema, text_columns
+from quaestor.pipeline.raw_tables import partition_folder, text_columns
+from quaestor.smf.parquet_tables import leaves
 
-COMPRESSION = "snappy"
 ROW_GROUP_BYTES = 48 << 20
 HELD_BYTES = 192 << 20
 
@@ -111,16 +111,18 @@ class PartWriter:
 
 def open_parquet(place: Place, path: str, table: str, schema: pa.Schema) -> pq.ParquetWriter:
     """A Parquet file of a raw table (Q3)."""
+    found = [leaf for field in schema for leaf in leaves(field)]
     texts = text_columns(table)
-    times = [each.name for each in stored_schema(table) if each.name in ("local_time", "utc_time", "offset")]
+    selects = [name for name, kind in found if name in texts or pa.types.is_timestamp(kind) or pa.types.is_int32(kind)]
     return pq.ParquetWriter(
         place.path(path),
         schema,
         filesystem=place.filesystem,
-        compression=COMPRESSION,
+        compression={name: "zstd" if "." in name else "snappy" for name, _ in found},
         use_dictionary=texts,
-        write_statistics=[*texts, *times],
+        write_statistics=selects,
         store_schema=False,
+        write_batch_size=1 << 17,
     )
 
 
