@@ -46,8 +46,8 @@ def _show(shape: str, names: list[str], rows: list[tuple[Any, ...]]) -> None:
     else:
         cells = [names, *([_cell(value) for value in row] for row in rows)]
         widths = [max(len(row[column]) for row in cells) for column in range(len(names))]
-        for row in cells:
-            click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        for line in cells:
+            click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def _cell(value: Any) -> str:

@@ -1,6 +1,7 @@
 """`quaestor lake status` and `purge`: what a lake holds, and what it need not hold any longer. Neither starts Spark."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -65,7 +66,7 @@ def purge_command(
     click.echo("a dry run: nothing was taken away" if dry_run else "taken away")
 
 
-def _table(heading: tuple[str, ...], rows: list[tuple[str, ...]], right: tuple[int, ...]) -> None:
+def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]], right: tuple[int, ...]) -> None:
     """Columns as wide as they must be, on standard output."""
     widths = [max(len(row[column]) for row in [heading, *rows]) for column in range(len(heading))]
     for row in [heading, *rows]:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from quaestor.clock import date_from_packed
 from quaestor.layout import CP1047
+from quaestor.smf.arrays import Ints, Mask
 from quaestor.smf.framing import Block
-from quaestor.smf.gather import Ints, Mask
 
 _EPOCH = date(1970, 1, 1)
 _DAY_US, _HUNDREDTH_US = 86_400_000_000, 10_000
@@ -32,11 +32,13 @@ class BlockHeaders:
 
     @cached_property
     def types(self) -> NDArray[np.int32]:
-        return self._header[:, 5].astype(np.int32)
+        made: NDArray[np.int32] = self._header[:, 5].astype(np.int32)
+        return made
 
     @cached_property
     def subtypes(self) -> NDArray[np.int32]:
-        return self._header[:, 22].astype(np.int32) << 8 | self._header[:, 23]
+        made: NDArray[np.int32] = self._header[:, 22].astype(np.int32) << 8 | self._header[:, 23]
+        return made
 
     @cached_property
     def dates(self) -> NDArray[np.uint64]:

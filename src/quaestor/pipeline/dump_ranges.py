@@ -39,7 +39,7 @@ class DamagedDumpError(LakeError):
 
 
 @dataclass(frozen=True)
-class Range(InputPartition):  # type: ignore[misc]  Spark has no types
+class Range(InputPartition):
     """Bytes of a dump from `start` up to `stop` (None: to its end)."""
 
     path: str

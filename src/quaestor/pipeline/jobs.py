@@ -124,7 +124,7 @@ def _run_connect(spark: SparkSession, work: Callable[[Item], Answer], items: Seq
 
 def ship(spark: SparkSession) -> None:
     """Send the package to executors that lack it, once for each session."""
-    if _is_classic(spark) and (spark.sparkContext.master.startswith("local") and importable()):
+    if _is_classic(spark) and (str(spark.sparkContext.master).startswith("local") and importable()):
         return
     marker = "_quaestor_shipped"
     if getattr(spark, marker, False):

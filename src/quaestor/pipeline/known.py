@@ -21,7 +21,7 @@ from quaestor.pipeline.manifest import FILES_SCHEMA, LakeFile, as_files, unpacke
 from quaestor.pipeline.part_writer import Partition
 from quaestor.pipeline.place import Place
 from quaestor.pipeline.raw_tables import ID_TYPE, RECORD_ID, RECORDS
-from quaestor.smf.gather import Ints, Mask
+from quaestor.smf.arrays import Ints, Mask
 
 _KEPT = 16
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  local times have no zone

@@ -39,11 +39,11 @@ from quaestor.pipeline.raw_tables import (
     REJECTS,
     REJECTS_SCHEMA,
 )
+from quaestor.smf.arrays import Ints, Mask
 from quaestor.smf.catalog import HEADER_SIZE, SECTIONS
 from quaestor.smf.columns import decode
 from quaestor.smf.detection import Framing, UnusableDumpError
 from quaestor.smf.framing import Block, Damage, DumpReader
-from quaestor.smf.gather import Ints, Mask
 from quaestor.smf.locate import locate
 
 PART_BYTES = 256 << 20

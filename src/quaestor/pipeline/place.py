@@ -28,6 +28,7 @@ class Place:
         if "://" not in text:
             text = str(Path(text).absolute())
         self.root = text
+        self._base: str
         self.filesystem, self._base = fs.FileSystem.from_uri(text) if "://" in text else (fs.LocalFileSystem(), text)
 
     def __reduce__(self) -> tuple[type["Place"], tuple[str]]:

@@ -17,7 +17,7 @@ import numpy as np
 from pyspark.sql import datasource
 
 from quaestor.pipeline.block_headers import BlockHeaders, packed_name
-from quaestor.smf.gather import Mask
+from quaestor.smf.arrays import Mask
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERS = ("record_type", "subtype")

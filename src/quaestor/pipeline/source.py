@@ -41,7 +41,7 @@ class SourceError(LakeError):
     """An option or a schema that does not fit; the text says which."""
 
 
-class SmfDataSource(DataSource):  # type: ignore[misc]  Spark has no types
+class SmfDataSource(DataSource):
     """The data source of the name `smf`."""
 
     @classmethod
@@ -75,7 +75,7 @@ class SmfDataSource(DataSource):  # type: ignore[misc]  Spark has no types
         return str(self.options.get(name, "")).lower() == "true"
 
 
-class SmfReader(DataSourceReader):  # type: ignore[misc]  Spark has no types
+class SmfReader(DataSourceReader):
     """Reads a structure from dumps, one task for each range."""
 
     def __init__(self, structure: str, columns: list[str], paths: list[str], options: dict[str, Any]) -> None:
@@ -90,8 +90,8 @@ class SmfReader(DataSourceReader):  # type: ignore[misc]  Spark has no types
         found = dumps_at(self._paths)
         return [part for path in found for part in ranges(path, cut=self._cut)] or [_NOTHING]
 
-    def read(self, partition: Range) -> Iterator[pa.RecordBatch]:
-        if partition != _NOTHING:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, Range) and partition.path:
             yield from batches(partition, self._structure, self._columns, self._selection, strict=self._strict)
 
 
