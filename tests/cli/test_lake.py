@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pipeline.lakes import HOUR_US, MONDAY_US, dump, load_raw, task
 from quaestor.cli.main import main
 from quaestor.pipeline.lake import Lake
 
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "pipeline"))
-
-from given import HOUR_US, MONDAY_US, dump, load_raw, task  # noqa: E402  the pipeline's test data
-
+WRONG = "DEFINE UPDATE MINE FROM SMF_116_01 SECTION QUEUE_BLOCK TO MINE GROUP BY (Q = BASENAME) SET (N = SUM(PUTX));"
 RECORDS = [task(n, MONDAY_US + n * HOUR_US // 4) for n in range(20)]
 
 
@@ -69,34 +67,57 @@ def test_purge_and_a_busy_lake(lake):
     assert 20 == {each["table"]: each["rows"] for each in gone}["WQST"]
 
 
+def test_load_and_ask(lake, tmp_path, spark):
+    """A good dump and a damaged one, a wrong definition, a question; the session that is there is used and left."""
+    good, bad = dump(tmp_path / "good", RECORDS[:10]), Path(dump(tmp_path / "bad", RECORDS[10:]))
+    bad.write_bytes(bad.read_bytes()[:-50])
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.def").write_text(WRONG)
+    wrong = run("load", tmp_path / "new", good, "--definitions", tmp_path / "own")
+    assert (2, "") == (wrong.exit_code, wrong.stdout)
+    assert "mine.def:1:" in wrong.stderr
+    assert "no field PUTX" in wrong.stderr
+    assert not (tmp_path / "new").exists()
+    loaded = run("load", tmp_path / "new", good, bad, "--no-summaries", "--json")
+    told = json.loads(loaded.stdout)
+    assert (1, 2, 19, 1) == (loaded.exit_code, told["dumps"], told["records"], told["damages"])
+    assert "record cut short" in loaded.stderr
+    again = run("load", tmp_path / "new", good, "--no-summaries")
+    assert "0 dumps loaded, 1 known already" in again.stdout
+    missing = run("load", tmp_path / "new", tmp_path / "nothing", "--no-summaries")
+    assert (2, 1) == (missing.exit_code, len(missing.stderr.splitlines()))
+    asked = run("sql", tmp_path / "new", "SELECT base_name, sum(puts) AS puts FROM WQST GROUP BY 1", "--format", "csv")
+    assert ["base_name,puts", "ORDERS,171"] == asked.stdout.split()
+    refused = run("sql", tmp_path / "new", "SELECT nonsense FROM WQST")
+    assert (2, 1) == (refused.exit_code, len(refused.stderr.splitlines()))
+    followed = run("follow", tmp_path / "new", tmp_path, "--pattern", "[gb]*d", "--once", "--no-summaries")
+    assert (0, "") == (followed.exit_code, followed.stdout)  # both are in the ledger
+    rebuilt = run("rebuild", tmp_path / "new", "--no-summaries")
+    assert "2 dumps loaded: 19 records" in rebuilt.stdout
+    assert 1 == spark.range(1).count()
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-def test_load_and_ask_from_the_shell(tmp_path):
-    """The commands as a user runs them: a good dump and a damaged one, a wrong definition, a question."""
-    good, bad = dump(tmp_path / "good", RECORDS[:10]), Path(dump(tmp_path / "bad", RECORDS[10:]))
-    bad.write_bytes(bad.read_bytes()[:-50])
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "mine.def").write_text(
-        "DEFINE UPDATE MINE FROM SMF_116_01 SECTION QUEUE_BLOCK TO MINE GROUP BY (Q = BASENAME) SET (N = SUM(PUTX));"
-    )
-    wrong = shell("load", tmp_path / "lake", good, "--definitions", own)
-    assert (2, "") == (wrong.returncode, wrong.stdout)
-    assert "mine.def:1:" in wrong.stderr
-    assert "no field PUTX" in wrong.stderr
-    assert not (tmp_path / "lake" / "lake.json").exists()
-    loaded = shell("load", tmp_path / "lake", good, bad, "--json")
-    told = json.loads(loaded.stdout)
-    assert (1, 2, 19, 1) == (loaded.returncode, told["dumps"], told["records"], told["damages"])
-    assert "record cut short" in loaded.stderr
-    assert "Exception" not in loaded.stderr
-    query = "SELECT sum(PUTS) AS puts, DATE FROM DRL.MQ_DAILY_QUEUE GROUP BY DATE"
-    asked = shell("sql", tmp_path / "lake", query.replace("sum(PUTS)", "count(*)"), "--format", "csv")
-    assert (0, "puts,DATE") == (asked.returncode, asked.stdout.splitlines()[0])
-
-
-def shell(*arguments):
+def test_load_from_the_shell_says_nothing_of_spark(tmp_path):
+    """The command as a user runs it, in a process of its own."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    command = [sys.executable, "-m", "quaestor.cli.main", "lake", *map(str, arguments), "--master", "local[2]"]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=280)
+    command = [
+        sys.executable,
+        "-m",
+        "quaestor.cli.main",
+        "lake",
+        "load",
+        tmp_path / "lake",
+        dump(tmp_path / "a", RECORDS),
+    ]
+    done = subprocess.run(
+        [*command, "--master", "local[2]", "--no-summaries"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert (0, "1 dumps loaded: 20 records") == (done.returncode, done.stdout[:26])
+    assert [] == [line for line in done.stderr.splitlines() if "incubator" not in line]

@@ -8,8 +8,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from given import MONDAY_US, SECOND_US, dump, load_raw, raw_rows, task
 
+from pipeline.lakes import MONDAY_US, SECOND_US, dump, load_raw, raw_rows, task
 from quaestor.pipeline.lake import Lake
 
 SRC = Path(__file__).parents[2] / "src"
@@ -83,7 +83,7 @@ def test_a_load_on_a_standalone_cluster_gives_the_same_tables(tmp_path):
             processes.append(worker)
             wait_for(worker, log, r"(Successfully registered)")
         script = tmp_path / "driver.py"
-        given = {"src": str(SRC), "tests": str(Path(__file__).parent), "master": address}
+        given = {"src": str(SRC), "tests": str(Path(__file__).parents[1]), "master": address}
         script.write_text(textwrap.dedent(DRIVER).format(**given, lake=str(tmp_path / "lake"), dump=path))
         ended = subprocess.run(
             [sys.executable, script], env=environment, capture_output=True, text=True, check=False, timeout=200

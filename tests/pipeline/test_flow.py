@@ -4,8 +4,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from given import DAY_US, HOUR_US, MONDAY_US, SECOND_US, dump, raw_rows, statistics, task
 
+from pipeline.lakes import DAY_US, HOUR_US, MONDAY_US, SECOND_US, dump, raw_rows, statistics, task
 from quaestor.pipeline import flow
 from quaestor.pipeline.asking import QueryError, ask
 from quaestor.pipeline.compilation import compile_update
@@ -137,6 +137,15 @@ def test_a_new_table_is_computed_for_all_days_that_have_details(spark, week, tmp
     report = flow.load(spark, tmp_path / "lake", dumps[:1], definitions())
     assert {"DRL.DAILY": 5, "POOLS": 5} == report.summaries
     assert 5 == Lake.at(tmp_path / "lake").table(spark, "DRL.DAILY").count()
+
+
+def test_what_a_load_without_summaries_left_out_is_made_good(spark, week, tmp_path):
+    lake, _, dumps = week
+    daily = definitions(TEXT[TEXT.index("DEFINE UPDATE DAILY") : TEXT.index("DEFINE UPDATE POOLS")])
+    flow.load(spark, tmp_path / "lake", dumps[:1], daily)
+    assert {} == flow.load(spark, tmp_path / "lake", dumps[1:], Definitions({})).summaries
+    assert {"DRL.DAILY": 4} == flow.load(spark, tmp_path / "lake", dumps, daily).summaries
+    assert rows(lake, spark, "daily") == rows(Lake.at(tmp_path / "lake"), spark, "daily")
 
 
 def test_questions_in_sql(spark, week):

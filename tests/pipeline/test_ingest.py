@@ -7,10 +7,10 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from given import DAY_US, HOUR_US, MONDAY_US, SECOND_US, dump, load_raw, raw_rows, raw_tables, statistics, task
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.lakes import DAY_US, HOUR_US, MONDAY_US, SECOND_US, dump, load_raw, raw_rows, raw_tables, statistics, task
 from quaestor.pipeline import duplicates, ingest, loading
 from quaestor.pipeline.errors import LoadError
 from quaestor.smf.detection import Framing

@@ -8,8 +8,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from given import HOUR_US, MONDAY_US, dump, load_raw, raw_rows, task
 
+from pipeline.lakes import HOUR_US, MONDAY_US, dump, load_raw, raw_rows, task
 from quaestor.pipeline import place as place_module
 from quaestor.pipeline.errors import BusyLakeError, LakeError, LoadError, NewerLakeError, NoLakeError
 from quaestor.pipeline.ingest import ingest
@@ -122,7 +122,7 @@ def test_a_lake_at_a_uri(tmp_path):
 KILLED = """
 import os, shutil, signal, sys
 sys.path[:0] = [{src!r}, {tests!r}]
-from given import load_raw
+from pipeline.lakes import load_raw
 from quaestor.pipeline import part_writer, place
 
 def deadly(function):
@@ -157,7 +157,7 @@ def test_killed_at_any_moment_the_tables_are_as_before_or_complete(tmp_path):
     before = raw_rows(load_raw(tmp_path / "lake", [first])[0])
     after = raw_rows(load_raw(tmp_path / "after", [first], [second])[0])
     script = tmp_path / "killed.py"
-    script.write_text(KILLED.format(src=str(SRC), tests=str(Path(__file__).parent)))
+    script.write_text(KILLED.format(src=str(SRC), tests=str(Path(__file__).parents[1])))
     subprocess.run([sys.executable, script, tmp_path, second], check=True, timeout=300)
     states = [Lake.at(each) for each in sorted(tmp_path.glob("state-*"))]
     complete = [after == raw_rows(each) for each in states]

@@ -3,9 +3,9 @@
 import io
 
 import pytest
-from given import MONDAY_US, SECOND_US, dump, statistics, task
 from pyspark.errors import PySparkException
 
+from pipeline.lakes import MONDAY_US, SECOND_US, dump, statistics, task
 from quaestor.pipeline import source
 from quaestor.pipeline.dump_ranges import batches, ranges, whole_records_end
 from quaestor.pipeline.selection import Selection

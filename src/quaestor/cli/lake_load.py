@@ -21,6 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def _load_options(command: Command) -> Command:
     for option in (
+        click.option("--no-summaries", is_flag=True, help="Raw tables only; a later load catches up."),
         click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object."),
         click.option("--no-wait", is_flag=True, help="Give up at once when another load is busy on this lake."),
         click.option("--periods", type=click.Path(path_type=Path), help="A period plan for PERIOD (TOML)."),
@@ -49,6 +50,7 @@ def load_command(
     periods: Path | None,
     no_wait: bool,
     as_json: bool,
+    no_summaries: bool,
     master: str,
     conf: tuple[str, ...],
     verbose: bool,
@@ -62,7 +64,13 @@ def load_command(
 
     with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(_sizes(dumps)) as tell:
         report = flow.load(
-            spark, lake, _files(dumps), definitions(folders, periods), progress=tell, wait=not no_wait, say=tell.say
+            spark,
+            lake,
+            _files(dumps),
+            definitions(folders, periods, none=no_summaries),
+            progress=tell,
+            wait=not no_wait,
+            say=tell.say,
         )
     ctx.exit(_told(report, as_json))
 
@@ -78,6 +86,7 @@ def rebuild_command(
     periods: Path | None,
     no_wait: bool,
     as_json: bool,
+    no_summaries: bool,
     master: str,
     conf: tuple[str, ...],
     verbose: bool,
@@ -86,7 +95,9 @@ def rebuild_command(
     from quaestor.pipeline import flow
 
     with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(None) as tell:
-        report = flow.rebuild(spark, lake, definitions(folders, periods), progress=tell, wait=not no_wait, say=tell.say)
+        report = flow.rebuild(
+            spark, lake, definitions(folders, periods, none=no_summaries), progress=tell, wait=not no_wait, say=tell.say
+        )
     ctx.exit(_told(report, as_json))
 
 
@@ -109,6 +120,7 @@ def follow_command(
     periods: Path | None,
     no_wait: bool,
     as_json: bool,
+    no_summaries: bool,
     master: str,
     conf: tuple[str, ...],
     verbose: bool,
@@ -122,7 +134,9 @@ def follow_command(
     worst = 0
     with one_line(), session(SparkOptions(master, conf, verbose)) as spark:
         say = _Teller(None)
-        follower = Follower(spark, lake, folder, definitions(folders, periods), pattern, say.say, wait=not no_wait)
+        follower = Follower(
+            spark, lake, folder, definitions(folders, periods, none=no_summaries), pattern, say.say, wait=not no_wait
+        )
         while not stop.is_set():
             report = follower.step(settled=once)
             if report is not None:

@@ -42,7 +42,7 @@ def spark_options(command: Command) -> Command:
 @contextmanager
 def session(options: SparkOptions) -> "Iterator[SparkSession]":
     """A Spark session for one command."""
-    from quaestor.pipeline.session import session as make
+    from quaestor.pipeline.session import opened
 
     settings = {}
     for each in options.conf:
@@ -50,11 +50,8 @@ def session(options: SparkOptions) -> "Iterator[SparkSession]":
         if not equals:
             raise click.UsageError(f"--conf {each}: write KEY=VALUE")
         settings[key.strip()] = value.strip()
-    made = make(options.master, settings, verbose=options.verbose)
-    try:
+    with opened(options.master, settings, verbose=options.verbose) as made:
         yield made
-    finally:
-        made.stop()
 
 
 @contextmanager
@@ -72,9 +69,11 @@ def one_line() -> Iterator[None]:
         raise click.exceptions.Exit(2) from None
 
 
-def definitions(folders: tuple[Path, ...], plan: Path | None) -> "Definitions":
+def definitions(folders: tuple[Path, ...], plan: Path | None, *, none: bool = False) -> "Definitions":
     """The shipped definitions and those in the folders given, with the period plan given. Needs a session."""
     from quaestor.pipeline.flow import Definitions
     from quaestor.pipeline.periods import DEFAULT_PLAN, read_plan
 
+    if none:
+        return Definitions({})
     return Definitions.read(folders, read_plan(plan) if plan else DEFAULT_PLAN)

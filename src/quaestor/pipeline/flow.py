@@ -3,8 +3,9 @@
 Rules
   W1  A load is: definitions checked, dumps into raw tables, the touched days of every summary table computed anew, one
       commit. An error anywhere leaves the tables as they were.
-  W2  A day is touched for a table when the load brought rows of one of its structures for that day. A table that is new
-      or whose definition has changed is computed for all days that have details.
+  W2  The lake remembers at which load each day of a table was computed. A day is touched when a file of one of the
+      table's structures is younger; so what an earlier load left out, a later one makes good. A table that is new or
+      whose definition has changed is computed for all days that have details.
   W3  Rebuilding is loading every dump of the ledger again into an empty lake, and taking its place at the commit.
 
 Called by the doors, by follow and from notebooks.  Calls ingest, summary, daily_parts, lake.
@@ -15,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +27,7 @@ from quaestor.pipeline import daily_parts, jobs, reading
 from quaestor.pipeline.errors import LakeError, NoSpaceError
 from quaestor.pipeline.ingest import IngestReport, ingest
 from quaestor.pipeline.lake import Change, Lake
-from quaestor.pipeline.manifest import SUMMARY, LakeFile, Snapshot
+from quaestor.pipeline.manifest import SUMMARY, LakeFile, Snapshot, load_number
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
 from quaestor.pipeline.raw_tables import DAY
 from quaestor.pipeline.summary import SummaryTable, read_definitions, summarise
@@ -133,21 +134,37 @@ def _summaries(spark: SparkSession, change: Change, definitions: Definitions) ->
         for name, days in work.items():
             parts, description = made[name].result()
             change.removed |= {each.path for each in change.base.live(name, days=days)}
-            change.summaries[name] = description
+            change.summaries[name] = {**description, "days": _computed(change, definitions, name, days)}
             change.added += [_store(change, name, day, rows) for day, rows in parts]
     return {name: len(days) for name, days in work.items()}
 
 
 def _touched(change: Change, snapshot: Snapshot, table: SummaryTable, plan: PeriodPlan) -> list[date]:
-    every = {file.day for name in table.structures for file in snapshot.live(name) if file.day is not None}
+    youngest: dict[date, int] = {}
+    for file in (each for name in table.structures for each in snapshot.live(name)):
+        if file.day is not None:
+            youngest[file.day] = max(youngest.get(file.day, 0), load_number(file.path))
+    known = _remembered(change, table, plan)
+    if known is None:
+        _refuse_lost_days(change, table.name, set(youngest))
+        return sorted(youngest)
+    return sorted(day for day, number in youngest.items() if number > known.get(day.isoformat(), 0))
+
+
+def _remembered(change: Change, table: SummaryTable, plan: PeriodPlan) -> dict[str, int] | None:
+    """At which load each day of a table was computed; None when its definition is not the one it was computed with."""
     known = change.base.summaries.get(table.name)
     if known is None or known["definition"] != daily_parts.definition_digest(table, plan):
-        _refuse_lost_days(change, table.name, every)
-        return sorted(every)
-    return sorted({file.day for file in change.added if file.table in table.structures and file.day is not None})
+        return None
+    return cast("dict[str, int]", known["days"])
 
 
-def _refuse_lost_days(change: Change, name: str, every: Collection[date | None]) -> None:
+def _computed(change: Change, definitions: Definitions, name: str, days: Sequence[date]) -> dict[str, int]:
+    before = _remembered(change, definitions.tables[name], definitions.plan) or {}
+    return {**before, **{day.isoformat(): change.base.number + 1 for day in days}}
+
+
+def _refuse_lost_days(change: Change, name: str, every: Collection[date]) -> None:
     lost = sorted({file.day for file in change.base.live(name) if file.day is not None} - set(every))
     if lost:
         raise LakeError(

@@ -111,6 +111,11 @@ class Snapshot:
         }
 
 
+def load_number(path: str) -> int:
+    """The number of the snapshot that the load of a file made: file names begin with it."""
+    return int(path.rpartition("/")[2].partition("-")[0])
+
+
 EMPTY = Snapshot(0, FILES_SCHEMA.empty_table(), DUMPS_SCHEMA.empty_table())
 
 

@@ -16,7 +16,8 @@ Called by the doors and by flow.  Calls java.
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -71,6 +72,20 @@ def session(
         builder = builder.config(key, value)
     made: SparkSession = builder.getOrCreate()
     return made
+
+
+@contextmanager
+def opened(
+    master: str = "local[*]", conf: Mapping[str, str] | None = None, *, verbose: bool = False
+) -> Iterator[SparkSession]:
+    """A session for a while: one that was there is left running (N1)."""
+    ours = SparkSession.getActiveSession() is None
+    made = session(master, conf, verbose=verbose)
+    try:
+        yield made
+    finally:
+        if ours:
+            made.stop()
 
 
 def _private() -> Path:

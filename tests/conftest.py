@@ -1,4 +1,4 @@
-"""One Spark session for all tests of the pipeline, in one worker."""
+"""One Spark session for all tests that need one, in one worker."""
 
 import pytest
 
