@@ -1,9 +1,28 @@
-"""What holds for every test: a busy machine fails nothing, and continuous integration runs the same examples twice."""
+"""What holds for every test: a busy machine fails nothing, and one Spark session serves all who need one."""
 
 import os
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from quaestor.pipeline.session import session
+
+    made = session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+    yield made
+    made.stop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """All tests with a session go to one worker, so that one Spark runs, not two."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("spark"))
