@@ -4,21 +4,20 @@ A 116-1 record prints together with the 116-2 records that continue it, when the
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import click
 
 from quaestor.cli.damage import DamageReport
+from quaestor.cli.dumps import opened
 from quaestor.layout import CODE_PAGES, CodePage
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import Damage, DumpReader
 from quaestor.smf.printing.plain import plain_record, plain_task
 from quaestor.smf.printing.programs import Program, printout, program_of, task_printout
-from quaestor.smf.records import SmfRecord, Task, read_dump, read_records, tasks
+from quaestor.smf.records import SmfRecord, Task, read_records, tasks
 
-STANDARD_INPUT = "-"
 TASK_SUBTYPES = (1, 2)
 
 
@@ -147,6 +146,5 @@ def _task_records(path: str, selection: Selection, printer: Printer, report: Dam
 
 
 def _records(path: str, page: CodePage) -> Iterator[SmfRecord | Damage]:
-    if path == STANDARD_INPUT:
-        return read_records(DumpReader(sys.stdin.buffer), page)
-    return read_dump(path, page)
+    with opened(path) as stream:
+        yield from read_records(DumpReader(stream), page)

@@ -16,14 +16,14 @@ Rules
 Called by columns, gather and export, and by the pipeline for its tables.  Calls catalog and layout.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Literal
 
 import pyarrow as pa
 
-from quaestor.layout import Add, Field, Kind, Record
+from quaestor.layout import Add, Field, Kind, Layout, Record
 from quaestor.smf.sections.headers import CorrelationHeader
 from quaestor.smf.sections.message import MessageAccounting
 from quaestor.smf.sections.queue_accounting import QueueAccounting
@@ -59,11 +59,11 @@ _TASK_FIELDS = (
     "channel",
     "channel_connection",
 )
-TASK_SECTIONS: dict[type[Record], type[Record]] = {
-    TaskAccounting: TaskIdentification,
-    QueueAccounting: TaskIdentification,
-    MessageAccounting: CorrelationHeader,
-    ThreadAccounting: CorrelationHeader,
+TASK_SECTIONS: dict[str, Layout] = {
+    TaskAccounting.LAYOUT.structure: TaskIdentification.LAYOUT,
+    QueueAccounting.LAYOUT.structure: TaskIdentification.LAYOUT,
+    MessageAccounting.LAYOUT.structure: CorrelationHeader.LAYOUT,
+    ThreadAccounting.LAYOUT.structure: CorrelationHeader.LAYOUT,
 }
 _CORRELATOR = Field(
     8,
@@ -86,6 +86,9 @@ class Source(Enum):
     TASK_CODE_NAME = "task code name"
 
 
+_DERIVED = Field(0, "", "derived from several fields")
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a structure's table."""
@@ -93,13 +96,13 @@ class Column:
     name: str
     type: pa.DataType
     source: Source
-    field: Field | None = None
+    field: Field = _DERIVED
 
 
 def element_type(each: Field, names: Names) -> pa.DataType:
     """The type of one element of a field (S4, S5)."""
     if each.of is not None:
-        return struct_type(each.of, names)
+        return struct_type(each.of.LAYOUT, names)
     if each.wire == "text":
         return pa.string()
     if each.wire == "bytes":
@@ -127,12 +130,12 @@ def list_type(of: pa.DataType) -> pa.DataType:
 
 
 @lru_cache(maxsize=256)
-def struct_type(section: type[Record], names: Names) -> pa.DataType:
-    return pa.struct([pa.field(_name(each, names), field_type(each, names)) for each in shown(section)])
+def struct_type(layout: Layout, names: Names) -> pa.DataType:
+    return pa.struct([pa.field(_name(each, names), field_type(each, names)) for each in shown(layout)])
 
 
-def shown(section: type[Record]) -> list[Field]:
-    return [each for each in section.LAYOUT.fields if each.kind.shown]
+def shown(layout: Layout) -> list[Field]:
+    return [each for each in layout.fields if each.kind.shown]
 
 
 def _name(each: Field, names: Names) -> str:
@@ -144,18 +147,19 @@ def _code_name(name: str, names: Names) -> str:
 
 
 @lru_cache(maxsize=256)
-def columns_of(section: type[Record], names: Names = "human") -> tuple[Column, ...]:
+def columns_of(layout: Layout, names: Names = "human") -> tuple[Column, ...]:
     """Every column of the structure's table, in order (S1, S2, S3)."""
     made = [Column(name, kind, Source.RECORD) for name, kind in RECORD_COLUMNS.items()]
-    task = TASK_SECTIONS.get(section)
+    task = TASK_SECTIONS.get(layout.structure)
     if task is not None:
+        known = {each.name: each for each in task.fields}
         for name in _TASK_FIELDS:
-            if any(each.name == name for each in task.LAYOUT.fields):
-                made += _field_columns(task.LAYOUT[name], names, "task_", Source.TASK, Source.TASK_CODE_NAME)
-    fields = [_CORRELATOR] if section is TaskAccounting else []
-    for each in fields + shown(section):
+            if name in known:
+                made += _field_columns(known[name], names, "task_", Source.TASK, Source.TASK_CODE_NAME)
+    overlays = [_CORRELATOR] if layout is TaskAccounting.LAYOUT else []
+    for each in overlays + shown(layout):
         clash = _name(each, names) in RECORD_COLUMNS
-        prefix = f"{section.LAYOUT.structure.lower()}_" if clash else ""  # S7
+        prefix = f"{layout.structure.lower()}_" if clash else ""  # S7
         made += _field_columns(each, names, prefix, Source.FIELD, Source.CODE_NAME)
     return tuple(made)
 
@@ -168,12 +172,12 @@ def _field_columns(each: Field, names: Names, prefix: str, source: Source, code_
     return made
 
 
-@lru_cache(maxsize=256)
 def schema(section: type[Record], names: Names = "human", *, dictionary: bool = False) -> pa.Schema:
     """The schema of the structure's table; `dictionary` keeps text columns dictionary-encoded."""
-    return pa.schema([(each.name, encoded(each, dictionary=dictionary).type) for each in columns_of(section, names)])
+    return schema_of(columns_of(section.LAYOUT, names), dictionary=dictionary)
 
 
-def encoded(each: Column, *, dictionary: bool) -> Column:
-    """The column with its text dictionary-encoded, or as it is."""
-    return replace(each, type=DICTIONARY) if dictionary and each.type == pa.string() else each
+def schema_of(columns: tuple[Column, ...], *, dictionary: bool) -> pa.Schema:
+    """The schema of a table with these columns."""
+    text = DICTIONARY if dictionary else pa.string()
+    return pa.schema([(each.name, text if each.type == pa.string() else each.type) for each in columns])

@@ -13,22 +13,24 @@ Called by export, by the pipeline's data source and by benchmarks.  Calls locate
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
-from quaestor.layout import CP1047, CodePage, Field, Record
-from quaestor.smf.arrow_schema import TASK_SECTIONS, Column, Names, Source, columns_of, encoded, schema
+from quaestor.layout import CP1047, CodePage, Field, Layout
+from quaestor.smf.arrow_schema import TASK_SECTIONS, Column, Names, Source, columns_of, schema, schema_of
 from quaestor.smf.catalog import SECTIONS
+from quaestor.smf.cells import Reading, code_names, field_column
 from quaestor.smf.framing import Block, Damage
-from quaestor.smf.gather import Ints, Reading, Rows, code_names, field_column, gather, primitive
-from quaestor.smf.locate import Located, Sections, locate
+from quaestor.smf.gather import Bulk, Ints, Rows, bulk_columns, gather, on_words, primitive
+from quaestor.smf.locate import Located, locate
 from quaestor.smf.record_columns import RecordColumns
 from quaestor.smf.sections.task import TaskIdentification
 
-_TASK_STRUCTURE = TaskIdentification.LAYOUT.structure
+_TASK = TaskIdentification.LAYOUT
 
 
 @dataclass(slots=True)
@@ -57,8 +59,8 @@ def decode(
     are those of the block (framing) and of its sections together, in the order of the dump.
     """
     chosen = frozenset(SECTIONS) if wanted is None else _known(wanted)
-    needs_tasks = any(TASK_SECTIONS.get(SECTIONS[each]) is TaskIdentification for each in chosen)
-    located = locate(block, chosen | {_TASK_STRUCTURE} if needs_tasks else chosen)
+    of_tasks = any(TASK_SECTIONS.get(structure) is _TASK for structure in chosen)
+    located = locate(block, chosen | {_TASK.structure} if of_tasks else chosen)
     reader = _Reader(located, Reading(page, names, leap_seconds), dictionary=dictionary)
     made = Decoded(
         damages=sorted(block.damages + located.damages, key=lambda damage: damage.offset),
@@ -66,7 +68,7 @@ def decode(
     )
     for structure in SECTIONS:
         if structure in chosen and structure in located.sections:
-            made.tables[structure] = reader.table(SECTIONS[structure], (columns or {}).get(structure))
+            made.tables[structure] = reader.table(SECTIONS[structure].LAYOUT, (columns or {}).get(structure))
     return made
 
 
@@ -77,15 +79,38 @@ def _known(wanted: Collection[str]) -> frozenset[str]:
     return frozenset(wanted)
 
 
-def select(section: type[Record], names: Names, asked: Collection[str] | None) -> list[Column]:
-    """The columns asked for, in the order of the schema."""
-    every = columns_of(section, names)
-    if asked is None:
-        return list(every)
-    unknown = sorted(set(asked) - {each.name for each in every})
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a table of one structure takes: its columns in order, and those of its fields that are read in bulk."""
+
+    columns: tuple[Column, ...]
+    schema: pa.Schema
+    record: tuple[str, ...]
+    bulks: tuple[tuple[Bulk, tuple[str, ...]], ...]
+
+
+@lru_cache(maxsize=512)
+def _plan(layout: Layout, names: Names, asked: frozenset[str] | None, dictionary: bool) -> _Plan:
+    every = columns_of(layout, names)
+    unknown = sorted((asked or frozenset()) - {each.name for each in every})
     if unknown:
-        raise ValueError(f"{section.LAYOUT.structure} has no column {', '.join(unknown)}")
-    return [each for each in every if each.name in asked]
+        raise ValueError(f"{layout.structure} has no column {', '.join(unknown)}")
+    columns = tuple(each for each in every if asked is None or each.name in asked)
+    record = tuple(each.name for each in columns if each.source is Source.RECORD and each.name != "occurrence")
+    return _Plan(columns, schema_of(columns, dictionary=dictionary), record, tuple(_bulks(columns)))
+
+
+def _bulks(columns: Iterable[Column]) -> Iterator[tuple[Bulk, tuple[str, ...]]]:
+    """The number fields of a structure, those read alike together."""
+    alike: dict[tuple[str, pa.DataType], list[tuple[str, Field]]] = {}
+    for column in columns:
+        each = column.field
+        number = column.source is Source.FIELD and column.type in (pa.int64(), pa.float64())
+        if number and on_words(each.offset, each.wire):
+            alike.setdefault((each.wire, column.type), []).append((column.name, each))
+    for (wire, kind), found in alike.items():
+        places = [(each.offset, each.end, each.unset) for _, each in found]
+        yield Bulk.of(wire, kind, places), tuple(name for name, _ in found)
 
 
 class _Reader:
@@ -96,88 +121,55 @@ class _Reader:
         self._located = located
         self._reading = reading
         self._dictionary = dictionary
-        self._tasks: Rows | None = None
+        self._task_rows: dict[str, Rows] = {}
         self._task_columns: dict[str, pa.Array] = {}
 
-    def table(self, section: type[Record], asked: Collection[str] | None) -> pa.Table:
-        sections = self._located.sections[section.LAYOUT.structure]
-        chosen = select(section, self._reading.names, asked)
-        table = _Table(self, section, sections)
-        arrays = [self._as_asked(table.array(each)) for each in chosen]
-        fields = [pa.field(each.name, encoded(each, dictionary=self._dictionary).type) for each in chosen]
-        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+    def table(self, layout: Layout, asked: Collection[str] | None) -> pa.Table:
+        """The table of one structure, with the columns asked for."""
+        sections = self._located.sections[layout.structure]
+        plan = _plan(layout, self._reading.names, None if asked is None else frozenset(asked), self._dictionary)
+        rows = gather(self._located.data, sections.offset, sections.length, layout.size)
+        made = dict(self.records.repeat(list(plan.record), sections.record))
+        made["occurrence"] = primitive(pa.int32(), sections.occurrence.astype(np.int32))
+        for bulk, names in plan.bulks:
+            made.update(zip(names, bulk_columns(rows, bulk), strict=True))
+        for column in plan.columns:
+            if column.name not in made:
+                made[column.name] = self._column(layout, sections.record, rows, column)
+        return pa.Table.from_arrays([self._as_asked(made[each.name]) for each in plan.columns], schema=plan.schema)
 
     def _as_asked(self, array: pa.Array) -> pa.Array:
         plain = not self._dictionary and pa.types.is_dictionary(array.type)
         return array.dictionary_decode() if plain else array
 
-    def rows(self, section: type[Record], sections: Sections) -> Rows:
-        return gather(self._located.data, sections.offset, sections.length, section.LAYOUT.size)
+    def _column(self, layout: Layout, records: Ints, rows: Rows, column: Column) -> pa.Array:
+        if column.source in (Source.FIELD, Source.CODE_NAME):
+            return self._field_column(rows, column)
+        return self._task_column(TASK_SECTIONS[layout.structure], records, column)
 
-    def column(self, rows: Rows, each: Field) -> pa.Array:
-        return field_column(rows, each, self._reading)
+    def _field_column(self, rows: Rows, column: Column) -> pa.Array:
+        made = field_column(rows, column.field, self._reading)
+        named = column.source in (Source.CODE_NAME, Source.TASK_CODE_NAME)
+        return code_names(made, column.field.codes or {}) if named else made
 
-    def correlation_rows(self, section: type[Record], records: Ints) -> Rows:
-        """QWHC of the given records; rows of length 0 where there is none."""
-        headers = self._located.headers
-        return gather(
-            self._located.data, headers.correlation_at[records], headers.correlation[records], section.LAYOUT.size
-        )
+    def _task_column(self, task: Layout, records: Ints, column: Column) -> pa.Array:
+        """A column of the identity of the task that the records belong to: WTID or QWHC of the same record (S2)."""
+        key = f"{task.structure}.{column.name}"
+        if key not in self._task_columns:
+            self._task_columns[key] = self._field_column(self._tasks(task), column)
+        return self._task_columns[key].take(primitive(pa.int64(), records))
 
-    def task_column(self, each: Field, records: Ints) -> pa.Array:
-        """A field of the WTID that stands in the same record."""
-        sections = self._located.sections.get(_TASK_STRUCTURE)
-        if sections is None:
-            return pa.nulls(len(records), self.column(gather(self._located.data, records[:0], records[:0], 1), each).type)
-        if self._tasks is None:
-            self._tasks = self.rows(TaskIdentification, sections)
-        if each.name not in self._task_columns:
-            self._task_columns[each.name] = self.column(self._tasks, each)
-        place = np.full(len(self._located), -1, np.int64)
-        place[sections.record] = np.arange(len(sections.record))
-        found = place[records]
-        return self._task_columns[each.name].take(primitive(pa.int64(), found, found >= 0))
-
-
-class _Table:
-    """Makes the columns of one structure."""
-
-    def __init__(self, reader: _Reader, section: type[Record], sections: Sections) -> None:
-        self._reader = reader
-        self._section = section
-        self._sections = sections
-        self._rows = reader.rows(section, sections)
-        self._owner = primitive(pa.int64(), sections.record)
-        self._task_rows: Rows | None = None
-
-    def array(self, column: Column) -> pa.Array:
-        if column.source is Source.RECORD:
-            return self._record(column.name)
-        assert column.field is not None
-        if column.source is Source.FIELD:
-            return self._reader.column(self._rows, column.field)
-        if column.source is Source.CODE_NAME:
-            return self._names(self._reader.column(self._rows, column.field), column.field)
-        if column.source is Source.TASK:
-            return self._task(column.field)
-        return self._names(self._task(column.field), column.field)
-
-    def _record(self, name: str) -> pa.Array:
-        if name == "occurrence":
-            return primitive(pa.int32(), self._sections.occurrence.astype(np.int32))
-        return self._reader.records.column(name).take(self._owner)
-
-    def _names(self, codes: pa.Array, each: Field) -> pa.Array:
-        assert each.codes is not None
-        return code_names(codes, each.codes)
-
-    def _task(self, each: Field) -> pa.Array:
-        task = TASK_SECTIONS[self._section]
-        if task is TaskIdentification:
-            return self._reader.task_column(each, self._sections.record)
-        if self._task_rows is None:
-            self._task_rows = self._reader.correlation_rows(task, self._sections.record)
-        return self._reader.column(self._task_rows, each)
+    def _tasks(self, task: Layout) -> Rows:
+        """The identity of the task of every record; of length 0 where the record has none."""
+        if task.structure not in self._task_rows:
+            at, length = self._located.headers.correlation_at, self._located.headers.correlation
+            if task is _TASK:
+                at, length = np.zeros_like(at), np.zeros_like(length)
+                sections = self._located.sections.get(_TASK.structure)
+                if sections is not None:
+                    at[sections.record], length[sections.record] = sections.offset, sections.length
+            self._task_rows[task.structure] = gather(self._located.data, at, length, task.size)
+        return self._task_rows[task.structure]
 
 
 def join_continuations(queues: pa.Table, tasks: pa.Table, names: Names = "human") -> pa.Table:
@@ -187,7 +179,9 @@ def join_continuations(queues: pa.Table, tasks: pa.Table, names: Names = "human"
     null when the dump does not hold it. With it, WQST joins WTAS on `task_position` = `position`.
     """
     theirs, ours = ("correlator", "correlator") if names == "human" else ("WTASCORR", "CORREL")
-    owner = np.concatenate([_ordinals(tasks, queues, theirs, ours), _ordinals(tasks, queues, "queue_manager")]).reshape(2, -1)
+    owner = np.concatenate([_ordinals(tasks, queues, theirs, ours), _ordinals(tasks, queues, "queue_manager")]).reshape(
+        2, -1
+    )
     position = np.concatenate([tasks["position"].to_numpy(), queues["position"].to_numpy()])
     is_task = np.arange(len(position)) < len(tasks)
     order = np.lexsort((~is_task, position, owner[1], owner[0]))
@@ -204,7 +198,9 @@ def join_continuations(queues: pa.Table, tasks: pa.Table, names: Names = "human"
 def _ordinals(tasks: pa.Table, queues: pa.Table, theirs: str, ours: str = "") -> Ints:
     """Equal numbers for equal values of a column in both tables."""
     both = [*_plain(tasks[theirs]).chunks, *_plain(queues[ours or theirs]).chunks]
-    made: Ints = pa.chunked_array(both).combine_chunks().dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
+    made: Ints = (
+        pa.chunked_array(both).combine_chunks().dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
+    )
     return made
 
 
@@ -212,4 +208,4 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
 
 
-__all__ = ["Decoded", "decode", "join_continuations", "schema", "select"]
+__all__ = ["Decoded", "decode", "join_continuations", "schema"]

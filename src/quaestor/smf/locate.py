@@ -16,18 +16,18 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE, RecordKind, Slot
+from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE, RecordKind
 from quaestor.smf.framing import Block, Damage
 from quaestor.smf.gather import Bytes, Ints, Mask, gather
-from quaestor.smf.header import header_lengths, STUB_SIZE
+from quaestor.smf.header import STUB_SIZE, header_lengths
 
 _FIRST_SECTION = HEADER_SIZE + TRIPLET_SIZE
 _MOST_TRIPLETS = max(kind.triplets.LAYOUT.size for kind in CATALOG.values()) // TRIPLET_SIZE
 _AREA = HEADER_SIZE + _MOST_TRIPLETS * TRIPLET_SIZE
 _SHORTEST_SECTION = 4
 _SECTIONS_AT, _SECTIONS_END = 6, 7  # QWHSNSDA
+_FAR = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +44,17 @@ class Sections:
 class Headers:
     """Where QWHS, QWHC and QWHX of each record stand, and how long they are; a length of 0 means there is none."""
 
+    tod_interval: Mask
     common_at: Ints
     common: Ints
     correlation_at: Ints
     correlation: Ints
     extension_at: Ints
     extension: Ints
-    tod_interval: Mask
 
     @classmethod
     def none(cls, count: int) -> "Headers":
-        return cls(*(np.zeros(count, np.int64) for _ in range(6)), np.zeros(count, np.bool_))
+        return cls(np.zeros(count, np.bool_), *(np.zeros(count, np.int64) for _ in range(6)))
 
 
 @dataclass(slots=True)
@@ -79,11 +79,21 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class _Triplets:
-    """All triplets of the records of one kind: one row per record."""
+    """All triplets of the records of one kind, one row per record, and what is wrong with them (O1)."""
 
     offset: Ints
     length: Ints
     count: Ints
+    past: Mask  # points past the record, or into its header
+    short: Mask  # shorter than its own beginning
+
+    @property
+    def most(self) -> int:
+        return int(self.offset.shape[1])
+
+    @property
+    def pointers(self) -> tuple[Ints, Ints, Ints]:
+        return self.offset, self.length, self.count
 
 
 def locate(block: Block, wanted: Collection[str]) -> Located:
@@ -122,7 +132,9 @@ def _mq_records(block: Block) -> Located:
 def _area(data: Bytes, starts: Ints, lengths: Ints) -> Bytes:
     """Header and triplets of every record; what lies behind a short record reads as zero."""
     rows = gather(data, starts, np.full(len(starts), _AREA), _AREA)
-    area = np.frombuffer(rows.data, np.uint8).reshape(len(starts), -1) if len(starts) else np.zeros((0, _AREA), np.uint8)
+    area = (
+        np.frombuffer(rows.data, np.uint8).reshape(len(starts), -1) if len(starts) else np.zeros((0, _AREA), np.uint8)
+    )
     short = lengths < _AREA
     if short.any():
         area = area.copy()
@@ -141,54 +153,60 @@ def _by_kind(located: Located) -> Iterator[tuple[RecordKind, Ints]]:
 def _kind_sections(
     located: Located, kind: RecordKind, records: Ints, wanted: Collection[str]
 ) -> Iterator[tuple[str, Sections]]:
-    triplets = _triplets(located.area[records], kind)
-    good = _inside(located, kind, records, "header section", triplets, 0, np.ones(len(records), np.bool_))
-    _place_headers(located, kind, records[good], triplets.offset[good, 0], triplets.length[good, 0], triplets.count[good, 0])
-    present = _present(located, kind, records, triplets)
+    triplets = _triplets(located.area[records], kind, located.lengths[records])
+    bad = triplets.past | triplets.short
+    headed = ~bad[:, 0]
+    _place_headers(located, kind, records, triplets, headed & (triplets.count[:, 0] > 0))
+    there = (np.arange(triplets.most) < _present(located, kind, records, triplets)[:, None]) & headed[:, None]
+    _report(located, kind, records, triplets, bad & there)
+    usable = there & ~bad & (triplets.count > 0)
     for slot in kind.slots:
-        if slot.section.LAYOUT.structure in wanted:
-            yield from _slot_sections(located, kind, records, slot, triplets, good & (slot.triplet < present))
+        structure = slot.section.LAYOUT.structure
+        good = np.flatnonzero(usable[:, slot.triplet]) if structure in wanted else records[:0]
+        if len(good):
+            yield (
+                structure,
+                _sections(located, records[good], *(each[good, slot.triplet] for each in triplets.pointers)),
+            )
 
 
-def _triplets(area: Bytes, kind: RecordKind) -> _Triplets:
+def _triplets(area: Bytes, kind: RecordKind, size: Ints) -> _Triplets:
     shape, strides = (len(area), kind.triplets.LAYOUT.size // TRIPLET_SIZE), (_AREA, TRIPLET_SIZE)
+    offset, length, count = (
+        np.ndarray(shape, dtype, area, HEADER_SIZE + at, strides).astype(np.int64)
+        for at, dtype in ((0, ">u4"), (4, ">u2"), (6, ">u2"))
+    )
+    used = count > 0
+    past = used & ((offset < _FIRST_SECTION) | (offset + length * count > size[:, None]))
+    return _Triplets(offset, length, count, past, used & ~past & (length < _SHORTEST_SECTION))
 
-    def column(offset: int, dtype: str) -> Ints:
-        view: NDArray[np.uint32] = np.ndarray(shape, dtype, area, HEADER_SIZE + offset, strides)  # type: ignore[arg-type]
-        return view.astype(np.int64)
 
-    if not len(area):
-        shape = (0, shape[1])
-    return _Triplets(column(0, ">u4"), column(4, ">u2"), column(6, ">u2"))
-
-
-def _inside(
-    located: Located, kind: RecordKind, records: Ints, what: str, triplets: _Triplets, index: int, asked: Mask
-) -> Mask:
-    """Which of the records asked for have this triplet in order; those that do not are damage (O1)."""
-    offset, length, count = triplets.offset[:, index], triplets.length[:, index], triplets.count[:, index]
-    used = asked & (count > 0)
-    past = used & ((offset < _FIRST_SECTION) | (offset + length * count > located.lengths[records]))
-    short = used & ~past & (length < _SHORTEST_SECTION)
-    for each in np.flatnonzero(past | short).tolist():
-        size = int(located.lengths[records[each]])
+def _report(located: Located, kind: RecordKind, records: Ints, triplets: _Triplets, bad: Mask) -> None:
+    """Name the damage of the header section and of every section somebody knows (O1)."""
+    known = {0: "header section"} | {slot.triplet: slot.section.LAYOUT.structure for slot in kind.slots}
+    bad[:, 0] = triplets.past[:, 0] | triplets.short[:, 0]
+    for row, index in zip(*(each.tolist() for each in np.nonzero(bad)), strict=True):
+        if index not in known:
+            continue
+        offset, length, count = (int(each[row, index]) for each in triplets.pointers)
+        record = records[row]
         reason = (
-            f"triplet of {what} points past the record ({offset[each]}+{length[each]}x{count[each]} of {size})"
-            if past[each]
-            else f"{what} is {length[each]} bytes long, shorter than its own beginning"
+            f"triplet of {known[index]} points past the record ({offset}+{length}x{count} of {located.lengths[record]})"
+            if triplets.past[row, index]
+            else f"{known[index]} is {length} bytes long, shorter than its own beginning"
         )
-        located.damages.append(Damage(int(located.positions[records[each]]), f"{kind.name}: {reason}"))
-    return asked & ~past & ~short
+        located.damages.append(Damage(int(located.positions[record]), f"{kind.name}: {reason}"))
 
 
-def _place_headers(located: Located, kind: RecordKind, records: Ints, offset: Ints, length: Ints, count: Ints) -> None:
+def _place_headers(located: Located, kind: RecordKind, records: Ints, triplets: _Triplets, headed: Mask) -> None:
     """Remember where the headers stand (H1)."""
     headers = located.headers
     headers.tod_interval[records] = kind.tod_interval
-    for each in np.unique(length[count > 0]).tolist():
-        these = (length == each) & (count > 0)
-        chosen, at = records[these], located.starts[records[these]] + offset[these]
-        common, correlation, extension = header_lengths(kind, each)
+    lengths = triplets.length[:, 0]
+    for length in np.unique(lengths[headed]).tolist():
+        these = np.flatnonzero(headed & (lengths == length))
+        chosen, at = records[these], located.starts[records[these]] + triplets.offset[these, 0]
+        common, correlation, extension = header_lengths(kind, length)
         after_common = at + (STUB_SIZE if kind.stub else common)
         headers.common_at[chosen], headers.common[chosen] = at, common
         headers.correlation_at[chosen], headers.correlation[chosen] = after_common, correlation
@@ -196,41 +214,26 @@ def _place_headers(located: Located, kind: RecordKind, records: Ints, offset: In
 
 
 def _present(located: Located, kind: RecordKind, records: Ints, triplets: _Triplets) -> Ints:
-    """How many triplets each record has (K2)."""
-    most = triplets.offset.shape[1]
-    end = located.lengths[records].copy()
-    present = np.zeros(len(records), np.int64)
-    going = np.ones(len(records), np.bool_)
-    for index in range(most):
-        going &= end >= HEADER_SIZE + (index + 1) * TRIPLET_SIZE
-        present += going
-        offset = triplets.offset[:, index]
-        np.minimum(end, offset, out=end, where=going & (triplets.count[:, index] > 0) & (offset > 0))
+    """How many triplets each record has: as many as stand before its first section, or as QWHSNSDA says (K2)."""
+    begins = np.where((triplets.count > 0) & (triplets.offset > 0), triplets.offset, _FAR)
+    ends = np.minimum.accumulate(np.column_stack([located.lengths[records], begins[:, :-1]]), axis=1)
+    fits = ends >= HEADER_SIZE + TRIPLET_SIZE * np.arange(1, triplets.most + 1)
+    present: Ints = np.logical_and.accumulate(fits, axis=1).sum(axis=1)
     if kind.counts_triplets:
         told = located.headers.common[records] >= _SECTIONS_END
         at = located.headers.common_at[records[told]] + _SECTIONS_AT
-        present[told] = np.minimum(most, located.data[at])
+        present[told] = np.minimum(triplets.most, located.data[at])
     return present
 
 
-def _slot_sections(
-    located: Located, kind: RecordKind, records: Ints, slot: Slot, triplets: _Triplets, asked: Mask
-) -> Iterator[tuple[str, Sections]]:
-    structure, index = slot.section.LAYOUT.structure, slot.triplet
-    good = _inside(located, kind, records, structure, triplets, index, asked) & (triplets.count[:, index] > 0)
-    chosen = records[good]
-    if not len(chosen):
-        return
-    offset, length, count = (
-        each[good, index] for each in (triplets.offset, triplets.length, triplets.count)
-    )
-    offset += located.starts[chosen]
+def _sections(located: Located, records: Ints, offset: Ints, length: Ints, count: Ints) -> Sections:
+    """Every occurrence behind one triplet of the given records."""
+    begin = located.starts[records] + offset
     if int(count.max()) == 1:
-        yield structure, Sections(chosen, offset, length, np.zeros(len(chosen), np.int64))
-        return
-    owner = np.repeat(np.arange(len(chosen)), count)
+        return Sections(records, begin, length, np.zeros(len(records), np.int64))
+    owner = np.repeat(np.arange(len(records)), count)
     occurrence = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
-    yield structure, Sections(chosen[owner], offset[owner] + occurrence * length[owner], length[owner], occurrence)
+    return Sections(records[owner], begin[owner] + occurrence * length[owner], length[owner], occurrence)
 
 
 def _in_order(found: list[Sections]) -> Sections:

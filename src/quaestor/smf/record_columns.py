@@ -4,12 +4,14 @@ Rules
   H2, H3, H4 of `header`, for all records of a block at once, and
   E1  A column is made when it is first asked for and kept: narrow readings pay for what they read.
   E2  The interval began at QWHSTIME, which is local: minus the record's own zone offset it is UTC.
+  E3  Columns of equal width are repeated together, one take for all of them.
 
-Called by columns.  Calls gather, and header for what a release is called.
+Called by columns.  Calls gather and cells, and header for what a release is called.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,41 +20,78 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
-from quaestor.smf.arrow_schema import LOCAL_TIME, UTC_TIME
+from quaestor.layout import Field
+from quaestor.smf.arrow_schema import RECORD_COLUMNS
 from quaestor.smf.catalog import CATALOG
-from quaestor.smf.gather import Ints, Mask, Reading, Rows, dictionary, field_column, gather, primitive, texts, unix_us
+from quaestor.smf.cells import Reading, field_column
+from quaestor.smf.gather import Ints, Mask, Rows, bitmap, gather, texts, unix_us
 from quaestor.smf.header import release_of
 from quaestor.smf.locate import Located
 from quaestor.smf.sections.headers import CommonHeader, ExtensionHeader, Smf115Header
 
 _QUARTER_US = 15 * 60 * 1_000_000
 _MINUTE_US = 60 * 1_000_000
-_NO_RELEASE = b"\0" * 6
 _BUILT_AT = CommonHeader.LAYOUT["built_at"]
 _INTERVAL_START = CommonHeader.LAYOUT["interval_start_local"]
 _INTERVAL_LENGTH = CommonHeader.LAYOUT["interval_length"]
 
 
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A column in NumPy's hands; `texts` is the dictionary when the values are indices into one."""
+
+    values: NDArray[Any]
+    valid: Mask | None = None
+    texts: pa.Array | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [] if self.texts is None else self.texts.to_pylist()
+
+
 class RecordColumns:
-    """The record columns of all MQ records of a block."""
+    """The record columns of all MQ records of a block; each is made by the method of its name."""
 
     def __init__(self, located: Located, reading: Reading) -> None:
         self._located = located
         self._reading = reading
-        self._made: dict[str, pa.Array] = {}
+        self._made: dict[str, Values] = {}
+        self._stacked: dict[tuple[str, ...], NDArray[Any]] = {}
 
-    def column(self, name: str) -> pa.Array:
-        """One value per record (E1); text comes dictionary-encoded."""
+    def column(self, name: str) -> Values:
+        """One value per record (E1)."""
         if name not in self._made:
-            self._made[name] = _MAKERS[name](self)
+            maker: Callable[[], Values] = getattr(self, f"_{name}")
+            self._made[name] = maker()
         return self._made[name]
+
+    def repeat(self, names: list[str], owner: Ints) -> Iterator[tuple[str, pa.Array]]:
+        """The columns named, one value for each section: that of the record that owns it."""
+        for width in (4, 8):
+            alike = tuple(name for name in names if self.column(name).values.itemsize == width)
+            if alike:
+                yield from self._repeat(alike, owner)
+
+    def _repeat(self, names: tuple[str, ...], owner: Ints) -> Iterator[tuple[str, pa.Array]]:
+        """Columns of equal width at once (E3)."""
+        if names not in self._stacked:
+            columns = [self.column(name).values for name in names]
+            self._stacked[names] = np.stack([each.view(f"i{each.itemsize}") for each in columns])
+        taken = self._stacked[names].take(owner, axis=1)
+        whole, count, size = pa.py_buffer(taken), len(owner), taken.itemsize
+        for index, name in enumerate(names):
+            made = self.column(name)
+            valid = None if made.valid is None else bitmap(made.valid[owner])
+            kind = RECORD_COLUMNS[name] if made.texts is None else pa.int32()
+            part = pa.Array.from_buffers(kind, count, [valid, whole.slice(index * count * size, count * size)])
+            yield name, part if made.texts is None else pa.DictionaryArray.from_arrays(part, made.texts)
 
     def inventory(self) -> Counter[tuple[str, str]]:
         """How many records of which kind and release; other SMF types bear no release."""
         located = self._located
         release = self.column("release")
-        names = release.dictionary.to_pylist()
-        keys = (located.types << 48) | (located.subtypes << 32) | release.indices.to_numpy().astype(np.int64)
+        names = release.names
+        keys = (located.types << 48) | (located.subtypes << 32) | release.values.astype(np.int64)
         counted: Counter[tuple[str, str]] = Counter()
         for key, count in zip(*(each.tolist() for each in np.unique(keys, return_counts=True)), strict=True):
             kind = CATALOG.get((key >> 48, key >> 32 & 0xFFFF))
@@ -63,46 +102,45 @@ class RecordColumns:
 
     # --- what stands in the SMF header -------------------------------------------------------------------------------
 
-    def _record_type(self) -> pa.Array:
-        return primitive(pa.int32(), self._located.types.astype(np.int32))
+    def _record_type(self) -> Values:
+        return Values(self._located.types.astype(np.int32))
 
-    def _subtype(self) -> pa.Array:
-        return primitive(pa.int32(), self._located.subtypes.astype(np.int32))
+    def _subtype(self) -> Values:
+        return Values(self._located.subtypes.astype(np.int32))
 
-    def _position(self) -> pa.Array:
-        return primitive(pa.int64(), self._located.positions)
+    def _position(self) -> Values:
+        return Values(self._located.positions)
+
+    def _system(self) -> Values:
+        return self._header_text(Smf115Header.LAYOUT["system"])
+
+    def _queue_manager(self) -> Values:
+        return self._header_text(Smf115Header.LAYOUT["queue_manager"])
+
+    def _header_text(self, each: Field) -> Values:
+        packed = self._header_bytes(each.offset, each.size).reshape(-1).view(f"V{each.size}")
+        return _indices(texts(packed, each.size, self._reading.page))
 
     def _header_bytes(self, offset: int, size: int) -> NDArray[np.uint8]:
         return np.ascontiguousarray(self._located.area[:, offset : offset + size])
 
-    def _system(self) -> pa.Array:
-        return self._header_text("system")
-
-    def _queue_manager(self) -> pa.Array:
-        return self._header_text("queue_manager")
-
-    def _header_text(self, name: str) -> pa.Array:
-        each = Smf115Header.LAYOUT[name]
-        packed = self._header_bytes(each.offset, each.size).reshape(-1).view(f"V{each.size}")
-        return texts(packed, each.size, self._reading.page)
-
-    def _local_time(self) -> pa.Array:
-        return primitive(LOCAL_TIME, *self._local_us)
+    def _local_time(self) -> Values:
+        return Values(*self._local_us)
 
     @cached_property
     def _local_us(self) -> tuple[Ints, Mask]:
         """Local time of the SMF header in microseconds since the UNIX epoch, and whether it can be true (C5)."""
-        hundredths = self._header_bytes(6, 4).view(">u4").reshape(-1).astype(np.int64)
-        packed = self._header_bytes(10, 4).view(">u4").reshape(-1).astype(np.int64)
+        hundredths, packed = (
+            self._header_bytes(offset, 4).view(">u4").reshape(-1).astype(np.int64) for offset in (6, 10)
+        )
         digits = [packed >> shift & 0xF for shift in (28, 24, 20, 16, 12, 8, 4, 0)]
         year = 1900 + 100 * digits[1] + 10 * digits[2] + digits[3]
         day_of_year = 100 * digits[4] + 10 * digits[5] + digits[6]
-        year_begins, next_begins = _days(year), _days(year + 1)
         good = (digits[0] == 0) & (digits[7] == 0xF) & (hundredths < 8_640_000) & (day_of_year > 0)
-        good &= day_of_year <= next_begins - year_begins
+        good &= day_of_year <= _days(year + 1) - _days(year)
         for digit in digits[1:7]:
             good &= digit < 10
-        return (year_begins + day_of_year - 1) * 86_400_000_000 + hundredths * 10_000, good
+        return (_days(year) + day_of_year - 1) * 86_400_000_000 + hundredths * 10_000, good
 
     # --- what stands in QWHS -----------------------------------------------------------------------------------------
 
@@ -111,44 +149,43 @@ class RecordColumns:
         headers = self._located.headers
         return gather(self._located.data, headers.common_at, headers.common, CommonHeader.LAYOUT.size)
 
-    def _common_numbers(self, offset: int, end: int) -> tuple[NDArray[np.uint64], Mask]:
+    def _common_numbers(self, each: Field) -> tuple[NDArray[np.uint64], Mask]:
         """An 8-byte field of QWHS, and which records have it."""
         count = len(self._located)
-        if end > self._common.stride:
+        if each.end > self._common.stride:
             return np.zeros(count, np.uint64), np.zeros(count, np.bool_)
-        reach = self._common.reach(end)
+        reach = self._common.reach(each.end)
         there = np.ones(count, np.bool_) if reach is None else reach
-        return self._common.view(offset, ">u8").astype(np.uint64), there
+        return self._common.view(each.offset, ">u8").astype(np.uint64), there
 
     @cached_property
     def _utc_us(self) -> tuple[Ints, Mask]:
-        raw, there = self._common_numbers(_BUILT_AT.offset, _BUILT_AT.end)
+        raw, there = self._common_numbers(_BUILT_AT)
         return unix_us(raw, self._reading.leap_seconds), there & (raw != 0)
 
-    def _utc_time(self) -> pa.Array:
-        return primitive(UTC_TIME, *self._utc_us)
+    def _utc_time(self) -> Values:
+        return Values(*self._utc_us)
 
     @cached_property
     def _zone_us(self) -> tuple[Ints, Mask]:
         """Local minus UTC to the nearest quarter of an hour (H2)."""
         (local, local_good), (utc, utc_good) = self._local_us, self._utc_us
-        quarters = np.rint((local - utc) / _QUARTER_US).astype(np.int64)
-        return quarters * _QUARTER_US, local_good & utc_good
+        return np.rint((local - utc) / _QUARTER_US).astype(np.int64) * _QUARTER_US, local_good & utc_good
 
-    def _zone_minutes(self) -> pa.Array:
+    def _zone_minutes(self) -> Values:
         zone, good = self._zone_us
-        return primitive(pa.int32(), (zone // _MINUTE_US).astype(np.int32), good)
+        return Values((zone // _MINUTE_US).astype(np.int32), good)
 
-    def _interval_start(self) -> pa.Array:
-        raw, there = self._common_numbers(_INTERVAL_START.offset, _INTERVAL_START.end)
+    def _interval_start(self) -> Values:
+        raw, there = self._common_numbers(_INTERVAL_START)
         zone, good = self._zone_us
-        return primitive(UTC_TIME, unix_us(raw, self._reading.leap_seconds) - zone, there & good & (raw != 0))  # E2
+        return Values(unix_us(raw, self._reading.leap_seconds) - zone, there & good & (raw != 0))  # E2
 
-    def _interval_us(self) -> pa.Array:
-        raw, there = self._common_numbers(_INTERVAL_LENGTH.offset, _INTERVAL_LENGTH.end)
+    def _interval_us(self) -> Values:
+        raw, there = self._common_numbers(_INTERVAL_LENGTH)
         values = raw.astype(np.float64)
         values[self._located.headers.tod_interval] /= TOD_UNITS_PER_MICROSECOND  # H4
-        return primitive(pa.float64(), values, there)
+        return Values(values, there)
 
     # --- what stands in QWHX -----------------------------------------------------------------------------------------
 
@@ -157,31 +194,27 @@ class RecordColumns:
         headers = self._located.headers
         return gather(self._located.data, headers.extension_at, headers.extension, ExtensionHeader.LAYOUT.size)
 
-    def _queue_sharing_group(self) -> pa.Array:
+    def _queue_sharing_group(self) -> Values:
         """Null without a QWHX, and where QWHX leaves it blank."""
-        groups = field_column(self._extension, ExtensionHeader.LAYOUT["queue_sharing_group"], self._reading)
-        names = groups.dictionary.to_pylist()
-        if "" not in names:
-            return groups
-        indices = groups.indices.fill_null(-1).to_numpy()
-        return dictionary(indices, names, (indices >= 0) & (indices != names.index("")))
+        made = _indices(field_column(self._extension, ExtensionHeader.LAYOUT["queue_sharing_group"], self._reading))
+        blank = made.names.index("") if "" in made.names else -1
+        return Values(made.values, (made.values >= 0) & (made.values != blank), made.texts)
 
-    def _release(self) -> pa.Array:
+    def _release(self) -> Values:
         """The releases, each combination of SMF header and QWHX looked at once (H3)."""
-        count = len(self._located)
-        both = np.zeros((count, 10), np.uint8)
+        both = np.zeros((len(self._located), 10), np.uint8)
         both[:, :3] = self._located.area[:, 24:27]
         true = ExtensionHeader.LAYOUT["release"]
         there = self._located.headers.extension > 0
         if there.any():
-            flat = np.frombuffer(self._extension.data, np.uint8).reshape(count, -1)
+            flat = np.frombuffer(self._extension.data, np.uint8).reshape(len(both), -1)
             both[there, 3:9] = flat[there, true.offset : true.end]
             both[there, 9] = 1
-        encoded = pa.Array.from_buffers(pa.binary(10), count, [None, pa.py_buffer(both)]).dictionary_encode()
+        encoded = pa.Array.from_buffers(pa.binary(10), len(both), [None, pa.py_buffer(both)]).dictionary_encode()
+        numbers: dict[str, int] = {}
         names = [self._release_name(each) for each in encoded.dictionary.to_pylist()]
-        distinct = list(dict.fromkeys(names))
-        places = np.array([distinct.index(name) for name in names], np.int32)
-        return dictionary(places[encoded.indices.to_numpy()], distinct)
+        places = np.array([numbers.setdefault(name, len(numbers)) for name in names], np.int32)
+        return Values(places[encoded.indices.to_numpy()], None, pa.array(numbers, pa.string()))
 
     def _release_name(self, both: bytes) -> str:
         page = self._reading.page
@@ -189,23 +222,14 @@ class RecordColumns:
         return release_of(Smf115Header(release=page.decode(both[:3])), extension)
 
 
+def _indices(encoded: pa.Array) -> Values:
+    """A dictionary-encoded text column; -1 where it is null."""
+    indices = encoded.indices.fill_null(-1) if encoded.null_count else encoded.indices
+    values = indices.to_numpy()
+    return Values(values, values >= 0 if encoded.null_count else None, encoded.dictionary)
+
+
 def _days(year: Ints) -> Ints:
     """Days from the UNIX epoch to the first of January."""
-    made: Any = (year - 1970).astype("datetime64[Y]").astype("datetime64[D]").astype(np.int64)
-    return made  # type: ignore[no-any-return]
-
-
-_MAKERS: dict[str, Callable[[RecordColumns], pa.Array]] = {
-    "record_type": RecordColumns._record_type,
-    "subtype": RecordColumns._subtype,
-    "system": RecordColumns._system,
-    "queue_manager": RecordColumns._queue_manager,
-    "release": RecordColumns._release,
-    "queue_sharing_group": RecordColumns._queue_sharing_group,
-    "local_time": RecordColumns._local_time,
-    "utc_time": RecordColumns._utc_time,
-    "zone_minutes": RecordColumns._zone_minutes,
-    "interval_start": RecordColumns._interval_start,
-    "interval_us": RecordColumns._interval_us,
-    "position": RecordColumns._position,
-}
+    days: Ints = (year - 1970).astype("datetime64[Y]").astype("datetime64[D]").astype(np.int64)
+    return days

@@ -1,0 +1,118 @@
+"""`quaestor smf synth`: a believable SMF dump from a workload profile, and beside it the list of what was planted.
+
+Exit codes: 0 written, 2 the profile or an option cannot be used, or the dump cannot be written.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import click
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
+_FRAMINGS = ("rdw", "bdw", "vbs", "stripped")
+_VBS_BLOCK_BYTES = 27_998
+
+
+class Size(click.ParamType):
+    """A size as people write it: 500MB and 2GB are decimal, 500MiB and 2GiB are binary."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmg]i?|)b?\s*", str(value).lower())
+        size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+        if size <= 0:
+            self.fail(f"{value!r} is no size; write 500MB, 2GB or 64MiB", param, ctx)
+        return size
+
+
+@click.command("synth")
+@click.option("--profile", "-p", "name", default="small", show_default=True, help="A shipped profile or a TOML file.")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The dump to write.")
+@click.option("--days", type=click.IntRange(1, 3660), help="Days to generate; the profile's number when not given.")
+@click.option("--size", type=Size(), help="Generate as many days as this size needs, such as 500MB.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Begin the random numbers elsewhere.")
+@click.option("--framing", type=click.Choice(_FRAMINGS), default="rdw", show_default=True, help="Form of the dump.")
+@click.option("--gzip", "compress", is_flag=True, help="Compress the dump.")
+@click.option("--level", help="Put all queue managers at this level, such as 8.0.")
+@click.option("--list-profiles", is_flag=True, help="List the shipped profiles.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+def synth_command(
+    name: str,
+    output: Path | None,
+    days: int | None,
+    size: int | None,
+    seed: int | None,
+    framing: str,
+    compress: bool,
+    level: str | None,
+    list_profiles: bool,
+    quiet: bool,
+) -> None:
+    """Write a believable SMF dump from a workload profile.
+
+    Incidents that the profile plants are listed in OUTPUT.incidents.json, each with its time, its object and the
+    rules that should find it.
+    """
+    from quaestor.smf.synth.generate import with_days
+    from quaestor.smf.synth.profile_file import ProfileError, at_level, load_profile, shipped_profiles
+
+    if list_profiles:
+        for shipped, title in shipped_profiles().items():
+            click.echo(f"{shipped:<12}{title}")
+        return
+    if output is None:
+        raise click.UsageError("the dump's name is missing: give it with -o")
+    try:
+        profile = with_days(load_profile(name), days, seed)
+        profile = at_level(profile, level) if level else profile
+    except ProfileError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        _write(profile, output, size, framing, compress=compress, quiet=quiet)
+    except OSError as error:
+        raise click.UsageError(f"{error.filename or output}: {error.strerror or error}") from None
+
+
+def _write(  # the profile's type is imported where it is made
+    profile: "Profile",  # noqa: F821
+    output: Path,
+    size: int | None,
+    framing: str,
+    *,
+    compress: bool,
+    quiet: bool,
+) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
+
+    from quaestor.smf.detection import Framing
+    from quaestor.smf.dump import MAX_BLOCK_BYTES, DumpWriter
+    from quaestor.smf.synth.generate import generate
+
+    kind = {"rdw": Framing.RDW, "bdw": Framing.BDW, "vbs": Framing.BDW, "stripped": Framing.STRIPPED}[framing]
+    spanned = framing == "vbs"
+    console = Console(stderr=True)
+    columns = (TextColumn(f"[bold]{profile.name}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    bar = Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal)
+    with bar, output.open("wb") as stream:
+        task = bar.add_task("", total=size)
+        writer = DumpWriter(
+            stream,
+            kind,
+            spanned=spanned,
+            block_bytes=_VBS_BLOCK_BYTES if spanned else MAX_BLOCK_BYTES,
+            compress=compress,
+        )
+        with writer as dump:
+            made = generate(
+                profile, dump, size_bytes=size, progress=lambda written: bar.update(task, completed=written)
+            )
+    beside = output.with_name(f"{output.name}.incidents.json")
+    beside.write_text(json.dumps(made.side_file(profile), indent=2) + "\n", encoding="utf-8")
+    click.echo(
+        f"{output}: {made.records} records, {made.bytes} bytes, {made.days} days, "
+        f"{len(made.incidents)} incidents ({beside.name})",
+        err=True,
+    )

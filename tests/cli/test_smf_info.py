@@ -1,0 +1,101 @@
+"""`quaestor smf info`: every record is accounted for; damage has a place; exit codes 0, 1, 2."""
+
+import gzip
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from quaestor.cli.main import main
+from smf.dumps import REAL, REAL_DUMPS, record, with_section
+
+GOOD = with_section(qmgr="QM01") + with_section(qmgr="QM02", time=3_700_000) + record(record_type=30, subtype=1)
+
+
+def info(*args):
+    return CliRunner().invoke(main, ["smf", "info", *map(str, args)])
+
+
+@pytest.fixture
+def dump(tmp_path):
+    def write(data, name="dump.smf"):
+        path = tmp_path / name
+        path.write_bytes(data)
+        return path
+
+    return write
+
+
+def test_a_clean_dump(dump):
+    done = info(dump(GOOD))
+    assert 0 == done.exit_code
+    assert "RDW, " in done.stdout
+    assert "3 records" in done.stdout
+    assert "no damage" in done.stdout
+    assert ["QM01", "QM02"] == [line.split()[4] for line in done.stdout.splitlines() if line.startswith("115-215")]
+
+
+def test_json_has_the_same_figures(dump):
+    done = info(dump(gzip.compress(GOOD)), "--json")
+    found = json.loads(done.stdout)
+    assert (3, 0, "RDW", True) == (found["records"], found["damages"], found["framing"], found["gzip"])
+    assert [("30", 1), ("115-215", 1), ("115-215", 1)] == [(g["record"], g["records"]) for g in found["groups"]]
+    assert [{"structure": "QPST", "length": 40, "count": 2}] == found["sections"]
+    assert {"2016-02-27T10:00:00", "2016-02-27T10:16:40", None} == {g["first_local"] for g in found["groups"]}
+
+
+def test_damage_is_one_line_and_exit_code_1(dump):
+    path = dump(GOOD + bytes(50) + GOOD[:70])
+    done = info(path)
+    assert 1 == done.exit_code
+    first, second = done.stderr.splitlines()
+    assert f"{path}: offset {len(GOOD)}: zero bytes where a record should begin; 50 bytes skipped" == first
+    assert "record cut short" in second
+    assert "damage: 2" in done.stdout
+
+
+def test_many_damages_are_capped_with_a_count(dump):
+    done = info(dump((GOOD + bytes(20)) * 30))
+    assert 21 == len(done.stderr.splitlines())
+    assert "30 damages in all, the first 20 shown" == done.stderr.splitlines()[-1]
+    assert "90 records" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [(b"", "empty"), (bytes(999), "all zero"), (b"hello world, this is text\n" * 9, "no SMF record")],
+)
+def test_an_unusable_dump_is_exit_code_2(dump, data, reason):
+    done = info(dump(data))
+    assert (2, "") == (done.exit_code, done.stdout)
+    assert reason in done.stderr
+    assert 1 == len(done.stderr.splitlines())
+
+
+def test_a_missing_dump_does_not_stop_the_others(dump, tmp_path):
+    done = info(tmp_path / "nowhere", dump(GOOD), tmp_path)
+    assert 1 == done.exit_code
+    assert "3 records" in done.stdout
+    assert ["no such file", "is a directory"] == [line.rpartition(": ")[2] for line in done.stderr.splitlines()]
+
+
+def test_a_pipe_is_read_like_a_file():
+    done = CliRunner().invoke(main, ["smf", "info", "-", "--json"], input=GOOD)
+    assert 3 == json.loads(done.stdout)["records"]
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not REAL_DUMPS, reason="no real dumps beside the repository (../shared/data/smf)")
+def test_real_dumps_are_accounted_for():
+    done = info(*REAL_DUMPS, "--json")
+    assert 0 == done.exit_code
+    found = {json.loads(line)["dump"]: json.loads(line) for line in done.stdout.splitlines()}
+    channels = found[str(REAL / "TESTCHL.dat")]
+    assert (319, 28, 0) == (channels["records"], channels["spanned"], channels["damages"])
+    assert 319 == sum(group["records"] for group in channels["groups"])
+    assert {"QCT_DNS": 16, "QPST": 384, "WTAS": 200} == {
+        each["structure"]: each["count"]
+        for each in channels["sections"]
+        if each["structure"] in ("QCT_DNS", "QPST", "WTAS")
+    }
+    assert {4} == {each["records"] for name, each in found.items() if "TEST11" in name}
