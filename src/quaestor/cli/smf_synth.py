@@ -6,32 +6,34 @@ Exit codes: 0 written, 2 the profile or an option cannot be used, or the dump ca
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from quaestor.smf.synth.profile import Profile
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 _FRAMINGS = ("rdw", "bdw", "vbs", "stripped")
 _VBS_BLOCK_BYTES = 27_998
 
 
-class Size(click.ParamType):
+def size_bytes(_ctx: click.Context | None, _param: click.Parameter | None, text: str | None) -> int | None:
     """A size as people write it: 500MB and 2GB are decimal, 500MiB and 2GiB are binary."""
-
-    name = "size"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmg]i?|)b?\s*", str(value).lower())
-        size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
-        if size <= 0:
-            self.fail(f"{value!r} is no size; write 500MB, 2GB or 64MiB", param, ctx)
-        return size
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmg]i?|)b?\s*", text.lower())
+    size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    if size <= 0:
+        raise click.BadParameter(f"{text!r} is no size; write 500MB, 2GB or 64MiB")
+    return size
 
 
 @click.command("synth")
 @click.option("--profile", "-p", "name", default="small", show_default=True, help="A shipped profile or a TOML file.")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The dump to write.")
 @click.option("--days", type=click.IntRange(1, 3660), help="Days to generate; the profile's number when not given.")
-@click.option("--size", type=Size(), help="Generate as many days as this size needs, such as 500MB.")
+@click.option("--size", callback=size_bytes, help="Generate as many days as this size needs, such as 500MB.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Begin the random numbers elsewhere.")
 @click.option("--framing", type=click.Choice(_FRAMINGS), default="rdw", show_default=True, help="Form of the dump.")
 @click.option("--gzip", "compress", is_flag=True, help="Compress the dump.")
@@ -75,8 +77,8 @@ def synth_command(
         raise click.UsageError(f"{error.filename or output}: {error.strerror or error}") from None
 
 
-def _write(  # the profile's type is imported where it is made
-    profile: "Profile",  # noqa: F821
+def _write(
+    profile: "Profile",
     output: Path,
     size: int | None,
     framing: str,

@@ -1,4 +1,4 @@
-"""Columns that are more than one plain number per row: text, tokens, instants, codes, arrays, blocks in blocks.
+"""Columns that are more than one plain number per row: text, tokens, arrays, blocks in blocks.
 
 Rules
   N1  An array is a list, an array of blocks a list of structs; a block in a block is a struct. All elements of a
@@ -8,10 +8,10 @@ Rules
   N3  Figures of the coupling facility are zero for private queues: rows of such a block that hold only zeros are
       found first and not converted.
 
-Called by columns and record_columns.  Calls gather, and arrow_schema for types.  Knows no structure by name.
+Called by columns and record_columns.  Calls gather and arrays, and arrow_schema for types.  Knows no structure by name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
 from quaestor.layout import CodePage, Field, Layout
+from quaestor.smf.arrays import Mask, bitmap, both, primitive, texts
 from quaestor.smf.arrow_schema import DICTIONARY, Names, element_type, list_type, shown, struct_type
-from quaestor.smf.gather import Mask, Rows, bitmap, dictionary, gather, primitive, texts, unix_us
+from quaestor.smf.gather import Rows, gather, unix_us
 
 _SPARSE_FROM = 256  # bytes of a block per row from which looking for rows of zeros pays (N3)
 _SPARSE_UNTIL = 0.8  # share of rows with figures up to which it pays
@@ -59,6 +60,8 @@ class Cells:
         return prod(self.shape if self.spread is None else (self.spread[1], *self.shape[1:]))
 
     def view(self, dtype: str) -> NDArray[Any]:
+        if 0 in self.shape:
+            return np.empty(self.shape, dtype)
         return np.ndarray(self.shape, dtype, self.data, self.offset, self.strides)
 
     def at(self, offset: int) -> "Cells":
@@ -70,41 +73,28 @@ class Cells:
 
 def field_column(rows: Rows, each: Field, reading: Reading) -> pa.Array:
     """The column of a field; text comes dictionary-encoded."""
-    reach = rows.reach(each.end)
+    end = each.end
+    reach = rows.reach(end)
     if each.shape and (reach is not None or _has_slots(each)):
         return _ragged(rows, each, reading)
-    if each.end > rows.stride:
+    if end > rows.stride:
         return pa.nulls(len(rows), DICTIONARY if each.wire == "text" else element_type(each, reading.names))
-    cells = _cells(rows, each)
+    cells = _cells(rows, each, end - each.offset)
     if each.shape:
         return _lists(cells, each, each.shape, reading)
     return _elements(cells, each, reading, reach)
 
 
-def code_names(codes: pa.Array, names: Mapping[int, str]) -> pa.Array:
-    """The texts of a column of codes, dictionary-encoded; null where nobody named the code."""
-    low, span = min(names), max(names) - min(names) + 1
-    table = np.full(span + 1, -1, dtype=np.int32)
-    for index, code in enumerate(names):
-        table[code - low] = index
-    values = codes.fill_null(low - 1) if codes.null_count else codes
-    places = (values.to_numpy() - np.int32(low)).view(np.uint32)
-    found = table[np.minimum(places, span)]  # what lies below the lowest wraps to far above the highest
-    return dictionary(found, pa.array(names.values(), pa.string()), found >= 0)
-
-
-def _cells(rows: Rows, each: Field) -> Cells:
+def _cells(rows: Rows, each: Field, size: int) -> Cells:
     """The cells of a field; those of a wide block of figures only where they are not all zero (N3)."""
     cells = Cells(rows.data, each.offset, (len(rows),), (rows.stride,))
-    size = each.end - each.offset
     if each.of is None or size < _SPARSE_FROM or not _only_figures(each.of.LAYOUT):
         return cells
     words = np.ndarray((len(rows), size // 4), "u4", rows.data, each.offset, (rows.stride, 4))
     live = np.flatnonzero(np.bitwise_or.reduce(words, axis=1))
     if len(live) > len(rows) * _SPARSE_UNTIL:
         return cells
-    packed = words[live].view(f"V{size}").reshape(-1) if len(live) else np.empty(1, f"V{size}")
-    return Cells(packed, 0, (len(live),), (size,), (live, len(rows)))
+    return Cells(words[live].view(f"V{size}").reshape(-1), 0, (len(live),), (size,), (live, len(rows)))
 
 
 @lru_cache(maxsize=64)
@@ -200,32 +190,29 @@ def _integers(cells: Cells, each: Field, valid: Mask | None) -> pa.Array:
     """Whole numbers; unset ones, and those that do not fit, are null (S4)."""
     if each.wire == "u8":
         values = _numbers(cells, ">u8", np.uint64).view(np.int64)
-        valid = _both(valid, values >= 0)
+        valid = both(valid, values >= 0)
     else:
         values = _numbers(cells, f">{each.wire}", np.int64)
     if each.unset is not None:
-        valid = _both(valid, values != each.unset)
+        valid = both(valid, values != each.unset)
     if each.kind.name != "code":
         return primitive(pa.int64(), values, valid)
     if each.wire == "u4":
-        valid = _both(valid, values <= _LARGEST_CODE)
+        valid = both(valid, values <= _LARGEST_CODE)
     return primitive(pa.int32(), values.astype(np.int32), valid)
 
 
 def _instants(cells: Cells, kind: pa.DataType, leap_seconds: int, valid: Mask | None) -> pa.Array:
     """TOD stamps as timestamps; zero was never set."""
     raw = _numbers(cells, ">u8", np.uint64)
-    return primitive(kind, unix_us(raw, leap_seconds), _both(valid, raw != 0))
+    valid = both(valid, raw != 0)
+    return primitive(kind, unix_us(raw, leap_seconds), valid)
 
 
 def _tokens(cells: Cells, size: int, valid: Mask | None) -> pa.Array:
     packed = np.ascontiguousarray(cells.view(f"V{size}"))
     offsets = pa.py_buffer(_multiples(cells.count, size))
     return pa.Array.from_buffers(pa.binary(), cells.count, [bitmap(valid), offsets, pa.py_buffer(packed)])
-
-
-def _both(one: Mask | None, other: Mask) -> Mask:
-    return other if one is None else one & other
 
 
 @lru_cache(maxsize=16)

@@ -20,17 +20,17 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from quaestor.layout import CP1047, CodePage, Field, Layout
+from quaestor.layout import CP1047, CodePage, Layout
+from quaestor.smf.arrays import CodeNames, Ints, primitive
 from quaestor.smf.arrow_schema import TASK_SECTIONS, Column, Names, Source, columns_of, schema, schema_of
 from quaestor.smf.catalog import SECTIONS
-from quaestor.smf.cells import Reading, code_names, field_column
+from quaestor.smf.cells import Reading, field_column
 from quaestor.smf.framing import Block, Damage
-from quaestor.smf.gather import Bulk, Ints, Rows, bulk_columns, gather, on_words, primitive
+from quaestor.smf.gather import Bulk, bulk_columns, gather
 from quaestor.smf.locate import Located, locate
-from quaestor.smf.record_columns import RecordColumns
-from quaestor.smf.sections.task import TaskIdentification
+from quaestor.smf.record_columns import TASK, RecordColumns
 
-_TASK = TaskIdentification.LAYOUT
+_REPEATED = (Source.RECORD, Source.TASK, Source.TASK_CODE_NAME)
 
 
 @dataclass(slots=True)
@@ -59,8 +59,8 @@ def decode(
     are those of the block (framing) and of its sections together, in the order of the dump.
     """
     chosen = frozenset(SECTIONS) if wanted is None else _known(wanted)
-    of_tasks = any(TASK_SECTIONS.get(structure) is _TASK for structure in chosen)
-    located = locate(block, chosen | {_TASK.structure} if of_tasks else chosen)
+    of_tasks = any(TASK_SECTIONS.get(structure) is TASK for structure in chosen)
+    located = locate(block, chosen | {TASK.structure} if of_tasks else chosen)
     reader = _Reader(located, Reading(page, names, leap_seconds), dictionary=dictionary)
     made = Decoded(
         damages=sorted(block.damages + located.damages, key=lambda damage: damage.offset),
@@ -81,12 +81,14 @@ def _known(wanted: Collection[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What a table of one structure takes: its columns in order, and those of its fields that are read in bulk."""
+    """How a table of one structure is made: which columns are repeated, read in bulk, looked up, or read alone."""
 
     columns: tuple[Column, ...]
     schema: pa.Schema
-    record: tuple[str, ...]
+    repeated: tuple[Column, ...]
     bulks: tuple[tuple[Bulk, tuple[str, ...]], ...]
+    names: tuple[tuple[str, Column, CodeNames], ...]  # column of names, column of its codes
+    alone: tuple[Column, ...]
 
 
 @lru_cache(maxsize=512)
@@ -96,21 +98,33 @@ def _plan(layout: Layout, names: Names, asked: frozenset[str] | None, dictionary
     if unknown:
         raise ValueError(f"{layout.structure} has no column {', '.join(unknown)}")
     columns = tuple(each for each in every if asked is None or each.name in asked)
-    record = tuple(each.name for each in columns if each.source is Source.RECORD and each.name != "occurrence")
-    return _Plan(columns, schema_of(columns, dictionary=dictionary), record, tuple(_bulks(columns)))
+    repeated = tuple(each for each in columns if each.source in _REPEATED and each.name != "occurrence")
+    codes = {each.field.official: each for each in every if each.source is Source.FIELD}
+    named = tuple(
+        (each.name, codes[each.field.official], CodeNames.of(each.field.codes or {}))
+        for each in columns
+        if each.source is Source.CODE_NAME
+    )
+    numbers = {each.name: each for each in columns if each.source is Source.FIELD and _is_number(each)}
+    numbers |= {each.name: each for _, each, _ in named}
+    alone = tuple(each for each in columns if each.source is Source.FIELD and each.name not in numbers)
+    return _Plan(
+        columns, schema_of(columns, dictionary=dictionary), repeated, tuple(_bulks(numbers.values())), named, alone
+    )
+
+
+def _is_number(column: Column) -> bool:
+    return column.field.of is None and not column.field.shape and column.field.wire not in ("text", "bytes")
 
 
 def _bulks(columns: Iterable[Column]) -> Iterator[tuple[Bulk, tuple[str, ...]]]:
     """The number fields of a structure, those read alike together."""
-    alike: dict[tuple[str, pa.DataType], list[tuple[str, Field]]] = {}
-    for column in columns:
-        each = column.field
-        number = column.source is Source.FIELD and column.type in (pa.int64(), pa.float64())
-        if number and on_words(each.offset, each.wire):
-            alike.setdefault((each.wire, column.type), []).append((column.name, each))
+    alike: dict[tuple[str, pa.DataType], list[Column]] = {}
+    for column in sorted(columns, key=lambda each: each.field.offset):
+        alike.setdefault((column.field.wire, column.type), []).append(column)
     for (wire, kind), found in alike.items():
-        places = [(each.offset, each.end, each.unset) for _, each in found]
-        yield Bulk.of(wire, kind, places), tuple(name for name, _ in found)
+        places = [(each.field.offset, each.field.end, each.field.unset) for each in found]
+        yield Bulk.of(wire, kind, places), tuple(each.name for each in found)
 
 
 class _Reader:
@@ -121,55 +135,30 @@ class _Reader:
         self._located = located
         self._reading = reading
         self._dictionary = dictionary
-        self._task_rows: dict[str, Rows] = {}
-        self._task_columns: dict[str, pa.Array] = {}
 
     def table(self, layout: Layout, asked: Collection[str] | None) -> pa.Table:
         """The table of one structure, with the columns asked for."""
         sections = self._located.sections[layout.structure]
         plan = _plan(layout, self._reading.names, None if asked is None else frozenset(asked), self._dictionary)
         rows = gather(self._located.data, sections.offset, sections.length, layout.size)
-        made = dict(self.records.repeat(list(plan.record), sections.record))
+        made = dict(self.records.repeat(plan.repeated, TASK_SECTIONS.get(layout.structure), sections.record))
         made["occurrence"] = primitive(pa.int32(), sections.occurrence.astype(np.int32))
         for bulk, names in plan.bulks:
-            made.update(zip(names, bulk_columns(rows, bulk), strict=True))
-        for column in plan.columns:
-            if column.name not in made:
-                made[column.name] = self._column(layout, sections.record, rows, column)
+            made.update(zip(names, bulk_columns(rows, bulk, self._reading.leap_seconds), strict=True))
+        for name, codes, texts in plan.names:
+            made[name] = _named(made[codes.name], texts)
+        for column in plan.alone:
+            made[column.name] = field_column(rows, column.field, self._reading)
         return pa.Table.from_arrays([self._as_asked(made[each.name]) for each in plan.columns], schema=plan.schema)
 
     def _as_asked(self, array: pa.Array) -> pa.Array:
         plain = not self._dictionary and pa.types.is_dictionary(array.type)
         return array.dictionary_decode() if plain else array
 
-    def _column(self, layout: Layout, records: Ints, rows: Rows, column: Column) -> pa.Array:
-        if column.source in (Source.FIELD, Source.CODE_NAME):
-            return self._field_column(rows, column)
-        return self._task_column(TASK_SECTIONS[layout.structure], records, column)
 
-    def _field_column(self, rows: Rows, column: Column) -> pa.Array:
-        made = field_column(rows, column.field, self._reading)
-        named = column.source in (Source.CODE_NAME, Source.TASK_CODE_NAME)
-        return code_names(made, column.field.codes or {}) if named else made
-
-    def _task_column(self, task: Layout, records: Ints, column: Column) -> pa.Array:
-        """A column of the identity of the task that the records belong to: WTID or QWHC of the same record (S2)."""
-        key = f"{task.structure}.{column.name}"
-        if key not in self._task_columns:
-            self._task_columns[key] = self._field_column(self._tasks(task), column)
-        return self._task_columns[key].take(primitive(pa.int64(), records))
-
-    def _tasks(self, task: Layout) -> Rows:
-        """The identity of the task of every record; of length 0 where the record has none."""
-        if task.structure not in self._task_rows:
-            at, length = self._located.headers.correlation_at, self._located.headers.correlation
-            if task is _TASK:
-                at, length = np.zeros_like(at), np.zeros_like(length)
-                sections = self._located.sections.get(_TASK.structure)
-                if sections is not None:
-                    at[sections.record], length[sections.record] = sections.offset, sections.length
-            self._task_rows[task.structure] = gather(self._located.data, at, length, task.size)
-        return self._task_rows[task.structure]
+def _named(codes: pa.Array, texts: CodeNames) -> pa.Array:
+    valid = codes.is_valid().to_numpy(zero_copy_only=False) if codes.null_count else None
+    return texts.column((codes.fill_null(0) if codes.null_count else codes).to_numpy(), valid)
 
 
 def join_continuations(queues: pa.Table, tasks: pa.Table, names: Names = "human") -> pa.Table:

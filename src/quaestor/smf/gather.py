@@ -1,4 +1,4 @@
-"""Rows out of a buffer, and plain columns out of rows: where the bytes of many sections become Arrow arrays at once.
+"""Rows out of a buffer, and plain columns out of rows: where the bytes of many sections become numbers at once.
 
 Rules
   G1  Sections are copied one under another by one overlapping view of the buffer and one take: a memory copy per
@@ -7,11 +7,9 @@ Rules
       shorter section's end is not its own and is masked (L2), so rows stay in the order of the dump.
   G3  Fields that are read alike are converted together: one pick of all of them out of a tile of rows that fits the
       cache, one conversion. Most tables have few rows in a block, so the cost per column decides.
-  G4  Text is dictionary-encoded first; only distinct values are decoded.
-  G5  A value its column cannot hold is null (S4).
-  G6  Arrow arrays lie over NumPy's memory, without a copy.
+  G4  A value its column cannot hold is null (S4), and so are an instant of zero and a figure that was never set.
 
-Called by cells, record_columns, columns and locate.  Knows no structure and no field by name.
+Called by cells, record_columns, columns and locate.  Calls arrays.  Knows no structure and no field by name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,13 +21,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND, UNIX_EPOCH_IN_TOD_MICROSECONDS
-from quaestor.layout import CodePage
+from quaestor.smf.arrays import Bytes, Ints, Mask, bitmap, both
 
-Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-
-_WORD = 4  # every number of a structure but the shortest begins at a multiple of this
+_WORD = 4  # numbers of four and eight bytes begin at multiples of this
 _TILE_BYTES = 1 << 20  # of rows picked from at a time (G3)
 
 
@@ -79,9 +73,9 @@ def gather(buffer: Bytes, offsets: Ints, lengths: Ints, known: int) -> Rows:
 
 def _take(buffer: Bytes, offsets: Ints, size: int) -> NDArray[np.void]:
     """`size` bytes from each offset; bytes behind the end of the buffer read as zero."""
-    beyond = offsets > len(buffer) - size
-    if not beyond.any():
+    if int(offsets.max()) <= len(buffer) - size:
         return _overlapping(buffer, size)[offsets]
+    beyond = offsets > len(buffer) - size
     made = np.zeros(len(offsets), f"V{size}")
     if len(buffer) >= size:
         made[~beyond] = _overlapping(buffer, size)[offsets[~beyond]]
@@ -100,115 +94,91 @@ def _overlapping(buffer: Bytes, size: int) -> NDArray[np.void]:
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """Number fields of one structure that are read alike: wire form, column type, offsets, ends, values for unset."""
+    """Number fields of one structure that are read alike, in the order of their offsets.
+
+    `kind` is the type of their columns: int64, int32 (codes), double (intervals in TOD units) or timestamp.
+    """
 
     wire: str
     kind: pa.DataType
-    size: int
-    words: NDArray[np.intp]
     ends: tuple[int, ...]
     unset: tuple[int | None, ...]
+    step: int  # offsets are counted in
+    places: NDArray[np.intp]
 
     @classmethod
     def of(cls, wire: str, kind: pa.DataType, fields: Sequence[tuple[int, int, int | None]]) -> "Bulk":
-        """From (offset, end, unset) of each field; offsets must lie on words."""
+        """From (offset, end, unset) of each field."""
         offsets, ends, unset = zip(*fields, strict=True)
-        return cls(wire, kind, ends[0] - offsets[0], np.array(offsets, np.intp) // _WORD, ends, unset)
+        step = _WORD if all(offset % _WORD == 0 for offset in offsets) and int(wire[1]) >= _WORD else 1
+        return cls(wire, kind, ends, unset, step, np.array(offsets, np.intp) // step)
+
+    @property
+    def is_instant(self) -> bool:
+        return bool(pa.types.is_timestamp(self.kind))
+
+    @property
+    def width(self) -> int:
+        """Bytes of a value in its column."""
+        return int(self.kind.bit_width) // 8
+
+    @property
+    def may_not_fit(self) -> bool:
+        """Whether an unsigned number goes into a signed column of its own width."""
+        return self.wire == f"u{self.width}" and bool(pa.types.is_integer(self.kind))
 
 
-def on_words(offset: int, wire: str) -> bool:
-    """Whether a number can be read in bulk."""
-    return offset % _WORD == 0 and wire in ("u4", "i4", "u8", "i8")
-
-
-def bulk_columns(rows: Rows, bulk: Bulk) -> Iterator[pa.Array]:
+def bulk_columns(rows: Rows, bulk: Bulk, leap_seconds: int = 0) -> Iterator[pa.Array]:
     """One column for each field, in order."""
     inside = sum(end <= rows.stride for end in bulk.ends)  # fields are in order, so those inside come first
-    count = len(rows)
     values = _picked(rows, bulk, inside)
-    fits = _fitting(values, bulk)
-    whole = pa.py_buffer(values)
+    nulls = _nulls(values, bulk)
+    if bulk.is_instant:
+        unix_us(values, leap_seconds)
+    whole, count, size = pa.py_buffer(values), len(rows), len(rows) * bulk.width
     for index in range(inside):
         valid = rows.reach_bitmap(bulk.ends[index])
-        unset = bulk.unset[index]
-        if not fits[index] or unset is not None:
-            good = values[index] >= 0 if not fits[index] else values[index] != unset
-            mask = rows.reach(bulk.ends[index])
-            valid = bitmap(good if mask is None else good & mask)
-        part = whole.slice(index * count * 8, count * 8)
-        yield pa.Array.from_buffers(bulk.kind, count, [valid, part])
+        if index in nulls:
+            valid = bitmap(both(rows.reach(bulk.ends[index]), nulls[index]))
+        yield pa.Array.from_buffers(bulk.kind, count, [valid, whole.slice(index * size, size)])
     for _ in bulk.ends[inside:]:
         yield pa.nulls(count, bulk.kind)
 
 
 def _picked(rows: Rows, bulk: Bulk, inside: int) -> NDArray[Any]:
-    """The numbers of the first `inside` fields, one row per field, native and 8 bytes wide."""
+    """The numbers of the first `inside` fields, one row per field, native and as wide as their column."""
     intervals = bulk.kind == pa.float64()
-    made: NDArray[Any] = np.empty((inside, len(rows)), np.float64 if intervals else np.int64)
+    letter = "f" if intervals else "u" if bulk.may_not_fit or bulk.is_instant else "i"
+    made: NDArray[Any] = np.empty((inside, len(rows)), f"{letter}{bulk.width}")
     if not made.size:
         return made
-    shape = (len(rows), (rows.stride - bulk.size) // _WORD + 1)
-    view = np.ndarray(shape, f">{bulk.wire}", rows.data, 0, (rows.stride, _WORD))
-    out = made.view(np.uint64) if bulk.wire == "u8" and not intervals else made
-    words, tile = bulk.words[:inside], max(64, _TILE_BYTES // rows.stride)
+    shape = (len(rows), (rows.stride - int(bulk.wire[1])) // bulk.step + 1)
+    view: NDArray[Any] = np.ndarray(shape, f">{bulk.wire}", rows.data, 0, (rows.stride, bulk.step))
+    places, tile = bulk.places[:inside], max(64, _TILE_BYTES // rows.stride)
     for begin in range(0, len(rows), tile):
-        out[:, begin : begin + tile] = view[begin : begin + tile, words].T
+        made[:, begin : begin + tile] = view[begin : begin + tile, places].T
     if intervals:
         made *= 1 / TOD_UNITS_PER_MICROSECOND
     return made
 
 
-def _fitting(values: NDArray[Any], bulk: Bulk) -> list[bool]:
-    """Which fields hold no value that a signed column cannot hold (G5)."""
-    if bulk.wire != "u8" or bulk.kind == pa.float64() or not values.size:
-        return [True] * len(values)
-    fitting: list[bool] = (values.min(axis=1) >= 0).tolist()
-    return fitting
+def _nulls(values: NDArray[Any], bulk: Bulk) -> dict[int, Mask]:
+    """For each field that holds nulls of its own: where it does not (G4)."""
+    found: dict[int, Mask] = {}
+    if bulk.is_instant and values.size:
+        found = {index: values[index] != 0 for index in np.flatnonzero(values.min(axis=1) == 0).tolist()}
+    if bulk.may_not_fit and values.size:
+        signed = values.view(f"i{bulk.width}")
+        found = {index: signed[index] >= 0 for index in np.flatnonzero(signed.min(axis=1) < 0).tolist()}
+    for index, unset in enumerate(bulk.unset[: len(values)]):
+        if unset is not None:
+            found[index] = both(found.get(index), values[index] != unset)
+    return found
 
 
 def unix_us(raw: NDArray[np.uint64], leap_seconds: int) -> Ints:
-    """Microseconds since the UNIX epoch of TOD values (C2, C3)."""
-    made = (raw >> np.uint64(12)).view(np.int64)
+    """TOD values become microseconds since the UNIX epoch, in place (C2, C3)."""
+    raw >>= np.uint64(12)
+    made = raw.view(np.int64)
     made -= UNIX_EPOCH_IN_TOD_MICROSECONDS + leap_seconds * 1_000_000
     return made
-
-
-# --- text ------------------------------------------------------------------------------------------------------------
-
-
-def texts(packed: NDArray[np.void], size: int, page: CodePage, valid: Mask | None = None) -> pa.Array:
-    """Text fields of `size` bytes as a dictionary of strings; each distinct value is decoded once (G4)."""
-    fixed = pa.Array.from_buffers(pa.binary(size), packed.size, [bitmap(valid), pa.py_buffer(packed)])
-    encoded = fixed.dictionary_encode()
-    numbers: dict[str, int] = {}
-    places = [numbers.setdefault(text, len(numbers)) for text in _decoded(encoded.dictionary, size, page)]
-    indices = encoded.indices
-    if len(numbers) < len(places):  # different bytes may be one text, for fill differs
-        indices = pa.array(places, pa.int32()).take(indices)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(numbers, pa.string()))
-
-
-def _decoded(distinct: pa.Array, size: int, page: CodePage) -> list[str]:
-    """All distinct values at once: a code page gives one character for each byte."""
-    data = distinct.buffers()[1].to_pybytes()[: len(distinct) * size]
-    joined = data.translate(page.permutation).decode(page.codec)
-    return [joined[at : at + size].rstrip(" \0") for at in range(0, len(joined), size)]
-
-
-def dictionary(indices: NDArray[np.int32], values: pa.Array, valid: Mask | None = None) -> pa.Array:
-    """A dictionary-encoded text column from ready indices."""
-    return pa.DictionaryArray.from_arrays(primitive(pa.int32(), indices, valid), values)
-
-
-# --- Arrow over NumPy (G6) -------------------------------------------------------------------------------------------
-
-
-def primitive(kind: pa.DataType, values: NDArray[Any], valid: Mask | None = None) -> pa.Array:
-    return pa.Array.from_buffers(kind, len(values), [bitmap(valid), pa.py_buffer(values)])
-
-
-def bitmap(valid: Mask | None) -> pa.Buffer | None:
-    """Arrow's validity bits; None when nothing is null."""
-    if valid is None or valid.all():
-        return None
-    return pa.py_buffer(np.packbits(valid, bitorder="little"))

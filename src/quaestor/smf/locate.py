@@ -13,18 +13,27 @@ Called by columns.  Calls catalog and header.
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE, RecordKind
+from quaestor.smf.arrays import Bytes, Ints, Mask
+from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE
 from quaestor.smf.framing import Block, Damage
-from quaestor.smf.gather import Bytes, Ints, Mask, gather
+from quaestor.smf.gather import gather
 from quaestor.smf.header import STUB_SIZE, header_lengths
 
+_KINDS = tuple(CATALOG.values())
+_TRIPLETS = np.array([kind.triplets.LAYOUT.size // TRIPLET_SIZE for kind in _KINDS])
+_COUNTS_TRIPLETS = np.array([kind.counts_triplets for kind in _KINDS])
+_TOD_INTERVAL = np.array([kind.tod_interval for kind in _KINDS])
+_STUB = np.array([STUB_SIZE if kind.stub else 0 for kind in _KINDS])
+_KIND_OF_KEY = {key: number for number, key in enumerate(CATALOG)}
 _FIRST_SECTION = HEADER_SIZE + TRIPLET_SIZE
-_MOST_TRIPLETS = max(kind.triplets.LAYOUT.size for kind in CATALOG.values()) // TRIPLET_SIZE
-_AREA = HEADER_SIZE + _MOST_TRIPLETS * TRIPLET_SIZE
+_MOST = int(_TRIPLETS.max())
+_AREA = HEADER_SIZE + _MOST * TRIPLET_SIZE
+_TRIPLET_ENDS = HEADER_SIZE + TRIPLET_SIZE * np.arange(1, _MOST + 1)
 _SHORTEST_SECTION = 4
 _SECTIONS_AT, _SECTIONS_END = 6, 7  # QWHSNSDA
 _FAR = 1 << 40
@@ -40,24 +49,31 @@ class Sections:
     occurrence: Ints
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Headers:
     """Where QWHS, QWHC and QWHX of each record stand, and how long they are; a length of 0 means there is none."""
 
-    tod_interval: Mask
     common_at: Ints
     common: Ints
     correlation_at: Ints
     correlation: Ints
     extension_at: Ints
     extension: Ints
-
-    @classmethod
-    def none(cls, count: int) -> "Headers":
-        return cls(np.zeros(count, np.bool_), *(np.zeros(count, np.int64) for _ in range(6)))
+    tod_interval: Mask
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class _Triplets:
+    """All triplets of all records, one row per record, and what is wrong with them (O1)."""
+
+    offset: Ints
+    length: Ints
+    count: Ints
+    past: Mask  # points past the record, or into its header
+    short: Mask  # shorter than its own beginning
+
+
+@dataclass(frozen=True, slots=True)
 class Located:
     """The MQ records of a block with all that was found in them; other records are only counted, by type (O2)."""
 
@@ -69,53 +85,29 @@ class Located:
     subtypes: Ints
     area: Bytes  # SMF header and triplets of every record
     headers: Headers
-    sections: dict[str, Sections] = field(default_factory=dict)
-    damages: list[Damage] = field(default_factory=list)
-    others: Counter[int] = field(default_factory=Counter)
+    sections: dict[str, Sections]
+    damages: list[Damage]
+    others: Counter[int]
 
     def __len__(self) -> int:
         return len(self.starts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Triplets:
-    """All triplets of the records of one kind, one row per record, and what is wrong with them (O1)."""
-
-    offset: Ints
-    length: Ints
-    count: Ints
-    past: Mask  # points past the record, or into its header
-    short: Mask  # shorter than its own beginning
-
-    @property
-    def most(self) -> int:
-        return int(self.offset.shape[1])
-
-    @property
-    def pointers(self) -> tuple[Ints, Ints, Ints]:
-        return self.offset, self.length, self.count
-
-
 def locate(block: Block, wanted: Collection[str]) -> Located:
     """Find the sections of all wanted structures in a block."""
-    located = _mq_records(block)
-    parts: dict[str, list[Sections]] = {}
-    for kind, records in _by_kind(located):
-        for structure, sections in _kind_sections(located, kind, records, wanted):
-            parts.setdefault(structure, []).append(sections)
-    located.sections = {structure: _in_order(found) for structure, found in parts.items()}
-    located.damages.sort(key=lambda damage: damage.offset)
-    return located
-
-
-def _mq_records(block: Block) -> Located:
     data = np.frombuffer(block.data, np.uint8)
     types = data[block.offsets + 5]
     ours = (types == 115) | (types == 116)
-    others = Counter(types[~ours].tolist())
     starts, lengths, positions = block.offsets[ours], block.lengths[ours], block.positions[ours]
     area = _area(data, starts, lengths)
     subtypes = area[:, 22].astype(np.int64) << 8 | area[:, 23]
+    kinds = _kinds(types[ours], subtypes)
+    triplets = _triplets(area, lengths)
+    bad = triplets.past | triplets.short
+    known = (kinds >= 0) & ~bad[:, 0]
+    headers = _headers(kinds, starts, triplets, known & (triplets.count[:, 0] > 0))
+    there = (np.arange(_MOST) < _present(data, kinds, lengths, triplets, headers)[:, None]) & known[:, None]
+    usable = there & ~bad & (triplets.count > 0)
     return Located(
         data,
         starts,
@@ -124,17 +116,19 @@ def _mq_records(block: Block) -> Located:
         types[ours].astype(np.int64),
         subtypes,
         area,
-        Headers.none(len(starts)),
-        others=others,
+        headers,
+        dict(_by_structure(kinds, starts, triplets, usable, wanted)),
+        _damages(kinds, lengths, positions, triplets, bad & there),
+        Counter(types[~ours].tolist()),
     )
 
 
 def _area(data: Bytes, starts: Ints, lengths: Ints) -> Bytes:
     """Header and triplets of every record; what lies behind a short record reads as zero."""
+    if not len(starts):
+        return np.zeros((0, _AREA), np.uint8)
     rows = gather(data, starts, np.full(len(starts), _AREA), _AREA)
-    area = (
-        np.frombuffer(rows.data, np.uint8).reshape(len(starts), -1) if len(starts) else np.zeros((0, _AREA), np.uint8)
-    )
+    area = np.frombuffer(rows.data, np.uint8).reshape(len(starts), _AREA)
     short = lengths < _AREA
     if short.any():
         area = area.copy()
@@ -142,93 +136,88 @@ def _area(data: Bytes, starts: Ints, lengths: Ints) -> Bytes:
     return area
 
 
-def _by_kind(located: Located) -> Iterator[tuple[RecordKind, Ints]]:
-    keys = located.types << 16 | located.subtypes
-    for key in np.unique(keys).tolist():
-        kind = CATALOG.get((key >> 16, key & 0xFFFF))
-        if kind is not None:
-            yield kind, np.flatnonzero(keys == key)
+def _kinds(types: NDArray[np.uint8], subtypes: Ints) -> Ints:
+    """The number of each record's kind, -1 for a subtype nobody knows."""
+    distinct, place = np.unique(types.astype(np.int64) << 16 | subtypes, return_inverse=True)
+    numbers = [_KIND_OF_KEY.get((key >> 16, key & 0xFFFF), -1) for key in distinct.tolist()]
+    return np.array(numbers, np.int64)[place] if numbers else np.zeros(0, np.int64)
 
 
-def _kind_sections(
-    located: Located, kind: RecordKind, records: Ints, wanted: Collection[str]
-) -> Iterator[tuple[str, Sections]]:
-    triplets = _triplets(located.area[records], kind, located.lengths[records])
-    bad = triplets.past | triplets.short
-    headed = ~bad[:, 0]
-    _place_headers(located, kind, records, triplets, headed & (triplets.count[:, 0] > 0))
-    there = (np.arange(triplets.most) < _present(located, kind, records, triplets)[:, None]) & headed[:, None]
-    _report(located, kind, records, triplets, bad & there)
-    usable = there & ~bad & (triplets.count > 0)
-    for slot in kind.slots:
-        structure = slot.section.LAYOUT.structure
-        good = np.flatnonzero(usable[:, slot.triplet]) if structure in wanted else records[:0]
-        if len(good):
-            yield (
-                structure,
-                _sections(located, records[good], *(each[good, slot.triplet] for each in triplets.pointers)),
-            )
-
-
-def _triplets(area: Bytes, kind: RecordKind, size: Ints) -> _Triplets:
-    shape, strides = (len(area), kind.triplets.LAYOUT.size // TRIPLET_SIZE), (_AREA, TRIPLET_SIZE)
+def _triplets(area: Bytes, lengths: Ints) -> _Triplets:
+    shape, strides = (len(area), _MOST), (_AREA, TRIPLET_SIZE)
     offset, length, count = (
         np.ndarray(shape, dtype, area, HEADER_SIZE + at, strides).astype(np.int64)
+        if len(area)
+        else np.zeros(shape, np.int64)
         for at, dtype in ((0, ">u4"), (4, ">u2"), (6, ">u2"))
     )
     used = count > 0
-    past = used & ((offset < _FIRST_SECTION) | (offset + length * count > size[:, None]))
+    past = used & ((offset < _FIRST_SECTION) | (offset + length * count > lengths[:, None]))
     return _Triplets(offset, length, count, past, used & ~past & (length < _SHORTEST_SECTION))
 
 
-def _report(located: Located, kind: RecordKind, records: Ints, triplets: _Triplets, bad: Mask) -> None:
-    """Name the damage of the header section and of every section somebody knows (O1)."""
-    known = {0: "header section"} | {slot.triplet: slot.section.LAYOUT.structure for slot in kind.slots}
-    bad[:, 0] = triplets.past[:, 0] | triplets.short[:, 0]
-    for row, index in zip(*(each.tolist() for each in np.nonzero(bad)), strict=True):
-        if index not in known:
-            continue
-        offset, length, count = (int(each[row, index]) for each in triplets.pointers)
-        record = records[row]
-        reason = (
-            f"triplet of {known[index]} points past the record ({offset}+{length}x{count} of {located.lengths[record]})"
-            if triplets.past[row, index]
-            else f"{known[index]} is {length} bytes long, shorter than its own beginning"
-        )
-        located.damages.append(Damage(int(located.positions[record]), f"{kind.name}: {reason}"))
+def _headers(kinds: Ints, starts: Ints, triplets: _Triplets, headed: Mask) -> Headers:
+    """Where the headers stand: the length of their section tells which there are (H1)."""
+    at = np.where(headed, starts + triplets.offset[:, 0], 0)
+    distinct, place = np.unique(np.where(headed, kinds << 16 | triplets.length[:, 0], -1), return_inverse=True)
+    told = [header_lengths(_KINDS[key >> 16], key & 0xFFFF) if key >= 0 else (0, 0, 0) for key in distinct.tolist()]
+    common, correlation, extension = np.array(told, np.int64).reshape(-1, 3)[place].T
+    behind = at + np.where(common > 0, common, _STUB[kinds])
+    return Headers(
+        at, common, behind, correlation, behind + correlation, extension, (kinds >= 0) & _TOD_INTERVAL[kinds]
+    )
 
 
-def _place_headers(located: Located, kind: RecordKind, records: Ints, triplets: _Triplets, headed: Mask) -> None:
-    """Remember where the headers stand (H1)."""
-    headers = located.headers
-    headers.tod_interval[records] = kind.tod_interval
-    lengths = triplets.length[:, 0]
-    for length in np.unique(lengths[headed]).tolist():
-        these = np.flatnonzero(headed & (lengths == length))
-        chosen, at = records[these], located.starts[records[these]] + triplets.offset[these, 0]
-        common, correlation, extension = header_lengths(kind, length)
-        after_common = at + (STUB_SIZE if kind.stub else common)
-        headers.common_at[chosen], headers.common[chosen] = at, common
-        headers.correlation_at[chosen], headers.correlation[chosen] = after_common, correlation
-        headers.extension_at[chosen], headers.extension[chosen] = after_common + correlation, extension
-
-
-def _present(located: Located, kind: RecordKind, records: Ints, triplets: _Triplets) -> Ints:
+def _present(data: Bytes, kinds: Ints, lengths: Ints, triplets: _Triplets, headers: Headers) -> Ints:
     """How many triplets each record has: as many as stand before its first section, or as QWHSNSDA says (K2)."""
     begins = np.where((triplets.count > 0) & (triplets.offset > 0), triplets.offset, _FAR)
-    ends = np.minimum.accumulate(np.column_stack([located.lengths[records], begins[:, :-1]]), axis=1)
-    fits = ends >= HEADER_SIZE + TRIPLET_SIZE * np.arange(1, triplets.most + 1)
-    present: Ints = np.logical_and.accumulate(fits, axis=1).sum(axis=1)
-    if kind.counts_triplets:
-        told = located.headers.common[records] >= _SECTIONS_END
-        at = located.headers.common_at[records[told]] + _SECTIONS_AT
-        present[told] = np.minimum(triplets.most, located.data[at])
+    ends = np.minimum.accumulate(np.column_stack([lengths, begins[:, :-1]]), axis=1)
+    present: Ints = np.logical_and.accumulate(ends >= _TRIPLET_ENDS, axis=1).sum(axis=1)
+    told = np.flatnonzero(_COUNTS_TRIPLETS[kinds] & (headers.common >= _SECTIONS_END))
+    present[told] = data[headers.common_at[told] + _SECTIONS_AT]
+    np.minimum(present, _TRIPLETS[kinds], out=present)
     return present
 
 
-def _sections(located: Located, records: Ints, offset: Ints, length: Ints, count: Ints) -> Sections:
+def _damages(kinds: Ints, lengths: Ints, positions: Ints, triplets: _Triplets, bad: Mask) -> list[Damage]:
+    """The damage of the header section and of every section somebody knows, one by one (O1, P1)."""
+    bad[:, 0] = (triplets.past[:, 0] | triplets.short[:, 0]) & (kinds >= 0)
+    made = []
+    for row, index in zip(*(each.tolist() for each in np.nonzero(bad)), strict=True):
+        kind = _KINDS[kinds[row]]
+        known = {0: "header section"} | {slot.triplet: slot.section.LAYOUT.structure for slot in kind.slots}
+        if index in known:
+            offset, length, count = (each[row, index] for each in (triplets.offset, triplets.length, triplets.count))
+            reason = (
+                f"triplet of {known[index]} points past the record ({offset}+{length}x{count} of {lengths[row]})"
+                if triplets.past[row, index]
+                else f"{known[index]} is {length} bytes long, shorter than its own beginning"
+            )
+            made.append(Damage(int(positions[row]), f"{kind.name}: {reason}"))
+    return sorted(made, key=lambda damage: damage.offset)
+
+
+def _by_structure(
+    kinds: Ints, starts: Ints, triplets: _Triplets, usable: Mask, wanted: Collection[str]
+) -> Iterator[tuple[str, Sections]]:
+    """Every structure that was found, its sections in the order of the dump (P2)."""
+    found: dict[str, list[Sections]] = {}
+    for number in np.unique(kinds[kinds >= 0]).tolist():
+        records = np.flatnonzero(kinds == number)
+        for slot in _KINDS[number].slots:
+            structure = slot.section.LAYOUT.structure
+            if structure in wanted:
+                chosen = records[usable[records, slot.triplet]]
+                if len(chosen):
+                    found.setdefault(structure, []).append(_sections(chosen, starts, triplets, slot.triplet))
+    for structure, parts in found.items():
+        yield structure, _in_order(parts)
+
+
+def _sections(records: Ints, starts: Ints, triplets: _Triplets, index: int) -> Sections:
     """Every occurrence behind one triplet of the given records."""
-    begin = located.starts[records] + offset
+    begin = starts[records] + triplets.offset[records, index]
+    length, count = triplets.length[records, index], triplets.count[records, index]
     if int(count.max()) == 1:
         return Sections(records, begin, length, np.zeros(len(records), np.int64))
     owner = np.repeat(np.arange(len(records)), count)

@@ -1,12 +1,13 @@
-"""The columns every row begins with: computed once per record, then repeated for its sections.
+"""What is known once per record and repeated for each of its sections: the record columns and the task's identity.
 
 Rules
   H2, H3, H4 of `header`, for all records of a block at once, and
   E1  A column is made when it is first asked for and kept: narrow readings pay for what they read.
   E2  The interval began at QWHSTIME, which is local: minus the record's own zone offset it is UTC.
   E3  Columns of equal width are repeated together, one take for all of them.
+  E4  A task is identified by the WTID of the same record, or by its QWHC (S2); null where the record has none.
 
-Called by columns.  Calls gather and cells, and header for what a release is called.
+Called by columns.  Calls gather, cells and arrays, and header for what a release is called.
 """
 
 from collections import Counter
@@ -20,15 +21,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
-from quaestor.layout import Field
-from quaestor.smf.arrow_schema import RECORD_COLUMNS
+from quaestor.layout import Field, Layout
+from quaestor.smf.arrays import CodeNames, Ints, Mask, bitmap, dictionary, primitive, texts
+from quaestor.smf.arrow_schema import Column, Source
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.cells import Reading, field_column
-from quaestor.smf.gather import Ints, Mask, Rows, bitmap, gather, texts, unix_us
-from quaestor.smf.header import release_of
+from quaestor.smf.gather import Rows, gather, unix_us
+from quaestor.smf.header import CORRELATION_SIZE, release_of
 from quaestor.smf.locate import Located
 from quaestor.smf.sections.headers import CommonHeader, ExtensionHeader, Smf115Header
+from quaestor.smf.sections.task import TaskIdentification
 
+TASK = TaskIdentification.LAYOUT
 _QUARTER_US = 15 * 60 * 1_000_000
 _MINUTE_US = 60 * 1_000_000
 _BUILT_AT = CommonHeader.LAYOUT["built_at"]
@@ -49,42 +53,100 @@ class Values:
         return [] if self.texts is None else self.texts.to_pylist()
 
 
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """Columns of equal width, one under another."""
+
+    columns: tuple[tuple[Column, Values], ...]
+    values: NDArray[Any]
+
+    def repeat(self, owner: Ints) -> Iterator[tuple[str, pa.Array]]:
+        taken = self.values.take(owner, axis=1)  # E3
+        whole, count, size = pa.py_buffer(taken), len(owner), len(owner) * taken.itemsize
+        for index, (column, made) in enumerate(self.columns):
+            valid = None if made.valid is None else bitmap(made.valid[owner])
+            kind = column.type if made.texts is None else pa.int32()
+            part = pa.Array.from_buffers(kind, count, [valid, whole.slice(index * size, size)])
+            yield column.name, part if made.texts is None else dictionary(part, made.texts)
+
+
 class RecordColumns:
-    """The record columns of all MQ records of a block; each is made by the method of its name."""
+    """What is known of each MQ record of a block; a record column is made by the method of its name."""
 
     def __init__(self, located: Located, reading: Reading) -> None:
         self._located = located
         self._reading = reading
         self._made: dict[str, Values] = {}
-        self._stacked: dict[tuple[str, ...], NDArray[Any]] = {}
+        self._stacks: dict[tuple[str, ...], list[_Stack]] = {}
+        self._tokens: dict[str, pa.Array] = {}
+
+    def repeat(self, columns: tuple[Column, ...], task: Layout | None, owner: Ints) -> Iterator[tuple[str, pa.Array]]:
+        """The columns, one value for each section: that of the record that owns it. `task` tells E4's source."""
+        identity = task.structure if task else ""
+        key = (identity, *(each.name for each in columns))
+        if key not in self._stacks:
+            self._stacks[key] = self._stacked([each for each in columns if each.type != pa.binary()], task)
+        for stack in self._stacks[key]:
+            yield from stack.repeat(owner)
+        for each in columns:
+            if each.type == pa.binary() and task is not None:
+                yield each.name, self._token(task, each).take(primitive(pa.int64(), owner))
+
+    def _stacked(self, columns: list[Column], task: Layout | None) -> list[_Stack]:
+        made = [(each, self._task_column(task, each) if task else self.column(each.name)) for each in columns]
+        stacks = []
+        for width in (4, 8):
+            alike = tuple(pair for pair in made if pair[1].values.itemsize == width)
+            if alike:
+                stacks.append(_Stack(alike, np.stack([each.values.view(f"i{width}") for _, each in alike])))
+        return stacks
 
     def column(self, name: str) -> Values:
-        """One value per record (E1)."""
+        """A record column, one value per record (E1)."""
         if name not in self._made:
             maker: Callable[[], Values] = getattr(self, f"_{name}")
             self._made[name] = maker()
         return self._made[name]
 
-    def repeat(self, names: list[str], owner: Ints) -> Iterator[tuple[str, pa.Array]]:
-        """The columns named, one value for each section: that of the record that owns it."""
-        for width in (4, 8):
-            alike = tuple(name for name in names if self.column(name).values.itemsize == width)
-            if alike:
-                yield from self._repeat(alike, owner)
+    # --- the task's identity -----------------------------------------------------------------------------------------
 
-    def _repeat(self, names: tuple[str, ...], owner: Ints) -> Iterator[tuple[str, pa.Array]]:
-        """Columns of equal width at once (E3)."""
-        if names not in self._stacked:
-            columns = [self.column(name).values for name in names]
-            self._stacked[names] = np.stack([each.view(f"i{each.itemsize}") for each in columns])
-        taken = self._stacked[names].take(owner, axis=1)
-        whole, count, size = pa.py_buffer(taken), len(owner), taken.itemsize
-        for index, name in enumerate(names):
-            made = self.column(name)
-            valid = None if made.valid is None else bitmap(made.valid[owner])
-            kind = RECORD_COLUMNS[name] if made.texts is None else pa.int32()
-            part = pa.Array.from_buffers(kind, count, [valid, whole.slice(index * count * size, count * size)])
-            yield name, part if made.texts is None else pa.DictionaryArray.from_arrays(part, made.texts)
+    def _task_column(self, task: Layout, column: Column) -> Values:
+        if column.source is Source.RECORD:
+            return self.column(column.name)
+        made = field_column(self._tasks(task), column.field, self._reading)
+        if pa.types.is_dictionary(made.type):
+            return _indices(made)
+        valid = made.is_valid().to_numpy(zero_copy_only=False) if made.null_count else None
+        codes = made.fill_null(0).to_numpy()
+        if column.source is Source.TASK:
+            return Values(codes, valid)
+        names = CodeNames.of(column.field.codes or {})
+        return Values(*names.indices(codes, valid), names.texts)
+
+    def _token(self, task: Layout, column: Column) -> pa.Array:
+        key = f"{task.structure}.{column.name}"
+        if key not in self._tokens:
+            self._tokens[key] = field_column(self._tasks(task), column.field, self._reading)
+        return self._tokens[key]
+
+    def _tasks(self, task: Layout) -> Rows:
+        """The identity of the task of every record; of length 0 where the record has none (E4)."""
+        return self._identified if task is TASK else self._correlated
+
+    @cached_property
+    def _correlated(self) -> Rows:
+        headers = self._located.headers
+        return gather(self._located.data, headers.correlation_at, headers.correlation, CORRELATION_SIZE)
+
+    @cached_property
+    def _identified(self) -> Rows:
+        at, length = np.zeros((2, len(self._located)), np.int64)
+        sections = self._located.sections.get(TASK.structure)
+        if sections is not None:
+            at[sections.record], length[sections.record] = sections.offset, sections.length
+        return gather(self._located.data, at, length, TASK.size)
+
+    # --- inventory ---------------------------------------------------------------------------------------------------
 
     def inventory(self) -> Counter[tuple[str, str]]:
         """How many records of which kind and release; other SMF types bear no release."""
@@ -161,7 +223,8 @@ class RecordColumns:
     @cached_property
     def _utc_us(self) -> tuple[Ints, Mask]:
         raw, there = self._common_numbers(_BUILT_AT)
-        return unix_us(raw, self._reading.leap_seconds), there & (raw != 0)
+        good = there & (raw != 0)
+        return unix_us(raw, self._reading.leap_seconds), good
 
     def _utc_time(self) -> Values:
         return Values(*self._utc_us)
@@ -179,7 +242,8 @@ class RecordColumns:
     def _interval_start(self) -> Values:
         raw, there = self._common_numbers(_INTERVAL_START)
         zone, good = self._zone_us
-        return Values(unix_us(raw, self._reading.leap_seconds) - zone, there & good & (raw != 0))  # E2
+        good = good & there & (raw != 0)
+        return Values(unix_us(raw, self._reading.leap_seconds) - zone, good)  # E2
 
     def _interval_us(self) -> Values:
         raw, there = self._common_numbers(_INTERVAL_LENGTH)

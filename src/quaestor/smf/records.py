@@ -158,7 +158,7 @@ def _triplets_present(record: SmfRecord, kind: RecordKind, data: bytes) -> int:
     """How many triplets the record has (K2)."""
     most = kind.triplets.LAYOUT.size // TRIPLET_SIZE
     common = record.headers.common
-    if kind.counts_triplets and common is not None:
+    if kind.counts_triplets and common is not None and common.sections is not None:
         return min(most, common.sections)
     end = len(data)
     for index in range(most):

@@ -29,6 +29,7 @@ _IDLE_ADAPTERS = 2
 _FLOW_BYTES = 480  # headers that travel with every message
 _PRIVATE, _RUNNING, _HIGH = 4, 3, 65
 _NO_TIME = 0x8FFFFFFF
+_LONGEST_SSL_REQUEST = 900 * 4096  # in TOD units
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ def ssl_figures(channels: list[Channel], conditions: Conditions, ledger: Ledger,
         figures = _task(conditions, total, np.full(len(busy), 1 / tasks), first=n == 0, busy=mine)
         some = figures["requests"] > 0
         figures["longest_at"] = np.where(some, tod(end_us - 60_000_000), np.uint64(0))
-        figures["longest_request"] = np.where(some, np.minimum(figures["request_elapsed"], tod_units(900.0)), 0)
+        figures["longest_request"] = np.where(some, np.minimum(figures["request_elapsed"], _LONGEST_SSL_REQUEST), 0)
         made.append(figures)
     return made
 

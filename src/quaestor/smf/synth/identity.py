@@ -69,7 +69,9 @@ class Names:
             "operator_id": users,
             "user_id": users,
             "correlation": _bytes(self._cross_references(len(start))),
-            "unit_of_work_id": _bytes(np.hstack([np.full((len(start), 16), 0x40, np.uint8), _words(tod(start), ">u8")])),
+            "unit_of_work_id": _bytes(
+                np.hstack([np.full((len(start), 16), 0x40, np.uint8), _words(tod(start), ">u8")])
+            ),
             "network_id": _bytes(
                 np.hstack([np.tile(_text(self.connection, 8), (len(start), 1)), _words(tod(start), ">u8")])
             ),
@@ -86,9 +88,9 @@ class Names:
             return np.zeros((count, 12), np.uint8)
         number = np.arange(count) + self.rng.integers(1, 90_000)
         if self.application.is_channel:
-            return np.hstack([_words(0x14000000 + number * 0x40, ">u4"), _words(np.full(count, 0xE7E75C5C), ">u4")] * 2)[
-                :, :12
-            ]
+            return np.hstack(
+                [_words(0x14000000 + number * 0x40, ">u4"), _words(np.full(count, 0xE7E75C5C), ">u4")] * 2
+            )[:, :12]
         names = self.application.transactions or (self.application.name,)
         chosen = self.rng.integers(0, len(names), count)
         if kind == "ims":
@@ -134,7 +136,9 @@ def task_template(profile: Profile, names: Names, identity: RecordIdentity) -> l
             operator_id=application.users[0],
             connection_type=CONNECTION_TYPES[application.kind],
         )
-        made.append(build_record(CATALOG[116, 0], [ThreadAccounting(), MessageAccounting()], identity, 0, correlation=who))
+        made.append(
+            build_record(CATALOG[116, 0], [ThreadAccounting(), MessageAccounting()], identity, 0, correlation=who)
+        )
     if 3 in manager.accounting:
         identification = TaskIdentification(
             connection_type=CONNECTION_TYPES[application.kind],
@@ -198,4 +202,4 @@ def _packed(numbers: Counts) -> NDArray[np.uint8]:
     """Seven-digit numbers in packed decimal, positive sign."""
     digits = (numbers[:, None] // 10 ** np.arange(6, -1, -1)) % 10
     nibbles = np.hstack([digits, np.full((len(numbers), 1), 0xC)])
-    return (nibbles[:, 0::2] << 4 | nibbles[:, 1::2]).astype(np.uint8)
+    return np.asarray(nibbles[:, 0::2] << 4 | nibbles[:, 1::2], np.uint8)

@@ -78,7 +78,9 @@ KINDS: Mapping[str, IncidentKind] = {
         "QJST.QJSTTVC QJST.QJSTWUR QJST.QJSTLAMA QJST.QJSTRARH",
         "mp1b/A-39 mp1b/A-41 mp1b/A-42 mp1b/A-45",
     ),
-    "frequent_checkpoints": _kind("LOGLOAD too small: a checkpoint every few minutes", "", "QJST.QJSTLLCP", "mp1b/A-43"),
+    "frequent_checkpoints": _kind(
+        "LOGLOAD too small: a checkpoint every few minutes", "", "QJST.QJSTLLCP", "mp1b/A-43"
+    ),
     "long_log_io": _kind(
         "log volume answers slowly: every force waits",
         "",
@@ -130,11 +132,12 @@ KINDS: Mapping[str, IncidentKind] = {
         "QEST.QESTSSTC QEST.QESTMSTC WTAS.WTASSSTC",
         "mp1b/A-21 mp16-ch2-3/CF-R1",
     ),
-    "smds_full": _kind(
-        "shared message data set full", "smds", "QESD.QESDSMFL QESD.QESDSMMF", "mp16-ch2-3/CF-R24"
-    ),
+    "smds_full": _kind("shared message data set full", "smds", "QESD.QESDSMFL QESD.QESDSMMF", "mp16-ch2-3/CF-R24"),
     "slow_db2": _kind(
-        "Db2 takes long for updates, writes and deletes", "group", "Q5ST.WRITSCUW Q5ST.UPDTSCUW Q5ST.DELESCUW", "mp1b/A-16"
+        "Db2 takes long for updates, writes and deletes",
+        "group",
+        "Q5ST.WRITSCUW Q5ST.UPDTSCUW Q5ST.DELESCUW",
+        "mp1b/A-16",
     ),
     "db2_servers_short": _kind(
         "too few Db2 server tasks: requests queue", "group", "Q5ST.DHIGMAX Q5ST.READTCUW", "mp1b/A-17 mp1b/A-18"
@@ -207,7 +210,7 @@ def _targets(target: str, profile: Profile, manager: QueueManager) -> Iterator[s
         yield from (each.name for each in profile.structures_on(manager) if target == "structure" or each.smds)
     else:
         wanted = profile.applications_on(manager)
-        yield from (each.name for each in wanted if target == "application" or each.kind == target)
+        yield from (each.name for each in wanted if target in ("application", each.kind))
 
 
 @dataclass(frozen=True, slots=True)

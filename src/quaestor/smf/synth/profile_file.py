@@ -148,10 +148,10 @@ def _queue_manager(table: Mapping[str, Any]) -> QueueManager:
     values = dict(table)
     for key, cls in (("buffer_pools", BufferPool), ("page_sets", PageSet)):
         if key in values:
-            values[key] = tuple(_build(cls, each, f"{place}, {key}") for each in values[key])  # type: ignore[arg-type]
+            values[key] = tuple(_build(cls, each, f"{place}, {key}") for each in values[key])
     for key, single in (("log", Log), ("channel_initiator", ChannelInitiator)):
         if key in values:
-            values[key] = _build(single, values[key], f"{place}, {key}")  # type: ignore[arg-type]
+            values[key] = _build(single, values[key], f"{place}, {key}")
     return _build(QueueManager, values, "queue_manager")
 
 

@@ -71,9 +71,7 @@ def _space(
     return {"entries_high": entries, "elements_high": np.ceil(entries * per_message).astype(np.int64)}
 
 
-def message_data_set(
-    structure: Structure, conditions: Conditions, ledger: Ledger, rng: np.random.Generator
-) -> Figures:
+def message_data_set(structure: Structure, conditions: Conditions, ledger: Ledger, rng: np.random.Generator) -> Figures:
     """QESD of one structure: space and buffers of its shared message data set."""
     count = ledger.intervals
     full = conditions.severity("smds_full", structure.name)

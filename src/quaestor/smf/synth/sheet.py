@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from quaestor.clock import UNIX_EPOCH_IN_TOD_MICROSECONDS, packed_date
-from quaestor.layout import Record, dtype_spec
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE
+from quaestor.clock import TOD_UNITS_PER_MICROSECOND, UNIX_EPOCH_IN_TOD_MICROSECONDS, packed_date
+from quaestor.layout import dtype_spec
+from quaestor.smf.catalog import CATALOG, HEADER_SIZE, STRUCTURES, TRIPLET_SIZE
 from quaestor.smf.header import header_lengths
-from quaestor.smf.sections.headers import CommonHeader
 from quaestor.smf.writer import RecordIdentity
 
 Figures = dict[str, NDArray[Any]]
@@ -66,17 +65,18 @@ class Sheet:
         self._places.setdefault("SMF", []).append(self._view(_HEADER_DTYPE, start))
         if not kind.stub:
             common, _, _ = header_lengths(kind, header_length)
-            self._places.setdefault("QWHS", []).append(self._view(_dtype(CommonHeader, common), start + header))
+            self._places.setdefault("QWHS", []).append(self._view(_dtype("QWHS", common), start + header))
+        first_section = min(header, HEADER_SIZE + kind.triplets.LAYOUT.size)
         for slot in kind.slots:
             at = HEADER_SIZE + TRIPLET_SIZE * slot.triplet
-            if kind.counts_triplets and record[header + CommonHeader.LAYOUT["sections"].offset] <= slot.triplet:
-                continue
-            if at + TRIPLET_SIZE > header:
-                continue
+            if at + TRIPLET_SIZE > first_section:
+                break
+            structure = slot.section.LAYOUT.structure
             offset, length, count = struct.unpack_from(">IHH", record, at)
+            first_section = min(first_section, offset) if count else first_section
             for occurrence in range(count):
-                place = self._view(_dtype(slot.section, length), start + offset + occurrence * length)
-                self._places.setdefault(slot.section.LAYOUT.structure, []).append(place)
+                place = self._view(_dtype(structure, length), start + offset + occurrence * length)
+                self._places.setdefault(structure, []).append(place)
 
     def _view(self, dtype: Any, offset: int) -> NDArray[Any]:
         """One structured value per row, lying at `offset` of each row."""
@@ -121,8 +121,10 @@ def fill_columns(place: NDArray[Any], figures: Mapping[str, Any]) -> None:
 
 
 @cache
-def _dtype(section: type[Record], length: int) -> np.dtype[Any]:
-    return np.dtype(dtype_spec(section, length))
+def _dtype(structure: str, length: int) -> np.dtype[Any]:
+    spec: Any = dtype_spec(STRUCTURES[structure], length)
+    made: np.dtype[Any] = np.dtype(spec)
+    return made
 
 
 def tod(unix_us: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -132,7 +134,7 @@ def tod(unix_us: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 def tod_units(us: NDArray[Any]) -> NDArray[np.int64]:
     """Intervals in TOD units, from microseconds."""
-    return np.rint(np.asarray(us) * 4096).astype(np.int64)
+    return np.asarray(np.rint(us * float(TOD_UNITS_PER_MICROSECOND)), np.int64)
 
 
 _HEADER_DTYPE = np.dtype({"names": ["time", "date"], "formats": [">u4", ">u4"], "offsets": [6, 10], "itemsize": 28})

@@ -1,0 +1,99 @@
+"""Arrow arrays over NumPy's memory: plain ones, validity, text, the names of codes.
+
+Rules
+  A1  No copy: an Arrow array holds the memory that NumPy filled.
+  A2  Text is dictionary-encoded first; only distinct values are decoded, and small dictionaries only once.
+  A3  The text of a code nobody named is null.
+
+Called by gather, cells, record_columns and columns.  Knows nothing of records.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from quaestor.layout import CodePage
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_REMEMBERED_BYTES = 4096  # dictionaries up to this size are kept (A2)
+
+
+def primitive(kind: pa.DataType, values: NDArray[Any], valid: Mask | None = None) -> pa.Array:
+    return pa.Array.from_buffers(kind, len(values), [bitmap(valid), pa.py_buffer(values)])
+
+
+def bitmap(valid: Mask | None) -> pa.Buffer | None:
+    """Arrow's validity bits; None when nothing is null."""
+    if valid is None or np.count_nonzero(valid) == len(valid):
+        return None
+    return pa.py_buffer(np.packbits(valid, bitorder="little"))
+
+
+def both(one: Mask | None, other: Mask) -> Mask:
+    """Valid by both; None means valid everywhere."""
+    return other if one is None else one & other
+
+
+def dictionary(indices: pa.Array, texts: pa.Array) -> pa.Array:
+    """A dictionary-encoded column from indices that are known to be right."""
+    return pa.DictionaryArray.from_arrays(indices, texts, safe=False)
+
+
+def texts(packed: NDArray[np.void], size: int, page: CodePage, valid: Mask | None = None) -> pa.Array:
+    """Text fields of `size` bytes as a dictionary of strings (A2)."""
+    fixed = pa.Array.from_buffers(pa.binary(size), packed.size, [bitmap(valid), pa.py_buffer(packed)])
+    encoded = fixed.dictionary_encode()
+    data = encoded.dictionary.buffers()[1].to_pybytes()[: len(encoded.dictionary) * size]
+    read = _remembered if len(data) <= _REMEMBERED_BYTES else _decoded
+    strings, places = read(data, size, page)
+    indices = encoded.indices if places is None else places.take(encoded.indices)
+    return dictionary(indices, strings)
+
+
+def _decoded(data: bytes, size: int, page: CodePage) -> tuple[pa.Array, pa.Array | None]:
+    """The distinct strings, and where each value went if some were one text: different bytes, for fill differs.
+
+    A code page gives one character for each byte, so all values are decoded together.
+    """
+    joined = data.translate(page.permutation).decode(page.codec)
+    numbers: dict[str, int] = {}
+    values = [joined[at : at + size].rstrip(" \0") for at in range(0, len(joined), size)]
+    places = [numbers.setdefault(value, len(numbers)) for value in values]
+    strings = pa.array(numbers, pa.string())
+    return strings, None if len(numbers) == len(places) else pa.array(places, pa.int32())
+
+
+_remembered = lru_cache(maxsize=1024)(_decoded)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeNames:
+    """The texts of a coded field, ready to be looked up by code (A3)."""
+
+    lowest: int
+    table: NDArray[np.int32]
+    texts: pa.Array
+
+    @classmethod
+    def of(cls, names: Mapping[int, str]) -> "CodeNames":
+        lowest, highest = min(names), max(names)
+        table = np.full(highest - lowest + 2, -1, dtype=np.int32)
+        table[[code - lowest for code in names]] = np.arange(len(names))
+        return cls(lowest, table, pa.array(names.values(), pa.string()))
+
+    def indices(self, codes: NDArray[np.int32], valid: Mask | None) -> tuple[NDArray[np.int32], Mask]:
+        """Indices into the texts, and which of them mean something."""
+        places = (codes - np.int32(self.lowest)).view(np.uint32)  # below the lowest wraps to far above the highest
+        found = self.table[np.minimum(places, len(self.table) - 1)]
+        return found, both(valid, found >= 0)
+
+    def column(self, codes: NDArray[np.int32], valid: Mask | None) -> pa.Array:
+        return dictionary(primitive(pa.int32(), *self.indices(codes, valid)), self.texts)

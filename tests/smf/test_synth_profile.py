@@ -1,0 +1,152 @@
+"""Profiles: the shipped ones load, and a mistake is named with its place and what would be valid."""
+
+import tomllib
+from datetime import date
+
+import numpy as np
+import pytest
+
+from quaestor.smf.catalog import LEVELS
+from quaestor.smf.synth.profile import Rhythm
+from quaestor.smf.synth.profile_file import ProfileError, at_level, load_profile, profile_of, shipped_profiles
+from quaestor.smf.synth.rhythm import factors, stream
+
+MINIMAL = """
+start = 2026-03-02
+[rhythm.day]
+hours = [0, 0, 0, 0, 0, 0, 0.5, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+[sizes]
+small = [[100, 3], [900, 1]]
+[[queue_manager]]
+name = "QM01"
+system = "SYSA"
+[[queue]]
+name = "Q1"
+page_set = 1
+[[application]]
+name = "JOB1"
+kind = "batch"
+tasks_per_hour = 4
+rhythm = "day"
+uses = [{ queue = "Q1", put = 1, sizes = "small" }]
+"""
+
+
+def minimal(**changes):
+    """The minimal profile with some text replaced."""
+    text = MINIMAL
+    for old, new in changes.get("replace", {}).items():
+        assert old in text
+        text = text.replace(old, new)
+    return profile_of(tomllib.loads(text + changes.get("add", "")), "minimal")
+
+
+@pytest.mark.parametrize("name", ["bench", "clean", "incidents", "month", "small"])
+def test_shipped_profiles_load(name):
+    assert shipped_profiles()[name]
+    assert load_profile(name).queue_managers
+
+
+def test_a_profile_is_values():
+    profile = minimal()
+    assert date(2026, 3, 2) == profile.start
+    (application,) = profile.applications
+    assert (0.75, 0.25) == profile.mix(application.uses[0]).shares
+    assert 300.0 == profile.mix(application.uses[0]).mean
+    assert 4 == application.busiest_units_per_hour
+    assert (0, 1, 2, 3) == tuple(pool.number for pool in profile.queue_managers[0].buffer_pools)
+
+
+def test_a_profile_may_extend_a_shipped_one(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('extends = "clean"\ndays = 9\n', encoding="utf-8")
+    mine, clean = load_profile(str(path)), load_profile("clean")
+    assert (9, "mine") == (mine.days, mine.name)
+    assert clean.applications == mine.applications
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_any_profile_goes_to_any_level(level):
+    assert {level} == {each.level for each in at_level(load_profile("incidents"), level).queue_managers}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"replace": {"start = 2026-03-02": ""}}, "start: a date such as"),
+        (
+            {"replace": {'kind = "batch"': 'kind = "cobol"'}},
+            "application JOB1, kind: 'cobol' is not one of cics, batch",
+        ),
+        ({"replace": {'rhythm = "day"': 'rhythm = "lunar"'}}, "rhythm: 'lunar' is not one of"),
+        ({"replace": {'queue = "Q1"': 'queue = "Q2"'}}, "application JOB1, queue: 'Q2' is not one of Q1"),
+        ({"replace": {'sizes = "small"': 'sizes = "tiny"'}}, "sizes: 'tiny' is not one of"),
+        ({"replace": {"page_set = 1": "page_set = 7"}}, "page set of Q1: 7 is not one of 0, 1, 2, 3"),
+        ({"replace": {"page_set = 1": 'page_set = 1\nstructure = "S"'}}, "queue Q1: either page_set or structure"),
+        ({"replace": {"page_set = 1": 'structure = "S"'}}, "structure: 'S' is not one of"),
+        ({"replace": {"tasks_per_hour = 4": ""}}, "either tasks_per_hour or instances"),
+        ({"replace": {'kind = "batch"': 'kind = "sender"'}}, "a channel is long-running"),
+        ({"replace": {"[[100, 3], [900, 1]]": "[100, 900]"}}, r"sizes small: a list of \[bytes, share\] pairs"),
+        ({"replace": {"[[100, 3], [900, 1]]": "[[100, 0]]"}}, "shares above 0"),
+        ({"replace": {"hours = [0, 0, ": "hours = [0, "}}, "rhythm day: 24 hours and 7 days"),
+        ({"replace": {'system = "SYSA"': ""}}, "queue_manager QM01: 'system' must be given"),
+        ({"replace": {'system = "SYSA"': 'system = "SYSA"\nlevel = "4.2"'}}, "level: '4.2' is not one of 5.2"),
+        ({"replace": {'system = "SYSA"': 'system = "SYSA"\nsytem = 3'}}, "queue_manager QM01: no key sytem; known are"),
+        ({"replace": {"start =": "interval_minutes = 7\nstart ="}}, "7 does not divide a day"),
+        ({"replace": {"start =": "days = 0\nstart ="}}, "days: 0 is not between 1 and 3660"),
+        ({"replace": {"put = 1": "put = 1, persistent = 2"}}, "persistent: 2 is not between 0 and 1"),
+        ({"add": '[[incident]]\nkind = "flood"\nqueue_manager = "QM01"\n'}, "incident flood: is not one of"),
+        ({"replace": {'system = "SYSA"': 'system = "SYSA"\nlog = { copies = 3 }'}}, "log copies: 3 is not between"),
+    ],
+)
+def test_mistakes_are_named(change, says):
+    with pytest.raises(ProfileError, match=says):
+        minimal(**change)
+
+
+def test_shared_queues_need_a_group():
+    text = MINIMAL.replace("page_set = 1", 'structure = "S"') + '[[structure]]\nname = "S"\nnumber = 1\n'
+    with pytest.raises(ProfileError, match="uses shared queue Q1 but has no queue_sharing_group"):
+        profile_of(tomllib.loads(text), "shared")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nosuch", "no profile nosuch; shipped are bench, clean"),
+        ("/nosuch/file.toml", "No such file"),
+    ],
+)
+def test_profiles_that_are_not_there(name, says):
+    with pytest.raises(ProfileError, match=says):
+        load_profile(name)
+
+
+def test_a_file_that_is_no_toml(tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text("start = \n", encoding="utf-8")
+    with pytest.raises(ProfileError, match=r"bad\.toml: .*line 1"):
+        load_profile(str(path))
+
+
+def test_an_empty_profile_says_what_it_needs():
+    with pytest.raises(ProfileError, match="at least one"):
+        profile_of({"start": date(2026, 1, 1)}, "empty")
+
+
+# --- rhythm ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_rhythm_follows_hours_and_weekdays():
+    profile = minimal()
+    week = Rhythm("week", tuple(float(hour) for hour in range(24)), (1, 1, 1, 1, 1, 0.5, 0.25))
+    monday, sunday = (factors(profile, week, day, stream(profile, "test")) for day in (0, 6))
+    assert np.allclose(0.25 * monday, sunday)
+    assert np.all(np.diff(monday[:40].reshape(-1, 4).mean(axis=1)) > 0)
+
+
+def test_streams_have_names_of_their_own():
+    profile = minimal()
+    draws = [stream(profile, *names).integers(2**60) for names in (("a", 0), ("a", 0), ("a", 1), ("b", 0))]
+    assert draws[0] == draws[1]
+    assert 3 == len(set(draws))
