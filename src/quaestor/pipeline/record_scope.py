@@ -130,7 +130,7 @@ def _columns(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
     record_type = "116" if structure in ("WTAS", "WQST", "QMAC", "QWAC", "QCST", "WTID") else "115"
     for suffix, (column, kind) in _HEADER_FIELDS.items():
         yield f"SM{record_type}{suffix}", ScopeColumn(structure, column, kind)
-    for each in columns_of(section):
+    for each in columns_of(section.LAYOUT):
         kind = _type(each.type)
         if kind is None:
             continue
@@ -138,7 +138,7 @@ def _columns(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
             yield each.field.official, ScopeColumn(structure, each.name, kind, tod=each.field.is_tod_interval)
         yield each.name.upper(), ScopeColumn(structure, each.name, kind)
     for alias, column in _ALIASES.items():
-        if any(each.name == column for each in columns_of(section)):
+        if any(each.name == column for each in columns_of(section.LAYOUT)):
             yield alias, ScopeColumn(structure, column, Type.STRING)
     yield from _exploded(structure)
 
@@ -150,7 +150,7 @@ def _exploded(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
     element = SECTIONS[structure].LAYOUT[array].of
     if element is None:
         return
-    for each in shown(element):
+    for each in shown(element.LAYOUT):
         kind = Type.STRING if each.wire == "text" else Type.DOUBLE if each.is_tod_interval else Type.INTEGER
         yield each.official, ScopeColumn(structure, each.column, kind, tod=each.is_tod_interval, inside=array)
         yield each.column.upper(), ScopeColumn(structure, each.column, kind, inside=array)
