@@ -108,9 +108,7 @@ def _fresh(
         old = ledger[digest]
         if more - set(old.names):
             together = tuple(sorted({*old.names, *more}))
-            change.dumps.append(
-                LoadedDump(old.digest, together, old.bytes, old.records, old.damages, old.loaded_by)
-            )
+            change.dumps.append(LoadedDump(old.digest, together, old.bytes, old.records, old.damages, old.loaded_by))
     report.dumps = len(fresh)
     return fresh
 
@@ -190,17 +188,13 @@ def _grouped(small: list[tuple[int, Piece]], target: int) -> list[tuple[int, tup
 
 def _order(change: Change, number: int, pieces: tuple[Piece, ...], again: str = "") -> Order:
     horizon = change.base.horizon
-    return Order(
-        change.lake.place, f"{change.id}.{number:06d}{again}", pieces, change.known_files, horizon
-    )
+    return Order(change.lake.place, f"{change.id}.{number:06d}{again}", pieces, change.known_files, horizon)
 
 
 # --- reading, and reading again (G3) ---------------------------------------------------------------------------------
 
 
-def _run(
-    spark: SparkSession, change: Change, orders: list[Order], progress: jobs.Progress | None
-) -> list[OrderReport]:
+def _run(spark: SparkSession, change: Change, orders: list[Order], progress: jobs.Progress | None) -> list[OrderReport]:
     answers = jobs.run(spark, load_order, orders, measure=_measure, progress=progress)
     attempt = 0
     while any(not each.pieces[0].landed for each in answers):
@@ -214,9 +208,7 @@ def _measure(answer: OrderReport) -> tuple[int, int]:
     return sum(each.bytes for each in answer.pieces), sum(each.records for each in answer.pieces)
 
 
-def _to_repeat(
-    change: Change, answers: list[OrderReport], attempt: int
-) -> tuple[list[OrderReport], list[Order]]:
+def _to_repeat(change: Change, answers: list[OrderReport], attempt: int) -> tuple[list[OrderReport], list[Order]]:
     """Answers to keep, and orders that read a piece that did not land together with the one behind it."""
     split_ones = [each for each in answers if len(each.pieces) == 1]
     good = [each for each in answers if len(each.pieces) != 1]

@@ -106,7 +106,9 @@ class Snapshot:
         return sorted(each for each in found if each is not None)
 
     def digests(self) -> dict[str, LoadedDump]:
-        return {each["digest"]: LoadedDump(**{**each, "names": tuple(each["names"])}) for each in self.dumps.to_pylist()}
+        return {
+            each["digest"]: LoadedDump(**{**each, "names": tuple(each["names"])}) for each in self.dumps.to_pylist()
+        }
 
 
 EMPTY = Snapshot(0, FILES_SCHEMA.empty_table(), DUMPS_SCHEMA.empty_table())

@@ -57,7 +57,11 @@ def text_columns(table: str) -> list[str]:
     """Columns worth a dictionary in Parquet."""
     if table in (RECORDS, REJECTS):
         return ["reason", "dump"] if table == REJECTS else []
-    return [each.name for each in columns_of(SECTIONS[table].LAYOUT) if each.type == pa.string() and each.name != QUEUE_MANAGER]
+    return [
+        each.name
+        for each in columns_of(SECTIONS[table].LAYOUT)
+        if each.type == pa.string() and each.name != QUEUE_MANAGER
+    ]
 
 
 def partition_folder(table: str, day: date | None, queue_manager: str | None) -> str:

@@ -118,7 +118,9 @@ def summarise(table: SummaryTable, raw: Raw, also: Sequence[str] = ()) -> DataFr
         return parts[0]
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     aggregates = {a.column: a.aggregate for each in table.updates for a, _ in each.assignments}
-    return together.groupBy(*table.keys, *also).agg(*(_COMBINE[how](name).alias(name) for name, how in aggregates.items()))
+    return together.groupBy(*table.keys, *also).agg(
+        *(_COMBINE[how](name).alias(name) for name, how in aggregates.items())
+    )
 
 
 def _aggregate(update: CompiledUpdate, raw: Raw, also: Sequence[str]) -> DataFrame:

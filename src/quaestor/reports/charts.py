@@ -23,8 +23,10 @@ BLUE, ORANGE, GREEN, RED, SKY, PINK, YELLOW = (
 )  # fmt: skip
 GREY = "#8A8F98"
 PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW)
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+DASHES = ("solid", "solid", "solid", "dot", "dot", "dot")
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 MOST_BARS = 14
+_STAYS = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 6e7, 6e8, 3.6e9, 3.6e10, 3.6e11]  # us to 100 hours
 _ROW_PX = 26
 _SPLIT = (
     ("cpu_s", "CPU", BLUE),
@@ -43,7 +45,7 @@ def layout(height: int, **more: Any) -> dict[str, Any]:
         "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "inherit", "size": 12},
+        "font": {"family": FONT, "size": 12},
         "hoverlabel": {"bgcolor": "#1d2430", "bordercolor": "#1d2430", "font": {"color": "#fff"}},
         "legend": {"orientation": "h", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "traceorder": "normal"},
         "dragmode": False,
@@ -53,7 +55,7 @@ def layout(height: int, **more: Any) -> dict[str, Any]:
 
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
-    made: dict[str, Any] = {"automargin": True, "zeroline": False, "fixedrange": True}
+    made: dict[str, Any] = {"automargin": True, "zeroline": False, "fixedrange": True, "ticklabelstandoff": 6}
     if title:
         made["title"] = {"text": title, "standoff": 8}
     made.update(more)
@@ -211,8 +213,9 @@ def time_on_queue(rows: Rows) -> list[Figure]:
         xs += [max(row["MINTOQ"] or 0, 1), row["MAXTOQ"], None]
         ys += [name, name, None]
     span = {
-        "type": "scatter", "mode": "lines", "name": "shortest to longest", "x": xs, "y": ys,
-        "line": {"color": SKY, "width": 7}, "hoverinfo": "skip",
+        "type": "scatter", "mode": "lines+markers", "name": "shortest to longest", "x": xs, "y": ys,
+        "line": {"color": SKY, "width": 7}, "marker": {"color": SKY, "size": 7, "symbol": "square"},
+        "hoverinfo": "skip",
     }  # fmt: skip
     known = [(name, row) for name, row in kept if row["AVGTOQ"] is not None]
     mean = {
@@ -222,10 +225,9 @@ def time_on_queue(rows: Rows) -> list[Figure]:
         "hovertemplate": "%{y}<br>shortest %{customdata[0]}, mean %{customdata[1]}, longest %{customdata[2]}"
         "<extra></extra>",
     }  # fmt: skip
-    powers = [10.0**power for power in range(12)]
     shape = layout(
         _height(len(kept)),
-        xaxis=axis("time on queue", type="log", tickvals=powers, ticktext=[duration(each) for each in powers]),
+        xaxis=axis("time on queue", type="log", tickvals=_STAYS, ticktext=[duration(each) for each in _STAYS]),
         yaxis=axis(type="category", range=[-0.6, len(kept) - 0.4]),
     )
     return [{"data": [span, mean], "layout": shape}]
@@ -295,6 +297,7 @@ def _busiest(lines: dict[str, Points]) -> dict[str, Points]:
 def _lines(lines: dict[str, Points], title: str, height: int, shown: str) -> Figure:
     moments = sorted({when for points in lines.values() for when, _ in points})
     few = len(moments) <= 60
+    dashes = DASHES if len(lines) > 2 else ("solid",)
     data = []
     for place, (name, points) in enumerate(lines.items()):
         values = dict(points)
@@ -305,7 +308,7 @@ def _lines(lines: dict[str, Points], title: str, height: int, shown: str) -> Fig
                 "name": name,
                 "x": [when.isoformat() for when in moments],
                 "y": [round(values[when], 4) if when in values else None for when in moments],
-                "line": {"color": PALETTE[place % len(PALETTE)], "width": 1.8, "dash": DASHES[place % len(DASHES)]},
+                "line": {"color": PALETTE[place % len(PALETTE)], "width": 1.6, "dash": dashes[place % len(dashes)]},
                 "marker": {"size": 4},
                 "hovertemplate": f"%{{fullData.name}}: {shown}<extra></extra>",
             }

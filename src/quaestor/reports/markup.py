@@ -27,10 +27,7 @@ def table(report: Report, rows: pa.Table, most: int | None = MOST_ROWS) -> str:
 
 
 def _row(columns: Iterable[Column], row: dict[str, object]) -> str:
-    cells = (
-        f'<td{_kind(each)} data-title="{escape(each.title)}">{escape(shown(row[each.name], each.unit, grouped=True))}</td>'
-        for each in columns
-    )
+    cells = (f"<td{_kind(each)}>{escape(shown(row[each.name], each.unit, grouped=True))}</td>" for each in columns)
     return f"<tr>{''.join(cells)}</tr>"
 
 

@@ -42,7 +42,7 @@ def shown(value: Any, unit: Unit, *, grouped: bool = False) -> str:
 def figure(value: float, *, grouped: bool = False) -> str:
     """A number with as many decimals as its size deserves (V2)."""
     comma = "," if grouped else ""
-    if isinstance(value, int) or value == 0:
+    if float(value).is_integer():
         return f"{int(value):{comma}d}"
     size = abs(value)
     decimals = 0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.9995 else 3

@@ -1,0 +1,62 @@
+"""The list of exceptions on the page: one line for what recurs, the worst first (M4).
+
+Called by page.  Calls values.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from html import escape
+from typing import Any
+
+from quaestor.reports.values import figure
+
+MOST_LINES = 40
+_ORDER = {"alert": 0, "warning": 1, "note": 2}
+
+
+def condensed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One entry per rule, queue manager and message: its days, times and worst figure, the worst first."""
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        key = (_ORDER[row["severity"]], row["severity"], row["rule"], row["qmgr"], row["message"])
+        found.setdefault(key, []).append(row)
+    made = [_entry(group) for _, group in sorted(found.items(), key=lambda pair: (pair[0][0], -len(pair[1]), pair[0]))]
+    return sorted(made, key=lambda entry: _ORDER[entry["severity"]])
+
+
+def _entry(group: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    lowest = group[0]["unit"] == "% left"
+    figures = [row["worst"] for row in group if row["worst"] is not None]
+    return {
+        **{name: group[0][name] for name in ("severity", "rule", "qmgr", "message", "unit", "advice")},
+        "days": sorted({row["date"] for row in group}),
+        "times": (min(row["first_time"] for row in group), max(row["last_time"] for row in group)),
+        "intervals": sum(row["intervals"] for row in group),
+        "worst": (min if lowest else max)(figures) if figures else None,
+    }
+
+
+def findings_list(rows: Sequence[dict[str, Any]]) -> str:
+    entries = condensed(rows)
+    lines = "\n".join(_line(each) for each in entries[:MOST_LINES])
+    left = len(entries) - MOST_LINES
+    more = f'<p class="more">{left} more in the table.</p>' if left > 0 else ""
+    return f'<ul class="findings">{lines}</ul>{more}'
+
+
+def _line(entry: dict[str, Any]) -> str:
+    worst = "" if entry["worst"] is None else f"{figure(entry['worst'], grouped=True)} {entry['unit']}"
+    return (
+        f'<li><span class="tag {entry["severity"]}">{entry["severity"]}</span>'
+        f'<span class="what">{escape(entry["message"])}</span><span class="worst">{escape(worst)}</span>'
+        f'<span class="where"><b>{escape(entry["qmgr"] or "?")}</b>, {_when(entry["days"], entry["times"])}. '
+        f"{escape(entry['advice'])} <i>{escape(entry['rule'])}</i></span></li>"
+    )
+
+
+def _when(days: Sequence[date], times: tuple[str, str]) -> str:
+    """The day and hours, or the first and last of several days."""
+    if len(days) == 1:
+        begin, end = times[0][:5], times[1][:5]
+        return f"{days[0]:%-d %b} {begin}" + (f" to {end}" if end != begin else "")
+    return f"{len(days)} days, {days[0]:%-d %b} to {days[-1]:%-d %b}"
