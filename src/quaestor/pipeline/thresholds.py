@@ -19,7 +19,11 @@ NOTE = "note"
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One rule: `when` and `figure` are SQL over the source's columns, `says` takes the object's name for %s."""
+    """One rule: `when` and `figure` are SQL over the source's columns, `says` takes the object's name for %s.
+
+    `worst` says which figure of a day stands for it: the `sum` of counts, the `max` of averages, the `min` of what is
+    left.
+    """
 
     rule: str
     severity: str
@@ -28,6 +32,7 @@ class Threshold:
     unit: str
     says: str
     advice: str
+    worst: str = "sum"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ BUFFER_POOLS = (
     Threshold(
         "A-25", WARNING, "GETP + GETN > 0 AND 100 * STEALABLE_LOW <= {low_percent} * BUFFERS",
         "100 * STEALABLE_LOW / BUFFERS", "% left",
-        "Buffer pool %s ran low", "Make the pool larger, move queues, or find out what stopped draining.",
+        "Buffer pool %s ran low", "Make the pool larger, move queues, or find out what stopped draining.", "min",
     ),
     Threshold(
         "A-26", WARNING, "RIO > 0", "RIO", "page reads",
@@ -112,18 +117,18 @@ LOG = (
     Threshold(
         "A-43", WARNING, "SECONDS > 0 AND 3600 * CHECKPOINTS / SECONDS > {checkpoints_per_hour}",
         "3600 * CHECKPOINTS / SECONDS", "an hour",
-        "Log: checkpoints follow each other too closely", "Raise LOGLOAD; see that active logs are not too small.",
+        "Log: checkpoints follow each other too closely", "Raise LOGLOAD; see that active logs are not small.", "max",
     ),
 )  # fmt: skip
 
 DB2 = (
     Threshold(
         "A-18", ALERT, "DHIGMAX > {db2_depth_alert}", "DHIGMAX", "requests",
-        "Db2: requests queued deep", "Use more Db2 servers (QSGDATA).",
+        "Db2: requests queued deep", "Use more Db2 servers (QSGDATA).", "max",
     ),
     Threshold(
         "A-18", WARNING, "DHIGMAX > {db2_depth} AND DHIGMAX <= {db2_depth_alert}", "DHIGMAX", "requests",
-        "Db2: requests queued", "Consider more Db2 servers (QSGDATA).",
+        "Db2: requests queued", "Consider more Db2 servers (QSGDATA).", "max",
     ),
     Threshold(
         "A-19", ALERT, "DEADCNT > 0", "DEADCNT", "deadlocks",
@@ -138,12 +143,12 @@ DB2 = (
 DB2_VERBS = (
     Threshold(
         "A-16", WARNING, "LOGGED AND CALLS > 0 AND server_us / CALLS > {db2_server_us}", "server_us / CALLS", "us",
-        "Db2: %s answers slowly", "See Db2's log and its waits.",
+        "Db2: %s answers slowly", "See Db2's log and its waits.", "max",
     ),
     Threshold(
         "A-17", WARNING, "CALLS > 0 AND (thread_us - server_us) / CALLS > {db2_delay_us}",
         "(thread_us - server_us) / CALLS", "us",
-        "Db2: %s waits for a server", "Use more Db2 servers (QSGDATA).",
+        "Db2: %s waits for a server", "Use more Db2 servers (QSGDATA).", "max",
     ),
 )  # fmt: skip
 
@@ -155,12 +160,12 @@ STRUCTURES = (
     Threshold(
         "A-21", WARNING, "QESTCSEC > 0 AND QESTSSTC / QESTCSEC > {cf_factor} * single_median",
         "QESTSSTC / QESTCSEC", "us",
-        "Structure %s answers slowly (single)", "See the load of the coupling facility and its links.",
+        "Structure %s answers slowly (single)", "See the load of the coupling facility and its links.", "max",
     ),
     Threshold(
         "A-21", WARNING, "QESTCMEC > 0 AND QESTMSTC / QESTCMEC > {cf_factor} * multiple_median",
         "QESTMSTC / QESTCMEC", "us",
-        "Structure %s answers slowly (multiple)", "See the load of the coupling facility and its links.",
+        "Structure %s answers slowly (multiple)", "See the load of the coupling facility and its links.", "max",
     ),
     Threshold(
         "A-22", NOTE, "QESTRSEC + QESTRMEC > 0", "QESTRSEC + QESTRMEC", "redrives",
@@ -168,11 +173,7 @@ STRUCTURES = (
     ),
 )  # fmt: skip
 
-QUEUES = (
-    Threshold(
-        "A-7", WARNING, "IOS > 0", "IOS", "page set I/Os",
-        "Queue %s: messages came from the page set", "Normal after a start; otherwise see its buffer pool.",
-    ),
+QUEUE_DAYS = (
     Threshold(
         "A-4", WARNING, "QTYPE = 'Local' AND INDXTYPE = 'None' AND GETS + GETBRWS > 0 AND GETA = 0",
         "GETS + GETBRWS", "gets by id",
@@ -182,9 +183,17 @@ QUEUES = (
         "A-5", NOTE, "INDXTYPE NOT IN ('None', '?') AND GETS + GETBRWS = 0 AND GETA > 0", "GETA", "gets of any",
         "Queue %s has an index that no get uses", "Drop the index.",
     ),
+)  # fmt: skip
+"""On what all users of a queue did in a day: one task alone says nothing about its index."""
+
+QUEUE_RECORDS = (
+    Threshold(
+        "A-7", WARNING, "IOS > 0", "IOS", "page set I/Os",
+        "Queue %s: messages came from the page set", "Normal after a start; otherwise see its buffer pool.",
+    ),
     Threshold(
         "A-9", WARNING, "VALIDGET > 0 AND GETSMSG / VALIDGET > {skipped}", "GETSMSG / VALIDGET", "skipped a get",
-        "Queue %s: gets search past many messages", "Index the queue, or get in its order.",
+        "Queue %s: gets search past many messages", "Index the queue, or get in its order.", "max",
     ),
     Threshold(
         "A-10", NOTE, "GETEXMSG > 0", "GETEXMSG", "messages",
@@ -200,11 +209,11 @@ TASKS = (
     Threshold(
         "A-1", WARNING, "JOBTYPE IN ('CICS', 'IMS') AND NCOMMITS > 0 AND ET / NCOMMITS > {unit_us}", "ET / NCOMMITS",
         "us a commit",
-        "%s: units of recovery are slow", "See what they wait for (report elapsed-split).",
+        "%s: units of recovery are slow", "See what they wait for (report elapsed-split).", "max",
     ),
     Threshold(
         "A-3", WARNING, "WTASJCN > 0 AND WTASJCET / WTASJCN > {force_us}", "WTASJCET / WTASJCN", "us a force",
-        "%s waits long for the log", "Move the log data sets to a quieter volume, or split the work.",
+        "%s waits long for the log", "Move the log data sets to a quieter volume, or split the work.", "max",
     ),
     Threshold(
         "A-14", WARNING, "NBACKOUTS > 0 AND 100 * NBACKOUTS > {backout_percent} * (NBACKOUTS + NCOMMITS)", "NBACKOUTS",

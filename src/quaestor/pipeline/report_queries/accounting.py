@@ -1,7 +1,7 @@
 """Seven outputs of MP1B's sample program that read accounting: SUMMARY STATS PUT GET DB2 CF THREAD.
 
 Rules
-  O1  Columns and formulas are MP1B's. Times are microseconds except et_ms; averages and percentages are cut (G3).
+  O1  Columns and formulas are MP1B's. Times are microseconds except et_ms; averages and percentages are cut (G4).
   O2  The program prints every task record. With `grain=job` the records of a job are taken together first: counts and
       times add up, sizes and times on queue keep their extremes.
   O3  A queue goes by its base name: that is where the message is.

@@ -23,6 +23,7 @@ from quaestor.pipeline.thresholds import ALERT, LIMITS, NOTE, WARNING, Threshold
 
 BUFFER_MANAGER = "DRL.MQS_BUFMGR_T"
 ORDER = {ALERT: 0, WARNING: 1, NOTE: 2}
+_WORST: Mapping[str, Callable[[str], Column]] = {"sum": F.sum, "max": F.max, "min": F.min}
 Step = Callable[[DataFrame], DataFrame]
 
 
@@ -73,14 +74,18 @@ def _structures(frame: DataFrame) -> DataFrame:
     )
 
 
-def _queues(frame: DataFrame) -> DataFrame:
+def _queue_records(frame: DataFrame) -> DataFrame:
+    """The rows of task records with their page set I/Os together."""
+    ios = sum((F.coalesce(F.col(each), F.lit(0)) for each in ("PUTPSN", "PUT1PSN", "GETPSN")), F.lit(0))
+    return _moments(frame.withColumn("IOS", ios))
+
+
+def _queue_days(frame: DataFrame) -> DataFrame:
     """One row per day, queue manager, queue, type and index: what all its users did together."""
-    sums = ("GETS", "GETBRWS", "GETA", "GETSMSG", "VALIDGET", "GETEXMSG", "SETN")
     return frame.groupBy("DATE", "QMGR", "BASENAME", "QTYPE", "INDXTYPE").agg(
         F.min("TIME").alias("first_time"),
         F.max("TIME").alias("last_time"),
-        total("PUTPSN", "PUT1PSN", "GETPSN").alias("IOS"),
-        *(total(each).alias(each) for each in sums),
+        *(total(each).alias(each) for each in ("GETS", "GETBRWS", "GETA")),
     )
 
 
@@ -92,7 +97,8 @@ SOURCES: Mapping[str, Source] = {
     "db2": Source("Db2 manager", DB2_CALLS, _moments, "''", thresholds.DB2),
     "db2 verbs": Source("Db2 manager", DB2_CALLS, _db2_verbs, "VERB", thresholds.DB2_VERBS),
     "cf": Source("coupling facility", CF_CALLS, _structures, "STRUCTURE", thresholds.STRUCTURES),
-    "queues": Source("queues", DAILY_QUEUE, _queues, "BASENAME", thresholds.QUEUES),
+    "queue records": Source("queues", DAILY_QUEUE, _queue_records, "BASENAME", thresholds.QUEUE_RECORDS),
+    "queue days": Source("queues", DAILY_QUEUE, _queue_days, "BASENAME", thresholds.QUEUE_DAYS),
     "tasks": Source("tasks", DAILY_TASK, _moments, "trim(concat_ws(' ', JOBNAME, TRAN))", thresholds.TASKS),
 }
 
@@ -126,48 +132,63 @@ def _ordered(found: DataFrame) -> DataFrame:
 
 
 def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> DataFrame:
-    parts = [_fired(tables, asked, each) for each in sources]
-    together = reduce(DataFrame.unionByName, parts)
-    keys = ("date", "qmgr", "severity_order", "severity", "rule", "manager", "object", "unit", "message", "advice")
-    grouped = together.groupBy(*keys).agg(
-        F.count("*").alias("intervals"),
-        F.min("first_time").alias("first_time"),
-        F.max("last_time").alias("last_time"),
-        F.max("figure").alias("highest"),
-        F.min("figure").alias("lowest"),
+    numbered, parts = [], []
+    for source in sources:
+        parts.append(_fired(tables, asked, source, len(numbered)))
+        numbered += [(rule, source) for rule in source.rules]
+    grouped = (
+        reduce(DataFrame.unionByName, parts)
+        .groupBy("date", "qmgr", "number", "object")
+        .agg(
+            F.count("*").alias("intervals"),
+            F.min("first_time").alias("first_time"),
+            F.max("last_time").alias("last_time"),
+            *(how("figure").alias(name) for name, how in _WORST.items()),
+        )
     )
-    worst = F.when(F.col("unit") == "% left", F.col("lowest")).otherwise(F.col("highest"))
-    return grouped.withColumn("worst", worst)
+    said = grouped.withColumn("rule", F.element_at(F.array(*(_said(*each) for each in numbered)), F.col("number") + 1))
+    worst = F.coalesce(*(F.when(F.col("rule.worst") == name, F.col(name)) for name in _WORST))
+    message = F.replace(F.col("rule.says"), F.lit("%s"), F.col("object"))
+    return said.select(
+        *("date", "qmgr", "object", "intervals", "first_time", "last_time", worst.alias("worst")),
+        *(message.alias("message"), *(f"rule.{each}" for each in ("severity_order", "severity", "rule", "manager"))),
+        *("rule.unit", "rule.advice"),
+    )
 
 
-def _fired(tables: Tables, asked: Parameters, source: Source) -> DataFrame:
-    """One row per row of the source and threshold that it crosses (X1)."""
+def _fired(tables: Tables, asked: Parameters, source: Source, first: int) -> DataFrame:
+    """One row per row of the source and threshold that it crosses: the number of the threshold and the figure (X1)."""
     limits = {each.name: asked.get(each.name, each.default) for each in LIMITS}
     rows = source.prepare(summarised(tables, source.table, asked, qmgr=source.qmgr))
-    tried = F.array(*(_tried(rule, source, limits) for rule in source.rules))
+    tried = [
+        F.when(
+            F.expr(rule.when.format(**limits)),
+            F.struct(F.lit(number).alias("number"), F.expr(rule.figure).cast("double").alias("figure")),
+        )
+        for number, rule in enumerate(source.rules, first)
+    ]
     exploded = rows.select(
         F.col("DATE").alias("date"),
         F.col(source.qmgr).alias("qmgr"),
-        "first_time",
-        "last_time",
-        F.explode(tried).alias("one"),
+        F.expr(source.name).alias("object"),
+        *("first_time", "last_time"),
+        F.explode(F.array(*tried)).alias("one"),
     )
-    return exploded.where("one is not null").select("date", "qmgr", "first_time", "last_time", "one.*")
+    return exploded.where("one is not null").select(
+        "date", "qmgr", "object", "first_time", "last_time", "one.number", "one.figure"
+    )
 
 
-def _tried(rule: Threshold, source: Source, limits: Mapping[str, float]) -> Column:
-    """What a row says when it crosses a threshold; null when it does not."""
-    name = F.expr(source.name)
-    message = F.format_string(rule.says, name) if "%s" in rule.says else F.lit(rule.says)
-    found = F.struct(
-        F.lit(ORDER[rule.severity]).alias("severity_order"),
-        F.lit(rule.severity).alias("severity"),
-        F.lit(rule.rule).alias("rule"),
-        F.lit(source.manager).alias("manager"),
-        name.alias("object"),
-        F.expr(rule.figure).cast("double").alias("figure"),
-        F.lit(rule.unit).alias("unit"),
-        message.alias("message"),
-        F.lit(rule.advice).alias("advice"),
-    )
-    return F.when(F.expr(rule.when.format(**limits)), found)
+def _said(rule: Threshold, source: Source) -> Column:
+    """What there is to say about a threshold, for the few rows that are left at the end."""
+    texts = {
+        "severity": rule.severity,
+        "rule": rule.rule,
+        "manager": source.manager,
+        "unit": rule.unit,
+        "says": rule.says,
+        "advice": rule.advice,
+        "worst": rule.worst,
+    }
+    order = F.lit(ORDER[rule.severity]).alias("severity_order")
+    return F.struct(order, *(F.lit(text).alias(name) for name, text in texts.items()))

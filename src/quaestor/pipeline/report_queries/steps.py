@@ -4,7 +4,9 @@ Rules
   G1  A query gets its tables from a function and its parameters as parsed values; it knows no path and no session.
   G2  Days are inclusive. Names are patterns with `*` and `?`; a name without them means just itself.
   G3  Totals are divided at the very end: the average of a group is its total over its count, never an average of
-      averages. Nothing counted gives null, never 0 (F-11). MP1B cuts averages and percentages, and so do we.
+      averages. Nothing counted gives null, never 0 (F-11).
+  G4  MP1B's program cuts averages and percentages to whole numbers and prints 0 where nothing was counted; `average`
+      and `percent` do the same for its outputs.
 
 Called by the other modules of report_queries.  Calls nothing.
 """
@@ -69,8 +71,8 @@ def total(*columns: str) -> Column:
 
 
 def average(amount: str | Column, count: str | Column) -> Column:
-    """Amount over count, cut to a whole number; null when nothing was counted (G3)."""
-    return F.floor(ratio(amount, count))
+    """Amount over count, cut to a whole number; 0 when nothing was counted (G4)."""
+    return F.when(_column(count) == 0, F.lit(0)).otherwise(F.floor(ratio(amount, count)))
 
 
 def ratio(amount: str | Column, count: str | Column) -> Column:
@@ -79,8 +81,8 @@ def ratio(amount: str | Column, count: str | Column) -> Column:
 
 
 def percent(part: str | Column, whole: str | Column) -> Column:
-    """Part of the whole in per cent, cut (G3)."""
-    return F.floor(percentage(part, whole))
+    """Part of the whole in per cent, cut; 0 when there is no whole (G4)."""
+    return F.when(_column(whole) == 0, F.lit(0)).otherwise(F.floor(percentage(part, whole)))
 
 
 def percentage(part: str | Column, whole: str | Column) -> Column:
