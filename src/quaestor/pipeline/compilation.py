@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
+from quaestor.layout import CP1047
 from quaestor.pipeline.periods import PeriodPlan
 from quaestor.pipeline.record_scope import RECORDS, ScopeColumn, Type, find, near, structures_of
 from quaestor.pipeline.update_language import (
@@ -39,6 +40,9 @@ TOD_UNITS = 4096.0
 _DAY_ZERO = "0001-01-01"
 _NUMBERS = (Type.INTEGER, Type.DOUBLE)
 _MINUTES = {"MINUTE": 1, "HOUR": 60}
+_CICS = 1
+_EBCDIC = bytes(range(1, 256)).decode("latin-1")
+_UNICODE = CP1047.decode(bytes(range(1, 256)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +342,16 @@ def _raw(found: ScopeColumn) -> Column:
         return _hundredths(column)
     if found.tod:
         return column * F.lit(TOD_UNITS)
+    if found.transaction:
+        return _transaction(found)
     return column.cast("long") if found.type is Type.INTEGER else column
+
+
+def _transaction(found: ScopeColumn) -> Column:
+    """The CICS transaction in a thread cross-reference: four EBCDIC characters; null for other tasks."""
+    text = F.decode(F.substring(F.col(f"{found.structure}.{found.column}"), 5, 4), "ISO-8859-1")
+    is_cics = F.col(f"{found.structure}.task_connection_type") == _CICS
+    return F.when(is_cics, F.trim(F.translate(text, _EBCDIC, _UNICODE)))
 
 
 def _hundredths(stamp: Column) -> Column:

@@ -25,7 +25,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 from pyspark.sql import types as T  # noqa: N812
 
-from quaestor.pipeline.compilation import compile_update
+from quaestor.pipeline.compilation import CompiledUpdate, compile_update
 from quaestor.pipeline.periods import PeriodPlan
 from quaestor.pipeline.summary import SummaryTable
 from quaestor.pipeline.update_language import Assignment, FieldName, Update
@@ -36,8 +36,13 @@ _ADD: Mapping[str, Callable[[str], Column]] = {"SUM": F.sum, "COUNT": F.sum, "MI
 
 def in_parts(table: SummaryTable, plan: PeriodPlan) -> SummaryTable:
     """The table as it is stored: AVG taken apart (P2)."""
-    updates = [replace(each.update, assignments=_taken_apart(each.update)) for each in table.updates]
-    return SummaryTable(table.name, tuple(compile_update(each, plan) for each in updates))
+    return SummaryTable(table.name, tuple(_stored(each, plan) for each in table.updates))
+
+
+def _stored(compiled: CompiledUpdate, plan: PeriodPlan) -> CompiledUpdate:
+    if all(each.aggregate != "AVG" for each in compiled.update.assignments):
+        return compiled
+    return compile_update(replace(compiled.update, assignments=_taken_apart(compiled.update)), plan)
 
 
 def _taken_apart(update: Update) -> tuple[Assignment, ...]:
@@ -71,7 +76,7 @@ def definition_digest(table: SummaryTable, plan: PeriodPlan) -> str:
 
 
 def grain(table: SummaryTable) -> str:
-    """What a table is to retention: `statistics` (SMF 115), `day` (accounting by date), `longer` (weeks, months, all)."""
+    """What a table is to retention: `statistics` (SMF 115), `day` (accounting by date), `longer` (weeks, months)."""
     if all(each.update.record.startswith("SMF_115") for each in table.updates):
         return "statistics"
     dates = [key.value for each in table.updates for key in each.update.keys if key.column == table.period]

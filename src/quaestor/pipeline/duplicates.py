@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -34,11 +35,12 @@ WINDOW_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A span of local time, and the RECORDS files of one partition that share it."""
+    """A span of local time, and the RECORDS files of one partition that share it; `last` belongs to the next one."""
 
     place: Place
     first: datetime
     last: datetime
+    closed: bool  # nothing comes after it, so `last` belongs to it
     paths: tuple[str, ...]
     rows: int
 
@@ -52,7 +54,7 @@ class Rewrite:
     copies: bytes
 
 
-def remove_copies(spark: SparkSession, place: Place, files: Sequence[LakeFile]) -> tuple[list[LakeFile], int]:
+def remove_copies(spark: SparkSession | None, place: Place, files: Sequence[LakeFile]) -> tuple[list[LakeFile], int]:
     """The files without copies, and how many copies there were."""
     copies: dict[str, list[bytes]] = defaultdict(list)
     for found in jobs.run(spark, find_copies, _batches(windows(place, files))):
@@ -82,37 +84,34 @@ def windows(place: Place, files: Iterable[LakeFile]) -> list[Window]:
 
 
 def _overlaps(place: Place, files: list[LakeFile]) -> Iterator[Window]:
-    """Windows between neighbouring ends of files, where at least two files are open; ends belong to both windows.
-
-    A moment that ends one window and begins the next is in both: a copy found twice is removed once.
-    """
+    """Windows between neighbouring ends of files, where at least two files are open."""
     edges = sorted({edge for each in files for edge in (each.first, each.last) if edge is not None})
-    spans = list(zip(edges, edges[1:], strict=False)) or [(edges[0], edges[0])]
-    for first, last in spans:
+    for first, last in list(pairwise(edges)) or [(edges[0], edges[0])]:
         open_now = [each for each in files if _holds(each, first, last)]
         if len(open_now) > 1:
-            yield from _cut(place, first, last, open_now)
+            yield from _cut(place, first, last, open_now, closed=last == edges[-1])
 
 
 def _holds(file: LakeFile, first: datetime, last: datetime) -> bool:
     return file.first is not None and file.last is not None and file.first <= last and first <= file.last
 
 
-def _cut(place: Place, first: datetime, last: datetime, files: list[LakeFile]) -> Iterator[Window]:
+def _cut(place: Place, first: datetime, last: datetime, files: list[LakeFile], *, closed: bool) -> Iterator[Window]:
     """A window, or several when it holds too many rows (E2)."""
     paths = tuple(sorted(each.path for each in files))
     rows = sum(_share(each, first, last) for each in files)
     count = max(1, min(rows // WINDOW_ROWS, int((last - first).total_seconds() * 100)))
     step = (last - first) / count
     for number in range(count):
-        end = last if number == count - 1 else first + step * (number + 1)
-        yield Window(place, first + step * number, end, paths, rows // count)
+        final = number == count - 1
+        end = last if final else first + step * (number + 1)
+        yield Window(place, first + step * number, end, final and closed, paths, rows // count)
 
 
 def _share(file: LakeFile, first: datetime, last: datetime) -> int:
     """About how many rows of a file lie in a window."""
-    assert file.first is not None
-    assert file.last is not None
+    if file.first is None or file.last is None:
+        return file.rows
     whole = (file.last - file.first).total_seconds()
     part = (min(last, file.last) - max(first, file.first)).total_seconds()
     return max(1, int(file.rows * part / whole)) if whole > 0 else file.rows
@@ -144,7 +143,8 @@ def find_copies(found: list[Window]) -> list[tuple[str, bytes]]:
 def _window_copies(window: Window) -> Iterator[tuple[str, list[bytes]]]:
     ids, owners = [], []
     for number, path in enumerate(window.paths):
-        inside = (pc.field("local_time") >= window.first) & (pc.field("local_time") <= window.last)
+        moment = pc.field("local_time")
+        inside = (moment >= window.first) & (moment <= window.last if window.closed else moment < window.last)
         table = pq.read_table(
             window.place.path(path),
             columns=[RECORD_ID],

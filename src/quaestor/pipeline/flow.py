@@ -71,7 +71,7 @@ def load(
     chosen = definitions or Definitions.read()
     lake = Lake.made_at(root)
     with lake.change(wait=wait, say=say) as change:
-        return _load(spark, change, [str(each) for each in dumps], chosen, progress, say)
+        return _load(spark, change, [str(each) for each in dumps], chosen, progress)
 
 
 def rebuild(
@@ -89,7 +89,7 @@ def rebuild(
     with lake.change(wait=wait, say=say) as change:
         dumps = [name for dump in change.base.digests().values() for name in dump.names]
         change.start_over()
-        return _load(spark, change, dumps, chosen, progress, say)
+        return _load(spark, change, dumps, chosen, progress)
 
 
 def _load(
@@ -98,11 +98,9 @@ def _load(
     dumps: Sequence[str],
     definitions: Definitions,
     progress: jobs.Progress | None,
-    say: Callable[[str], None],
 ) -> LoadReport:
     try:
         report = LoadReport(ingest(spark, change, dumps, progress))
-        say("summaries")
         report.summaries = _summaries(spark, change, definitions)
         report.snapshot = change.commit().number if _changed(change) else change.base.number
     except OSError as error:

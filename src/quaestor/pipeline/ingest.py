@@ -62,7 +62,7 @@ class _Chunks:
 
 
 def ingest(
-    spark: SparkSession, change: Change, dumps: Sequence[str], progress: jobs.Progress | None = None
+    spark: SparkSession | None, change: Change, dumps: Sequence[str], progress: jobs.Progress | None = None
 ) -> IngestReport:
     """Load dumps into a change of a lake."""
     report = IngestReport()
@@ -85,7 +85,7 @@ def ingest(
 
 
 def _fresh(
-    spark: SparkSession, change: Change, dumps: Sequence[str], report: IngestReport
+    spark: SparkSession | None, change: Change, dumps: Sequence[str], report: IngestReport
 ) -> dict[str, tuple[int, list[str]]]:
     """The dumps to read: digest, size and names; known ones only get their name into the ledger."""
     names = [_full_name(each) for each in dumps]
@@ -94,7 +94,7 @@ def _fresh(
     ledger = change.ledger
     fresh: dict[str, tuple[int, list[str]]] = {}
     renamed: dict[str, set[str]] = {}
-    for name in sizes:
+    for name, size in sizes.items():
         digest = digests[name]
         if digest in ledger:
             report.known.append(name)
@@ -103,7 +103,7 @@ def _fresh(
             report.known.append(name)
             fresh[digest][1].append(name)
         else:
-            fresh[digest] = (sizes[name], [name])
+            fresh[digest] = (size, [name])
     for digest, more in renamed.items():
         old = ledger[digest]
         if more - set(old.names):
@@ -124,7 +124,7 @@ def _size(name: str) -> int:
         raise LoadError(f"{name}: {error.strerror or error}") from None
 
 
-def _digests(spark: SparkSession, sizes: dict[str, int]) -> dict[str, str]:
+def _digests(spark: SparkSession | None, sizes: dict[str, int]) -> dict[str, str]:
     items = [
         _Chunks(name, first, _CHUNKS_PER_TASK)
         for name, size in sizes.items()
@@ -153,12 +153,14 @@ def _even(items: list[_Chunks], count: int) -> list[list[_Chunks]]:
 # --- who reads what (G1) ---------------------------------------------------------------------------------------------
 
 
-def _parallelism(spark: SparkSession) -> int:
+def _parallelism(spark: SparkSession | None) -> int:
+    if spark is None:
+        return 1
     classic = hasattr(spark, "_jsparkSession")
     return int(spark.sparkContext.defaultParallelism) if classic else _CONNECT_PARALLELISM
 
 
-def _orders(spark: SparkSession, change: Change, fresh: dict[str, tuple[int, list[str]]]) -> list[Order]:
+def _orders(spark: SparkSession | None, change: Change, fresh: dict[str, tuple[int, list[str]]]) -> list[Order]:
     total = sum(size for size, _ in fresh.values())
     target = min(LARGEST_TASK, max(SMALLEST_TASK, total // (2 * _parallelism(spark))))
     single: list[tuple[int, tuple[Piece, ...]]] = []
@@ -194,7 +196,9 @@ def _order(change: Change, number: int, pieces: tuple[Piece, ...], again: str = 
 # --- reading, and reading again (G3) ---------------------------------------------------------------------------------
 
 
-def _run(spark: SparkSession, change: Change, orders: list[Order], progress: jobs.Progress | None) -> list[OrderReport]:
+def _run(
+    spark: SparkSession | None, change: Change, orders: list[Order], progress: jobs.Progress | None
+) -> list[OrderReport]:
     answers = jobs.run(spark, load_order, orders, measure=_measure, progress=progress)
     attempt = 0
     while any(not each.pieces[0].landed for each in answers):

@@ -6,6 +6,7 @@ Rules
   X2  With a classic session the work is an RDD; with Spark Connect, which has none, it goes through `mapInArrow`.
   X3  Executors must have this package. Local ones find it where the driver has it; to others it is sent, compiled.
   X4  What a task raises arrives as its own last line, without Spark's stack.
+  X5  Without a session the work is done here, one item after the other: the same tables, no JVM.
 
 Called by ingest, duplicates and flow.  Calls Spark.
 """
@@ -18,7 +19,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event, Thread
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -36,7 +37,7 @@ _NO_SPACE = ("No space left on device", "Errno 28", "errno: 28")
 
 
 def run(
-    spark: SparkSession,
+    spark: SparkSession | None,
     work: Callable[[Item], Answer],
     items: Sequence[Item],
     *,
@@ -44,6 +45,8 @@ def run(
     progress: Progress | None = None,
 ) -> list[Answer]:
     """Apply `work` to every item (X1); `measure` tells bytes and records of an answer for the progress."""
+    if spark is None:  # X5
+        return [work(item) for item in items]
     if not items:
         return []
     _ship(spark)
@@ -51,7 +54,7 @@ def run(
         if _is_classic(spark):
             return _run_rdd(spark, work, items, measure, progress)
         return _run_connect(spark, work, items)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  it is told again in our words
         raise _plain(error) from None
 
 

@@ -2,7 +2,7 @@
 
 Rules
   O1  Records are sorted out before they are decoded: other SMF types, copies (of a record in this part or in the lake),
-      records of purged days. What is left is decoded at once, in the order of its partitions, and sliced without copying.
+      records of purged days. What is left is decoded at once, in the order of its partitions, and sliced, not copied.
   O2  Copies are looked for only where they can be: in live files of the same partition whose local times overlap.
   O3  Damage is told for copies too. What a dump's rejects are must not depend on which dump came first.
   O4  After so many bytes a new part is begun, so that a compressed dump of any size is read in bounded memory. Copies
@@ -145,7 +145,7 @@ class _Loader:
                         self._end_part()
                         self._begin_part()
                     self._part_bytes += len(block.data)
-                    self._block(piece, block, report, late)
+                    self._block(block, report, late)
         except UnusableDumpError as error:
             report.unusable = str(error)
             self._reject(report, Damage(0, str(error)))
@@ -173,7 +173,7 @@ class _Loader:
 
     # --- a block -----------------------------------------------------------------------------------------------------
 
-    def _block(self, piece: Piece, block: Block, report: PieceReport, late: dict[date, tuple[int, int]]) -> None:
+    def _block(self, block: Block, report: PieceReport, late: dict[date, tuple[int, int]]) -> None:
         for damage in block.damages:
             self._reject(report, damage)
         ours = self._mq_records(block, report)

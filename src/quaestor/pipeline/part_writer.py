@@ -4,8 +4,8 @@ Rules
   Q1  Rows are held until a table and partition has a full row group, or too much is held in all; then the largest are
       written. A file is opened when its first row group is written, so many small partitions do not hold many files.
   Q2  File names bear the load and the part; no snapshot knows them before the commit (see lake, K1).
-  Q3  Text is dictionary-encoded, figures are not: it costs half the time and less space. Times and names get statistics,
-      for they are what readers filter by.
+  Q3  Text is dictionary-encoded, figures are not: it costs half the time and less space. Times and names get
+      statistics, for they are what readers filter by.
   Q4  A file is told with its rows and the local times they lie between.
 
 Called by the tasks of ingest.  Calls place.

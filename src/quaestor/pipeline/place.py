@@ -43,7 +43,7 @@ class Place:
         scheme = next((each for each in _SPARK_SCHEMES if full.startswith(each)), "")
         if scheme:
             return _SPARK_SCHEMES[scheme] + full.removeprefix(scheme)
-        return full if "://" in full else Path(full).as_uri()
+        return full if "://" in full else f"file://{full}"  # Hadoop takes paths as they are, not percent-encoded
 
     def exists(self, name: str) -> bool:
         return bool(self.filesystem.get_file_info(self.path(name)).type != fs.FileType.NotFound)

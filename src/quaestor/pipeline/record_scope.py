@@ -4,10 +4,13 @@ Rules
   V1  A record name such as SMF_116_01 stands for the structures of that record; without SECTION only those that occur
       once, with SECTION the one that repeats. The header and task fields of the record stay in scope.
   V2  Queue sections of 116-1 and of its 116-2 continuations are one table.
-  V3  Official names are accepted, and the human names of the same columns. Names that the papers use for parts of a
-      field (WTIDCTRN) or for another release of one (SM116STY) are aliases.
+  V3  Official names are accepted, and the human names of the same columns; where one reads like another's official name
+      (GETS are the specific gets, not all `gets`), the official name wins. Names that the papers use for another
+      release of a field (SM116STY) are aliases.
   V4  Intervals are in TOD units under their official name, so that the papers' `/4096` gives microseconds; under the
       human name they are microseconds already.
+  V5  WTIDCTRN and QWHCTRN are the transaction of a CICS task, bytes 5 to 8 of the thread cross-reference. Other kinds
+      of task have other things there, so for them the field is null.
 
 Called by compilation.  Calls smf for the layouts.  Knows no Spark.
 """
@@ -77,6 +80,7 @@ class ScopeColumn:
     type: Type
     tod: bool = False
     inside: str = ""  # the array it is exploded from
+    transaction: bool = False  # the CICS transaction inside the thread cross-reference (V5)
 
 
 _HEADER_FIELDS = {
@@ -88,7 +92,8 @@ _HEADER_FIELDS = {
     "STY": ("subtype", Type.INTEGER),
     "REL": ("release", Type.STRING),
 }
-_ALIASES = {"WTIDCTRN": "task_transaction", "QWHCTRN": "task_transaction"}
+_TRANSACTION = ("WTIDCTRN", "QWHCTRN")
+_CROSS_REFERENCE = "task_correlation"
 
 
 def structures_of(record: str, section: str | None) -> tuple[str, ...] | None:
@@ -130,16 +135,15 @@ def _columns(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
     record_type = "116" if structure in ("WTAS", "WQST", "QMAC", "QWAC", "QCST", "WTID") else "115"
     for suffix, (column, kind) in _HEADER_FIELDS.items():
         yield f"SM{record_type}{suffix}", ScopeColumn(structure, column, kind)
-    for each in columns_of(section.LAYOUT):
-        kind = _type(each.type)
-        if kind is None:
-            continue
+    typed = [(each, kind) for each in columns_of(section.LAYOUT) if (kind := _type(each.type)) is not None]
+    for each, kind in typed:
         if each.field is not None and each.source in (Source.FIELD, Source.TASK):
             yield each.field.official, ScopeColumn(structure, each.name, kind, tod=each.field.is_tod_interval)
+    for each, kind in typed:
         yield each.name.upper(), ScopeColumn(structure, each.name, kind)
-    for alias, column in _ALIASES.items():
-        if any(each.name == column for each in columns_of(section.LAYOUT)):
-            yield alias, ScopeColumn(structure, column, Type.STRING)
+    if any(each.name == _CROSS_REFERENCE for each in columns_of(section.LAYOUT)):
+        for alias in _TRANSACTION:
+            yield alias, ScopeColumn(structure, _CROSS_REFERENCE, Type.STRING, transaction=True)
     yield from _exploded(structure)
 
 

@@ -46,7 +46,7 @@ _CHARGED = (
     _MEGABYTES,
     Column("bytes_percent", Unit.PERCENT, "% bytes"),
     Column("charge", Unit.MONEY, "Charge"),
-    Column("currency", Unit.TEXT, ""),
+    Column("currency", Unit.TEXT, "Currency"),
 )
 _MONTH = Column("month", Unit.DATE, "Month")
 _DEPARTMENT = Column("department", Unit.TEXT, "Department")
