@@ -10,12 +10,12 @@ import pytest
 from given import DAY_US, HOUR_US, MONDAY_US, SECOND_US, dump, load_raw, raw_rows, raw_tables, statistics, task
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from smf.dumps import REAL_DUMPS
 
 from quaestor.pipeline import duplicates, ingest, loading
 from quaestor.pipeline.errors import LoadError
 from quaestor.smf.detection import Framing
 from quaestor.smf.records import SmfRecord, read_dump
+from smf.dumps import REAL_DUMPS
 
 DAYS = [[*statistics(n, MONDAY_US + n * HOUR_US), task(n, MONDAY_US + n * HOUR_US)] for n in range(1, 30, 7)]
 RECORDS = [record for day in DAYS for record in day]
@@ -142,7 +142,7 @@ def test_a_dump_of_any_size_is_read_part_by_part(tmp_path, monkeypatch):
     monkeypatch.setattr(loading, "WINDOW", 40_000)
     lake, [report] = load_raw(tmp_path / "lake", [path])
     assert (400, 200) == (report.records, report.copies)
-    assert len([file for file in lake.snapshot().live("RECORDS")]) > 3
+    assert len(lake.snapshot().live("RECORDS")) > 3
     whole, _ = load_raw(tmp_path / "whole", [dump(tmp_path / "b", many[:200])])
     assert raw_rows(whole) == raw_rows(lake)
 

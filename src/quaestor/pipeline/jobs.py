@@ -49,7 +49,7 @@ def run(
         return [work(item) for item in items]
     if not items:
         return []
-    _ship(spark)
+    ship(spark)
     try:
         if _is_classic(spark):
             return _run_rdd(spark, work, items, measure, progress)
@@ -122,7 +122,8 @@ def _run_connect(spark: SparkSession, work: Callable[[Item], Answer], items: Seq
 # --- sending the package (X3) ----------------------------------------------------------------------------------------
 
 
-def _ship(spark: SparkSession) -> None:
+def ship(spark: SparkSession) -> None:
+    """Send the package to executors that lack it, once for each session."""
     if _is_classic(spark) and (spark.sparkContext.master.startswith("local") and importable()):
         return
     marker = "_quaestor_shipped"

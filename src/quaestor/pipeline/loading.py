@@ -23,7 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quaestor.clock import date_from_packed
-from quaestor.layout import CP1047
+from quaestor.pipeline.block_headers import BlockHeaders, name_of
 from quaestor.pipeline.identity import record_ids
 from quaestor.pipeline.known import KnownRecords
 from quaestor.pipeline.manifest import LakeFile
@@ -48,8 +48,6 @@ from quaestor.smf.locate import locate
 
 PART_BYTES = 256 << 20
 WINDOW = 8 << 20
-_EPOCH = date(1970, 1, 1)
-_DAY_US, _HUNDREDTH_US = 86_400_000_000, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,7 @@ class _Loader:
         for number, partition in enumerate(groups.partitions):
             these = np.flatnonzero((groups.group == number) & keep & fresh)
             if len(these):
-                fresh[these] = ~self._known.holds(partition, ids[these], groups.local_us[these])
+                fresh[these] = ~self._known.holds(partition, ids[these], groups.headers.local_us[these])
         return fresh
 
     def _tell_damage(self, block: Block, copies: Mask, report: PieceReport) -> None:
@@ -265,27 +263,16 @@ class _Groups:
     """The partitions of a block's records: which one each belongs to, and its local time."""
 
     def __init__(self, block: Block) -> None:
-        data = np.frombuffer(block.data, np.uint8)
-        header = data[block.offsets[:, None] + np.arange(24)]
-        packed = np.ascontiguousarray(header[:, 10:14]).view(">u4").reshape(-1).astype(np.uint64)
-        names = np.ascontiguousarray(header[:, 18:22]).view(">u4").reshape(-1).astype(np.uint64)
-        keys, group = np.unique(packed << np.uint64(32) | names, return_inverse=True)
+        self.headers = BlockHeaders(block)
+        keys, group = np.unique(self.headers.dates << np.uint64(32) | self.headers.queue_managers, return_inverse=True)
         self.group: Ints = group
-        self.partitions = [Partition(date_from_packed(key >> 32), _name(key & 0xFFFFFFFF)) for key in keys.tolist()]
-        self.types = header[:, 5].astype(np.int32)
-        self.subtypes = header[:, 22].astype(np.int32) << 8 | header[:, 23]
-        hundredths = np.ascontiguousarray(header[:, 6:10]).view(">u4").reshape(-1).astype(np.int64)
-        days = np.array([(each.day - _EPOCH).days if each.day else 0 for each in self.partitions], np.int64)
-        self.local_us: Ints = days[group] * _DAY_US + hundredths * _HUNDREDTH_US
+        self.partitions = [
+            Partition(date_from_packed(key >> 32), name_of(key & 0xFFFFFFFF) or None) for key in keys.tolist()
+        ]
 
 
 def _chosen(block: Block, these: Mask) -> Block:
     return Block(block.data, block.offsets[these], block.lengths[these], block.positions[these])
-
-
-def _name(packed: int) -> str | None:
-    """A queue manager's name; None when it is blank."""
-    return CP1047.decode(packed.to_bytes(4, "big")).rstrip("\0 ") or None
 
 
 def _with_ids(table: pa.Table, identities: pa.Array) -> tuple[pa.Table, Ints]:
@@ -298,9 +285,9 @@ def _with_ids(table: pa.Table, identities: pa.Array) -> tuple[pa.Table, Ints]:
 def _records_table(block: Block, order: Ints, identities: pa.Array, groups: _Groups) -> pa.Table:
     arrays = [
         identities,
-        pa.array(groups.local_us[order], RECORDS_SCHEMA.field("local_time").type),
-        pa.array(groups.types[order]),
-        pa.array(groups.subtypes[order]),
+        pa.array(groups.headers.local_us[order], RECORDS_SCHEMA.field("local_time").type),
+        pa.array(groups.headers.types[order]),
+        pa.array(groups.headers.subtypes[order]),
         pa.array(block.lengths[order].astype(np.int32)),
     ]
     return pa.Table.from_arrays(arrays, schema=RECORDS_SCHEMA)
