@@ -16,11 +16,8 @@ from quaestor.cli.lazy import LazyGroup
     cls=LazyGroup,
     commands={
         "smf": "quaestor.cli.smf:smf_group",
-<<<<<<< HEAD
-        "report": "quaestor.cli.report:report_group",
-=======
         "lake": "quaestor.cli.lake:lake_group",
->>>>>>> lake
+        "report": "quaestor.cli.report:report_group",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -33,11 +30,8 @@ def main() -> None:
     Examples:
       quaestor smf info dump.smf              what is in a dump, and what is damaged
       quaestor smf print dump.smf --limit 3   records as MQ1150, MQ1160 and MQ116S print them
-<<<<<<< HEAD
-      quaestor report html -o report.html     exceptions and charts of a lake in one file
-=======
       quaestor lake load LAKE dump.smf        tables and summaries from dumps, with Spark
->>>>>>> lake
+      quaestor report html -o report.html     exceptions and charts of a lake in one file
       quaestor demo                           make a dump, look at it
     """
 

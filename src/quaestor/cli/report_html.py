@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from quaestor.cli.report_run import write
-from quaestor.cli.report_tables import one_line_error, spark_options, tables_of
+from quaestor.cli.report_tables import cannot, lake_option, lake_tables
+from quaestor.cli.spark_door import SparkOptions, spark_options
 from quaestor.reports.catalog import ReportError, find
 
 
@@ -15,6 +16,7 @@ from quaestor.reports.catalog import ReportError, find
 @click.option("--to", "last", metavar="DAY", help="Last day, included.")
 @click.option("--qmgr", metavar="NAME", help="Only this queue manager; * and ? stand for any characters.")
 @click.option("--title", default="MQ accounts", show_default=True, help="Heading of the page.")
+@lake_option
 @spark_options
 def html_command(
     output: Path,
@@ -40,16 +42,12 @@ def html_command(
     try:
         find("exceptions").arguments(given)
     except ReportError as error:
-        one_line_error(error)
-    tables = tables_of(lake, master, conf, verbose=verbose)
-    from quaestor.pipeline.errors import LakeError
-    from quaestor.reports.page import NEEDED, page
-    from quaestor.reports.run import results
+        cannot(error)
+    with lake_tables(lake, SparkOptions(master, conf, verbose)) as tables:
+        from quaestor.reports.page import NEEDED, page
+        from quaestor.reports.run import results
 
-    try:
         found = results(NEEDED, tables, given)
-    except LakeError as error:
-        one_line_error(error)
     asked = " ".join(f"{name}={text}" for name, text in given.items())
     write(page(found, title, f"Made by quaestor report html from the lake {lake}. {asked}".strip()), output)
     click.echo(output)

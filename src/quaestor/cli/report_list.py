@@ -4,7 +4,7 @@ from itertools import groupby
 
 import click
 
-from quaestor.cli.report_tables import one_line_error
+from quaestor.cli.report_tables import cannot
 from quaestor.reports.catalog import REPORTS, Report, ReportError, find
 
 
@@ -30,7 +30,7 @@ def list_command(name: str | None) -> None:
     try:
         click.echo("\n".join(described(find(name))))
     except ReportError as error:
-        one_line_error(error)
+        cannot(error)
 
 
 def described(report: Report) -> list[str]:

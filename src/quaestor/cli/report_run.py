@@ -1,12 +1,13 @@
 """`quaestor report run`: one report as text, CSV, JSON or HTML."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from quaestor.cli.report_tables import one_line_error, pairs, spark_options, tables_of
+from quaestor.cli.report_tables import cannot, lake_option, lake_tables, named_values
+from quaestor.cli.spark_door import SparkOptions, spark_options
 from quaestor.reports.catalog import Report, ReportError, find
 
 
@@ -15,6 +16,7 @@ from quaestor.reports.catalog import Report, ReportError, find
 @click.option("-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter; may be repeated.")
 @click.option("--format", "form", type=click.Choice(["text", "csv", "json", "html"]), default="text", show_default=True)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
+@lake_option
 @spark_options
 def run_command(
     name: str,
@@ -39,22 +41,14 @@ def run_command(
     """
     try:
         report = find(name)
-        asked = report.arguments(pairs(params, "--param"))
+        asked = report.arguments(named_values(params))
     except ReportError as error:
-        one_line_error(error)
-    tables = tables_of(lake, master, conf, verbose=verbose)
-    write(rendered(report, _result(report, tables, asked), asked, form), output)
+        cannot(error)
+    with lake_tables(lake, SparkOptions(master, conf, verbose)) as tables:
+        from quaestor.reports.run import result
 
-
-def _result(report: Report, tables: Callable[[str], Any], asked: Mapping[str, Any]) -> Any:
-    from quaestor.pipeline.errors import LakeError
-    from quaestor.pipeline.report_queries.departments import ChargePlanError
-    from quaestor.reports.run import result
-
-    try:
-        return result(report, tables, asked)
-    except (LakeError, ChargePlanError) as error:
-        one_line_error(error)
+        rows = result(report, tables, asked)
+    write(rendered(report, rows, asked, form), output)
 
 
 def rendered(report: Report, rows: Any, asked: Mapping[str, Any], form: str) -> str:
@@ -78,4 +72,4 @@ def write(content: str, output: Path | None) -> None:
     try:
         output.write_text(content, encoding="utf-8")
     except OSError as error:
-        one_line_error(f"{output}: {error.strerror}")
+        cannot(f"{output}: {error.strerror}")

@@ -1,56 +1,53 @@
-"""What the report commands share: options, the lake's tables, errors of one line (E1, E2)."""
+"""What the report commands share: the lake they read, parameters as they are typed, errors of one line (E1, E2).
 
-from collections.abc import Callable, Iterable
+Called by the report commands.  Calls spark_door.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, TypeVar
 
 import click
 
+from quaestor.cli.spark_door import SparkOptions, one_line, session
+
 Command = TypeVar("Command", bound=Callable[..., Any])
-DEFAULT_LAKE = "lake"
 
 
-def one_line_error(error: object) -> NoReturn:
-    """Say what is wrong in one line and leave: nothing could be done (E1)."""
-    click.echo(f"quaestor: {str(error).splitlines()[0]}", err=True)
-    raise SystemExit(2)
+def cannot(reason: object) -> NoReturn:
+    """Say why nothing could be done, in one line (E1)."""
+    click.echo(str(reason), err=True)
+    raise click.exceptions.Exit(2)
 
 
-def spark_options(command: Command) -> Command:
-    """--lake, --master, --conf and -v."""
-    for option in (
-        click.option("-v", "--verbose", is_flag=True, help="Show what Spark says."),
-        click.option("--conf", "conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
-        click.option("--master", default="local[*]", show_default=True, metavar="URL", help="Spark master."),
-        click.option(
-            "--lake", "lake", default=DEFAULT_LAKE, show_default=True, metavar="DIR", help="Folder or path of the lake."
-        ),
-    ):
-        command = option(command)
-    return command
+def lake_option(command: Command) -> Command:
+    """The option --lake."""
+    return click.option("--lake", default="lake", show_default=True, metavar="DIR", help="Folder or URI of the lake.")(
+        command
+    )
 
 
-def pairs(texts: Iterable[str], what: str) -> dict[str, str]:
-    """NAME=VALUE arguments as a mapping."""
+def named_values(texts: Iterable[str]) -> dict[str, str]:
+    """Arguments NAME=VALUE as a mapping."""
     made: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
-            one_line_error(f"{what} {text!r}: NAME=VALUE is needed")
+            cannot(f"--param {text}: write NAME=VALUE")
         made[name] = value
     return made
 
 
-def tables_of(lake: str, master: str, conf: Iterable[str], *, verbose: bool) -> Callable[[str], Any]:
-    """The tables of a lake by name; leaves with one line when there is no lake or no Java."""
-    settings = pairs(conf, "--conf")
-    from quaestor.pipeline.errors import LakeError
-    from quaestor.pipeline.java import NoJavaError
+@contextmanager
+def lake_tables(lake: str, options: SparkOptions) -> Iterator[Callable[[str], Any]]:
+    """The tables of a lake by name. The lake is looked for before Spark starts; failures are one line."""
     from quaestor.pipeline.lake import Lake
-    from quaestor.pipeline.session import session
+    from quaestor.pipeline.report_queries.departments import ChargePlanError
 
-    try:
+    with one_line():
         found = Lake.at(lake)
-        spark = session(master, settings, verbose=verbose)
-    except (LakeError, NoJavaError) as error:
-        one_line_error(error)
-    return lambda name: found.table(spark, name)
+        with session(options) as spark:
+            try:
+                yield lambda name: found.table(spark, name)
+            except ChargePlanError as error:
+                cannot(error)
