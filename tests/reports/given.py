@@ -50,6 +50,7 @@ def exception(severity, day, qmgr, rule, message, worst, unit, **more):
         "last_time": "10:55:00.00",
         "qmgr": qmgr,
         "rule": rule,
+        "object": "",
         "message": message,
         "worst": worst,
         "unit": unit,
@@ -66,6 +67,10 @@ def exceptions():
         *(
             exception("warning", day, "PRD1", "A-25", "Buffer pool 3 ran low", 15.0 - day, "% left")
             for day in (3, 5, 10)
+        ),
+        *(
+            exception("warning", 5, "PRD1", "A-16", f"Db2: {verb} answers slowly", us, "us", object=verb)
+            for verb, us in (("WRITE", 28_959.0), ("DELETE", 28_588.0))
         ),
         exception("note", 4, "PRD1", "A-10", "Queue A<B> & C: gets met expired messages", 250.0, "messages"),
     ]

@@ -85,9 +85,9 @@ def test_a_mean_that_is_not_known_is_not_drawn():
     assert "SYSTEM.CHANNEL.SYNCQ" not in mean["y"]
 
 
-def test_buffer_pools_show_the_six_lowest_and_the_line():
+def test_buffer_pools_show_the_four_lowest_and_the_line():
     (figure,) = charts.buffer_pools(pools())
-    assert 6 == len(figure["data"])
+    assert 4 == len(figure["data"])
     assert "PRD1 pool 3" == figure["data"][0]["name"]
     assert (15, 15) == (figure["layout"]["shapes"][0]["y0"], figure["layout"]["shapes"][0]["y1"])
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from quaestor.reports.catalog import REPORTS
-from quaestor.reports.findings import condensed
+from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.page import NEEDED, PICTURES, page, small_page
 from reports.given import empty, exceptions, four_weeks
 
@@ -105,9 +105,16 @@ def test_exceptions_come_first(full):
 def test_what_recurs_is_one_line():
     """Three days of a low pool are one line with the lowest figure (M4)."""
     made = condensed(exceptions())
-    assert ["alert", "alert", "warning", "note"] == [each["severity"] for each in made]
+    assert ["alert", "alert", "warning", "warning", "note"] == [each["severity"] for each in made]
     low = made[2]
     assert (3, 5.0, 12) == (len(low["days"]), low["worst"], low["intervals"])
+
+
+def test_objects_of_one_rule_are_one_line():
+    """Two slow verbs are one line, the slower in front, its time in milliseconds."""
+    slow = condensed(exceptions())[3]
+    assert ("Db2: WRITE answers slowly", ["DELETE"]) == (slow["message"], slow["others"])
+    assert "29.0 ms" in findings_list(exceptions())
 
 
 def test_a_clean_installation_says_so():

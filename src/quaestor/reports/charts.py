@@ -23,7 +23,7 @@ BLUE, ORANGE, GREEN, RED, SKY, PINK, YELLOW = (
 )  # fmt: skip
 GREY = "#8A8F98"
 PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW)
-DASHES = ("solid", "solid", "solid", "dot", "dot", "dot")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 MOST_BARS = 14
 _STAYS = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 6e7, 6e8, 3.6e9, 3.6e10, 3.6e11]  # us to 100 hours
@@ -237,9 +237,9 @@ def time_on_queue(rows: Rows) -> list[Figure]:
 
 
 def buffer_pools(rows: Rows) -> list[Figure]:
-    """The six pools that came closest to full, against the line below which pages are written out."""
+    """The four pools that came closest to full, against the line below which pages are written out."""
     lines = _series(rows, lambda row: f"{row['QMGR']} pool {row['BUFFER_POOL']}", "low_percent")
-    lowest = sorted(lines, key=lambda name: min(value for _, value in lines[name]))[:6]
+    lowest = sorted(lines, key=lambda name: min(value for _, value in lines[name]))[:4]
     made = _lines({name: lines[name] for name in lowest}, "lowest stealable, %", 340, "%{y:.0f} %")
     made["layout"]["yaxis"]["range"] = [0, 100]
     made["layout"]["shapes"] = [
@@ -262,6 +262,8 @@ def log_activity(rows: Rows) -> list[Figure]:
     rate = _lines(_series(rows, _qmgr, "megabytes_per_s"), "MB/s, all copies", 250, "%{y:.3~g} MB/s")
     forces = _lines(_series(rows, _qmgr, "forces_per_s"), "forces a second", 250, "%{y:.3~g} a second")
     checkpoints = _lines(_series(rows, _qmgr, "CHECKPOINTS"), "checkpoints an hour", 250, "%{y:.0f} an hour")
+    if max((row["CHECKPOINTS"] or 0 for row in rows), default=0) <= 5:
+        checkpoints["layout"]["yaxis"] |= {"dtick": 1, "range": [0, 5]}
     return [rate, forces, checkpoints]
 
 
@@ -297,7 +299,7 @@ def _busiest(lines: dict[str, Points]) -> dict[str, Points]:
 def _lines(lines: dict[str, Points], title: str, height: int, shown: str) -> Figure:
     moments = sorted({when for points in lines.values() for when, _ in points})
     few = len(moments) <= 60
-    dashes = DASHES if len(lines) > 2 else ("solid",)
+    dashes = DASHES if few else ("solid",)
     data = []
     for place, (name, points) in enumerate(lines.items()):
         values = dict(points)

@@ -8,31 +8,33 @@ from datetime import date
 from html import escape
 from typing import Any
 
-from quaestor.reports.values import figure
+from quaestor.reports.values import duration, figure
 
 MOST_LINES = 40
 _ORDER = {"alert": 0, "warning": 1, "note": 2}
 
 
 def condensed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One entry per rule, queue manager and message: its days, times and worst figure, the worst first."""
+    """One entry per rule and queue manager: its objects, days, times and worst figure, the worst first."""
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
-        key = (_ORDER[row["severity"]], row["severity"], row["rule"], row["qmgr"], row["message"])
-        found.setdefault(key, []).append(row)
-    made = [_entry(group) for _, group in sorted(found.items(), key=lambda pair: (pair[0][0], -len(pair[1]), pair[0]))]
-    return sorted(made, key=lambda entry: _ORDER[entry["severity"]])
+        name = row["object"]
+        kind = row["message"].replace(name, "%s") if name else row["message"]
+        found.setdefault((_ORDER[row["severity"]], row["rule"], row["qmgr"], kind), []).append(row)
+    groups = sorted(found.items(), key=lambda pair: (pair[0][0], -len(pair[1]), str(pair[0])))
+    return [_entry(group) for _, group in groups]
 
 
 def _entry(group: Sequence[dict[str, Any]]) -> dict[str, Any]:
     lowest = group[0]["unit"] == "% left"
-    figures = [row["worst"] for row in group if row["worst"] is not None]
+    known = [row for row in group if row["worst"] is not None] or list(group)
+    worst = (min if lowest else max)(known, key=lambda row: row["worst"] or 0)
     return {
-        **{name: group[0][name] for name in ("severity", "rule", "qmgr", "message", "unit", "advice")},
+        **{name: worst[name] for name in ("severity", "rule", "qmgr", "message", "unit", "advice", "worst")},
+        "others": sorted({row["object"] for row in group} - {worst["object"]}),
         "days": sorted({row["date"] for row in group}),
         "times": (min(row["first_time"] for row in group), max(row["last_time"] for row in group)),
         "intervals": sum(row["intervals"] for row in group),
-        "worst": (min if lowest else max)(figures) if figures else None,
     }
 
 
@@ -45,13 +47,22 @@ def findings_list(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _line(entry: dict[str, Any]) -> str:
-    worst = "" if entry["worst"] is None else f"{figure(entry['worst'], grouped=True)} {entry['unit']}"
+    also = f" Also {', '.join(entry['others'])}." if entry["others"] else ""
     return (
         f'<li><span class="tag {entry["severity"]}">{entry["severity"]}</span>'
-        f'<span class="what">{escape(entry["message"])}</span><span class="worst">{escape(worst)}</span>'
-        f'<span class="where"><b>{escape(entry["qmgr"] or "?")}</b>, {_when(entry["days"], entry["times"])}. '
-        f"{escape(entry['advice'])} <i>{escape(entry['rule'])}</i></span></li>"
+        f'<span class="what">{escape(entry["message"])}</span><span class="worst">{escape(_worst(entry))}</span>'
+        f'<span class="where"><b>{escape(entry["qmgr"] or "?")}</b>, {_when(entry["days"], entry["times"])}.'
+        f"{escape(also)} {escape(entry['advice'])} <i>{escape(entry['rule'])}</i></span></li>"
     )
+
+
+def _worst(entry: dict[str, Any]) -> str:
+    """The worst figure with its unit; times in the unit that suits them."""
+    if entry["worst"] is None:
+        return ""
+    if entry["unit"].startswith("us"):
+        return duration(entry["worst"]) + entry["unit"].removeprefix("us")
+    return f"{figure(entry['worst'], grouped=True)} {entry['unit']}"
 
 
 def _when(days: Sequence[date], times: tuple[str, str]) -> str:

@@ -15,6 +15,7 @@ import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
@@ -39,7 +40,7 @@ class Picture:
     about: str
     draw: Callable[[charts.Rows], list[charts.Figure]]
     captions: tuple[str, ...] = ("",)
-    wide: bool = True
+    columns: str = "wide"
 
 
 PICTURES = (
@@ -61,7 +62,7 @@ PICTURES = (
         "Successful puts and gets, under the base name of the queue.",
         charts.queue_traffic,
         ("Bytes", "Messages"),
-        wide=False,
+        "two",
     ),
     Picture(
         "time-on-queue",
@@ -81,7 +82,7 @@ PICTURES = (
         "Both copies together; forces are tasks that waited for a log write; checkpoints are those LOGLOAD caused.",
         charts.log_activity,
         ("Written", "Forces", "Checkpoints"),
-        wide=False,
+        "three",
     ),
     Picture(
         "cf-activity",
@@ -89,7 +90,7 @@ PICTURES = (
         "Response of the structures to requests for a single entry, and how many requests of all kinds there were.",
         charts.cf_activity,
         ("Response", "Requests"),
-        wide=False,
+        "two",
     ),
     Picture(
         "channel-traffic",
@@ -97,7 +98,7 @@ PICTURES = (
         "Messages moved, and the batches that were achieved against the negotiated size.",
         charts.channel_traffic,
         ("Messages", "Batches"),
-        wide=False,
+        "two",
     ),
 )
 NEEDED = ("exceptions", *(each.report for each in PICTURES))
@@ -159,8 +160,7 @@ def _picture(picture: Picture, rows: pa.Table) -> str:
     for number, (made, caption) in enumerate(zip(figures, picture.captions, strict=False)):
         heading = f"<h3>{escape(caption)}</h3>" if caption else ""
         parts.append(f"<div>{heading}{_chart(f'{report.name}-{number}', made)}</div>")
-    wide = " wide" if picture.wide else ""
-    inside = f'<div class="charts{wide}">{"".join(parts)}</div>{_details(report, rows)}'
+    inside = f'<div class="charts {picture.columns}">{"".join(parts)}</div>{_details(report, rows)}'
     return _section(report.name, picture.title, picture.about, inside)
 
 
@@ -192,6 +192,8 @@ def _period(results: Mapping[str, pa.Table]) -> str:
     if not rows:
         return "No statistics in this period."
     first, last = min(row["hour"] for row in rows), max(row["hour"] for row in rows)
+    if last > first:
+        last -= timedelta(seconds=1)  # a record carries the end of its interval: midnight ends the day before
     managers = sorted({row["QMGR"] for row in rows})
     days = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{first:%-d %B} to {last:%-d %B %Y}"
     plural = "s" if len(managers) > 1 else ""

@@ -8,7 +8,6 @@ from quaestor.smf.dump import DumpWriter
 from quaestor.smf.synth.generate import generate
 from quaestor.smf.synth.profile_file import load_profile
 
-
 QUICK = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

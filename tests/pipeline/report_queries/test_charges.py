@@ -110,10 +110,10 @@ def test_week_over_week(spark):
         ("[rates]\nmegabyte = -1", "rate megabyte is -1; a number from 0 up is needed"),
         ("[shared]\nchannel = []", "[shared] knows no 'channel'; valid are channels"),
         ("[[department]]\njobs = ['A']", "department 1 has no name"),
-        ("[[department]]\nname = 'A'", "department 1 (A) needs one of jobs, transactions, users"),
+        ("[[department]]\nname = 'A'", "department 1 (A) has no pattern; one of jobs, transactions"),
         ("[[department]]\nname = 'A'\njobs = 'B'", "department 1: 'B' is not a list of patterns"),
         ("[[department]]\nname = 'A'\njob = ['B']", "department 1 knows no 'job'"),
-        ("name =", "Invalid value (at line 1, column 7)"),
+        ("name =", "Invalid value"),
     ],
 )
 def test_a_mistake_in_a_plan_is_named(tmp_path, text, message):

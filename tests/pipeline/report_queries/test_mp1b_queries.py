@@ -105,7 +105,7 @@ def test_db2_calls_and_what_is_out_of_line_in_them(spark):
     assert [] == printed("db2-dispatch", provider)
     assert [("DELETE", "22297")] == [(row[4], row[-1]) for row in printed("db2-response", provider)]
     (found,) = printed("db2-exceptions", provider)
-    assert ("warning", "A-16", "Db2: DELETE answers slowly", "22297", "us") == (found[0], *found[5:9])
+    assert ("warning", "A-16", "DELETE", "Db2: DELETE answers slowly", "22297", "us") == (found[0], *found[5:10])
 
 
 def test_db2_exceptions_at_their_limits(spark):
@@ -123,7 +123,7 @@ def test_db2_exceptions_at_their_limits(spark):
         ("alert", "A-19", "2"),
         ("warning", "A-17", "1001"),
         ("warning", "A-18", "11"),
-    ] == [(row[0], row[5], row[7]) for row in found]
+    ] == [(row[0], row[5], row[8]) for row in found]
     assert 1 == len(printed("db2-depth", provider))
     assert 3 == len(printed("db2-depth", provider, depth="9"))
     assert [] == printed(
@@ -150,7 +150,7 @@ def test_structures(spark):
     assert ("V52A", "SINGLE", "CSQ_ADMIN", "10", "0", "33", "0", "0", "1127", "1") == admin
     assert ("218", "1000", "25") == application[5:8]
     assert 290 == 4000 * 218 // (4000 - 1000)
-    assert [("note", "A-22", "1000")] == [(row[0], row[5], row[7]) for row in printed("cf-exceptions", provider)]
+    assert [("note", "A-22", "1000")] == [(row[0], row[5], row[8]) for row in printed("cf-exceptions", provider)]
 
 
 def test_structures_out_of_line(spark):
@@ -167,7 +167,7 @@ def test_structures_out_of_line(spark):
     ]
     found = printed("cf-exceptions", tables(DRL__MQ_CF_CALLS=frame(spark, CF, rows)))
     assert [("alert", "12:00:00.00", "A-20", "3"), ("warning", "11:00:00.00", "A-21", "20.1")] == [
-        (row[0], row[2], row[5], row[7]) for row in found
+        (row[0], row[2], row[5], row[8]) for row in found
     ]
 
 

@@ -11,6 +11,7 @@ _EXCEPTION = (
     Column("last_time", Unit.TIME, "To"),
     Column("qmgr", Unit.TEXT, "QMGR"),
     Column("rule", Unit.TEXT, "Rule"),
+    Column("object", Unit.TEXT, "Object"),
     Column("message", Unit.TEXT, "What"),
     Column("worst", Unit.FIGURE, "Worst"),
     Column("unit", Unit.TEXT, "Unit"),
