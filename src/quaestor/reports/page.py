@@ -26,7 +26,7 @@ import pyarrow as pa
 from quaestor.reports import charts
 from quaestor.reports.catalog import REPORTS
 from quaestor.reports.catalog.model import Report
-from quaestor.reports.findings import findings_list
+from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.markup import table
 from quaestor.reports.values import duration, figure
 
@@ -204,9 +204,8 @@ def _figures(results: Mapping[str, pa.Table]) -> str:
     """The few figures that say how large the installation is."""
     weeks, queues = results["cpu-by-week"].to_pylist(), results["queue-traffic"].to_pylist()
     bad = results["exceptions"].to_pylist()
-    lines = {(row["rule"], row["qmgr"], row["message"]) for row in bad}
     made = {
-        "Exceptions": (f"{len(lines)}", f"on {len({row['date'] for row in bad})} days" if bad else ""),
+        "Exceptions": (str(len(condensed(bad))), _on_days(len({row["date"] for row in bad}))),
         "CPU": (duration(1e6 * _sum(weeks, "cpu_s")), "") if weeks else ("-", ""),
         "Commits": (_large(_sum(weeks, "commits")), ""),
         "Messages put": (_large(_sum(queues, "messages_put")), ""),
@@ -216,6 +215,10 @@ def _figures(results: Mapping[str, pa.Table]) -> str:
         f"<div><dt>{name}</dt><dd>{value} <small>{more}</small></dd></div>" for name, (value, more) in made.items()
     )
     return f'<dl class="figures">{"".join(cells)}</dl>'
+
+
+def _on_days(days: int) -> str:
+    return f"on {days} day{'s' if days != 1 else ''}" if days else ""
 
 
 def _sum(rows: list[dict[str, Any]], column: str) -> float:

@@ -19,6 +19,7 @@
   for (const div of charts) {
     const figure = JSON.parse(document.getElementById(div.dataset.figure).textContent);
     div.innerHTML = "";
+    if (div.clientWidth < 560) figure.layout.height += 20 * figure.data.length; // a legend in lines needs room
     await Plotly.newPlot(div, figure.data, figure.layout, config);
   }
   const fit = () => charts.forEach((div) => Plotly.Plots.resize(div));
