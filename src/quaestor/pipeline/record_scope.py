@@ -135,12 +135,12 @@ def _columns(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
     record_type = "116" if structure in ("WTAS", "WQST", "QMAC", "QWAC", "QCST", "WTID") else "115"
     for suffix, (column, kind) in _HEADER_FIELDS.items():
         yield f"SM{record_type}{suffix}", ScopeColumn(structure, column, kind)
-    typed = [(each, kind) for each in columns_of(section.LAYOUT) if (kind := _type(each.type)) is not None]
-    for each, kind in typed:
+    typed = [(each, found) for each in columns_of(section.LAYOUT) if (found := _type(each.type)) is not None]
+    for each, type_ in typed:
         if each.field is not None and each.source in (Source.FIELD, Source.TASK):
-            yield each.field.official, ScopeColumn(structure, each.name, kind, tod=each.field.is_tod_interval)
-    for each, kind in typed:
-        yield each.name.upper(), ScopeColumn(structure, each.name, kind)
+            yield each.field.official, ScopeColumn(structure, each.name, type_, tod=each.field.is_tod_interval)
+    for each, type_ in typed:
+        yield each.name.upper(), ScopeColumn(structure, each.name, type_)
     if any(each.name == _CROSS_REFERENCE for each in columns_of(section.LAYOUT)):
         for alias in _TRANSACTION:
             yield alias, ScopeColumn(structure, _CROSS_REFERENCE, Type.STRING, transaction=True)

@@ -142,11 +142,11 @@ DB2 = (
 
 DB2_VERBS = (
     Threshold(
-        "A-16", WARNING, "LOGGED AND CALLS > 0 AND server_us / CALLS > {db2_server_us}", "server_us / CALLS", "us",
+        "A-16", WARNING, "LOGGED AND server_us / CALLS > {db2_server_us}", "server_us / CALLS", "us",
         "Db2: %s answers slowly", "See Db2's log and its waits.", "max",
     ),
     Threshold(
-        "A-17", WARNING, "CALLS > 0 AND (thread_us - server_us) / CALLS > {db2_delay_us}",
+        "A-17", WARNING, "(thread_us - server_us) / CALLS > {db2_delay_us}",
         "(thread_us - server_us) / CALLS", "us",
         "Db2: %s waits for a server", "Use more Db2 servers (QSGDATA).", "max",
     ),

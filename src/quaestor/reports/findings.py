@@ -60,9 +60,10 @@ def _worst(entry: dict[str, Any]) -> str:
     """The worst figure with its unit; times in the unit that suits them."""
     if entry["worst"] is None:
         return ""
-    if entry["unit"].startswith("us"):
-        return duration(entry["worst"]) + entry["unit"].removeprefix("us")
-    return f"{figure(entry['worst'], grouped=True)} {entry['unit']}"
+    unit = str(entry["unit"])
+    if unit.startswith("us"):
+        return duration(entry["worst"]) + unit.removeprefix("us")
+    return f"{figure(entry['worst'], grouped=True)} {unit}"
 
 
 def _when(days: Sequence[date], times: tuple[str, str]) -> str:

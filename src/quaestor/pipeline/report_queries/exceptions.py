@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
 from quaestor.pipeline import thresholds
-from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, DB2_CALLS, DB2_VERBS, LOG_MANAGER, LOGGED_VERBS
+from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, DB2_CALLS, LOG_MANAGER, by_db2_verb
 from quaestor.pipeline.report_queries.steps import Parameters, Tables, summarised, total
 from quaestor.pipeline.report_queries.task_queries import DAILY_QUEUE, DAILY_TASK
 from quaestor.pipeline.thresholds import ALERT, LIMITS, NOTE, WARNING, Threshold
@@ -46,14 +46,8 @@ def _moments(frame: DataFrame) -> DataFrame:
 
 
 def _db2_verbs(frame: DataFrame) -> DataFrame:
-    """One row per row and verb: calls and times, and whether the verb waits for Db2's log."""
-    each_verb = ", ".join(
-        f"named_struct('VERB', '{verb}', 'LOGGED', {str(verb in LOGGED_VERBS).lower()}, 'CALLS', {count},"
-        f" 'thread_us', {short}TCUW, 'server_us', {short}SCUW)"
-        for verb, (count, short) in DB2_VERBS.items()
-    )
-    exploded = frame.select("DATE", "TIME", "QMGR", F.expr(f"inline(array({each_verb}))"))
-    return _moments(exploded)
+    """One row per five minutes and verb that was used."""
+    return _moments(by_db2_verb(frame))
 
 
 def _structures(frame: DataFrame) -> DataFrame:
@@ -128,7 +122,8 @@ def _ordered(found: DataFrame) -> DataFrame:
 
 
 def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> DataFrame:
-    numbered, parts = [], []
+    numbered: list[tuple[Threshold, Source]] = []
+    parts: list[DataFrame] = []
     for source in sources:
         parts.append(_fired(tables, asked, source, len(numbered)))
         numbered += [(rule, source) for rule in source.rules]
