@@ -71,12 +71,18 @@ def test_every_exception_comes_from_an_incident(found):
     ]
 
 
+@pytest.mark.oracle("mp1b/40", kind="rule", lines="3090-3098")
 def test_sysprint_says_the_same(found, installation):
+    """The list in three columns; MP1B's three messages come from A-24, A-36 and A-39."""
     _, rows = found
     said = run("sysprint", installation("incidents")[1]).to_pylist()
     assert sorted((row["date"], row["qmgr"], f"{row['message']}. {row['advice']}") for row in rows) == sorted(
         (row["date"], row["qmgr"], row["message"]) for row in said
     )
+    told = {(row["qmgr"], row["message"]) for row in said}
+    assert any(qmgr == "QM01" and text.startswith("Buffer pool 3 is too small") for qmgr, text in told)
+    assert any(qmgr == "QM01" and text.endswith("Make OUTBUFF larger.") for qmgr, text in told)
+    assert any(qmgr == "QM03" and text.startswith("Log: archive logs were read") for qmgr, text in told)
 
 
 def test_a_clean_installation_has_none(installation):
