@@ -49,7 +49,7 @@ def test_the_example_is_read_whole():
     assert 5 == len(workload.flows)
     assert ["PAY.SHARED"] == [flow.queue for flow in workload.shared]
     assert 0.5 == workload.share_of(workload.shared[0])
-    assert 250 * 2.5 * 1800 == workload.flows[0].backlog
+    assert 50 * 2.5 * 1800 == workload.flows[0].backlog
     assert 2048 * MIB == workload.log.log_bytes
 
 

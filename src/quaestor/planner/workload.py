@@ -7,7 +7,9 @@ Rules
   W3  A flow is put and got at the same rate, but for an outage of its getters as long as `outage` says: then messages
       gather.  `life` is how long a message stays otherwise.
   W4  What is defined today (`log`, `page_set`, `buffer_pool`, `structure`) is optional: with it head-room is known.
-  W5  A value that cannot be is refused with its place, the value, the reason and the valid range; nothing is guessed.
+  W5  A channel adds its batches to the log.  The transmission queue of a sender, and the queue a receiver puts to, are
+      flows like any other.
+  W6  A value that cannot be is refused with its place, the value, the reason and the valid range; nothing is guessed.
 
 Called by workload_file, which reads one, and by the questions.  Calls workload_keys for the ranges.
 """
@@ -75,7 +77,11 @@ class Dasd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Log:
-    """How logs are written and archived, and how they are defined today (W4)."""
+    """How logs are written and archived, and how they are defined today (W4).
+
+    `writes_per_message`: log buffer writes that a message put and got counts towards LOGLOAD; 31 were measured for a
+    request and its reply [1617].
+    """
 
     copies: int = whole("copies", 1, 2, 2)
     archive: Medium = choice("archive", MEDIA, Medium.DASD)  # noqa: RUF009  a field, as dataclass fields go
@@ -87,6 +93,7 @@ class Log:
     log_bytes: int | None = size("size", MIB, LOG_BYTES_MAX, None)
     active_logs: int | None = whole("active_logs", 2, 310, None)
     logload: int = whole("logload", 200, 16_000_000, 500_000)
+    writes_per_message: float = number("writes_per_message", 1, 10_000, 15.5)
     outbuff_bytes: int = size("outbuff", 40 * KIB, 128 * MIB, 4000 * KIB)
 
 
