@@ -17,6 +17,7 @@ from quaestor.cli.lazy import LazyGroup
     commands={
         "smf": "quaestor.cli.smf:smf_group",
         "advise": "quaestor.cli.advise:advise_group",
+        "plan": "quaestor.cli.plan:plan_group",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -30,6 +31,7 @@ def main() -> None:
       quaestor smf info dump.smf              what is in a dump, and what is damaged
       quaestor smf print dump.smf --limit 3   records as MQ1150, MQ1160 and MQ116S print them
       quaestor advise dump.smf                what is wrong, and what to do about it
+      quaestor plan workload.toml             how large, how fast, how long
       quaestor demo                           make a dump, look at it
     """
 

@@ -80,6 +80,11 @@ def parse(written: str, place: str) -> Workload:
         tables = tomllib.loads(written)
     except tomllib.TOMLDecodeError as error:
         raise WorkloadError(place, [str(error)]) from None
+    return workload_of(tables, place)
+
+
+def workload_of(tables: Mapping[str, Any], place: str) -> Workload:
+    """The workload in tables as TOML has them."""
     mistakes: list[str] = []
     values: dict[str, Any] = {"title": _title(tables, mistakes)}
     for name, table in tables.items():

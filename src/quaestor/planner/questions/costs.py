@@ -154,7 +154,7 @@ def shared_cost(load: Load) -> Figures:
                 queues.shared_queue_cpu_factor,
                 Unit.COUNT,
                 about=flow.queue,
-                what=f"times the CPU of a private queue, {measured}",
+                what="times the CPU of a private queue",
                 size=measured,
                 queue_managers=load.workload.queue_manager.members,
             )

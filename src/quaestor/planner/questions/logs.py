@@ -231,7 +231,7 @@ def equal_log(load: Load) -> Figures:
         yield figure(
             throughput.messages_with_as_much_log,
             Unit.MESSAGES,
-            what=f"of {sizes[0]} bytes for one of {sizes[-1]}",
+            what="of the smallest for one of the largest",
             small_user_bytes=sizes[0],
             large_user_bytes=sizes[-1],
         )
@@ -281,7 +281,7 @@ def log_gains(load: Load) -> Figures:
     )
     measured = [size for size in ZHPF_MEASURED_BYTES if size <= load.mean_message_bytes]
     size = max(measured, default=ZHPF_MEASURED_BYTES[0])
-    yield figure(dasd.zhpf_row_gain_percent, Unit.PERCENT, what=f"gain of zHPF at {size} bytes", message_bytes=size)
+    yield figure(dasd.zhpf_row_gain_percent, Unit.PERCENT, what="gain of zHPF, size below", message_bytes=size)
 
 
 @question("ch4-9", "How many log I/Os, and how long, does a put or get with its commit take?")

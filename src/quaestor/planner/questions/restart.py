@@ -9,7 +9,6 @@ from quaestor.planner import indexing, logload, restart
 from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
 from quaestor.planner.log_ranges import LogRange
 from quaestor.planner.logload import Shape
-from quaestor.planner.quantity import HOUR_S
 from quaestor.planner.questions.catalog import beyond, question
 from quaestor.planner.questions.load import Load, needed
 from quaestor.planner.restart import RestartEstimate
@@ -114,11 +113,10 @@ def page_reads(load: Load) -> Figures:
 
 @question("ch1-32", "How long does it take to recover a page set from its backup?")
 def media_recovery(load: Load) -> Figures:
-    hours = load.log_bytes * load.active_logs / (load.average_log_rate * HOUR_S)
     yield figure(
         restart.media_recovery_s,
         Unit.SECONDS,
-        what=f"backup as old as the active logs reach, {hours:.3g} busy hours",
+        what="backup as old as the active logs reach",
         failure_rba=load.log_bytes * load.active_logs,
         backup_rba=0,
         bytes_per_checkpoint=load.checkpoint_log_bytes,
