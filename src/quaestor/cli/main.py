@@ -19,6 +19,7 @@ from quaestor.cli.lazy import LazyGroup
         "lake": "quaestor.cli.lake:lake_group",
         "report": "quaestor.cli.report:report_group",
         "advise": "quaestor.cli.advise:advise_group",
+        "plan": "quaestor.cli.plan:plan_group",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -34,6 +35,7 @@ def main() -> None:
       quaestor lake load LAKE dump.smf        tables and summaries from dumps, with Spark
       quaestor report html -o report.html     exceptions and charts of a lake in one file
       quaestor advise dump.smf                what is wrong, and what to do about it
+      quaestor plan workload.toml             how large, how fast, how long
       quaestor demo                           make a dump, look at it
     """
 
