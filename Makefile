@@ -26,7 +26,7 @@ demo: setup  ## the main job on an embedded default: synthesise a dump, show wha
 check: lint type  ## lint and types, without the tests
 
 test: setup check  ## everything continuous integration runs
-	@$(PY) -m pytest -n $(WORKERS) -q
+	@$(PY) -m pytest -n $(WORKERS) --dist loadgroup -q
 
 lint: setup  ## ruff (rules and format) and spelling
 	@$(VENV)/bin/ruff check .

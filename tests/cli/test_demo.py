@@ -15,10 +15,10 @@ def test_the_demo_makes_a_dump_and_shows_it(tmp_path):
 
 
 def test_every_command_has_help_with_its_purpose():
-    """Walk the whole tree of commands: each says what it does, and `-h` works everywhere."""
+    """Walk the whole tree of commands: each has help, and says in a line what it does."""
 
     def walk(command, path):
-        found = CliRunner().invoke(main, [*path, "-h"])
+        found = CliRunner().invoke(main, [*path, "--help"])
         assert 0 == found.exit_code, path
         assert command.get_short_help_str(), path
         for name in getattr(command, "list_commands", lambda _: [])(None):

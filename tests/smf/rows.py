@@ -6,7 +6,7 @@ from datetime import timedelta
 import numpy as np
 
 from quaestor import clock
-from quaestor.layout import unpack
+from quaestor.layout import CP1047, unpack
 from quaestor.smf.arrow_schema import TASK_SECTIONS
 from quaestor.smf.catalog import length_at
 from quaestor.smf.framing import Block
@@ -104,7 +104,14 @@ def task_columns(record, structure, names):
         each = next((each for each in layout.fields if each.name == name), None)
         if each is not None:
             row |= named(each, None if task is None else getattr(task, name), names, "task_")
-    return row
+    official = "WTIDCTRN" if layout.structure == "WTID" else "QWHCTRN"
+    return row | {"task_transaction" if names == "human" else official: transaction(task)}
+
+
+def transaction(task):
+    """The CICS transaction or the IMS PSB that stands behind the thread."""
+    size = None if task is None or task.correlation is None else {1: 4, 3: 8, 4: 8}.get(task.connection_type)
+    return CP1047.decode(task.correlation[4 : 4 + size]) or None if size else None
 
 
 def section_columns(section, raw, names):

@@ -14,7 +14,8 @@ from synthetic import dump_of, installation
 from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.synth import incidents
 from quaestor.smf.synth.profile import Incident
-from quaestor.smf.synth.profile_file import ProfileError, at_level, check, load_profile
+from quaestor.smf.synth.profile_check import ProfileError, check
+from quaestor.smf.synth.profile_file import at_level, load_profile
 
 
 def rows(found, structure, mask, column=None):

@@ -1,10 +1,16 @@
 """Profiles: the shipped ones load, and a mistake is named with its place and what would be valid."""
 
+import copy
 import tomllib
+from dataclasses import replace
 from datetime import date
+from importlib.resources import files
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import dump_of, thin
 
 from quaestor.smf.catalog import LEVELS
 from quaestor.smf.synth.profile import Rhythm
@@ -97,6 +103,18 @@ def test_any_profile_goes_to_any_level(level):
         ({"replace": {"put = 1": "put = 1, persistent = 2"}}, "persistent: 2 is not between 0 and 1"),
         ({"add": '[[incident]]\nkind = "flood"\nqueue_manager = "QM01"\n'}, "incident flood: is not one of"),
         ({"replace": {'system = "SYSA"': 'system = "SYSA"\nlog = { copies = 3 }'}}, "log copies: 3 is not between"),
+        ({"replace": {"tasks_per_hour = 4": 'tasks_per_hour = "four"'}}, "tasks_per_hour: 'four' is not a number"),
+        ({"replace": {"tasks_per_hour = 4": "tasks_per_hour = -4"}}, "tasks_per_hour: -4 is not between 0"),
+        ({"replace": {"tasks_per_hour = 4": "tasks_per_hour = 1e9"}}, "tasks_per_hour: 1000000000.0 is not between"),
+        ({"replace": {"put = 1": "put = 1e8"}}, "calls per hour: 400000000.0 is not between"),
+        ({"replace": {'name = "QM01"': 'name = "QM00001"'}}, "name: 'QM00001' does not fit in 4 bytes"),
+        ({"replace": {'name = "Q1"': 'name = "\u0416"', 'queue = "Q1"': 'queue = "\u0416"'}}, "EBCDIC does not have"),
+        ({"replace": {"hours = [0, 0,": "hours = [0, 1000,"}}, "rhythm day: 1000 is not between 0 and 10"),
+        ({"add": '[[queue]]\nname = "Q1"\npage_set = 1\n'}, "queue Q1 is defined twice"),
+        ({"replace": {"start =": "days = 1.5\nstart ="}}, "days: 1.5 is not a whole number"),
+        ({"replace": {"start =": "days = true\nstart ="}}, "days: True is not a whole number"),
+        ({"replace": {'uses = [{ queue = "Q1", put = 1, sizes = "small" }]': ""}}, "at least one user and one use"),
+        ({"replace": {'rhythm = "day"': 'users = ["LONGUSERID"]'}}, "'LONGUSERID' does not fit in 8 bytes"),
     ],
 )
 def test_mistakes_are_named(change, says):
@@ -150,3 +168,51 @@ def test_streams_have_names_of_their_own():
     draws = [stream(profile, *names).integers(2**60) for names in (("a", 0), ("a", 0), ("a", 1), ("b", 0))]
     assert draws[0] == draws[1]
     assert 3 == len(set(draws))
+
+
+# --- whatever people write -------------------------------------------------------------------------------------------
+
+JUNK = [
+    0,
+    1,
+    -1,
+    2.5,
+    10**6,
+    "x",
+    "",
+    [],
+    {},
+    [1],
+    [[1, 2]],
+    {"name": "x"},
+    True,
+    date(2020, 2, 2),
+    float("inf"),
+    float("nan"),
+]
+
+
+def paths(table, at=()):
+    """Every place in a document."""
+    items = table.items() if isinstance(table, dict) else enumerate(table) if isinstance(table, list) else ()
+    for key, value in items:
+        yield (*at, key)
+        yield from paths(value, (*at, key))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_profile_with_junk_in_it_is_refused_or_works(data):
+    table = tomllib.loads((files("quaestor.smf.synth") / "profiles" / "small.toml").read_text(encoding="utf-8"))
+    for _ in range(data.draw(st.integers(1, 2))):
+        *way, last = data.draw(st.sampled_from(list(paths(table))))
+        place = table
+        for step in way:
+            place = place[step]
+        place[last] = copy.deepcopy(data.draw(st.sampled_from(JUNK)))
+    try:
+        profile = thin(profile_of(table, "junk"), 0.02)
+    except ProfileError:
+        return
+    dump, made = dump_of(replace(profile, days=1, interval_minutes=240))
+    assert made.bytes == len(dump)

@@ -16,6 +16,7 @@ from quaestor.cli.lazy import LazyGroup
     cls=LazyGroup,
     commands={
         "smf": "quaestor.cli.smf:smf_group",
+        "advise": "quaestor.cli.advise:advise_group",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -28,6 +29,7 @@ def main() -> None:
     Examples:
       quaestor smf info dump.smf              what is in a dump, and what is damaged
       quaestor smf print dump.smf --limit 3   records as MQ1150, MQ1160 and MQ116S print them
+      quaestor advise dump.smf                what is wrong, and what to do about it
       quaestor demo                           make a dump, look at it
     """
 

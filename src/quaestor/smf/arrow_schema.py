@@ -6,6 +6,8 @@ Rules
   S2  Rows that belong to a task carry its identity (`task_...`): from WTID for WTAS and WQST, from QWHC for QMAC and
       QWAC. A queue's figures are useless without the task that made them; the names agree in all four tables. What is
       left out (network id, unit of work, accounting and context token) stands in WTID at the same `position`.
+      `task_transaction` is the part of the correlation that people know: the transaction of a CICS task, the PSB of an
+      IMS one, null for all others.
   S3  WTAS gets the 16-byte `correlator` that each of its WQST carries, so that 116-1 joins its continuations.
   S4  Whole numbers are int64, for Spark knows no unsigned; codes are int32, with their text beside them (`..._name`).
       A value its column cannot hold is null: a wrong number is worse than none.
@@ -65,6 +67,18 @@ TASK_SECTIONS: dict[str, Layout] = {
     MessageAccounting.LAYOUT.structure: CorrelationHeader.LAYOUT,
     ThreadAccounting.LAYOUT.structure: CorrelationHeader.LAYOUT,
 }
+_TRANSACTIONS: dict[str, Field] = {
+    layout.structure: Field(
+        layout["correlation"].offset + 4,
+        official,
+        "CICS transaction or IMS PSB",
+        wire="text",
+        size=8,
+        name="transaction",
+        kind=Kind("text", "text", Add.KEY),
+    )
+    for layout, official in ((TaskIdentification.LAYOUT, "WTIDCTRN"), (CorrelationHeader.LAYOUT, "QWHCTRN"))
+}
 _CORRELATOR = Field(
     8,
     "WTASCORR",
@@ -84,6 +98,7 @@ class Source(Enum):
     FIELD = "field"
     CODE_NAME = "code name"  # the text of a code, of a field of the section
     TASK_CODE_NAME = "task code name"
+    TRANSACTION = "transaction"
 
 
 _DERIVED = Field(0, "", "derived from several fields")
@@ -156,6 +171,7 @@ def columns_of(layout: Layout, names: Names = "human") -> tuple[Column, ...]:
         for name in _TASK_FIELDS:
             if name in known:
                 made += _field_columns(known[name], names, "task_", Source.TASK, Source.TASK_CODE_NAME)
+        made += _field_columns(_TRANSACTIONS[task.structure], names, "task_", Source.TRANSACTION, Source.TASK_CODE_NAME)
     overlays = [_CORRELATOR] if layout is TaskAccounting.LAYOUT else []
     for each in overlays + shown(layout):
         clash = field_name(each, names) in RECORD_COLUMNS

@@ -30,7 +30,7 @@ from quaestor.smf.gather import Bulk, bulk_columns, gather
 from quaestor.smf.locate import Located, locate
 from quaestor.smf.record_columns import TASK, RecordColumns
 
-_REPEATED = (Source.RECORD, Source.TASK, Source.TASK_CODE_NAME)
+_REPEATED = (Source.RECORD, Source.TASK, Source.TASK_CODE_NAME, Source.TRANSACTION)
 
 
 @dataclass(slots=True)

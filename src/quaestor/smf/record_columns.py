@@ -33,6 +33,7 @@ from quaestor.smf.sections.headers import CommonHeader, ExtensionHeader, Smf115H
 from quaestor.smf.sections.task import TaskIdentification
 
 TASK = TaskIdentification.LAYOUT
+_CICS, _IMS = 1, (3, 4)  # connection types
 _QUARTER_US = 15 * 60 * 1_000_000
 _MINUTE_US = 60 * 1_000_000
 _BUILT_AT = CommonHeader.LAYOUT["built_at"]
@@ -114,6 +115,8 @@ class RecordColumns:
         if column.source is Source.RECORD:
             return self.column(column.name)
         made = field_column(self._tasks(task), column.field, self._reading)
+        if column.source is Source.TRANSACTION:
+            return self._transactions(task, _indices(made))
         if pa.types.is_dictionary(made.type):
             return _indices(made)
         codes, valid = numbers(made, np.int32), validity(made)
@@ -121,6 +124,17 @@ class RecordColumns:
             return Values(codes, valid)
         names = CodeNames.of(column.field.codes or {})
         return Values(*names.indices(codes, valid), names.texts)
+
+    def _transactions(self, task: Layout, found: Values) -> Values:
+        """Of what stands behind the thread: four characters for CICS, eight for IMS, nothing for all others."""
+        kinds = field_column(self._tasks(task), task["connection_type"], self._reading).fill_null(0).to_numpy()
+        cics = kinds == _CICS
+        short = [text[:4].rstrip(" \0") for text in found.names]
+        texts = pa.array([*found.names, *short], pa.string())
+        values = np.where(cics, found.values + len(short), found.values).astype(np.int32)
+        named = np.array([bool(text) for text in [*found.names, *short]] + [False], np.bool_)
+        valid = (cics | np.isin(kinds, _IMS)) & (found.values >= 0)
+        return Values(values, valid & named[np.where(valid, values, -1)], texts)
 
     def _token(self, task: Layout, column: Column) -> pa.Array:
         key = f"{task.structure}.{column.name}"

@@ -11,6 +11,7 @@ Rules
       4 get page, 1 get new page, 4 set write, and one set write more per further message; one message to a page
       takes 3, 1 and 4 (ORACLE 18).
   C5  A message in a structure is one entry and ceil((bytes + 372) / 256) elements (MP1B F-35).
+  C6  Db2 server time: 2 ms to read or list; 5 to 10 ms where the Db2 log is written (MP1B A-16, ORACLES 32 to 34).
 
 Called by accounting and the statistics models.  Pure.
 """
@@ -38,6 +39,16 @@ CPU_US_PER_KB = 2.0
 CPU_US_PER_SKIPPED_MESSAGE = 0.6
 PAGE_SET_IO_US = 900.0
 LOG_RECORDS_PER_UNIT, LOG_RECORDS_PER_PUT, LOG_RECORDS_PER_GET = 4, 6, 3  # C3
+DB2_US = {  # C6
+    "delete": 6500.0,
+    "list": 2200.0,
+    "read": 2500.0,
+    "update": 5800.0,
+    "write": 7000.0,
+    "scs_select": 1900.0,
+    "scs_update": 5600.0,
+    "ssk_select": 1500.0,
+}
 FIRST_READ_BYTES = 4096  # a get from a structure reads with this buffer first (MP1B M-14)
 SENDER_BATCH_LOG_BYTES, SENDER_MESSAGE_LOG_BYTES, RECEIVER_BATCH_LOG_BYTES = 2500, 24, 1300  # MP16 T-9
 

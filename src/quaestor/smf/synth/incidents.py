@@ -23,6 +23,10 @@ from numpy.typing import NDArray
 from quaestor.smf.catalog import SECTIONS, length_at
 from quaestor.smf.synth.profile import Incident, Profile, QueueManager
 
+_LOG_SLOWDOWN, _CF_SLOWDOWN = 40.0, 5.0
+_MOST_SEVERE = 10.0
+_DB2_DISPATCH_US, _DB2_QUEUED_US = 150.0, 4000.0
+
 
 @dataclass(frozen=True, slots=True)
 class IncidentKind:
@@ -174,8 +178,8 @@ def problem(incident: Incident, profile: Profile) -> str:
         return f"no queue manager {incident.queue_manager}"
     if not 0 <= incident.from_hour < incident.to_hour <= 24 or incident.day < 0:
         return f"day {incident.day}, hours {incident.from_hour:g} to {incident.to_hour:g} are no time of a day"
-    if incident.severity <= 0:
-        return f"severity {incident.severity:g} is not above 0"
+    if not 0 < incident.severity <= _MOST_SEVERE:
+        return f"severity {incident.severity:g} is not above 0 and at most {_MOST_SEVERE:g}"
     valid = set(_targets(KINDS[incident.kind].target, profile, manager))
     if incident.object not in valid:
         return f"object {incident.object!r} is not one of {', '.join(sorted(valid)) or 'those it has (none)'}"
@@ -229,6 +233,18 @@ class Conditions:
             if here and incident.kind == kind and incident.object == str(name):
                 found[active_intervals(incident, self.profile)] = incident.severity
         return found
+
+    def log_slowdown(self) -> NDArray[np.float64]:
+        """How many times longer than usual a log I/O takes in each interval."""
+        return 1 + _LOG_SLOWDOWN * self.severity("long_log_io")
+
+    def cf_slowdown(self, structure: str) -> NDArray[np.float64]:
+        """How many times longer than usual a request to a structure takes in each interval."""
+        return 1 + _CF_SLOWDOWN * self.severity("cf_slow", structure)
+
+    def db2_dispatch_us(self) -> NDArray[np.float64]:
+        """How long a request waits for a Db2 server task in each interval."""
+        return _DB2_DISPATCH_US + _DB2_QUEUED_US * self.severity("db2_servers_short")
 
 
 def active_intervals(incident: Incident, profile: Profile) -> slice:

@@ -29,7 +29,6 @@ _REWRITTEN_SHARE = 0.45  # of the forces write a page again; the rest share an I
 _MULTI_PAGE_SHARE, _PAGES_PER_MULTI = 0.6, 5
 _MULTI_PAGE_SLOWDOWN = 1.8
 _SECOND_COPY_SLOWDOWN = 1.04
-_LOG_SLOWDOWN = 40.0
 _LOG_NAMES = ("DS01", "DS02", "DS03", "DS04")
 _DS_BYTES = 1 << 20
 
@@ -125,7 +124,7 @@ def fill_log_ios(
 ) -> None:
     """The I/O figures by copy and kind (J3)."""
     log = conditions.manager.log
-    slow = 1 + _LOG_SLOWDOWN * conditions.severity("long_log_io")
+    slow = conditions.log_slowdown()
     for copy in range(log.copies):
         kinds = place["copies"]["kinds"][:, copy]
         for kind, ios, pages, factor in (

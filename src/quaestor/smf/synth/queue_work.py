@@ -32,8 +32,6 @@ _SPILLED_SHARE = {"buffer_pool_small": 0.4, "page_set_reads": 0.8}
 _SKIPPED_PER_GET = 300
 _EXPIRED_PER_GET = 0.3
 _REDRIVEN_SHARE = 0.35
-_CF_SLOWDOWN = 5.0
-_LOG_SLOWDOWN = 40.0
 _NO_SIZE = 0x0FFFFFFF
 
 
@@ -54,8 +52,8 @@ class QueueWork:
 
 def force_us(tasks: Tasks, conditions: Conditions, rng: np.random.Generator) -> Numbers:
     """How long one force of the log takes in each task."""
-    slow = 1 + _LOG_SLOWDOWN * conditions.severity("long_log_io")[tasks.interval]
-    return np.asarray(conditions.manager.log.io_us * slow * (0.8 + 0.5 * rng.random(len(tasks))))
+    usual = conditions.manager.log.io_us * conditions.log_slowdown()[tasks.interval]
+    return np.asarray(usual * (0.8 + 0.5 * rng.random(len(tasks))))
 
 
 def queue_work(
@@ -162,9 +160,9 @@ def _coupling_facility(tasks: Tasks, calls: Calls, conditions: Conditions, rng: 
         redriven = np.minimum(
             calls.valid_gets, redriven + calls.get_sizes @ (np.array(calls.mix.sizes) > costs.FIRST_READ_BYTES)
         )
-    slow = 1 + _CF_SLOWDOWN * conditions.severity("cf_slow", structure.name)[tasks.interval]
+    each_us = structure.single_us * conditions.cf_slowdown(structure.name)[tasks.interval]
     single = asked + redriven
-    elapsed = tod_units(single * structure.single_us * slow * (0.9 + 0.2 * rng.random(len(asked))))
+    elapsed = tod_units(single * each_us * (0.9 + 0.2 * rng.random(len(asked))))
     return {"single_calls": single, "single_redrives": redriven, "single_elapsed": elapsed}
 
 

@@ -2,7 +2,7 @@
 
 Rules
   Y1  A factor is the middle of its interval on the line through the hours' factors; the day closes on itself.
-  Y2  Growth is compound per week and counts days from the profile's first.
+  Y2  Growth is compound per week, counts days from the profile's first, and ends at ten times the first week.
   Y3  Every stream of random numbers is named (queue manager, day, purpose) and begins at the profile's seed: a day
       does not change when other days, queue managers or applications are added.
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from quaestor.smf.synth.profile import Profile, Rhythm
 
+_MOST_GROWTH = 10.0
 _SPREAD = 0.04  # how far single intervals lie above or below the rhythm
 
 
@@ -24,7 +25,7 @@ def factors(profile: Profile, rhythm: Rhythm, day: int, rng: np.random.Generator
     count = profile.intervals_per_day
     middle = (np.arange(count) + 0.5) * profile.interval_minutes / 60
     hours = np.interp(middle, np.arange(25) + 0.5, [*rhythm.hours, rhythm.hours[0]], period=24)
-    growth = (1 + profile.growth_percent_per_week / 100) ** (day / 7)
+    growth = min(_MOST_GROWTH, (1 + profile.growth_percent_per_week / 100) ** (day / 7))
     spread = rng.uniform(1 - _SPREAD, 1 + _SPREAD, count)
     return np.asarray(hours * rhythm.week[profile.date_of(day).weekday()] * growth * spread)
 

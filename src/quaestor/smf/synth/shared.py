@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from quaestor.layout import CP1047
 from quaestor.smf.synth.accounting import ADMIN_STRUCTURE
+from quaestor.smf.synth.costs import DB2_US
 from quaestor.smf.synth.incidents import Conditions
 from quaestor.smf.synth.ledger import Ledger
 from quaestor.smf.synth.profile import Structure
@@ -25,11 +26,8 @@ _CALLS = ("single_calls", "single_elapsed", "single_redrives", "multiple_calls",
 _RESTING_ENTRIES, _ADMIN_ENTRIES, _ADMIN_ELEMENTS = 300, 344, 666
 _SMDS_BLOCKS, _SMDS_BUFFERS = 4000, 100
 _LIST_SECONDS = 5
-# server time in microseconds; updates, writes and deletes wait for the Db2 log, 5 to 10 ms being normal (MP1B A-16)
-_DB2_VERBS = {"delete": 6500.0, "list": 2200.0, "read": 2500.0, "update": 5800.0, "write": 7000.0}
-_DB2_CHANNEL_VERBS = {"scs_select": 1900.0, "scs_update": 5600.0, "ssk_select": 1500.0}
 _LOGGED = ("delete", "update", "write", "scs_update")
-_DISPATCH_US, _QUEUED_US, _SLOW = 150.0, 4000.0, 3.0
+_SLOW = 3.0
 
 
 def fill_structures(place: NDArray[np.void], conditions: Conditions, ledger: Ledger, rng: np.random.Generator) -> None:
@@ -145,10 +143,9 @@ def _db2_verb(
 ) -> Figures:
     """Number, thread and server time of one kind of request (G4)."""
     asked, task_server, task_thread = by_tasks
-    usual = {**_DB2_VERBS, **_DB2_CHANNEL_VERBS}[verb]
     slow = 1 + _SLOW * conditions.severity("slow_db2") if verb in _LOGGED else np.ones(len(number))
-    each_us = usual * slow * (0.9 + 0.2 * rng.random(len(number)))
-    dispatch_us = _DISPATCH_US + _QUEUED_US * conditions.severity("db2_servers_short")
+    each_us = DB2_US[verb] * slow * (0.9 + 0.2 * rng.random(len(number)))
+    dispatch_us = conditions.db2_dispatch_us()
     own = number - asked
     server = tod_units(own * each_us) + task_server
     thread = tod_units(own * each_us) + tod_units(own * dispatch_us) + task_thread

@@ -22,11 +22,9 @@ from quaestor.smf.synth.sheet import Figures, tod_units
 from quaestor.smf.synth.workload import Tasks
 
 _ADMIN_US = 10.0
-_CF_SLOWDOWN = 5.0
 _LATCH = 10  # latch class 11, counted from 0
 _LATCH_WAIT_US = 16_000.0
 _DB2_SHARE = 0.03
-_DB2_US, _DB2_DISPATCH_US, _DB2_QUEUED_US = 2500.0, 150.0, 4000.0
 _OTHER_CALLS_OF_A_CHANNEL = 6
 
 Counts = NDArray[np.int64]
@@ -126,9 +124,9 @@ def _coupling_facility(day: TaskWork) -> Counts:
     multiple_elapsed = np.zeros(len(tasks), np.int64)
     for name, work in structures.items():
         structure = day.conditions.profile.structure(name)
-        slow = 1 + _CF_SLOWDOWN * day.conditions.severity("cf_slow", name)[tasks.interval]
+        each_us = structure.multiple_us * day.conditions.cf_slowdown(name)[tasks.interval]
         work.cf["multiple_calls"] = ended
-        work.cf["multiple_elapsed"] = tod_units(ended * structure.multiple_us * slow)
+        work.cf["multiple_elapsed"] = tod_units(ended * each_us)
         multiple_elapsed = multiple_elapsed + work.cf["multiple_elapsed"]
     figures["cf_single_calls"] = total(day, ended, *(work.cf["single_calls"] for work in shared))
     figures["cf_single_redrives"] = total(day, *(work.cf["single_redrives"] for work in shared))
@@ -160,9 +158,8 @@ def _db2(day: TaskWork) -> None:
     if not shared_opens.any():
         return
     requests = day.rng.binomial(shared_opens, _DB2_SHARE)
-    queued = day.conditions.severity("db2_servers_short")[day.tasks.interval]
-    server = tod_units(requests * _DB2_US * (0.8 + 0.4 * day.rng.random(len(requests))))
-    thread = server + tod_units(requests * (_DB2_DISPATCH_US + _DB2_QUEUED_US * queued))
+    server = tod_units(requests * costs.DB2_US["read"] * (0.8 + 0.4 * day.rng.random(len(requests))))
+    thread = server + tod_units(requests * day.conditions.db2_dispatch_us()[day.tasks.interval])
     each = np.maximum(1, requests)
     day.figures["db2_requests"] = requests
     day.figures["db2_server_elapsed"], day.figures["db2_thread_elapsed"] = server, thread

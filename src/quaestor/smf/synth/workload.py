@@ -111,7 +111,7 @@ def _count_units(tasks: Tasks, conditions: Conditions, rng: np.random.Generator)
     tasks.units = np.where(single, np.maximum(moved, tasks.units), tasks.units)
     tasks.units = np.where(large, -(-moved // _MESSAGES_IN_A_LARGE_UNIT), tasks.units)
     share = np.minimum(1, _BACKED_OUT_SHARE * conditions.severity("backing_out", name))[interval]
-    if share.any():
+    if share.any() and tasks.application.syncpoint:
         tasks.backouts = rng.binomial(tasks.units, share)
 
 

@@ -1,0 +1,21 @@
+"""One Spark session for all tests of the pipeline, in one worker."""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from quaestor.pipeline.session import session
+
+    made = session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+    yield made
+    made.stop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """All tests with a session go to one worker, so that one Spark runs, not two."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+            item.add_marker(pytest.mark.xdist_group("spark"))
