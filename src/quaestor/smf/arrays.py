@@ -124,3 +124,31 @@ class CodeNames:
 
     def column(self, codes: NDArray[np.int32], valid: Mask | None) -> pa.Array:
         return dictionary(primitive(pa.int32(), *self.indices(codes, valid)), self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A column in NumPy's hands; `texts` is the dictionary when the values are indices into one, -1 where null."""
+
+    values: NDArray[Any]
+    valid: Mask | None = None
+    texts: pa.Array | None = None
+
+    @classmethod
+    def of(cls, encoded: pa.Array) -> "Values":
+        """Of a dictionary-encoded text column."""
+        values, valid = numbers(encoded.indices, np.int32), validity(encoded.indices)
+        return cls(values if valid is None else np.where(valid, values, np.int32(-1)), valid, encoded.dictionary)
+
+    @property
+    def names(self) -> list[str]:
+        return [] if self.texts is None else self.texts.to_pylist()
+
+    def tidy(self) -> "Values":
+        """The column without a mask when nothing is null."""
+        whole = self.valid is not None and self.valid.all()
+        return Values(self.values, None, self.texts) if whole else self
+
+    def blank_is_null(self) -> "Values":
+        blank = self.names.index("") if "" in self.names else -1
+        return Values(self.values, both(self.valid, self.values != blank), self.texts)

@@ -28,7 +28,8 @@ from quaestor.smf.cells import Reading, field_column
 from quaestor.smf.framing import Block, Damage
 from quaestor.smf.gather import Bulk, bulk_columns, gather
 from quaestor.smf.locate import Located, locate
-from quaestor.smf.record_columns import TASK, RecordColumns
+from quaestor.smf.record_columns import RecordColumns
+from quaestor.smf.task_identity import TASK
 
 _REPEATED = (Source.RECORD, Source.TASK, Source.TASK_CODE_NAME, Source.TRANSACTION)
 

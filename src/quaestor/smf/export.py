@@ -14,6 +14,7 @@ Called by the command line.  Calls splitting, columns, parquet_tables and text_t
 
 import multiprocessing
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -225,12 +226,17 @@ def _pool(processes: int) -> Iterator[Executor | None]:
         yield None
         return
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context(method)) as pool:
+    with ProcessPoolExecutor(processes, multiprocessing.get_context(method), _leave_interrupts) as pool:
         try:
             yield pool
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the process that owns the files; the others end when it tells them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @dataclass(slots=True)
