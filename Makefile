@@ -43,7 +43,7 @@ format: setup  ## let ruff rewrite the layout of the source
 docs: setup  ## regenerate docs/cli.md and docs/formats from the source
 	@$(PY) -m quaestor.cli.reference docs
 
-bench: setup  ## measure what bench/README.md promises
+bench: setup  ## measure what bench/README.md promises of the SMF codec
 	@$(PY) bench/smf_bench.py
 
 clean:  ## remove what the other targets made
