@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
+from typing import Self
 
 from quaestor.pipeline import flow
 from quaestor.pipeline.flow import Definitions
@@ -36,7 +37,7 @@ class Watch:
         self._done = Event()
         self._thread = Thread(target=self._look, daemon=True)
 
-    def __enter__(self) -> "Watch":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
