@@ -103,21 +103,8 @@ def test_load_and_ask(lake, tmp_path, spark):
 def test_load_from_the_shell_says_nothing_of_spark(tmp_path):
     """The command as a user runs it, in a process of its own."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    command = [
-        sys.executable,
-        "-m",
-        "quaestor.cli.main",
-        "lake",
-        "load",
-        tmp_path / "lake",
-        dump(tmp_path / "a", RECORDS),
-    ]
-    done = subprocess.run(
-        [*command, "--master", "local[2]", "--no-summaries"],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
+    arguments = [tmp_path / "lake", dump(tmp_path / "a", RECORDS), "--master", "local[2]", "--no-summaries"]
+    command = [sys.executable, "-m", "quaestor.cli.main", "lake", "load", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (0, "1 dumps loaded: 20 records") == (done.returncode, done.stdout[:26])
     assert [] == [line for line in done.stderr.splitlines() if "incubator" not in line]

@@ -95,9 +95,8 @@ def rebuild_command(
     from quaestor.pipeline import flow
 
     with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(None) as tell:
-        report = flow.rebuild(
-            spark, lake, definitions(folders, periods, none=no_summaries), progress=tell, wait=not no_wait, say=tell.say
-        )
+        chosen = definitions(folders, periods, none=no_summaries)
+        report = flow.rebuild(spark, lake, chosen, progress=tell, wait=not no_wait, say=tell.say)
     ctx.exit(_told(report, as_json))
 
 

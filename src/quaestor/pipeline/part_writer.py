@@ -6,13 +6,14 @@ Rules
   Q2  File names bear the load and the part; no snapshot knows them before the commit (see lake, K1).
   Q3  Text is dictionary-encoded, figures are not; arrays, which are zeros for the most part, are compressed with zstd,
       the rest with snappy (smf.parquet_tables, Z1, Z6). Times, names and codes get statistics: readers filter by them.
-  Q4  A file is told with its rows and the local times they lie between.
+  Q4  A file is told with its rows; one of RECORDS with the local times they lie between, by which copies are sought.
 
 Called by the tasks of ingest.  Calls place.
 """
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +21,7 @@ import pyarrow.parquet as pq
 
 from quaestor.pipeline.manifest import RAW, LakeFile
 from quaestor.pipeline.place import Place
-from quaestor.pipeline.raw_tables import partition_folder, text_columns
+from quaestor.pipeline.raw_tables import RECORDS, partition_folder, stored_schema, text_columns
 from quaestor.smf.parquet_tables import leaves
 
 ROW_GROUP_BYTES = 48 << 20
@@ -58,20 +59,29 @@ class PartWriter:
         self._name = name
         self._outputs: dict[tuple[str, Partition], _Output] = {}
         self._held = 0
+        self._row_bytes: dict[str, float] = {}
+        self._folders: set[str] = set()
 
     def add(self, table: str, partition: Partition, rows: pa.Table) -> None:
         """Rows of a table; they may be written now or later (Q1)."""
         output = self._outputs.setdefault((table, partition), _Output(table, partition))
-        size = rows.nbytes
+        size = self._size(table, rows)
         output.held.append(rows)
         output.held_bytes += size
         output.rows += rows.num_rows
         self._held += size
-        _widen(output, rows)
+        if table == RECORDS:
+            _widen(output, rows)
         if output.held_bytes >= ROW_GROUP_BYTES:
             self._flush(output)
         while self._held > HELD_BYTES:
             self._flush(max(self._outputs.values(), key=lambda each: each.held_bytes))
+
+    def _size(self, table: str, rows: pa.Table) -> int:
+        """About how much memory rows take: those of a table are alike, so the first ones tell."""
+        if table not in self._row_bytes:
+            self._row_bytes[table] = rows.nbytes / max(1, rows.num_rows)
+        return int(self._row_bytes[table] * rows.num_rows)
 
     def close(self) -> list[LakeFile]:
         """Write what is held; the files."""
@@ -96,7 +106,9 @@ class PartWriter:
 
     def _open(self, output: _Output, schema: pa.Schema) -> pq.ParquetWriter:
         folder = self._folder(output)
-        self._place.make_folder(folder)
+        if folder not in self._folders:
+            self._place.make_folder(folder)
+            self._folders.add(folder)
         return open_parquet(self._place, f"{folder}/{self._name}.parquet", output.table, schema)
 
     def _folder(self, output: _Output) -> str:
@@ -111,25 +123,30 @@ class PartWriter:
 
 def open_parquet(place: Place, path: str, table: str, schema: pa.Schema) -> pq.ParquetWriter:
     """A Parquet file of a raw table (Q3)."""
-    found = [leaf for field in schema for leaf in leaves(field)]
-    texts = text_columns(table)
-    selects = [name for name, kind in found if name in texts or pa.types.is_timestamp(kind) or pa.types.is_int32(kind)]
+    compression, selects = _columns(table)
     return pq.ParquetWriter(
         place.path(path),
         schema,
         filesystem=place.filesystem,
-        compression={name: "zstd" if "." in name else "snappy" for name, _ in found},
-        use_dictionary=texts,
+        compression=compression,
+        use_dictionary=text_columns(table),
         write_statistics=selects,
         store_schema=False,
         write_batch_size=1 << 17,
     )
 
 
+@lru_cache(maxsize=64)
+def _columns(table: str) -> tuple[dict[str, str], list[str]]:
+    """How the columns of a table are compressed, and which have statistics (Q3)."""
+    found = [leaf for field in stored_schema(table) for leaf in leaves(field)]
+    texts = text_columns(table)
+    selects = [name for name, kind in found if name in texts or pa.types.is_timestamp(kind) or pa.types.is_int32(kind)]
+    return {name: "zstd" if "." in name else "snappy" for name, _ in found}, selects
+
+
 def _widen(output: _Output, rows: pa.Table) -> None:
     """Remember the local times that the rows lie between (Q4)."""
-    if "local_time" not in rows.column_names or not rows.num_rows:
-        return
     found = pc.min_max(rows["local_time"])
     first, last = found["min"].as_py(), found["max"].as_py()
     if first is not None:

@@ -53,6 +53,7 @@ def stored_schema(table: str, *, dictionary: bool = False) -> pa.Schema:
     return pa.schema([pa.field(RECORD_ID, ID_TYPE), *fields])
 
 
+@lru_cache(maxsize=128)
 def text_columns(table: str) -> list[str]:
     """Columns worth a dictionary in Parquet."""
     if table in (RECORDS, REJECTS):
