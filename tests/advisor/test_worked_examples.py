@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given as drawn
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from advisor.given import findings_on, rule_of
@@ -77,6 +78,7 @@ SAYS = {  # what the planner's rule is called here, for a short-lived pool other
 }
 
 
+@settings(deadline=None)  # the first example makes the views
 @drawn(pools)
 def test_the_rules_over_columns_agree_with_the_planners(values):
     """The planner judges one interval in Python; the rules judge columns. They must not drift apart."""
