@@ -181,7 +181,8 @@ svg{width:100%;height:auto;display:block}svg text{fill:var(--ink);font:12px syst
 svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line)}svg .bar{fill:var(--bar)}svg .over{fill:var(--bad)}
 svg .mark{stroke:var(--bad);stroke-dasharray:5 4}svg .line{stroke:var(--bar);fill:none;stroke-width:2}
 pre{background:var(--tint);padding:12px;border-radius:8px;overflow-x:auto;font-size:12.5px}
-table{border-collapse:collapse;width:100%}td{border-bottom:1px solid var(--line);padding:3px 10px 3px 0;
+table{border-collapse:collapse;width:100%;table-layout:fixed}
+td{border-bottom:1px solid var(--line);padding:3px 10px 3px 0;
 vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}
 details{color:var(--dim);font-size:13px}summary{cursor:pointer}code{font-size:12px;overflow-wrap:anywhere}
 @media(max-width:560px){main{padding:12px}.charts{grid-template-columns:1fr}}

@@ -141,7 +141,7 @@ def private_queue(load: Load) -> Figures:
                 "messages_per_sec",
                 Unit.PER_S,
                 about=flow.queue,
-                what="non-persistent, 3 processors of 2827-7A1",
+                what="nearest measured size, non-persistent, 2827-7A1",
             )
 
 

@@ -5,6 +5,8 @@ Rules
   L2  The log rate of the queue manager is that of its persistent flows, its part of the shared ones, and its batches.
   L3  Log size and number are those defined today; where none are, those the plan recommends.
   L4  Log between checkpoints: as much as LOGLOAD allows, and never more than one log, for a log switch is a checkpoint.
+  L5  Where only some sizes were measured, the nearest is used: DASD rates of 1,000 bytes to 1 MB,
+      batches of 50 at most.
 
 Called by every module of questions.  Calls workload and the formulas of logs, restart and batches.
 """

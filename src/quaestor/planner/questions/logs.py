@@ -259,6 +259,7 @@ def dasd_by_size(load: Load) -> Figures:
             dasd.messages_per_sec,
             Unit.PER_S,
             about=flow.queue,
+            what="at the nearest measured size",
             log_mb_per_sec=rate,
             log_bytes_per_message=load.log_bytes_per_message(flow),
         )

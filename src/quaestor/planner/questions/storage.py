@@ -106,6 +106,7 @@ def expansion(load: Load) -> Figures:
             page_sets.time_to_expansion_s,
             Unit.SECONDS,
             about=flow.queue,
+            what="from empty, at the peak",
             total_pages=page_set.data_bytes // PAGE_BYTES,
             used_pages=0,
             backlog_growth_per_s=flow.peak_per_s,
