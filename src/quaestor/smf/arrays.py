@@ -9,7 +9,7 @@ Rules
 Called by gather, cells, record_columns and columns.  Knows nothing of records.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -152,3 +152,31 @@ class Values:
     def blank_is_null(self) -> "Values":
         blank = self.names.index("") if "" in self.names else -1
         return Values(self.values, both(self.valid, self.values != blank), self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Columns of equal width one under another, to be repeated together: one take for all of them."""
+
+    columns: tuple[tuple[str, pa.DataType, Values], ...]
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, columns: Iterable[tuple[str, pa.DataType, Values]]) -> "list[Stack]":
+        made: dict[int, list[tuple[str, pa.DataType, Values]]] = {}
+        for name, kind, values in columns:
+            made.setdefault(values.values.itemsize, []).append((name, kind, values.tidy()))
+        return [
+            cls(tuple(alike), np.stack([each.values.view(f"i{width}") for _, _, each in alike]))
+            for width, alike in made.items()
+        ]
+
+    def repeat(self, places: Ints, there: Mask | None = None) -> Iterator[tuple[str, pa.Array]]:
+        """The values at `places`; null where not `there`."""
+        taken = self.values.take(places, axis=1)
+        whole, count, size = pa.py_buffer(taken), len(places), len(places) * taken.itemsize
+        for index, (name, kind, made) in enumerate(self.columns):
+            valid = bitmap(there if made.valid is None else both(there, made.valid[places]))
+            plain = kind if made.texts is None else pa.int32()
+            part = pa.Array.from_buffers(plain, count, [valid, whole.slice(index * size, size)])
+            yield name, part if made.texts is None else dictionary(part, made.texts)

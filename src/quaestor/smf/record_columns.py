@@ -1,4 +1,4 @@
-"""What is known once per record and repeated for each of its sections: the record columns and the task's identity.
+"""What is known once per record and repeated for each of its sections: what wrote it, when, where it stands.
 
 Rules
   H2, H3, H4 of `header`, for all records of a block at once, and
@@ -6,53 +6,33 @@ Rules
   E2  The interval began at QWHSTIME, which is local: minus the record's own zone offset it is UTC.
   E3  Columns of equal width are repeated together, one take for all of them.
 
-Called by columns.  Calls task_identity, gather, cells and arrays, and header for what a release is called.
+Called by columns.  Calls gather, cells and arrays, and header for what a release is called.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
-from quaestor.layout import Field, Layout
-from quaestor.smf.arrays import Ints, Mask, Values, bitmap, dictionary, numbers, primitive, strings, texts
-from quaestor.smf.arrow_schema import Column, Source
+from quaestor.layout import Field
+from quaestor.smf.arrays import Ints, Mask, Stack, Values, numbers, strings, texts
+from quaestor.smf.arrow_schema import Column
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.cells import Reading, field_column
 from quaestor.smf.gather import Rows, gather, unix_us
 from quaestor.smf.header import release_of
 from quaestor.smf.locate import Located
 from quaestor.smf.sections.headers import CommonHeader, ExtensionHeader, Smf115Header
-from quaestor.smf.task_identity import TaskIdentities
 
 _QUARTER_US = 15 * 60 * 1_000_000
 _MINUTE_US = 60 * 1_000_000
 _BUILT_AT = CommonHeader.LAYOUT["built_at"]
 _INTERVAL_START = CommonHeader.LAYOUT["interval_start_local"]
 _INTERVAL_LENGTH = CommonHeader.LAYOUT["interval_length"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Stack:
-    """Columns of equal width, one under another."""
-
-    columns: tuple[tuple[Column, Values], ...]
-    values: NDArray[Any]
-
-    def repeat(self, owner: Ints) -> Iterator[tuple[str, pa.Array]]:
-        taken = self.values.take(owner, axis=1)  # E3
-        whole, count, size = pa.py_buffer(taken), len(owner), len(owner) * taken.itemsize
-        for index, (column, made) in enumerate(self.columns):
-            valid = None if made.valid is None else bitmap(made.valid[owner])
-            kind = column.type if made.texts is None else pa.int32()
-            part = pa.Array.from_buffers(kind, count, [valid, whole.slice(index * size, size)])
-            yield column.name, part if made.texts is None else dictionary(part, made.texts)
 
 
 class RecordColumns:
@@ -62,34 +42,15 @@ class RecordColumns:
         self._located = located
         self._reading = reading
         self._made: dict[str, Values] = {}
-        self._stacks: dict[tuple[str, ...], list[_Stack]] = {}
-        self._tasks = TaskIdentities(located, reading)
+        self._stacks: dict[tuple[str, ...], list[Stack]] = {}
 
-    def repeat(self, columns: tuple[Column, ...], task: Layout | None, owner: Ints) -> Iterator[tuple[str, pa.Array]]:
-        """The columns, one value for each section: its record's. `task` is the layout that identifies the task."""
-        identity = task.structure if task else ""
-        key = (identity, *(each.name for each in columns))
+    def repeat(self, columns: tuple[Column, ...], owner: Ints) -> Iterator[tuple[str, pa.Array]]:
+        """The columns, one value for each section: that of the record that owns it (E3)."""
+        key = tuple(each.name for each in columns)
         if key not in self._stacks:
-            self._stacks[key] = self._stacked([each for each in columns if each.type != pa.binary()], task)
+            self._stacks[key] = Stack.of((each.name, each.type, self.column(each.name)) for each in columns)
         for stack in self._stacks[key]:
             yield from stack.repeat(owner)
-        for each in columns:
-            if each.type == pa.binary() and task is not None:
-                yield each.name, self._tasks.token(task, each).take(primitive(pa.int64(), owner))
-
-    def _stacked(self, columns: list[Column], task: Layout | None) -> list[_Stack]:
-        made = [(each, self._values(each, task).tidy()) for each in columns]
-        stacks = []
-        for width in (4, 8):
-            alike = tuple(pair for pair in made if pair[1].values.itemsize == width)
-            if alike:
-                stacks.append(_Stack(alike, np.stack([each.values.view(f"i{width}") for _, each in alike])))
-        return stacks
-
-    def _values(self, column: Column, task: Layout | None) -> Values:
-        if task is None or column.source is Source.RECORD:
-            return self.column(column.name)
-        return self._tasks.column(task, column)
 
     def column(self, name: str) -> Values:
         """A record column, one value per record (E1)."""

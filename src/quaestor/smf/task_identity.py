@@ -5,21 +5,21 @@ Rules
   I2  The transaction is the part of the thread's cross-reference that people know: four characters of a CICS task,
       eight of an IMS one (its PSB); others have none.
 
-Called by record_columns.  Calls gather, cells and arrays.
+Called by columns.  Calls gather, cells and arrays.
 """
 
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from quaestor.layout import Field, Layout
-from quaestor.smf.arrays import CodeNames, Values, both, numbers, texts, validity
+from quaestor.smf.arrays import CodeNames, Ints, Stack, Values, both, numbers, primitive, texts, validity
 from quaestor.smf.arrow_schema import DICTIONARY, Column, Source
 from quaestor.smf.cells import Reading, field_column
 from quaestor.smf.gather import Rows, gather
-from quaestor.smf.header import CORRELATION_SIZE
-from quaestor.smf.locate import Located
+from quaestor.smf.locate import NO_SECTIONS, Located
 from quaestor.smf.sections.task import TaskIdentification
 
 TASK = TaskIdentification.LAYOUT
@@ -28,19 +28,52 @@ _CICS_SIZE = 4
 _BLANK = 0x40
 
 
+@dataclass(frozen=True, slots=True)
+class _Identities:
+    """Those records that have an identity, and at which place of `rows` each record's stands; -1 for none."""
+
+    rows: Rows
+    place: Ints
+
+
 class TaskIdentities:
-    """One identity per record, from either source (I1)."""
+    """The identity of the task of each record, from either source (I1)."""
 
     def __init__(self, located: Located, reading: Reading) -> None:
         self._located = located
         self._reading = reading
+        self._found: dict[str, _Identities] = {}
+        self._stacks: dict[tuple[str, ...], list[Stack]] = {}
         self._tokens: dict[str, pa.Array] = {}
 
-    def column(self, task: Layout, column: Column) -> Values:
-        """A column of numbers, codes or text."""
+    def repeat(self, task: Layout, columns: tuple[Column, ...], owner: Ints) -> Iterator[tuple[str, pa.Array]]:
+        """The columns, one value for each section: that of the task of the record that owns it."""
+        if task.structure not in self._found:
+            self._found[task.structure] = self._identities(task)
+        found = self._found[task.structure]
+        if not len(found.rows):
+            yield from ((each.name, pa.nulls(len(owner), _nullable(each.type))) for each in columns)
+            return
+        places = found.place[owner]
+        there = places >= 0
+        for stack in self._stacked(task, columns, found.rows):
+            yield from stack.repeat(places, there)
+        for each in columns:
+            if each.type == pa.binary():
+                yield each.name, self._token(task, each, found.rows).take(primitive(pa.int64(), places, there))
+
+    def _stacked(self, task: Layout, columns: tuple[Column, ...], rows: Rows) -> list[Stack]:
+        key = (task.structure, *(each.name for each in columns))
+        if key not in self._stacks:
+            plain = [each for each in columns if each.type != pa.binary()]
+            self._stacks[key] = Stack.of((each.name, each.type, self._values(task, each, rows)) for each in plain)
+        return self._stacks[key]
+
+    def _values(self, task: Layout, column: Column, rows: Rows) -> Values:
+        """A column of codes or text."""
         if column.source is Source.TRANSACTION:
-            return self._transactions(task, column.field)
-        made = field_column(self._rows(task), column.field, self._reading)
+            return self._transactions(task, column.field, rows)
+        made = field_column(rows, column.field, self._reading)
         if pa.types.is_dictionary(made.type):
             return Values.of(made)
         codes, valid = numbers(made, np.int32), validity(made)
@@ -49,16 +82,15 @@ class TaskIdentities:
         names = CodeNames.of(column.field.codes or {})
         return Values(*names.indices(codes, valid), names.texts)
 
-    def token(self, task: Layout, column: Column) -> pa.Array:
+    def _token(self, task: Layout, column: Column, rows: Rows) -> pa.Array:
         """A column of bytes."""
         key = f"{task.structure}.{column.name}"
         if key not in self._tokens:
-            self._tokens[key] = field_column(self._rows(task), column.field, self._reading)
+            self._tokens[key] = field_column(rows, column.field, self._reading)
         return self._tokens[key]
 
-    def _transactions(self, task: Layout, each: Field) -> Values:
+    def _transactions(self, task: Layout, each: Field, rows: Rows) -> Values:
         """I2. The number of the CICS task behind its four characters would make every value another one."""
-        rows = self._rows(task)
         if each.end > rows.stride:
             return Values.of(pa.nulls(len(rows), DICTIONARY))
         kinds = numbers(field_column(rows, task["connection_type"], self._reading), np.int32)
@@ -68,19 +100,18 @@ class TaskIdentities:
         behind.view(np.uint8).reshape(-1, each.size)[cics, _CICS_SIZE:] = _BLANK
         return Values.of(texts(behind, each.size, self._reading.page, valid)).blank_is_null()
 
-    def _rows(self, task: Layout) -> Rows:
-        """The identity of every record; of length 0 where the record has none."""
-        return self._identified if task is TASK else self._correlated
-
-    @cached_property
-    def _correlated(self) -> Rows:
+    def _identities(self, task: Layout) -> _Identities:
         headers = self._located.headers
-        return gather(self._located.data, headers.correlation_at, headers.correlation, CORRELATION_SIZE)
+        if task is TASK:
+            sections = self._located.sections.get(TASK.structure, NO_SECTIONS)
+            records, at, length = sections.record, sections.offset, sections.length
+        else:
+            records = np.flatnonzero(headers.correlation)
+            at, length = headers.correlation_at[records], headers.correlation[records]
+        place = np.full(len(self._located), -1, np.int64)
+        place[records] = np.arange(len(records))
+        return _Identities(gather(self._located.data, at, length, task.size), place)
 
-    @cached_property
-    def _identified(self) -> Rows:
-        at, length = np.zeros((2, len(self._located)), np.int64)
-        sections = self._located.sections.get(TASK.structure)
-        if sections is not None:
-            at[sections.record], length[sections.record] = sections.offset, sections.length
-        return gather(self._located.data, at, length, TASK.size)
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    return DICTIONARY if kind == pa.string() else kind
