@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,14 +179,14 @@ def _of_lake(
 ) -> "dict[str, pa.Table]":
     try:
         from quaestor.pipeline.advice_tables import advice_tables
+        from quaestor.pipeline.errors import LakeError
+        from quaestor.pipeline.lake import Lake
         from quaestor.pipeline.session import session
-
-        lakes = import_module("quaestor.pipeline.lake")
     except ImportError as error:
         raise click.UsageError(f"a lake needs the pipeline's packages: {error}") from None
     try:
-        lake = lakes.Lake.at(root)
-    except lakes.LakeError as error:
+        lake = Lake.at(root)
+    except LakeError as error:
         raise click.UsageError(str(error)) from None
     spark = session()
     there = set(lake.tables())

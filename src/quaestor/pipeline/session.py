@@ -6,6 +6,9 @@ Rules
   N3  Workers run the Python that runs us.
   N4  Spark's own noise is silent unless asked for.
   N5  Ingest tasks write their Parquet themselves; the JVM only schedules, so a small heap is enough.
+  N6  What costs more than it gives is off: the call site of every expression (ten calls to the JVM each), a job of its
+      own to look at files that the manifest names anyway.
+  N7  Workers find this package where the driver found it.
 
 Called by the doors and by flow.  Calls java.
 """
@@ -13,12 +16,14 @@ Called by the doors and by flow.  Calls java.
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from quaestor.pipeline.java import java_home
+from quaestor.pipeline.jobs import importable, package_folder
 
 DEFAULTS: Mapping[str, str] = {
     "spark.sql.session.timeZone": "UTC",  # N2
@@ -27,6 +32,8 @@ DEFAULTS: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "4",
     "spark.driver.memory": "1g",  # N5
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # N6
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",  # N6
     "spark.sql.sources.partitionOverwriteMode": "dynamic",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.enable.dictionary": "false",
@@ -67,6 +74,20 @@ def session(
     return made
 
 
+@contextmanager
+def opened(
+    master: str = "local[*]", conf: Mapping[str, str] | None = None, *, verbose: bool = False
+) -> Iterator[SparkSession]:
+    """A session for a while: one that was there is left running (N1)."""
+    ours = SparkSession.getActiveSession() is None
+    made = session(master, conf, verbose=verbose)
+    try:
+        yield made
+    finally:
+        if ours:
+            made.stop()
+
+
 def _private() -> Path:
     """A folder of ours that outlives the session: wrapper, log settings, Spark's scratch space."""
     private = Path(tempfile.gettempdir()) / f"quaestor-spark-{os.getuid()}"
@@ -80,8 +101,14 @@ def _environment(*, verbose: bool) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # N3
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if not importable():  # N7
+        paths = [str(package_folder()), os.environ.get("PYTHONPATH", "")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(each for each in paths if each)
     if not verbose:  # N4
         settings = private / "conf"
         settings.mkdir(exist_ok=True)
         (settings / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
         os.environ["SPARK_CONF_DIR"] = str(settings)
+
+
+__all__ = ["SparkSession", "opened", "session"]

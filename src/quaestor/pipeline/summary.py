@@ -111,21 +111,24 @@ def touched_periods(
     return [row.local_time for row in rows if row.period in wanted]
 
 
-def summarise(table: SummaryTable, raw: Raw) -> DataFrame:
-    """One row per value of the table's keys."""
-    parts = [_aggregate(each, raw) for each in table.updates]
+def summarise(table: SummaryTable, raw: Raw, also: Sequence[str] = ()) -> DataFrame:
+    """One row per value of the table's keys; `also` names columns of the raw tables that are keys as well."""
+    parts = [_aggregate(each, raw, also) for each in table.updates]
     if len(parts) == 1:
         return parts[0]
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     aggregates = {a.column: a.aggregate for each in table.updates for a, _ in each.assignments}
-    return together.groupBy(*table.keys).agg(*(_COMBINE[how](name).alias(name) for name, how in aggregates.items()))
+    return together.groupBy(*table.keys, *also).agg(
+        *(_COMBINE[how](name).alias(name) for name, how in aggregates.items())
+    )
 
 
-def _aggregate(update: CompiledUpdate, raw: Raw) -> DataFrame:
+def _aggregate(update: CompiledUpdate, raw: Raw, also: Sequence[str]) -> DataFrame:
     frame = _rows(update, raw)
     if update.where is not None:
         frame = frame.where(update.where)
     keys = [key.value.column.alias(key.name) for key in update.keys]
+    keys += [F.col(f"{update.structures[0]}.{name}").alias(name) for name in also]
     return frame.groupBy(*keys).agg(*(made.column.alias(each.column) for each, made in update.assignments))
 
 

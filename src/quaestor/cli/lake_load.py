@@ -1,0 +1,240 @@
+"""`quaestor lake load`, `follow` and `rebuild`: dumps into tables."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from quaestor.cli.damage import DamageReport
+from quaestor.cli.spark_door import SparkOptions, definitions, one_line, session, spark_options
+
+if TYPE_CHECKING:
+    from quaestor.pipeline.flow import LoadReport
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _load_options(command: Command) -> Command:
+    for option in (
+        click.option("--no-summaries", is_flag=True, help="Raw tables only; a later load catches up."),
+        click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object."),
+        click.option("--no-wait", is_flag=True, help="Give up at once when another load is busy on this lake."),
+        click.option("--periods", type=click.Path(path_type=Path), help="A period plan for PERIOD (TOML)."),
+        click.option(
+            "--definitions",
+            "folders",
+            multiple=True,
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="A folder with update definitions of your own (*.def); may be repeated.",
+        ),
+    ):
+        command = option(command)
+    return spark_options(command)
+
+
+@click.command("load")
+@click.argument("lake")
+@click.argument("dumps", nargs=-1, required=True)
+@_load_options
+@click.pass_context
+def load_command(
+    ctx: click.Context,
+    lake: str,
+    dumps: tuple[str, ...],
+    folders: tuple[Path, ...],
+    periods: Path | None,
+    no_wait: bool,
+    as_json: bool,
+    no_summaries: bool,
+    master: str,
+    conf: tuple[str, ...],
+    verbose: bool,
+) -> None:
+    """Load SMF dumps into the lake LAKE, which is made when there is none; a folder stands for the files in it.
+
+    Dumps loaded before are left out, records loaded before as well. Damage is told and kept in the table REJECTS.
+    Exit code 0: loaded, 1: loaded, but there was damage, 2: nothing was changed.
+    """
+    from quaestor.pipeline import flow
+
+    with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(_sizes(dumps)) as tell:
+        report = flow.load(
+            spark,
+            lake,
+            _files(dumps),
+            definitions(folders, periods, none=no_summaries),
+            progress=tell,
+            wait=not no_wait,
+            say=tell.say,
+        )
+    ctx.exit(_told(report, as_json))
+
+
+@click.command("rebuild")
+@click.argument("lake")
+@_load_options
+@click.pass_context
+def rebuild_command(
+    ctx: click.Context,
+    lake: str,
+    folders: tuple[Path, ...],
+    periods: Path | None,
+    no_wait: bool,
+    as_json: bool,
+    no_summaries: bool,
+    master: str,
+    conf: tuple[str, ...],
+    verbose: bool,
+) -> None:
+    """Make all tables of LAKE again from the dumps they came from; until that is done, the old ones stay."""
+    from quaestor.pipeline import flow
+
+    with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(None) as tell:
+        chosen = definitions(folders, periods, none=no_summaries)
+        report = flow.rebuild(spark, lake, chosen, progress=tell, wait=not no_wait, say=tell.say)
+    ctx.exit(_told(report, as_json))
+
+
+@click.command("follow")
+@click.argument("lake")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--pattern", default="*", show_default=True, help="Which files are dumps.")
+@click.option("--every", default=30.0, show_default=True, metavar="SECONDS", help="How often to look.")
+@click.option("--once", is_flag=True, help="Load what is there now, then end.")
+@_load_options
+@click.pass_context
+def follow_command(
+    ctx: click.Context,
+    lake: str,
+    folder: Path,
+    pattern: str,
+    every: float,
+    once: bool,
+    folders: tuple[Path, ...],
+    periods: Path | None,
+    no_wait: bool,
+    as_json: bool,
+    no_summaries: bool,
+    master: str,
+    conf: tuple[str, ...],
+    verbose: bool,
+) -> None:
+    """Load dumps into LAKE as they arrive in FOLDER, until interrupted."""
+    from quaestor.pipeline.follow import Follower
+
+    stop = Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: stop.set())
+    worst = 0
+    with one_line(), session(SparkOptions(master, conf, verbose)) as spark:
+        say = _Teller(None)
+        follower = Follower(
+            spark, lake, folder, definitions(folders, periods, none=no_summaries), pattern, say.say, wait=not no_wait
+        )
+        while not stop.is_set():
+            report = follower.step(settled=once)
+            if report is not None:
+                worst = max(worst, _told(report, as_json))
+            if once:
+                break
+            stop.wait(every)
+    ctx.exit(worst)
+
+
+# --- the dumps -------------------------------------------------------------------------------------------------------
+
+
+def _files(dumps: tuple[str, ...]) -> list[str]:
+    """The files named, and those in the folders named."""
+    made: list[str] = []
+    for each in dumps:
+        path = Path(each)
+        if "://" not in each and path.is_dir():
+            made += [str(file) for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+        else:
+            made.append(each)
+    return made
+
+
+def _sizes(dumps: tuple[str, ...]) -> int | None:
+    """How many bytes there are to read, None where that is not known."""
+    paths = [Path(each) for each in _files(dumps)]
+    return sum(path.stat().st_size for path in paths) if all(path.exists() for path in paths) else None
+
+
+# --- progress and outcome --------------------------------------------------------------------------------------------
+
+
+class _Teller:
+    """Shows how far a load is, on standard error; without a terminal only what must be known."""
+
+    def __init__(self, total: int | None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+        console = Console(stderr=True)
+        self._terminal = console.is_terminal
+        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+        self.bar = Progress(*columns, console=console, transient=True, disable=not self._terminal)
+        self._task = self.bar.add_task("reading", total=total)
+
+    def __call__(self, done: int, records: int) -> None:
+        self.bar.update(self._task, completed=done, description=f"{records:,} records")
+
+    def say(self, message: str) -> None:
+        if self._terminal:
+            self.bar.update(self._task, description=message)
+        else:
+            click.echo(message, err=True)
+
+
+@contextmanager
+def _progress(total: int | None) -> Iterator[_Teller]:
+    teller = _Teller(total)
+    with teller.bar:
+        yield teller
+
+
+def _told(report: "LoadReport", as_json: bool) -> int:
+    """Say what a load did; the exit code (E1)."""
+    told = report.ingest
+    damage = DamageReport()
+    for _ in range(max(1, told.dumps)):
+        damage.dump()
+    for path, each in told.first_damages:
+        damage.damaged(path, each)
+    for path, reason in told.unusable:
+        damage.cannot_use(path, reason)
+    damage.damages = max(damage.damages, told.damages - len(told.unusable))
+    code = damage.close()
+    if as_json:
+        click.echo(json.dumps(_plain(report)))
+    else:
+        known = f", {len(told.known)} known already" if told.known else ""
+        click.echo(
+            f"{told.dumps} dumps loaded{known}: {told.records:,} records, {told.copies:,} of them copies,"
+            f" {told.damages:,} damages; {len(told.days)} days touched, {len(report.summaries)} summary tables computed"
+        )
+    return min(code, 1)
+
+
+def _plain(report: "LoadReport") -> dict[str, Any]:
+    told = report.ingest
+    return {
+        "dumps": told.dumps,
+        "known": told.known,
+        "bytes": told.bytes,
+        "records": told.records,
+        "copies": told.copies,
+        "damages": told.damages,
+        "unusable": [path for path, _ in told.unusable],
+        "days": sorted(day.isoformat() for day in told.days),
+        "rows": dict(sorted(told.rows.items())),
+        "summaries": report.summaries,
+        "snapshot": report.snapshot,
+    }

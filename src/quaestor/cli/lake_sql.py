@@ -1,0 +1,58 @@
+"""`quaestor lake sql`: any question to the tables of a lake."""
+
+import csv
+import json
+import sys
+from typing import Any
+
+import click
+
+from quaestor.cli.spark_door import SparkOptions, one_line, session, spark_options
+
+_MOST = 1000
+
+
+@click.command("sql")
+@click.argument("lake")
+@click.argument("query")
+@click.option("--format", "shape", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.option("--limit", default=_MOST, show_default=True, help="Show at most so many rows.")
+@spark_options
+def sql_command(
+    lake: str, query: str, shape: str, limit: int, master: str, conf: tuple[str, ...], verbose: bool
+) -> None:
+    """Ask the tables of LAKE in Spark SQL; `quaestor lake status` lists them.
+
+    \b
+    quaestor lake sql LAKE "SELECT queue_manager, sum(puts) FROM WQST GROUP BY 1"
+    """
+    from quaestor.pipeline.asking import ask
+
+    with one_line(), session(SparkOptions(master, conf, verbose)) as spark:
+        names, rows = ask(spark, lake, query, limit + 1)
+    _show(shape, names, rows[:limit])
+    if len(rows) > limit:
+        click.echo(f"only the first {limit} rows are shown", err=True)
+
+
+def _show(shape: str, names: list[str], rows: list[tuple[Any, ...]]) -> None:
+    if shape == "json":
+        for row in rows:
+            click.echo(json.dumps(dict(zip(names, row, strict=True)), default=_text))
+    elif shape == "csv":
+        writer = csv.writer(sys.stdout)
+        writer.writerow(names)
+        writer.writerows([[_cell(value) for value in row] for row in rows])
+    else:
+        cells = [names, *([_cell(value) for value in row] for row in rows)]
+        widths = [max(len(row[column]) for row in cells) for column in range(len(names))]
+        for line in cells:
+            click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else _text(value)
+
+
+def _text(value: Any) -> str:
+    return bytes(value).hex() if isinstance(value, (bytes, bytearray)) else str(value)

@@ -1,0 +1,61 @@
+"""Following a folder where dumps keep arriving.
+
+Rules
+  B1  The ledger of the lake is the checkpoint. Each round lists the folder and loads what is not in the ledger, in one
+      change of the lake; killed at any moment, the next round finds the same files missing and loads them. A record
+      that arrives twice is loaded once (loading, O1). So no record is lost or doubled, and there is no second state
+      that could disagree with the tables.
+  B2  A dump is loaded when it has settled: same size and time of change in two rounds. A dump that grew after all is
+      another content; its records that are known are left out.
+  B3  Hidden files and unfinished transfers (.part, .tmp, .filepart) are not looked at.
+
+Called by the doors.  Calls flow and lake.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from quaestor.pipeline import flow
+from quaestor.pipeline.flow import Definitions, LoadReport
+from quaestor.pipeline.lake import Lake
+
+UNFINISHED = (".part", ".tmp", ".filepart")
+
+
+@dataclass(slots=True)
+class Follower:
+    """Rounds over a folder; `step` is one of them."""
+
+    spark: SparkSession
+    root: str | Path
+    folder: Path
+    definitions: Definitions
+    pattern: str = "*"
+    say: Callable[[str], None] = lambda _: None
+    wait: bool = True
+    _seen: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def step(self, *, settled: bool = False) -> LoadReport | None:
+        """Load what has arrived and settled; None when there is nothing. `settled` takes all as they are now (B2)."""
+        now = dict(self._arrived())
+        ready = [name for name, state in now.items() if settled or self._seen.get(name) == state]
+        self._seen = now
+        fresh = sorted(set(ready) - self._loaded(now))
+        if not fresh:
+            return None
+        return flow.load(self.spark, self.root, fresh, self.definitions, wait=self.wait, say=self.say)
+
+    def _arrived(self) -> Iterator[tuple[str, tuple[int, int]]]:
+        for path in sorted(self.folder.glob(self.pattern)):
+            if path.is_file() and not path.name.startswith(".") and path.suffix not in UNFINISHED:
+                found = path.stat()
+                yield str(path.absolute()), (found.st_size, found.st_mtime_ns)
+
+    def _loaded(self, now: dict[str, tuple[int, int]]) -> set[str]:
+        """Names in the ledger whose dump still has the size it was loaded with; any doubt is settled by digest."""
+        snapshot = Lake.made_at(self.root).snapshot()
+        known = {(name, dump.bytes) for dump in snapshot.digests().values() for name in dump.names}
+        return {name for name, (size, _) in now.items() if (name, size) in known}

@@ -1,0 +1,91 @@
+"""Tables of a lake as DataFrames: the live files of a snapshot, with the schema we know, not one that is guessed.
+
+Rules
+  T1  Spark is given the files by name; what else lies in the folders is not read.
+  T2  The schema is declared, so an empty table has its columns and no file is opened to guess them.
+  T3  A summary table is stored in daily parts; reading it adds the parts of equal keys together (see daily_parts).
+  T4  Names are those of the structures, of the update definitions (with or without what stands before the dot), and
+      RECORDS, REJECTS, FILES, DUMPS.
+
+Called by lake and flow.  Calls manifest, raw_tables, daily_parts.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import date
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
+from pyspark.sql import types as T  # noqa: N812
+
+from quaestor.pipeline import daily_parts
+from quaestor.pipeline.errors import UnknownTableError
+from quaestor.pipeline.manifest import DUMPS_SCHEMA, FILES_SCHEMA, RAW, SUMMARY, LakeFile, Snapshot
+from quaestor.pipeline.place import Place
+from quaestor.pipeline.raw_tables import DAY, RAW_TABLES, REJECTS, spark_schema, spark_type
+
+FILES, DUMPS = "FILES", "DUMPS"
+
+
+def names(snapshot: Snapshot) -> list[str]:
+    """Every table of the lake (T4)."""
+    return [*RAW_TABLES, *sorted(snapshot.summaries), FILES, DUMPS]
+
+
+def full_name(snapshot: Snapshot, name: str) -> str:
+    """The table meant by a name, in any case, with or without its prefix (T4)."""
+    wanted = name.upper()
+    for each in names(snapshot):
+        if wanted in (each.upper(), each.upper().rpartition(".")[2]):
+            return each
+    raise UnknownTableError(f"no table {name}; tables are {', '.join(names(snapshot))}")
+
+
+def table(
+    spark: SparkSession,
+    place: Place,
+    snapshot: Snapshot,
+    name: str,
+    *,
+    days: Collection[date] | None = None,
+    queue_managers: Collection[str] | None = None,
+) -> DataFrame:
+    """A table of a snapshot, narrowed to some partitions."""
+    found = full_name(snapshot, name)
+    if found in (FILES, DUMPS):
+        return _listed(spark, snapshot, found)
+    files = snapshot.live(found, days=days, queue_managers=queue_managers)
+    if found in snapshot.summaries:
+        description = snapshot.summaries[found]
+        return daily_parts.together(_parts(spark, place, found, description, files), description)
+    frame = _parquet(spark, place, files, f"{RAW}/{found}", spark_schema(found))
+    return _with_names(spark, frame, snapshot) if found == REJECTS else frame
+
+
+def _parts(
+    spark: SparkSession, place: Place, name: str, description: dict[str, Any], files: Sequence[LakeFile]
+) -> DataFrame:
+    schema = T.StructType.fromJson(json.loads(str(description["schema"]))).add(DAY, T.DateType())
+    return _parquet(spark, place, files, f"{SUMMARY}/{name}", schema)
+
+
+def _parquet(
+    spark: SparkSession, place: Place, files: Sequence[LakeFile], base: str, schema: T.StructType
+) -> DataFrame:
+    if not files:
+        return spark.createDataFrame([], schema)
+    paths = [place.spark_path(each.path) for each in files]
+    return spark.read.schema(schema).option("basePath", place.spark_path(base)).parquet(*paths)
+
+
+def _with_names(spark: SparkSession, rejects: DataFrame, snapshot: Snapshot) -> DataFrame:
+    """Rejects with the name of their dump: the first, where it came under several."""
+    named = _listed(spark, snapshot, DUMPS).select(F.col("digest").alias("dump"), F.col("names")[0].alias("file"))
+    return rejects.join(F.broadcast(named), "dump", "left").select("file", "offset", "reason", "dump")
+
+
+def _listed(spark: SparkSession, snapshot: Snapshot, name: str) -> DataFrame:
+    rows, schema = (snapshot.files, FILES_SCHEMA) if name == FILES else (snapshot.dumps, DUMPS_SCHEMA)
+    made = T.StructType([T.StructField(each.name, spark_type(each.type)) for each in schema])
+    return spark.createDataFrame([tuple(each.values()) for each in rows.to_pylist()], made)

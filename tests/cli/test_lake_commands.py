@@ -1,0 +1,110 @@
+"""`quaestor lake`: what the commands say, and with which exit code they end. Spark is started where it must be."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pipeline.lakes import HOUR_US, MONDAY_US, dump, load_raw, task
+from quaestor.cli.main import main
+from quaestor.pipeline.lake import Lake
+
+ROOT = Path(__file__).parents[2]
+WRONG = "DEFINE UPDATE MINE FROM SMF_116_01 SECTION QUEUE_BLOCK TO MINE GROUP BY (Q = BASENAME) SET (N = SUM(PUTX));"
+RECORDS = [task(n, MONDAY_US + n * HOUR_US // 4) for n in range(20)]
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, ["lake", *map(str, arguments)])
+
+
+@pytest.fixture
+def lake(tmp_path):
+    load_raw(tmp_path / "lake", [dump(tmp_path / "a", RECORDS)])
+    return tmp_path / "lake"
+
+
+def test_the_commands_are_listed():
+    shown = run("--help")
+    assert 0 == shown.exit_code
+    assert all(each in shown.output for each in ("load", "follow", "rebuild", "status", "sql", "purge"))
+
+
+def test_status(lake):
+    shown = run("status", lake)
+    assert 0 == shown.exit_code
+    [row] = [line.split() for line in shown.output.splitlines() if line.startswith("WQST")]
+    assert ["WQST", "raw", "20", "1", "2026-01-05", "2026-01-05", "1"] == row[:7]
+    told = json.loads(run("status", lake, "--json").output)
+    assert {"snapshot": 1, "dumps": 1, "horizon": None}.items() <= told.items()
+
+
+def test_no_lake_and_a_newer_lake_are_one_line(lake, tmp_path):
+    for command in (("status",), ("purge",)):
+        missing = run(*command, tmp_path / "nowhere")
+        assert (2, 1) == (missing.exit_code, len(missing.stderr.splitlines()))
+        assert "there is no lake" in missing.stderr
+    head = lake / "lake.json"
+    head.write_text(json.dumps(json.loads(head.read_text()) | {"format": 2}))
+    newer = run("status", lake)
+    assert (2, "") == (newer.exit_code, newer.stdout)
+    assert "lake format 2" in newer.stderr
+
+
+def test_purge_and_a_busy_lake(lake):
+    assert "nothing is older than it needs to be\n" == run("purge", lake).output
+    with Lake.at(lake).change():
+        busy = run("purge", lake, "--no-wait")
+    assert 2 == busy.exit_code
+    assert f"busy, process {os.getpid()}" in busy.stderr
+    dry = run("purge", lake, "--details", 0, "--dry-run")
+    assert "a dry run: nothing was taken away" in dry.output
+    gone = [json.loads(line) for line in run("purge", lake, "--details", 0, "--json").output.splitlines()]
+    assert 20 == {each["table"]: each["rows"] for each in gone}["WQST"]
+
+
+def test_load_and_ask(lake, tmp_path, spark):
+    """A good dump and a damaged one, a wrong definition, a question; the session that is there is used and left."""
+    good, bad = dump(tmp_path / "good", RECORDS[:10]), Path(dump(tmp_path / "bad", RECORDS[10:]))
+    bad.write_bytes(bad.read_bytes()[:-50])
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "mine.def").write_text(WRONG)
+    wrong = run("load", tmp_path / "new", good, "--definitions", tmp_path / "own")
+    assert (2, "") == (wrong.exit_code, wrong.stdout)
+    assert "mine.def:1:" in wrong.stderr
+    assert "no field PUTX" in wrong.stderr
+    assert not (tmp_path / "new").exists()
+    loaded = run("load", tmp_path / "new", good, bad, "--no-summaries", "--json")
+    told = json.loads(loaded.stdout)
+    assert (1, 2, 19, 1) == (loaded.exit_code, told["dumps"], told["records"], told["damages"])
+    assert "record cut short" in loaded.stderr
+    again = run("load", tmp_path / "new", good, "--no-summaries")
+    assert "0 dumps loaded, 1 known already" in again.stdout
+    missing = run("load", tmp_path / "new", tmp_path / "nothing", "--no-summaries")
+    assert (2, 1) == (missing.exit_code, len(missing.stderr.splitlines()))
+    asked = run("sql", tmp_path / "new", "SELECT base_name, sum(puts) AS puts FROM WQST GROUP BY 1", "--format", "csv")
+    assert ["base_name,puts", "ORDERS,171"] == asked.stdout.split()
+    refused = run("sql", tmp_path / "new", "SELECT nonsense FROM WQST")
+    assert (2, 1) == (refused.exit_code, len(refused.stderr.splitlines()))
+    followed = run("follow", tmp_path / "new", tmp_path, "--pattern", "[gb]*d", "--once", "--no-summaries")
+    assert (0, "") == (followed.exit_code, followed.stdout)  # both are in the ledger
+    rebuilt = run("rebuild", tmp_path / "new", "--no-summaries")
+    assert "2 dumps loaded: 19 records" in rebuilt.stdout
+    assert 1 == spark.range(1).count()
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_load_from_the_shell_says_nothing_of_spark(tmp_path):
+    """The command as a user runs it, in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    arguments = [tmp_path / "lake", dump(tmp_path / "a", RECORDS), "--master", "local[2]", "--no-summaries"]
+    command = [sys.executable, "-m", "quaestor.cli.main", "lake", "load", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (0, "1 dumps loaded: 20 records") == (done.returncode, done.stdout[:26])
+    assert [] == [line for line in done.stderr.splitlines() if "incubator" not in line]

@@ -1,0 +1,209 @@
+"""Dumps into raw tables: totals are those of the record-by-record decoder, and no order of loading matters."""
+
+import gzip
+import tempfile
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.lakes import DAY_US, HOUR_US, MONDAY_US, SECOND_US, dump, load_raw, raw_rows, raw_tables, statistics, task
+from quaestor.pipeline import duplicates, ingest, loading
+from quaestor.pipeline.errors import LoadError
+from quaestor.smf.detection import Framing
+from quaestor.smf.records import SmfRecord, read_dump
+from smf.dumps import REAL_DUMPS
+
+DAYS = [[*statistics(n, MONDAY_US + n * HOUR_US), task(n, MONDAY_US + n * HOUR_US)] for n in range(1, 30, 7)]
+RECORDS = [record for day in DAYS for record in day]
+MONDAY, TUESDAY = date(2026, 1, 5), date(2026, 1, 6)
+
+
+def sections(path):
+    """How many sections of each structure the record-by-record decoder finds, and how many MQ records."""
+    counted, records = Counter(), 0
+    for item in read_dump(str(path)):
+        if isinstance(item, SmfRecord) and item.header.record_type in (115, 116):
+            records += 1
+            counted.update({name: len(held) for name, held in item.sections.items()})
+    return counted, records
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not REAL_DUMPS, reason="the real dumps are not here")
+def test_real_dumps_give_the_rows_that_record_by_record_decoding_counts(tmp_path):
+    lake, [report] = load_raw(tmp_path / "lake", REAL_DUMPS)
+    expected, records = Counter(), 0
+    for path in REAL_DUMPS:
+        counted, count = sections(path)
+        expected += counted
+        records += count
+    rows = {table: len(held) for table, held in raw_tables(lake).items()}
+    assert rows.pop("RECORDS") == records == report.records
+    assert dict(expected) == rows
+
+
+def test_a_day_is_the_local_date_of_the_header(tmp_path):
+    late = task(1, MONDAY_US + DAY_US - HOUR_US, zone_minutes=120)  # 23:00 UTC is 01:00 on Tuesday
+    lake, [report] = load_raw(tmp_path / "lake", [dump(tmp_path / "a", [late])])
+    assert {TUESDAY} == report.days
+    assert [TUESDAY] == lake.snapshot().days()
+
+
+def test_every_row_of_a_record_bears_its_identity_and_none_its_position(tmp_path):
+    lake, _ = load_raw(tmp_path / "lake", [dump(tmp_path / "a", [task(3, MONDAY_US, queues=("A", "B"))])])
+    tables = raw_tables(lake)
+    [identity] = tables["RECORDS"]["record_id"].to_pylist()
+    assert [identity] == tables["WTAS"]["record_id"].to_pylist()
+    assert [identity] * 2 == tables["WQST"]["record_id"].to_pylist()
+    assert "position" not in tables["WQST"].column_names
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"framing": Framing.BDW},
+        {"framing": Framing.STRIPPED},
+        {"spanned": True, "block_bytes": 1000},
+        {"compress": True},
+    ],
+    ids=str,
+)
+def test_framing_is_no_part_of_a_record(tmp_path, how):
+    plain, other = dump(tmp_path / "plain", RECORDS), dump(tmp_path / "other", RECORDS, **how)
+    lake, [_, second] = load_raw(tmp_path / "lake", [plain], [other])
+    assert (len(RECORDS), len(RECORDS)) == (second.records, second.copies)
+    alone, _ = load_raw(tmp_path / "alone", [other])
+    assert raw_rows(alone) == raw_rows(lake)
+
+
+def test_a_known_dump_is_not_read_again_but_its_name_is_remembered(tmp_path):
+    first, second = dump(tmp_path / "a", RECORDS), dump(tmp_path / "b", RECORDS)
+    lake, [_, again] = load_raw(tmp_path / "lake", [first], [second, first])
+    assert (0, [second, first], 0) == (again.dumps, again.known, again.records)
+    [known] = lake.snapshot().digests().values()
+    assert (first, second) == known.names
+
+
+@st.composite
+def loads(draw):
+    """Some dumps that overlap, and two ways to load them: order, batches and repeats as they come."""
+    pool = st.lists(st.integers(0, len(RECORDS) - 1), min_size=1, max_size=12)
+    dumps = draw(st.lists(pool, min_size=1, max_size=4))
+    numbers = list(range(len(dumps)))
+    order = draw(st.permutations(numbers + draw(st.lists(st.sampled_from(numbers), max_size=2))))
+    cuts = sorted(draw(st.lists(st.integers(0, len(order)), max_size=3)))
+    batches = [order[a:b] for a, b in zip([0, *cuts], [*cuts, len(order)], strict=True)]
+    return dumps, [batch for batch in batches if batch]
+
+
+@given(loads())
+@settings(max_examples=25, deadline=None)
+def test_order_batches_repeats_and_overlaps_give_what_one_rebuild_gives(plan):
+    dumps, batches = plan
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        paths = [dump(here / f"{n}.smf", [RECORDS[each] for each in held]) for n, held in enumerate(dumps)]
+        lake, _ = load_raw(here / "lake", *([paths[n] for n in batch] for batch in batches))
+        whole, _ = load_raw(here / "whole", paths)
+        assert raw_rows(whole) == raw_rows(lake)
+        held = {each for numbers in dumps for each in numbers}
+        assert len(held) == len(raw_rows(lake)["RECORDS"])
+
+
+def test_the_law_has_teeth(tmp_path, monkeypatch):
+    """Without looking at what the lake holds, a second dump with the same records doubles them."""
+    monkeypatch.setattr(loading.KnownRecords, "_files", lambda *_: [])
+    lake, _ = load_raw(tmp_path / "lake", [dump(tmp_path / "a", RECORDS)], [dump(tmp_path / "b", RECORDS[:3])])
+    assert len(RECORDS) + 3 == len(raw_rows(lake)["RECORDS"])
+
+
+def test_copies_in_two_parts_of_one_load_are_found_in_windows_of_time(tmp_path, monkeypatch):
+    many = [task(n, MONDAY_US + n * SECOND_US) for n in range(200)]
+    one, other = dump(tmp_path / "a", many[:150]), dump(tmp_path / "b", many[100:])
+    monkeypatch.setattr(ingest, "SMALLEST_TASK", 1)
+    monkeypatch.setattr(duplicates, "WINDOW_ROWS", 20)
+    lake, [report] = load_raw(tmp_path / "lake", [one, other])
+    assert (250, 50) == (report.records, report.copies)
+    whole, _ = load_raw(tmp_path / "whole", [dump(tmp_path / "all", many)])
+    assert raw_rows(whole) == raw_rows(lake)
+    monkeypatch.setattr(ingest, "remove_copies", lambda spark, place, files: (files, 0))
+    doubled, _ = load_raw(tmp_path / "doubled", [one, other])
+    assert 250 == len(raw_rows(doubled)["RECORDS"])
+
+
+def test_a_dump_of_any_size_is_read_part_by_part(tmp_path, monkeypatch):
+    many = [task(n, MONDAY_US + n % 50 * SECOND_US) for n in range(200)] * 2
+    path = dump(tmp_path / "a.gz", many, compress=True)
+    monkeypatch.setattr(loading, "PART_BYTES", 50_000)
+    monkeypatch.setattr(loading, "WINDOW", 40_000)
+    lake, [report] = load_raw(tmp_path / "lake", [path])
+    assert (400, 200) == (report.records, report.copies)
+    assert len(lake.snapshot().live("RECORDS")) > 3
+    whole, _ = load_raw(tmp_path / "whole", [dump(tmp_path / "b", many[:200])])
+    assert raw_rows(whole) == raw_rows(lake)
+
+
+def test_a_dump_cut_in_pieces_gives_what_the_whole_gives_damaged_or_not(tmp_path, monkeypatch):
+    many = [task(n, MONDAY_US + n * SECOND_US, queues=("A",) * (1 + n % 5)) for n in range(300)]
+    good = dump(tmp_path / "good", many)
+    data = bytearray(Path(good).read_bytes())
+    for at in range(60_000, len(data), 200_000):
+        data[at : at + 3000] = b"\xff" * 3000
+    bad = tmp_path / "bad"
+    bad.write_bytes(data)
+    whole, [sound, damaged] = load_raw(tmp_path / "whole", [good], [bad])
+    assert (0, 300) == (sound.damages, sound.records)
+    assert damaged.damages > 3
+    monkeypatch.setattr(ingest, "LARGEST_TASK", 64_000)
+    monkeypatch.setattr(ingest, "SMALLEST_TASK", 64_000)
+    pieces, [again, broken] = load_raw(tmp_path / "pieces", [good], [bad])
+    assert (sound.records, damaged.records, damaged.damages) == (again.records, broken.records, broken.damages)
+    assert raw_rows(whole) == raw_rows(pieces)
+
+
+def test_a_damaged_dump_among_good_ones(tmp_path):
+    good = dump(tmp_path / "good", RECORDS[:6])
+    data = Path(dump(tmp_path / "cut", RECORDS[6:])).read_bytes()
+    (tmp_path / "cut").write_bytes(data[:-100])
+    (tmp_path / "text").write_text("no SMF at all " * 100)
+    (tmp_path / "empty").write_bytes(b"")
+    broken = gzip.compress(data)[:-20]
+    (tmp_path / "broken.gz").write_bytes(broken)
+    names = [str(tmp_path / name) for name in ("cut", "text", "empty", "broken.gz")]
+    lake, [report] = load_raw(tmp_path / "lake", [good, *names])
+    assert {names[1], names[2]} == {path for path, _ in report.unusable}
+    rejects = raw_tables(lake)["REJECTS"].to_pylist()
+    assert report.damages == len(rejects)
+    ledger = {name: digest for digest, dump in lake.snapshot().digests().items() for name in dump.names}
+    assert set(map(ledger.get, names)) == {row["dump"] for row in rejects}
+    assert any("cut short" in row["reason"] for row in rejects)
+    assert len(RECORDS) - 1 == len(raw_rows(lake)["RECORDS"])
+
+
+def test_a_missing_dump_is_told_before_anything_is_done(tmp_path):
+    with pytest.raises(LoadError, match="nowhere: No such file"):
+        load_raw(tmp_path / "lake", [tmp_path / "nowhere"])
+
+
+def test_a_hot_queue_manager_is_many_tasks(tmp_path, monkeypatch):
+    path = dump(tmp_path / "hot", [task(n, MONDAY_US + n * SECOND_US) for n in range(300)])
+    monkeypatch.setattr(ingest, "LARGEST_TASK", 100_000)
+    monkeypatch.setattr(ingest, "SMALLEST_TASK", 100_000)
+    orders = []
+    monkeypatch.setattr(ingest.jobs, "run", _noting(orders, ingest.jobs.run))
+    load_raw(tmp_path / "lake", [path])
+    sizes = [order.pieces[0].stop - order.pieces[0].start for order in orders if order.pieces[0].stop]
+    assert len(orders) > 8
+    assert max(sizes) < 2 * min(sizes)
+
+
+def _noting(orders, run):
+    def noted(spark, work, items, **how):
+        orders.extend(each for each in items if isinstance(each, loading.Order))
+        return run(spark, work, items, **how)
+
+    return noted
