@@ -75,6 +75,10 @@ class _Triplets:
     past: Mask  # points past the record, or into its header
     short: Mask  # shorter than its own beginning
 
+    @property
+    def most(self) -> int:
+        return int(self.offset.shape[1])
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
@@ -105,11 +109,11 @@ def locate(block: Block, wanted: Collection[str]) -> Located:
     area = _area(data, starts, lengths)
     subtypes = area[:, 22].astype(np.int64) << 8 | area[:, 23]
     kinds = _kinds(types[ours], subtypes)
-    triplets = _triplets(area, lengths)
+    triplets = _triplets(area, lengths, int(_TRIPLETS[kinds].max(initial=1)))
     bad = triplets.past | triplets.short
     known = (kinds >= 0) & ~bad[:, 0]
     headers = _headers(kinds, starts, triplets, known & (triplets.count[:, 0] > 0))
-    there = (np.arange(_MOST) < _present(data, kinds, lengths, triplets, headers)[:, None]) & known[:, None]
+    there = (np.arange(triplets.most) < _present(data, kinds, lengths, triplets, headers)[:, None]) & known[:, None]
     usable = there & ~bad & (triplets.count > 0)
     return Located(
         data,
@@ -146,8 +150,9 @@ def _kinds(types: NDArray[np.uint8], subtypes: Ints) -> Ints:
     return np.array(numbers, np.int64)[place] if numbers else np.zeros(0, np.int64)
 
 
-def _triplets(area: Bytes, lengths: Ints) -> _Triplets:
-    shape, strides = (len(area), _MOST), (_AREA, TRIPLET_SIZE)
+def _triplets(area: Bytes, lengths: Ints, most: int) -> _Triplets:
+    """The first `most` triplets of every record."""
+    shape, strides = (len(area), most), (_AREA, TRIPLET_SIZE)
     offset, length, count = (
         np.ndarray(shape, dtype, area, HEADER_SIZE + at, strides).astype(np.int64)
         if len(area)
@@ -175,7 +180,7 @@ def _present(data: Bytes, kinds: Ints, lengths: Ints, triplets: _Triplets, heade
     """How many triplets each record has: as many as stand before its first section, or as QWHSNSDA says (K2)."""
     begins = np.where((triplets.count > 0) & (triplets.offset > 0), triplets.offset, _FAR)
     ends = np.minimum.accumulate(np.column_stack([lengths, begins[:, :-1]]), axis=1)
-    present: Ints = np.logical_and.accumulate(ends >= _TRIPLET_ENDS, axis=1).sum(axis=1)
+    present: Ints = np.logical_and.accumulate(ends >= _TRIPLET_ENDS[: triplets.most], axis=1).sum(axis=1)
     told = np.flatnonzero(_COUNTS_TRIPLETS[kinds] & (headers.common >= _SECTIONS_END))
     present[told] = data[headers.common_at[told] + _SECTIONS_AT]
     np.minimum(present, _TRIPLETS[kinds], out=present)
