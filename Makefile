@@ -26,7 +26,7 @@ demo: setup  ## the main job on an embedded default: synthesise a dump, show wha
 check: lint type  ## lint and types, without the tests
 
 test: setup check  ## everything continuous integration runs
-	@$(PY) -m pytest -n $(WORKERS) --dist loadgroup -q
+	@$(PY) -m pytest -n $(WORKERS) --dist loadgroup --randomly-seed=1 -q
 
 lint: setup  ## ruff (rules and format) and spelling
 	@$(VENV)/bin/ruff check .
@@ -43,7 +43,7 @@ format: setup  ## let ruff rewrite the layout of the source
 docs: setup  ## regenerate docs/cli.md and docs/formats from the source
 	@$(PY) -m quaestor.cli.reference docs
 
-bench: setup  ## measure what bench/README.md promises
+bench: setup  ## measure what bench/README.md promises of the SMF codec
 	@$(PY) bench/smf_bench.py
 
 clean:  ## remove what the other targets made

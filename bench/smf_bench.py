@@ -24,9 +24,11 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 sys.path.insert(0, str(SOURCE))
 
-from quaestor.smf.columns import decode  # noqa: E402
+from quaestor.smf.export import WINDOW  # noqa: E402
 from quaestor.smf.framing import Block, DumpReader  # noqa: E402
+from quaestor.smf.memory import keep_freed_memory  # noqa: E402
 from quaestor.smf.records import block_records  # noqa: E402
+from quaestor.smf.streaming import decode_blocks  # noqa: E402
 
 RECORD_BY_RECORD_BYTES = 16 << 20  # of the dump: the slow decoder need not read it all
 _WATCH_SECONDS = 0.05
@@ -125,7 +127,7 @@ def synthesise(path: Path, size: str) -> Path:
     return path
 
 
-def blocks(dump: Path, window: int = 16 << 20) -> Iterator[Block]:
+def blocks(dump: Path, window: int = WINDOW) -> Iterator[Block]:
     with dump.open("rb") as stream:
         yield from DumpReader(stream, window=window).blocks()
 
@@ -133,8 +135,8 @@ def blocks(dump: Path, window: int = 16 << 20) -> Iterator[Block]:
 def column_wise(dump: Path) -> int:
     """Read and decode the whole dump; the number of rows."""
     rows = 0
-    for block in blocks(dump):
-        rows += sum(len(table) for table in decode(block, dictionary=True).tables.values())
+    for decoded in decode_blocks(blocks(dump), dictionary=True):
+        rows += sum(len(table) for table in decoded.tables.values())
     return rows
 
 
@@ -148,6 +150,7 @@ def record_by_record(dump: Path) -> int:
 
 
 def decoding(dump: Path, rounds: int) -> Iterator[Figure]:
+    keep_freed_memory()
     column_wise(dump)  # so that everything is imported and the dump is in memory
     wise = dump.stat().st_size / 1e6 / cpu_seconds(lambda: column_wise(dump), rounds)
     sizes: list[int] = []

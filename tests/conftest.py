@@ -1,6 +1,13 @@
-"""One Spark session for all tests that need one, in one worker."""
+"""What holds for every test: a busy machine fails nothing, and one Spark session serves all who need one."""
+
+import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 @pytest.fixture(scope="session")

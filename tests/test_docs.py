@@ -21,6 +21,10 @@ def test_no_page_of_formats_is_left_over():
     assert set(reference.formats()) == {path.name for path in (DOCS / "formats").glob("*.md")}
 
 
+def test_the_page_of_the_advisor_is_fresh():
+    assert reference.advisor() == (DOCS / "advisor.md").read_text(encoding="utf-8"), f"advisor.md {STALE}"
+
+
 def test_the_page_of_commands_is_fresh():
     path = DOCS / "cli.md"
     if not path.exists():

@@ -6,6 +6,7 @@ import pytest
 
 from quaestor.pipeline.compilation import compile_update
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlanError, read_plan
+from quaestor.pipeline.record_scope import find
 from quaestor.pipeline.summary import summarise, tables, touched_periods
 from quaestor.pipeline.update_language import DefinitionError, parse
 
@@ -276,3 +277,9 @@ def test_a_bad_period_plan_says_which_rule(tmp_path, rule, message):
     path.write_text(f"[[period]]\n{rule}\n", encoding="utf-8")
     with pytest.raises(PeriodPlanError, match=message):
         read_plan(path)
+
+
+def test_an_official_name_wins_over_a_human_one():
+    """GETS are gets of a specific message; the column of all gets is called `gets`, its official name is GETN (V3)."""
+    assert "gets_specific" == find(("WQST",), "GETS").column
+    assert "gets" == find(("WQST",), "GETN").column

@@ -85,11 +85,11 @@ def test_larger_units_never_cost_more_commits(messages):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: app.failed_get_ms(-1), "uncommitted_messages -1 is outside 0"),
-        (lambda: app.unit_of_work_is_large(10_001), "messages 10001 is outside 0 to 10000"),
-        (lambda: app.async_put_us(1, 60), "saves_percent 60 is outside 18 to 55"),
-        (lambda: app.get_with_waiters_us(1, -1), "waiters -1 is outside 0"),
-        (lambda: app.commits_cost(-1, app.COMMIT_COSTS[0]), "messages -1 is outside 0"),
+        (lambda: app.failed_get_ms(-1), "uncommitted_messages -1 is not valid: 0 or more"),
+        (lambda: app.unit_of_work_is_large(10_001), "messages 10001 is not valid: 0 to 10000"),
+        (lambda: app.async_put_us(1, 60), "saves_percent 60 is not valid: 18 to 55"),
+        (lambda: app.get_with_waiters_us(1, -1), "waiters -1 is not valid: 0 or more"),
+        (lambda: app.commits_cost(-1, app.COMMIT_COSTS[0]), "messages -1 is not valid: 0 or more"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

@@ -117,13 +117,13 @@ def test_recovery_time_adds_up(one, other):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: zedc.recover_structure_seconds(-1, COMPRESSED), "structure_mb -1 is outside 0"),
-        (lambda: zedc.zedc_features_needed(1, busy_percent_max=60), "busy_percent_max 60 is outside 65 to 100"),
-        (lambda: zedc.rate_before_gain(1, -100), "gain_percent -100 is outside: more than -100"),
-        (lambda: LogCopyIo(0, 0, 0, 0).pages_per_io, "requests 0 is outside: more than 0"),
+        (lambda: zedc.recover_structure_seconds(-1, COMPRESSED), "structure_mb -1 is not valid: 0 or more"),
+        (lambda: zedc.zedc_features_needed(1, busy_percent_max=60), "busy_percent_max 60 is not valid: 65 to 100"),
+        (lambda: zedc.rate_before_gain(1, -100), "gain_percent -100 is not valid: more than -100"),
+        (lambda: LogCopyIo(0, 0, 0, 0).pages_per_io, "requests 0 is not valid: more than 0"),
         (lambda: zedc.ZEDC_EFFECT.exactly(1, "peak_throughput_increase_percent"), "rows are 4096, 32768"),
-        (lambda: zedc.smf_rate_without_loss(-1, log_stream=True), "data_set_rate -1 is outside 0"),
-        (lambda: zedc.archive_is_compressed(1, 0), "log_bytes 0 is outside: more than 0"),
+        (lambda: zedc.smf_rate_without_loss(-1, log_stream=True), "data_set_rate -1 is not valid: 0 or more"),
+        (lambda: zedc.archive_is_compressed(1, 0), "log_bytes 0 is not valid: more than 0"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

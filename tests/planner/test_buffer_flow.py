@@ -178,13 +178,16 @@ def test_every_state_can_be_reached_and_left():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: pool.pool_thresholds(0), "buffers 0 is outside 1"),
-        (lambda: replace(PROBLEM, stealable_now=1_051), "stealable_now 1051 is outside 0 to 1050"),
-        (lambda: replace(PROBLEM, stealable_low=-1), "stealable_low -1 is outside 0 to 1050"),
-        (lambda: replace(PROBLEM, seconds=0), "seconds 0 is outside: more than 0"),
-        (lambda: pool.buffers_that_keep_messages(-1), "peak_pages -1 is outside 0"),
-        (lambda: pool.access_shift(replace(BEFORE, get_pages=0), PROBLEM), "get_pages 0 is outside: more than 0"),
-        (lambda: pool.page_writes(-1, checkpoints_before_get=0, checkpoints_after_get=0), "pages -1 is outside 0"),
+        (lambda: pool.pool_thresholds(0), "buffers 0 is not valid: 1 or more"),
+        (lambda: replace(PROBLEM, stealable_now=1_051), "stealable_now 1051 is not valid: 0 to 1050"),
+        (lambda: replace(PROBLEM, stealable_low=-1), "stealable_low -1 is not valid: 0 to 1050"),
+        (lambda: replace(PROBLEM, seconds=0), "seconds 0 is not valid: more than 0"),
+        (lambda: pool.buffers_that_keep_messages(-1), "peak_pages -1 is not valid: 0 or more"),
+        (lambda: pool.access_shift(replace(BEFORE, get_pages=0), PROBLEM), "get_pages 0 is not valid: more than 0"),
+        (
+            lambda: pool.page_writes(-1, checkpoints_before_get=0, checkpoints_after_get=0),
+            "pages -1 is not valid: 0 or more",
+        ),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

@@ -106,5 +106,5 @@ def test_impossible_names_and_counts_are_refused():
         structure_name("PRF", "APPLICATION1")
     with pytest.raises(OutOfRangeError, match="1 to 12"):
         structure_name("PRF2", "APPLICATION12")
-    with pytest.raises(OutOfRangeError, match="queue_managers 0 is outside 1 and above"):
+    with pytest.raises(OutOfRangeError, match="queue_managers 0 is not valid: 1 or more"):
         admin_init_size_kb(0)

@@ -156,9 +156,9 @@ def test_achieved_batches_stay_within_bounds_and_grow_with_the_interval(rate, ba
 
 
 def test_impossible_values_are_refused():
-    with pytest.raises(OutOfRangeError, match="batchsz 0 is outside 1 and above"):
+    with pytest.raises(OutOfRangeError, match="batchsz 0 is not valid: 1 or more"):
         effective_batchsz(ChannelEnd(0), ChannelEnd())
-    with pytest.raises(OutOfRangeError, match="batchint_ms -1 is outside 0 and above"):
+    with pytest.raises(OutOfRangeError, match="batchint_ms -1 is not valid: 0 or more"):
         achieved_batch_size(1, batchint_ms=-1)
-    with pytest.raises(OutOfRangeError, match="header_bytes 299 is outside 300 and above"):
+    with pytest.raises(OutOfRangeError, match="header_bytes 299 is not valid: 300 or more"):
         bytes_with_compressed_header(100, header_bytes=299)

@@ -127,9 +127,9 @@ def test_taking_and_giving_back_keeps_every_buffer_accounted(steps):
 
 
 def test_impossible_values_are_refused():
-    with pytest.raises(OutOfRangeError, match="request_kb 0 must be above 0"):
+    with pytest.raises(OutOfRangeError, match="request_kb 0 is not valid: more than 0"):
         buffer_size_kb(0)
     with pytest.raises(OutOfRangeError, match="not in use"):
         give_back(BufferPools(), Buffer(0, 4))
-    with pytest.raises(OutOfRangeError, match="available_kb 0 must be above 0"):
+    with pytest.raises(OutOfRangeError, match="available_kb 0 is not valid: more than 0"):
         scavenger_due(1, 0)

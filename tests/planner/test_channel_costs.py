@@ -98,5 +98,5 @@ def test_impossible_values_are_refused():
         move_cpu_us(1000, persistent=False, batchsz=10)
     with pytest.raises(OutOfRangeError, match="pairs_known 5000 is outside 1000 to 4000"):
         restart_s(5000)
-    with pytest.raises(OutOfRangeError, match="message_bytes -1 is outside 0 and above"):
+    with pytest.raises(OutOfRangeError, match="message_bytes -1 is not valid: 0 or more"):
         move_cpu_us(-1, persistent=True)

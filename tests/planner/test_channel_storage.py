@@ -128,9 +128,9 @@ def test_impossible_values_are_refused():
         mca_footprint_kb(2000)
     with pytest.raises(OutOfRangeError, match="sharecnv 5 has no figures; valid are 0, 1, and 10 and above"):
         svrconn_footprint_kb(1, 5)
-    with pytest.raises(OutOfRangeError, match="conversations 11 is outside 1 to 10"):
+    with pytest.raises(OutOfRangeError, match="conversations 11 is not valid: 1 to 10"):
         svrconn_footprint_kb(1, 10, 11)
-    with pytest.raises(OutOfRangeError, match="footprint_kb 0 must be above 0"):
+    with pytest.raises(OutOfRangeError, match="footprint_kb 0 is not valid: more than 0"):
         channels_max(0)
-    with pytest.raises(OutOfRangeError, match="valid are one, many"):
+    with pytest.raises(OutOfRangeError, match="is not valid: one, many"):
         recommended_sharecnv(True, "few")

@@ -144,11 +144,11 @@ def test_adapters_grow_with_processors_up_to_120(processors):
 
 
 def test_impossible_values_are_refused():
-    with pytest.raises(OutOfRangeError, match="channels 11 is outside 0 to 10"):
+    with pytest.raises(OutOfRangeError, match="channels 11 is not valid: 0 to 10"):
         channels_by_dispatcher(11, maxchl=10, dispatchers=2)
-    with pytest.raises(OutOfRangeError, match="processors 0 is outside 1 and above"):
+    with pytest.raises(OutOfRangeError, match="processors 0 is not valid: 1 or more"):
         adapters(0)
-    with pytest.raises(OutOfRangeError, match="compression rle has no figures; valid are none, zlibfast, zlibhigh"):
+    with pytest.raises(OutOfRangeError, match="compression rle is not valid: none, zlibfast, zlibhigh"):
         dispatcher_request_us("rle")
-    with pytest.raises(OutOfRangeError, match="interval_s 0 must be above 0"):
+    with pytest.raises(OutOfRangeError, match="interval_s 0 is not valid: more than 0"):
         task_use(1, 1.0, 1.0, 0)

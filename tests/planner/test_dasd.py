@@ -159,14 +159,14 @@ def test_stripes_are_between_one_and_all(size, stripes):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: dasd.log_rate_mb_per_sec("DS8800 (RAID 5)", 999), "message_bytes 999 is outside 1000 to"),
-        (lambda: dasd.log_rate_mb_per_sec("DS8800 (RAID 5)", ONE_MB + 1), "outside 1000 to 1048576"),
-        (lambda: dasd.log_rate_mb_per_sec("3390", 1_000), "not one of RVA-T82, ESS E20"),
-        (lambda: dasd.planning_log_rate_mb_per_sec("ESS 800", 1_000, share=1.1), "share 1.1 is outside 0 to 1"),
-        (lambda: dasd.messages_per_sec(1, 0), "log_bytes_per_message 0 is outside: more than 0"),
-        (lambda: dasd.messages_per_sec(math.nan, 1), "log_mb_per_sec nan is outside 0"),
-        (lambda: dasd.stripes_used(1, 0), "stripes 0 is outside 1"),
-        (lambda: burst(1, 0), "active_logs 1 is outside 2"),
+        (lambda: dasd.log_rate_mb_per_sec("DS8800 (RAID 5)", 999), "message_bytes 999 is not valid: 1000 to"),
+        (lambda: dasd.log_rate_mb_per_sec("DS8800 (RAID 5)", ONE_MB + 1), "is not valid: 1000 to 1048576"),
+        (lambda: dasd.log_rate_mb_per_sec("3390", 1_000), "is not valid: RVA-T82, ESS E20"),
+        (lambda: dasd.planning_log_rate_mb_per_sec("ESS 800", 1_000, share=1.1), "share 1.1 is not valid: 0 to 1"),
+        (lambda: dasd.messages_per_sec(1, 0), "log_bytes_per_message 0 is not valid: more than 0"),
+        (lambda: dasd.messages_per_sec(math.nan, 1), "log_mb_per_sec nan is not valid: 0 or more"),
+        (lambda: dasd.stripes_used(1, 0), "stripes 0 is not valid: 1 or more"),
+        (lambda: burst(1, 0), "active_logs 1 is not valid: 2 or more"),
         (lambda: dasd.zhpf_row_gain_percent(2_000), "rows are 1000, 5000, 1e.06"),
     ],
 )

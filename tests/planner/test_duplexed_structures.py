@@ -88,7 +88,7 @@ def test_unmeasured_combinations_name_the_measured_ones():
         duplex_both_change(True, 2)
     with pytest.raises(OutOfRangeError, match="valid are 1 KB non-persistent, 63 KB non-persistent"):
         duplex_admin_change(True, 1, "CFP")
-    with pytest.raises(OutOfRangeError, match="valid are ICP, CFP"):
+    with pytest.raises(OutOfRangeError, match="is not valid: ICP, CFP"):
         duplex_admin_change(True, 1, "CBP")
-    with pytest.raises(OutOfRangeError, match="km -1 is outside 0 and above"):
+    with pytest.raises(OutOfRangeError, match="km -1 is not valid: 0 or more"):
         distance_us(-1)

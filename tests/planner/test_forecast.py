@@ -200,17 +200,17 @@ def twice_a_day():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: fit(series(20)), "days_of_history 20 is outside 21"),
+        (lambda: fit(series(20)), "days_of_history 20 is not valid: 21 or more"),
         (lambda: fit(twice_a_day()), "days must ascend"),
         (lambda: fit([*series(30), (MONDAY + timedelta(days=40), float("nan"))]), "not a finite number"),
-        (lambda: fit([p for p in series(60) if p[0].weekday() < 5]), "days_of_the_week_seen 5 is outside 7"),
+        (lambda: fit([p for p in series(60) if p[0].weekday() < 5]), "days_of_the_week_seen 5 is not valid: 7 or more"),
         (lambda: fit(series(30, level=0), growth=Growth.COMPOUND), "outside: more than 0 for compound growth"),
-        (lambda: forecast(fit(series(30)), 0), "horizon_days 0 is outside 1 to 3660"),
-        (lambda: forecast(fit(series(30)), 9, confidence=1.0), "confidence 1 is outside 0.5 to 0.998"),
-        (lambda: first_crossing(fit(series(30)), 1, futures=10), "futures 10 is outside 100"),
-        (lambda: backtest(series(30), 10), "holdout_days 10 is outside 1 to 9"),
+        (lambda: forecast(fit(series(30)), 0), "horizon_days 0 is not valid: 1 to 3660"),
+        (lambda: forecast(fit(series(30)), 9, confidence=1.0), "confidence 1 is not valid: 0.5 to 0.998"),
+        (lambda: first_crossing(fit(series(30)), 1, futures=10), "futures 10 is not valid: 100 or more"),
+        (lambda: backtest(series(30), 10), "holdout_days 10 is not valid: 1 to 9"),
         (lambda: fit(series(30)).growth_percent_per_day, "needs COMPOUND"),
-        (lambda: student_t(0.9, 7), "freedom 7 is outside 8"),
+        (lambda: student_t(0.9, 7), "freedom 7 is not valid: 8 or more"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

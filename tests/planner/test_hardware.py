@@ -64,11 +64,11 @@ def test_cost_and_busy_processors_are_inverse(processors, busy, rate):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: machine("3090"), "machine '3090' is not one of 2094-704, 2097-703, 2817-703"),
-        (lambda: Machine("x", 0, 1, HERE), "processors 0 is outside 1"),
-        (lambda: Machine("x", 1, 0, HERE), "itr_average 0 is outside: more than 0"),
-        (lambda: hardware.cpu_busy_percent(-1, 1), "cost_ms_per_sec -1 is outside 0"),
-        (lambda: hardware.cost_us_per_transaction(3, 90, 0), "transactions_per_sec 0 is outside: more than 0"),
+        (lambda: machine("3090"), "machine 3090 is not valid: 2094-704, 2097-703, 2817-703"),
+        (lambda: Machine("x", 0, 1, HERE), "processors 0 is not valid: 1 or more"),
+        (lambda: Machine("x", 1, 0, HERE), "itr_average 0 is not valid: more than 0"),
+        (lambda: hardware.cpu_busy_percent(-1, 1), "cost_ms_per_sec -1 is not valid: 0 or more"),
+        (lambda: hardware.cost_us_per_transaction(3, 90, 0), "transactions_per_sec 0 is not valid: more than 0"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

@@ -188,14 +188,17 @@ def test_modules_to_preload():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: capacity(regions=0), "regions 0 is outside 1"),
-        (lambda: capacity(cost_us=0), "cost_us 0 is outside: more than 0"),
-        (lambda: bridge.regions_needed(1, 1, occupancy_percent_max=101), "occupancy_percent_max 101 is outside 0 to"),
-        (lambda: bridge.tpipes(1, 0), "queue_managers 0 is outside 1"),
-        (lambda: limits_of(replace(CM0_1, busy_percent=101)), "cpu_busy_percent 101 is outside 0 to 100"),
-        (lambda: replace(WELL, regions_without_work=5), "regions_without_work 5 is outside 0 to 4"),
-        (lambda: replace(WELL, cplog=999), "cplog 999 is outside 1000 to 16000000"),
-        (lambda: bridge.region_us_per_transaction([1], 0), "transactions_per_sec 0 is outside: more than 0"),
+        (lambda: capacity(regions=0), "regions 0 is not valid: 1 or more"),
+        (lambda: capacity(cost_us=0), "cost_us 0 is not valid: more than 0"),
+        (
+            lambda: bridge.regions_needed(1, 1, occupancy_percent_max=101),
+            "occupancy_percent_max 101 is not valid: 0 to",
+        ),
+        (lambda: bridge.tpipes(1, 0), "queue_managers 0 is not valid: 1 or more"),
+        (lambda: limits_of(replace(CM0_1, busy_percent=101)), "cpu_busy_percent 101 is not valid: 0 to 100"),
+        (lambda: replace(WELL, regions_without_work=5), "regions_without_work 5 is not valid: 0 to 4"),
+        (lambda: replace(WELL, cplog=999), "cplog 999 is not valid: 1000 to 16000000"),
+        (lambda: bridge.region_us_per_transaction([1], 0), "transactions_per_sec 0 is not valid: more than 0"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

@@ -171,15 +171,15 @@ def test_cut_never_rounds_up(value, decimals):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: RunProfile(0, 1, 1, 1), "interval_sec 0 is outside: more than 0"),
-        (lambda: RegionTime(1, 5, 6), "not_wait_us 6 is outside 0 to 5"),
-        (lambda: ims.occupancy_percent(61e6, MINUTE), "execution_us 61000000 is outside 0 to 60000000"),
-        (lambda: ims.region_verdict([]), "regions 0 is outside 1"),
-        (lambda: ims.region_verdict([50, 101]), "occupancy_percent of region 2 101 is outside 0 to 100"),
-        (lambda: ims.checkpoint_minutes_avg([5]), "checkpoints 1 is outside 2"),
-        (lambda: ims.mean_call_us_range([]), "calls 0 is outside: more than 0"),
-        (lambda: ims.physical_busy_percent(Partition("p", 4, 1), 3), "processors_of_machine 3 is outside 4"),
-        (lambda: Wait(0, 0).mean_us, "iwaits 0 is outside: more than 0"),
+        (lambda: RunProfile(0, 1, 1, 1), "interval_sec 0 is not valid: more than 0"),
+        (lambda: RegionTime(1, 5, 6), "not_wait_us 6 is not valid: 0 to 5"),
+        (lambda: ims.occupancy_percent(61e6, MINUTE), "execution_us 61000000 is not valid: 0 to 60000000"),
+        (lambda: ims.region_verdict([]), "regions 0 is not valid: 1 or more"),
+        (lambda: ims.region_verdict([50, 101]), "occupancy_percent of region 2 101 is not valid: 0 to 100"),
+        (lambda: ims.checkpoint_minutes_avg([5]), "checkpoints 1 is not valid: 2 or more"),
+        (lambda: ims.mean_call_us_range([]), "calls 0 is not valid: more than 0"),
+        (lambda: ims.physical_busy_percent(Partition("p", 4, 1), 3), "processors_of_machine 3 is not valid: 4 or more"),
+        (lambda: Wait(0, 0).mean_us, "iwaits 0 is not valid: more than 0"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

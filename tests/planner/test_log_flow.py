@@ -107,15 +107,15 @@ def test_more_work_never_takes_less_time(messages, put_commits, get_commits, ext
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: log.log_buffers(3), "outbuff_kb 3 is outside 4 and above"),
-        (lambda: log.full_page_ios(-1), "pages -1 is outside 0"),
-        (lambda: log.full_page_ios(1, pages_per_io_max=0), "pages_per_io_max 0 is outside 1"),
-        (lambda: log.unit_of_work_io_times(1, current_io_times=3), "current_io_times 3 is outside 1 to 2"),
-        (lambda: large_messages(pages=99), "pages 99 is outside 100 and above"),
-        (lambda: large_messages(current_io_ms=0), "current_io_ms 0 is outside: more than 0"),
-        (lambda: LogCounters(0, 0, 0, 0), "messages 0 is outside 1"),
-        (lambda: LogCounters(1, 0, 0, 0).writes_per_page, "buffers_filled 0 is outside: more than 0"),
-        (lambda: log.logger_calls(1, write_threshold_pages=0), "write_threshold_pages 0 is outside 1"),
+        (lambda: log.log_buffers(3), "outbuff_kb 3 is not valid: 4 or more"),
+        (lambda: log.full_page_ios(-1), "pages -1 is not valid: 0 or more"),
+        (lambda: log.full_page_ios(1, pages_per_io_max=0), "pages_per_io_max 0 is not valid: 1 or more"),
+        (lambda: log.unit_of_work_io_times(1, current_io_times=3), "current_io_times 3 is not valid: 1 to 2"),
+        (lambda: large_messages(pages=99), "pages 99 is not valid: 100 or more"),
+        (lambda: large_messages(current_io_ms=0), "current_io_ms 0 is not valid: more than 0"),
+        (lambda: LogCounters(0, 0, 0, 0), "messages 0 is not valid: 1 or more"),
+        (lambda: LogCounters(1, 0, 0, 0).writes_per_page, "buffers_filled 0 is not valid: more than 0"),
+        (lambda: log.logger_calls(1, write_threshold_pages=0), "write_threshold_pages 0 is not valid: 1 or more"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

@@ -168,11 +168,11 @@ def test_only_a_page_written_before_is_written_in_series(records):
 def test_refusals_name_what_is_valid():
     with pytest.raises(OutOfRangeError, match="at least the one before"):
         play([Record(1, 1), Record(0, 1)])
-    with pytest.raises(OutOfRangeError, match="length_bytes 0 is outside 1"):
+    with pytest.raises(OutOfRangeError, match="length_bytes 0 is not valid: 1 or more"):
         Record(0, 0)
     with pytest.raises(OutOfRangeError, match="only a record that forces"):
         Record(0, 1, waits=True)
-    with pytest.raises(OutOfRangeError, match="io_ms 0 is outside: more than 0"):
+    with pytest.raises(OutOfRangeError, match="io_ms 0 is not valid: more than 0"):
         LogSettings(io_ms=0)
-    with pytest.raises(OutOfRangeError, match="outbuff_kb 3 is outside 4"):
+    with pytest.raises(OutOfRangeError, match="outbuff_kb 3 is not valid: 4 or more"):
         play([Record(0, 1)], LogSettings(outbuff_kb=3))

@@ -70,5 +70,5 @@ def test_what_a_link_suits(bandwidth, latency, suits):
 
 
 def test_a_link_without_bandwidth_is_refused():
-    with pytest.raises(OutOfRangeError, match="bandwidth_mb_per_sec 0 is outside: more than 0"):
+    with pytest.raises(OutOfRangeError, match="bandwidth_mb_per_sec 0 is not valid: more than 0"):
         traffic_that_suits(bandwidth_mb_per_sec=0, latency_ms=1, high_bandwidth_mb_per_sec=1, high_latency_ms=1)

@@ -126,9 +126,9 @@ def test_offload_never_holds_fewer(entries, message_bytes):
 
 
 def test_impossible_values_are_refused():
-    with pytest.raises(OutOfRangeError, match="queue_managers 32 is outside 0 to 31"):
+    with pytest.raises(OutOfRangeError, match="queue_managers 32 is not valid: 0 to 31"):
         smds_capacity_tb(32)
-    with pytest.raises(OutOfRangeError, match="threshold_percent 101 is outside 0 to 100"):
+    with pytest.raises(OutOfRangeError, match="threshold_percent 101 is not valid: 0 to 100"):
         Tier(101, 0)
     with pytest.raises(OutOfRangeError, match="over_bytes"):
         Tier(70, 65_537)

@@ -172,12 +172,12 @@ def test_engines_needed_keep_the_facility_below_its_limit(rate, cost, limit):
     ("call", "says"),
     [
         (lambda: queues.PRIVATE_QUEUE_RATE.between(999, "messages_per_sec"), "999 is outside 1000 to 100000"),
-        (lambda: queues.queue_pairs_at_peak(7), "processors 7 is outside 1 to 6"),
-        (lambda: SingleGetter(0, 0, 0), "elapsed_us 0 is outside: more than 0"),
-        (lambda: queues.shared_queue_cpu_factor("2,000 bytes", 1), "not one of 1,000 bytes, 5,000 bytes"),
-        (lambda: queues.cf_engines_needed(1, 1, busy_percent_max=101), "busy_percent_max 101 is outside 0 to 100"),
-        (lambda: queues.group_speed_up(80), "'80' is not one of 5000, 320, 5"),
-        (lambda: queues.messages_in_group(1, 0), "message_kb 0 is outside: more than 0"),
+        (lambda: queues.queue_pairs_at_peak(7), "processors 7 is not valid: 1 to 6"),
+        (lambda: SingleGetter(0, 0, 0), "elapsed_us 0 is not valid: more than 0"),
+        (lambda: queues.shared_queue_cpu_factor("2,000 bytes", 1), "is not valid: 1,000 bytes, 5,000 bytes"),
+        (lambda: queues.cf_engines_needed(1, 1, busy_percent_max=101), "busy_percent_max 101 is not valid: 0 to 100"),
+        (lambda: queues.group_speed_up(80), "80 is not valid: 5000, 320, 5"),
+        (lambda: queues.messages_in_group(1, 0), "message_kb 0 is not valid: more than 0"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

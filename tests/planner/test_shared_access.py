@@ -42,15 +42,15 @@ def test_the_elapsed_time_that_lost_a_digit():
 
 
 def test_where_the_steps_are():
-    starts = [n for n in range(1, 6_000) if shared.redrives(n) > shared.redrives(n - 1)]
+    starts = [n for n in range(1, 6_000) if shared.redrives_of_one_get(n) > shared.redrives_of_one_get(n - 1)]
     assert [51, 1_082, 2_113, 3_144, 4_175, 5_206] == starts
-    assert 6 == shared.redrives(5_206) == shared.redrives(10**6)
+    assert 6 == shared.redrives_of_one_get(5_206) == shared.redrives_of_one_get(10**6)
     assert (1, None, None, 15) == tuple(shared.common_key_cost_factor(n) for n in (49, 50, 6_000, 6_001))
 
 
 @given(st.integers(0, 20_000), st.integers(1, 3_000))
 def test_draining_is_the_sum_of_its_gets(messages, step):
-    each = sum(shared.redrives(n, step=step) for n in range(1, messages + 1))
+    each = sum(shared.redrives_of_one_get(n, step=step) for n in range(1, messages + 1))
     assert each == shared.redrives_to_drain(messages, step=step)
 
 
@@ -107,13 +107,13 @@ def test_an_application_that_holds_the_queue_open():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: shared.redrives(-1), "messages_with_key -1 is outside 0"),
-        (lambda: shared.redrives_to_drain(-1), "messages_with_key -1 is outside 0"),
+        (lambda: shared.redrives_of_one_get(-1), "messages_with_key -1 is not valid: 0 or more"),
+        (lambda: shared.redrives_to_drain(-1), "messages_with_key -1 is not valid: 0 or more"),
         (lambda: shared.first_open_wait_us(4), "no row queue_managers = 4; rows are 1, 2, 3"),
-        (lambda: shared.first_open_percent(0, 0), "opens 0 is outside: more than 0"),
-        (lambda: StructureUse(0, 0, 5, 0, 6), "multiple_retries 6 is outside 0 to 5"),
-        (lambda: StructureUse(0, 0, 0, 0, 0).multiple_us_avg, "multiple_calls 0 is outside: more than 0"),
-        (lambda: shared.retries_per_message(COMMON_CORRELID, 0), "messages 0 is outside 1"),
+        (lambda: shared.first_open_percent(0, 0), "opens 0 is not valid: more than 0"),
+        (lambda: StructureUse(0, 0, 5, 0, 6), "multiple_retries 6 is not valid: 0 to 5"),
+        (lambda: StructureUse(0, 0, 0, 0, 0).multiple_us_avg, "multiple_calls 0 is not valid: more than 0"),
+        (lambda: shared.retries_per_message(COMMON_CORRELID, 0), "messages 0 is not valid: 1 or more"),
     ],
 )
 def test_impossible_values_name_the_range(call, says):

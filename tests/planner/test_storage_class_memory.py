@@ -124,13 +124,13 @@ def test_what_runs_out_first_turns_with_the_ratio(entries, elements):
 
 
 def test_impossible_values_are_refused():
-    with pytest.raises(OutOfRangeError, match="message_bytes 64513 is outside 0 to 64512"):
+    with pytest.raises(OutOfRangeError, match="message_bytes 64513 is not valid: 0 to 64512"):
         messages_in_scm(TB, 64_513)
-    with pytest.raises(OutOfRangeError, match="direction up has no figures; valid are write, read"):
+    with pytest.raises(OutOfRangeError, match="direction up is not valid: write, read"):
         rate_is_absorbed(1, 2048, "up")
     with pytest.raises(OutOfRangeError, match="message_bytes 1024 is outside 2048 to 63488"):
         rate_is_absorbed(1, 1024, "read")
-    with pytest.raises(OutOfRangeError, match="valid are cf, scm z13, scm z14"):
+    with pytest.raises(OutOfRangeError, match="is not valid: cf, scm z13, scm z14"):
         random_access("tape")
-    with pytest.raises(OutOfRangeError, match="full_threshold_percent 101 is outside 0 to 100"):
+    with pytest.raises(OutOfRangeError, match="full_threshold_percent 101 is not valid: 0 to 100"):
         ratio_can_settle(101)

@@ -104,7 +104,7 @@ def test_a_busier_log_is_backed_up_no_less_often(write, more):
 def test_impossible_values_are_refused():
     with pytest.raises(OutOfRangeError, match=r"target_min 1 is outside 1.16667 and above"):
         replay_budget_min(target_min=1, restore_s=10)
-    with pytest.raises(OutOfRangeError, match="longest_log_mb_per_s 0 must be above 0"):
+    with pytest.raises(OutOfRangeError, match="longest_log_mb_per_s 0 is not valid: more than 0"):
         backup_interval_min(0, 29)
     with pytest.raises(OutOfRangeError, match="log_mb_since_backup"):
         recovery_s([-1])

@@ -107,7 +107,7 @@ def test_what_survives(persistent, cflevel, recover, kept):
 
 
 def test_impossible_values_are_refused():
-    with pytest.raises(OutOfRangeError, match="cflevel 6 is outside 1 to 5"):
+    with pytest.raises(OutOfRangeError, match="cflevel 6 is not valid: 1 to 5"):
         put_allowed(6, recover=True, persistent=False, message_bytes=1)
     with pytest.raises(OutOfRangeError, match="message_bytes_max"):
         least_cflevel(MB_100 + 1)

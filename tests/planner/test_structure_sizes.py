@@ -205,7 +205,7 @@ def test_a_level_without_figures_is_refused(cfcc_level):
 
 
 def test_impossible_values_name_the_valid_range():
-    with pytest.raises(OutOfRangeError, match="message_bytes -1 is outside 0 and above"):
+    with pytest.raises(OutOfRangeError, match="message_bytes -1 is not valid: 0 or more"):
         elements_per_message(-1)
     with pytest.raises(OutOfRangeError, match="outage_s"):
         messages_for_outage([1], outage_s=-1)

@@ -58,15 +58,15 @@ def test_the_comparison_names_both_sides():
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: tiers.two_tier_storage_kb(-1), "clients -1 is outside 0"),
-        (lambda: tiers.three_tier_storage_kb(0), "channel_pairs 0 is outside 1"),
-        (lambda: tiers.times_logged(4), "tiers '4' is not one of 2, 3"),
-        (lambda: tiers.connection_cost().us_per_message(0.5), "messages_per_connection 0.5 is outside 1"),
-        (lambda: tiers.clients_max(client_kb=0), "client_kb 0 is outside: more than 0"),
-        (lambda: tiers.message_channels_needed(1, 0), "channel_rate_per_sec 0 is outside: more than 0"),
+        (lambda: tiers.two_tier_storage_kb(-1), "clients -1 is not valid: 0 or more"),
+        (lambda: tiers.three_tier_storage_kb(0), "channel_pairs 0 is not valid: 1 or more"),
+        (lambda: tiers.times_logged(4), "tiers 4 is not valid: 2, 3"),
+        (lambda: tiers.connection_cost().us_per_message(0.5), "messages_per_connection 0.5 is not valid: 1 or more"),
+        (lambda: tiers.clients_max(client_kb=0), "client_kb 0 is not valid: more than 0"),
+        (lambda: tiers.message_channels_needed(1, 0), "channel_rate_per_sec 0 is not valid: more than 0"),
         (
             lambda: tiers.connection_cost(Table("one point", Source("test", "1", "1"), ("n", "us"), ((5, 1), (5, 1)))),
-            "messages_per_connection 5 is outside: more than 5",
+            "messages_per_connection 5 is not valid: more than 5",
         ),
     ],
 )

@@ -24,7 +24,7 @@ def sql_command(
     """Ask the tables of LAKE in Spark SQL; `quaestor lake status` lists them.
 
     \b
-    quaestor lake sql LAKE "SELECT queue_manager, sum(put_count) FROM WQST GROUP BY 1"
+    quaestor lake sql LAKE "SELECT queue_manager, sum(puts) FROM WQST GROUP BY 1"
     """
     from quaestor.pipeline.asking import ask
 

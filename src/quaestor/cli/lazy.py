@@ -8,11 +8,20 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group built from {name: "module:attribute"}."""
+    """A group built from {name: "module:attribute"}; `default` runs when no command is named."""
 
-    def __init__(self, *args: Any, commands: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, commands: Mapping[str, str] | None = None, default: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._places = dict(commands or {})
+        self._default = default
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = args and (args[0] in self._places or args[0] in ctx.help_option_names)
+        if self._default is not None and not known:
+            args = [self._default, *args]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
         return list(self._places)

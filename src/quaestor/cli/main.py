@@ -17,6 +17,9 @@ from quaestor.cli.lazy import LazyGroup
     commands={
         "smf": "quaestor.cli.smf:smf_group",
         "lake": "quaestor.cli.lake:lake_group",
+        "report": "quaestor.cli.report:report_group",
+        "advise": "quaestor.cli.advise:advise_group",
+        "plan": "quaestor.cli.plan:plan_group",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -30,6 +33,9 @@ def main() -> None:
       quaestor smf info dump.smf              what is in a dump, and what is damaged
       quaestor smf print dump.smf --limit 3   records as MQ1150, MQ1160 and MQ116S print them
       quaestor lake load LAKE dump.smf        tables and summaries from dumps, with Spark
+      quaestor report html -o report.html     exceptions and charts of a lake in one file
+      quaestor advise dump.smf                what is wrong, and what to do about it
+      quaestor plan workload.toml             how large, how fast, how long
       quaestor demo                           make a dump, look at it
     """
 

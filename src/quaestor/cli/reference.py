@@ -1,8 +1,9 @@
-"""The reference pages, generated: docs/formats from the declarations, docs/cli.md from the commands' own help.
+"""The reference pages, generated: docs/formats from the declarations, docs/cli.md from the commands' own help,
+docs/advisor.md from the rules.
 
     python -m quaestor.cli.reference docs
 
-`formats` and `commands` return the pages; a test compares them with the files, so a stale page fails.
+`formats`, `advisor` and `commands` return the pages; a test compares them with the files, so a stale page fails.
 """
 
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from quaestor.advisor import explain
 from quaestor.layout import Record
 from quaestor.smf.catalog import STRUCTURES
 from quaestor.smf.printing import layouts
@@ -49,6 +51,11 @@ def _index_page() -> str:
     return f"{GENERATED}\n\n# Formats\n\n{FORMATS_GUIDE}\n## Structures\n\n{tables}"
 
 
+def advisor() -> str:
+    """The page of the advisor's rules."""
+    return f"{GENERATED}\n\n{explain.page()}"
+
+
 def commands() -> str:
     """The page of all commands. Raises ImportError when one that is registered does not exist."""
     main: click.Command = import_module("quaestor.cli.main").main
@@ -78,6 +85,7 @@ def write(docs: Path) -> int:
         stale.unlink()
     for name, page in pages.items():
         (folder / name).write_text(page, encoding="utf-8")
+    (docs / "advisor.md").write_text(advisor(), encoding="utf-8")
     try:
         (docs / "cli.md").write_text(commands(), encoding="utf-8")
     except ImportError as error:

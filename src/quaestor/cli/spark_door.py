@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from quaestor.pipeline.flow import Definitions
+    from quaestor.pipeline.session import SparkSession
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -4,7 +4,9 @@ Rules
   V1  A record name such as SMF_116_01 stands for the structures of that record; without SECTION only those that occur
       once, with SECTION the one that repeats. The header and task fields of the record stay in scope.
   V2  Queue sections of 116-1 and of its 116-2 continuations are one table.
-  V3  Official names are accepted, and the human names of the same columns; SM116STY is an older name of SM116STF.
+  V3  Official names are accepted, and the human names of the same columns; where one reads like another's official name
+      (GETS are the specific gets, not all `gets`), the official name wins. Names that the papers use for another
+      release of a field (SM116STY) are aliases.
   V4  Intervals are in TOD units under their official name, so that the papers' `/4096` gives microseconds; under the
       human name they are microseconds already.
 
@@ -128,12 +130,11 @@ def _columns(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
     record_type = "116" if structure in ("WTAS", "WQST", "QMAC", "QWAC", "QCST", "WTID") else "115"
     for suffix, (column, kind) in _HEADER_FIELDS.items():
         yield f"SM{record_type}{suffix}", ScopeColumn(structure, column, kind)
-    for each in columns_of(section.LAYOUT):
-        found = _type(each.type)
-        if found is None:
-            continue
+    typed = [(each, found) for each in columns_of(section.LAYOUT) if (found := _type(each.type)) is not None]
+    for each, found in typed:
         if each.source in (Source.FIELD, Source.TASK, Source.TRANSACTION):
             yield each.field.official, ScopeColumn(structure, each.name, found, tod=each.field.is_tod_interval)
+    for each, found in typed:
         yield each.name.upper(), ScopeColumn(structure, each.name, found)
     yield from _exploded(structure)
 

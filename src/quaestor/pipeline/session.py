@@ -118,3 +118,6 @@ def _environment(*, verbose: bool) -> None:
         settings.mkdir(exist_ok=True)
         (settings / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
         os.environ["SPARK_CONF_DIR"] = str(settings)
+
+
+__all__ = ["SparkSession", "opened", "session"]

@@ -8,13 +8,13 @@ Rules
   A4  Every arriving message wakes every waiter; one gets it.
   A5  Costs that the papers give as a multiple of a put or a get are multiples here: the basic cost is an argument.
 
-Called by the plan and by the advisor (APP-1 to APP-5, LLA-1 to LLA-3, Q-1, Q-2, Q-5).  Calls source, ranges.
+Called by the plan and by the advisor (APP-1 to APP-5, LLA-1 to LLA-3, Q-1, Q-2, Q-5).  Calls source, bounds.
 """
 
 from dataclasses import dataclass
 from enum import Enum
 
-from quaestor.planner.ranges import above, at_least, within
+from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.source import Source, formula
 
 EXTRACT = "mp16-ch4-11"
@@ -134,9 +134,14 @@ def put_with_side_messages_us(
     An event costs a small persistent put; a trigger a small non-persistent one and the start of a process.  On a
     shared queue each queue manager may make the trigger message, and one process starts.
     """
-    at_least(0, put_us=put_us, small_persistent_put_us=small_persistent_put_us, process_start_us=process_start_us)
-    at_least(0, small_nonpersistent_put_us=small_nonpersistent_put_us)
-    at_least(0, events_per_message=events_per_message)
+    at_least(
+        0,
+        put_us=put_us,
+        small_persistent_put_us=small_persistent_put_us,
+        process_start_us=process_start_us,
+        small_nonpersistent_put_us=small_nonpersistent_put_us,
+        events_per_message=events_per_message,
+    )
     within(0, 1, triggers_per_message=triggers_per_message)
     at_least(1, queue_managers=queue_managers)
     trigger_us = queue_managers * small_nonpersistent_put_us + process_start_us

@@ -91,7 +91,7 @@ class ChannelEnd:
 def effective_batchsz(sender: ChannelEnd, receiver: ChannelEnd) -> int:
     """The batch size that both ends together allow (K1)."""
     for end in (sender, receiver):
-        at_least(1, "batchsz", end.batchsz)
+        at_least(1, batchsz=end.batchsz)
     return min(sender.batchsz, receiver.batchsz, sender.limit, receiver.limit)
 
 
@@ -105,29 +105,35 @@ def achieved_batch_size(
     preloaded: bool = False,
 ) -> float:
     """Messages per batch to expect (K2, K3)."""
-    at_least(0, "batchint_ms", batchint_ms)
-    in_interval = inf if preloaded else at_least(0, "messages_per_s", messages_per_s) * batchint_ms / 1000
-    by_limit = ceil(above(0, "batchlim_kb", batchlim_kb) / message_kb) if message_kb > 0 else inf
-    return min(at_least(1, "batchsz", batchsz), max(1.0, in_interval), by_limit)
+    at_least(1, batchsz=batchsz)
+    at_least(0, batchint_ms=batchint_ms, messages_per_s=messages_per_s)
+    above(0, batchlim_kb=batchlim_kb)
+    in_interval = inf if preloaded else messages_per_s * batchint_ms / 1000
+    by_limit = ceil(batchlim_kb / message_kb) if message_kb > 0 else inf
+    return min(batchsz, max(1.0, in_interval), by_limit)
 
 
 @formula(EXTRACT, "0.1, B6 measured batch size (CH-R17) [D]", "3637-3638")
 def measured_batch_size(messages: int, batches: int) -> float:
     """Messages per batch that a channel achieved in an interval: QCSTNMSG / QCSTBATC; 0 without batches."""
-    at_least(0, "messages", messages)
-    return messages / batches if at_least(0, "batches", batches) else 0.0
+    at_least(0, batches=batches, messages=messages)
+    return messages / batches if batches else 0.0
 
 
 @formula(EXTRACT, "B6 batches", "3701-3704")
 def batches_per_s(messages_per_s: float, achieved: float) -> float:
     """Ends of batch per second: each costs a channel synchronisation."""
-    return at_least(0, "messages_per_s", messages_per_s) / at_least(1, "achieved", achieved)
+    at_least(0, messages_per_s=messages_per_s)
+    at_least(1, achieved=achieved)
+    return messages_per_s / achieved
 
 
 @formula(EXTRACT, "B6 BATCHINT for a batch size (CH-R18, CH-R20)", "3680-3684, 3698-3705")
 def batchint_ms_for(messages_per_s: float, batchsz: int = BATCHSZ_DEFAULT) -> int:
     """The BATCHINT in which a batch fills; refused where it would make a unit of recovery of five minutes or more."""
-    needed = ceil(1000 * at_least(1, "batchsz", batchsz) / above(0, "messages_per_s", messages_per_s))
+    above(0, messages_per_s=messages_per_s)
+    at_least(1, batchsz=batchsz)
+    needed = ceil(1000 * batchsz / messages_per_s)
     if needed >= BATCHINT_BELOW_MS:
         least = 1000 * batchsz / BATCHINT_BELOW_MS
         raise OutOfRangeError(f"messages_per_s {messages_per_s:g} must be above {least:g} for BATCHSZ {batchsz}")
@@ -144,7 +150,7 @@ def recommended_settings(traffic: Traffic, message_bytes: int = 0) -> BatchSetti
 @formula(EXTRACT, "B6 batch size by message size (CH-R21)", "3607, 3691-3692")
 def advised_batchsz_max(message_bytes: int) -> int:
     """The largest BATCHSZ advised for messages of this size."""
-    at_least(0, "message_bytes", message_bytes)
+    at_least(0, message_bytes=message_bytes)
     if message_bytes >= VERY_LARGE_BYTES:
         return 1
     return 10 if message_bytes > LARGE_BYTES else BATCHSZ_ADVISED_MAX
@@ -165,12 +171,13 @@ def moved_in_syncpoint(persistent: bool, npmspeed: Speed) -> bool:
 @formula(EXTRACT, "B6 synchronous rate (CH-R19)", "4099-4102")
 def synchronous_per_s(batchint_ms: float, unbatched_per_s: float = SYNCHRONOUS_NORMAL_PER_S) -> float:
     """Messages/s of one requester that waits for each reply, when messages move within the batch (K6)."""
-    at_least(0, "batchint_ms", batchint_ms)
+    at_least(0, batchint_ms=batchint_ms)
     return min(unbatched_per_s, 1000 / batchint_ms if batchint_ms else inf)
 
 
 @formula(EXTRACT, "B5 header compression", "3543-3548")
 def bytes_with_compressed_header(message_bytes: int, header_bytes: int = HEADER_BYTES) -> int:
     """Bytes sent with COMPHDR: about 300 fewer, whatever the message."""
-    at_least(HEADER_SAVED_BYTES, "header_bytes", header_bytes)
-    return at_least(0, "message_bytes", message_bytes) + header_bytes - HEADER_SAVED_BYTES
+    at_least(0, message_bytes=message_bytes)
+    at_least(HEADER_SAVED_BYTES, header_bytes=header_bytes)
+    return message_bytes + header_bytes - HEADER_SAVED_BYTES

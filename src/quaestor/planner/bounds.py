@@ -1,44 +1,42 @@
-"""The range in which a formula's argument has a meaning, and the error that names it.
+"""Values that make no sense are refused at the door, with the range that does.
 
 Rules
-  R1  An impossible argument is refused before anything is computed; the text names the argument and its valid range.
-  R2  What passes is returned unchanged, so that a check can stand where the value is used.
+  N1  A value below its floor, above its ceiling, infinite or not a number raises `OutOfRangeError`.
+  N2  The text names the argument, the value and what is valid.
 
-Called by the sizing and cost modules of the planner.  Calls source.
+Called by every formula that takes a figure from outside.  Calls source for the error alone.
 """
 
-from collections.abc import Collection
-from typing import TypeVar
+from collections.abc import Iterable
+from math import isfinite
 
 from quaestor.planner.source import OutOfRangeError
 
-Number = TypeVar("Number", int, float)
-Choice = TypeVar("Choice", str, int)
+
+def at_least(low: float, /, **values: float) -> None:
+    """Refuse every named value below `low` (N1, N2)."""
+    for name, value in values.items():
+        if not (isfinite(value) and value >= low):
+            raise OutOfRangeError(f"{name} {value:.12g} is not valid: {low:.12g} or more")
 
 
-def at_least(low: float, name: str, value: Number) -> Number:
-    """`value`, which must be `low` or more (R1, R2)."""
-    if not value >= low:
-        raise OutOfRangeError(f"{name} {value:.12g} is outside {low:.12g} and above")
-    return value
+def above(low: float, /, **values: float) -> None:
+    """Refuse every named value at or below `low` (N1, N2)."""
+    for name, value in values.items():
+        if not (isfinite(value) and value > low):
+            raise OutOfRangeError(f"{name} {value:.12g} is not valid: more than {low:.12g}")
 
 
-def above(low: float, name: str, value: Number) -> Number:
-    """`value`, which must be more than `low`: a rate or a size that is divided by (R1, R2)."""
-    if not value > low:
-        raise OutOfRangeError(f"{name} {value:.12g} must be above {low:.12g}")
-    return value
+def within(low: float, high: float, /, **values: float) -> None:
+    """Refuse every named value outside `low` to `high`, both included (N1, N2)."""
+    for name, value in values.items():
+        if not low <= value <= high:
+            raise OutOfRangeError(f"{name} {value:.12g} is not valid: {low:.12g} to {high:.12g}")
 
 
-def within(low: float, high: float, name: str, value: Number) -> Number:
-    """`value`, which must lie from `low` to `high`, both included (R1, R2)."""
-    if not low <= value <= high:
-        raise OutOfRangeError(f"{name} {value:.12g} is outside {low:.12g} to {high:.12g}")
-    return value
-
-
-def one_of(choices: Collection[Choice], name: str, value: Choice) -> Choice:
-    """`value`, which must be one of the names or numbers the paper has figures for (R1, R2)."""
-    if value not in choices:
-        raise OutOfRangeError(f"{name} {value} has no figures; valid are {', '.join(map(str, choices))}")
-    return value
+def one_of(known: Iterable[str | int], /, **values: str | int) -> None:
+    """Refuse every named value that is none of those there are figures for (N2)."""
+    valid = list(known)
+    for name, value in values.items():
+        if value not in valid:
+            raise OutOfRangeError(f"{name} {value} is not valid: {', '.join(map(str, valid))}")

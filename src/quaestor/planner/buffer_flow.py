@@ -8,7 +8,7 @@ Rules
   P5  A message starts on a new page, so a pool is sized by pages and not by bytes: peak pages / 0.85 keeps 15 % free.
   P6  A page changes on put and on destructive get, never on browse.
 
-Called by the plan and by the advisor (BP-1 to BP-9).  Calls source, ranges, finding.
+Called by the plan and by the advisor (BP-1 to BP-9).  Calls source, bounds, finding.
 """
 
 import math
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
+from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.finding import Finding, alarms_first
-from quaestor.planner.ranges import above, at_least, within
 from quaestor.planner.source import OutOfRangeError, formula
 
 EXTRACT = "mp16-ch4-11"

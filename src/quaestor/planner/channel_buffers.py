@@ -57,15 +57,16 @@ class BufferPools:
 @formula(EXTRACT, "B2 buffer size (CH-M1)", "3345-3366")
 def buffer_size_kb(request_kb: int) -> int:
     """The size that fits a request; above 1 MB the request's own (P1)."""
-    above(0, "request_kb", request_kb)
+    above(0, request_kb=request_kb)
     return next((size for size in (*DISPATCHER_POOLS_KB, *SHARED_POOLS_KB) if size >= request_kb), request_kb)
 
 
 @formula(EXTRACT, "B2 allocation (CH-M2)", "3357")
 def take(pools: BufferPools, dispatcher: int, request_kb: int) -> tuple[BufferPools, Buffer]:
     """The pools after a dispatcher took a buffer for a request, and the buffer (P2)."""
+    at_least(0, dispatcher=dispatcher)
     size = buffer_size_kb(request_kb)
-    owner = at_least(0, "dispatcher", dispatcher) if size <= DISPATCHER_POOLS_KB[-1] else SHARED
+    owner = dispatcher if size <= DISPATCHER_POOLS_KB[-1] else SHARED
     fitting = sorted(buffer for buffer in pools.free if buffer.owner == owner and buffer.size_kb >= size)
     if not fitting:
         new = Buffer(owner, size)
@@ -94,7 +95,8 @@ def scavenge(pools: BufferPools) -> BufferPools:
 @formula(EXTRACT, "B2 what the scavenger leaves (ORACLE 50)", "3406")
 def scavenged_kb(dispatchers: int) -> int:
     """Storage of the buffers that stay when nothing is in use."""
-    return at_least(1, "dispatchers", dispatchers) * sum(KEPT_KB)
+    at_least(1, dispatchers=dispatchers)
+    return dispatchers * sum(KEPT_KB)
 
 
 @formula(EXTRACT, "B2 scavenger due", "3400-3404")
@@ -106,30 +108,32 @@ def scavenger_due(used_kb: float, available_kb: float) -> bool:
 @formula(EXTRACT, "B2 CSQX004I due", "3404")
 def storage_message_due(seconds_since_last: float, used_kb_at_last: float, used_kb: float) -> bool:
     """Whether CSQX004I is due (P6)."""
-    changed = abs(used_kb - used_kb_at_last) * 100 > MESSAGE_CHANGE_PERCENT * above(
-        0, "used_kb_at_last", used_kb_at_last
-    )
+    above(0, used_kb_at_last=used_kb_at_last)
+    changed = abs(used_kb - used_kb_at_last) * 100 > MESSAGE_CHANGE_PERCENT * used_kb_at_last
     return changed or seconds_since_last >= MESSAGE_INTERVAL_S
 
 
 @formula(EXTRACT, "B2 buffers of running channels (CH-M4)", "3372")
 def buffers_in_use(mca_channels: int, svrconn_channels: int = 0) -> int:
     """Buffers that running channels typically hold: one for the message and one for the network, clients one more."""
-    clients = BUFFERS_PER_SVRCONN * at_least(0, "svrconn_channels", svrconn_channels)
-    return BUFFERS_PER_MCA * at_least(0, "mca_channels", mca_channels) + clients
+    at_least(0, svrconn_channels=svrconn_channels, mca_channels=mca_channels)
+    clients = BUFFERS_PER_SVRCONN * svrconn_channels
+    return BUFFERS_PER_MCA * mca_channels + clients
 
 
 @formula(EXTRACT, "B2 most free storage [D]", "3368")
 def free_buffers_kb_max(dispatchers: int, largest_message_mb: int = LARGEST_MESSAGE_MB) -> int:
     """What may lie free in the pools at most, until the scavenger comes (P4)."""
-    own = FREE_BUFFERS_MAX * sum(DISPATCHER_POOLS_KB) * at_least(1, "dispatchers", dispatchers)
+    at_least(1, dispatchers=dispatchers)
+    own = FREE_BUFFERS_MAX * sum(DISPATCHER_POOLS_KB) * dispatchers
     return own + FREE_BUFFERS_MAX * sum(SHARED_POOLS_KB) + largest_free_kb(largest_message_mb)
 
 
 @formula(EXTRACT, "B2 free buffers above 1 MB", "3368, 3380")
 def largest_free_kb(largest_message_mb: int = LARGEST_MESSAGE_MB) -> int:
     """What may lie free above 1 MB."""
-    return FREE_BUFFERS_ABOVE_1_MB_MAX * at_least(1, "largest_message_mb", largest_message_mb) * 1024
+    at_least(1, largest_message_mb=largest_message_mb)
+    return FREE_BUFFERS_ABOVE_1_MB_MAX * largest_message_mb * 1024
 
 
 def _without(buffers: tuple[Buffer, ...], gone: Buffer) -> tuple[Buffer, ...]:

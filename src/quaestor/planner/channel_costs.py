@@ -30,7 +30,8 @@ class MoveCost:
     source: Source
 
     def cpu_us(self, message_bytes: float) -> float:
-        return self.fixed_us + self.us_per_1000_bytes * at_least(0, "message_bytes", message_bytes) / 1000
+        at_least(0, message_bytes=message_bytes)
+        return self.fixed_us + self.us_per_1000_bytes * message_bytes / 1000
 
 
 # keyed by persistence and BATCHSZ
@@ -83,15 +84,17 @@ def move_cpu_us_at_one_end(message_bytes: float, persistent: bool, batchsz: int 
 @formula(EXTRACT, "B9 restart of channels [D]", "3745-3753")
 def restart_s(channels: int, pairs_known: int | None = None) -> float:
     """Time to start so many sender channels without TLS (Q4); all of them known unless said otherwise."""
+    at_least(0, channels=channels)
     known = channels if pairs_known is None else pairs_known
-    return at_least(0, "channels", channels) / START_STOP.between(known, "starts_per_s")
+    return channels / START_STOP.between(known, "starts_per_s")
 
 
 @formula(EXTRACT, "B9 stop of channels [D]", "3749-3753")
 def stop_s(channels: int, pairs_known: int | None = None) -> float:
     """Time to stop so many sender channels (Q4)."""
+    at_least(0, channels=channels)
     known = channels if pairs_known is None else pairs_known
-    return at_least(0, "channels", channels) / START_STOP.between(known, "stops_per_s")
+    return channels / START_STOP.between(known, "stops_per_s")
 
 
 @formula(EXTRACT, "B9 CPU of starting and stopping", "3749-3753")
@@ -111,5 +114,6 @@ def trace_change(busy: bool, class_4_only: bool = False) -> MeasuredChange:
 @formula(EXTRACT, "B8 cost of a connection", "3733-3735")
 def connection_cost(base: float, sharecnv: int) -> float:
     """Cost of a client connection, from what it costs with SHARECNV(0); less if an instance is already there."""
-    shared = at_least(0, "sharecnv", sharecnv) > 0
+    at_least(0, sharecnv=sharecnv)
+    shared = sharecnv > 0
     return CONNECTION_SHARED.cpu_after(base).high if shared else base

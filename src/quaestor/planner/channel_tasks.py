@@ -59,7 +59,7 @@ class TaskUse:
 @formula(EXTRACT, "B3 adapters", "3414-3416, 3785")
 def adapters(processors: int, heavy_persistent: bool = True) -> int:
     """CHIADAPS (T1)."""
-    at_least(1, "processors", processors)
+    at_least(1, processors=processors)
     if not heavy_persistent:
         return ADAPTERS_DEFAULT
     return min(ADAPTERS_MAX, ADAPTERS_PERSISTENT + 8 * max(0, processors - 4))
@@ -68,19 +68,23 @@ def adapters(processors: int, heavy_persistent: bool = True) -> int:
 @formula(EXTRACT, "B3 adapters short (CH-R8)", "3434")
 def adapters_are_short(requests_by_adapter: Iterable[int]) -> bool:
     """Whether every adapter was used, so that calls may have waited for one."""
-    return all(at_least(0, "requests", requests) > 0 for requests in requests_by_adapter)
+    counts = list(requests_by_adapter)
+    for requests in counts:
+        at_least(0, requests=requests)
+    return all(counts)
 
 
 @formula(EXTRACT, "B4 group of channels", "3440")
 def dispatcher_group(maxchl: int, dispatchers: int) -> int:
     """How many channels go to one dispatcher before the next gets any (T2)."""
-    return max(1, min(at_least(1, "maxchl", maxchl) // at_least(1, "dispatchers", dispatchers), GROUP_MAX))
+    at_least(1, maxchl=maxchl, dispatchers=dispatchers)
+    return max(1, min(maxchl // dispatchers, GROUP_MAX))
 
 
 @formula(EXTRACT, "B4 spread over dispatchers (CH-M8)", "3438-3456")
 def channels_by_dispatcher(channels: int, maxchl: int, dispatchers: int) -> tuple[int, ...]:
     """Channels on each dispatcher when so many have started one after the other (T2)."""
-    within(0, maxchl, "channels", channels)
+    within(0, maxchl, channels=channels)
     group = dispatcher_group(maxchl, dispatchers)
     rounds, rest = divmod(channels, group * dispatchers)
     return tuple(rounds * group + min(group, max(0, rest - group * at)) for at in range(dispatchers))
@@ -89,53 +93,62 @@ def channels_by_dispatcher(channels: int, maxchl: int, dispatchers: int) -> tupl
 @formula(EXTRACT, "B4 dispatchers", "3448")
 def dispatchers_for_channels(channels: int, enough_now: int) -> int:
     """CHIDISPS: 20 above 1000 channels unless more already serve; else as few as are enough, none at capacity."""
-    at_least(1, "enough_now", enough_now)
-    many = at_least(0, "channels", channels) > MANY_CHANNELS
+    at_least(0, channels=channels)
+    at_least(1, enough_now=enough_now)
+    many = channels > MANY_CHANNELS
     return max(enough_now, DISPATCHERS_FOR_MANY_CHANNELS) if many else enough_now
 
 
 @formula(EXTRACT, "B4 cost of compression", "3464-3471")
 def dispatcher_request_us(compression: str = "none") -> int:
     """Dispatcher CPU for one request of a 32 KB message; zlibfast with zEDC hardware (V8)."""
-    return DISPATCHER_REQUEST_US[one_of(tuple(DISPATCHER_REQUEST_US), "compression", compression)]
+    one_of(tuple(DISPATCHER_REQUEST_US), compression=compression)
+    return DISPATCHER_REQUEST_US[compression]
 
 
 @formula(EXTRACT, "B4 requests a dispatcher can carry [D]", "3464-3471")
 def dispatcher_requests_per_s_max(compression: str = "none", busy_percent_max: float = 100.0) -> float:
     """Requests per second that one dispatcher's CPU allows."""
-    within(0, 100, "busy_percent_max", busy_percent_max)
+    within(0, 100, busy_percent_max=busy_percent_max)
     return busy_percent_max / 100 * 1_000_000 / dispatcher_request_us(compression)
 
 
 @formula(EXTRACT, "B4 OMVS threads", "3475-3481, 3500")
 def omvs_threads(dispatchers: int, ssl_tasks: int = 0, channel_initiators: int = 1) -> int:
     """Threads of channel initiators that are all alike (T4)."""
-    each = FIXED_THREADS + at_least(1, "dispatchers", dispatchers) + at_least(0, "ssl_tasks", ssl_tasks)
-    return at_least(1, "channel_initiators", channel_initiators) * each
+    at_least(0, ssl_tasks=ssl_tasks)
+    at_least(1, channel_initiators=channel_initiators, dispatchers=dispatchers)
+    each = FIXED_THREADS + dispatchers + ssl_tasks
+    return channel_initiators * each
 
 
 @formula(EXTRACT, "B4 OMVS limits (CH-R16)", "3504")
 def omvs_limit(limit_now: int, more_dispatchers: int, queue_managers: int) -> int:
     """MAXPROCSYS or MAXPROCUSER after CHIDISPS is raised on so many queue managers."""
-    more = at_least(0, "more_dispatchers", more_dispatchers) * at_least(1, "queue_managers", queue_managers)
-    return at_least(0, "limit_now", limit_now) + more
+    at_least(0, more_dispatchers=more_dispatchers, limit_now=limit_now)
+    at_least(1, queue_managers=queue_managers)
+    more = more_dispatchers * queue_managers
+    return limit_now + more
 
 
 @formula(EXTRACT, "B11 SSL tasks", "3934-3940")
 def ssl_tasks(dispatchers: int, processors: int = 0) -> int:
     """SSLTASKS (T3)."""
-    return max(at_least(1, "dispatchers", dispatchers), at_least(0, "processors", processors)) + 1
+    at_least(1, dispatchers=dispatchers)
+    at_least(0, processors=processors)
+    return max(dispatchers, processors) + 1
 
 
 @formula(EXTRACT, "B11 task report (ORACLE 74)", "3963-3971")
 def task_use(requests: int, cpu_s: float, elapsed_s: float, interval_s: float) -> TaskUse:
     """One row of the task report, from a task's counters (T5)."""
-    above(0, "interval_s", interval_s)
-    at_least(0, "requests", requests)
+    at_least(0, elapsed_s=elapsed_s, cpu_s=cpu_s)
+    above(0, interval_s=interval_s)
+    at_least(0, requests=requests)
     return TaskUse(
         requests=requests,
-        busy_percent=100 * at_least(0, "elapsed_s", elapsed_s) / interval_s,
-        cpu_percent=100 * at_least(0, "cpu_s", cpu_s) / interval_s,
+        busy_percent=100 * elapsed_s / interval_s,
+        cpu_percent=100 * cpu_s / interval_s,
         cpu_us_mean=1_000_000 * cpu_s / requests if requests else 0.0,
     )
 

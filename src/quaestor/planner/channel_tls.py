@@ -99,23 +99,24 @@ AT_TLS = {  # TCPIP: the low end is NULL_SHA, the high end TLS_RSA_WITH_AES_256_
 @formula(EXTRACT, "B11 data encryption", "3908-3919")
 def tls_chinit_us(plain_chinit_us: float, message_kb: float, cipher: str) -> float:
     """Channel initiator cost of a transaction with TLS, from its cost without (E3, E4)."""
-    one_of(CHINIT_PERCENT.columns[1:], "cipher", cipher)
+    at_least(0, plain_chinit_us=plain_chinit_us)
+    one_of(CHINIT_PERCENT.columns[1:], cipher=cipher)
     percent = CHINIT_PERCENT.between(message_kb, cipher)
-    return at_least(0, "plain_chinit_us", plain_chinit_us) * (1 + percent / 100)
+    return plain_chinit_us * (1 + percent / 100)
 
 
 @formula(EXTRACT, "B11 TLS against the whole (ORACLE 73)", "3930")
 def tls_percent_of_whole(plain_us: float, tls_us: float, business_logic_us: float = 0.0) -> float:
     """Percent that TLS adds to a transaction whose application does so much beside messaging (E3)."""
-    more = at_least(0, "business_logic_us", business_logic_us)
-    return percent_change(plain_us + more, tls_us + more)
+    at_least(0, business_logic_us=business_logic_us)
+    return percent_change(plain_us + business_logic_us, tls_us + business_logic_us)
 
 
 @formula(EXTRACT, "B11 renegotiations (CH-M14)", "3832, 3866, 4014")
 def renegotiations_per_s(bytes_per_s: float, sslrkeyc_bytes: int) -> float:
     """Key renegotiations per second of a channel that sends and receives so many bytes (E1)."""
-    at_least(0, "bytes_per_s", bytes_per_s)
-    return bytes_per_s / sslrkeyc_bytes if at_least(0, "sslrkeyc_bytes", sslrkeyc_bytes) else 0.0
+    at_least(0, sslrkeyc_bytes=sslrkeyc_bytes, bytes_per_s=bytes_per_s)
+    return bytes_per_s / sslrkeyc_bytes if sslrkeyc_bytes else 0.0
 
 
 @formula(EXTRACT, "B11 cost of renegotiation", "3834-3844")
@@ -128,26 +129,30 @@ def renegotiation_cpu_ms_per_s(bytes_per_s: float, sslrkeyc_bytes: int, icsf: bo
 @formula(EXTRACT, "B11 load of a coprocessor [D]", "3823")
 def coprocessor_percent(operations_per_s: float) -> Range:
     """How busy negotiations keep one Crypto Express-3, at its best and at its worst rate."""
-    rate = at_least(0, "operations_per_s", operations_per_s)
-    return Range(100 * rate / CRYPTO_EXPRESS_3_PER_S.high, 100 * rate / CRYPTO_EXPRESS_3_PER_S.low)
+    at_least(0, operations_per_s=operations_per_s)
+    most, least = CRYPTO_EXPRESS_3_PER_S.high, CRYPTO_EXPRESS_3_PER_S.low
+    return Range(100 * operations_per_s / most, 100 * operations_per_s / least)
 
 
 @formula(EXTRACT, "B9 TLS start", "3755-3768")
 def tls_start(cipher: str) -> TlsStart:
     """Rate and CPU of starting channels with a cipher (E6)."""
-    return TLS_START[one_of(tuple(TLS_START), "cipher", cipher)]
+    one_of(tuple(TLS_START), cipher=cipher)
+    return TLS_START[cipher]
 
 
 @formula(EXTRACT, "B9 restart with TLS [D]", "3755-3768")
 def tls_restart_s(channels: int, cipher: str) -> float:
     """Time to start up to 4000 sender channels with TLS; measured with 4000 known."""
-    return within(0, 4000, "channels", channels) / tls_start(cipher).channels_per_s
+    within(0, 4000, channels=channels)
+    return channels / tls_start(cipher).channels_per_s
 
 
 @formula(EXTRACT, "B12 AT-TLS", "3996-4063")
 def at_tls(chart: int) -> AtTls:
     """What AT-TLS changed in one of the four charts, presumably by ascending message size (E5)."""
-    return AT_TLS[one_of(tuple(AT_TLS), "chart", chart)]
+    one_of(tuple(AT_TLS), chart=chart)
+    return AT_TLS[chart]
 
 
 @formula(EXTRACT, "B12 where AT-TLS fits (CH-R35)", "4010-4018")
@@ -159,6 +164,8 @@ def at_tls_fits(both_ends_zos: bool, one_cipher: bool, chlauth_with_sslpeer: boo
 @formula(EXTRACT, "B11 share of a channel's life [D]", "3811-3813")
 def handshake_percent(start_cpu_ms: float, messages: int, cpu_us_per_message: float) -> float:
     """Percent of a channel's CPU that its start took, over all it moved before it stopped."""
-    start_us = 1000 * at_least(0, "start_cpu_ms", start_cpu_ms)
-    moved_us = at_least(0, "messages", messages) * at_least(0, "cpu_us_per_message", cpu_us_per_message)
-    return 100 * start_us / above(0, "CPU of start and messages", start_us + moved_us)
+    at_least(0, start_cpu_ms=start_cpu_ms, messages=messages, cpu_us_per_message=cpu_us_per_message)
+    start_us = 1000 * start_cpu_ms
+    moved_us = messages * cpu_us_per_message
+    above(0, cpu_us_of_start_and_messages=start_us + moved_us)
+    return 100 * start_us / (start_us + moved_us)

@@ -65,7 +65,8 @@ def mca_footprint_kb(message_kb: float) -> float:
 @formula(EXTRACT, "B1 SVRCONN footprint", "3318-3325")
 def svrconn_footprint_kb(message_kb: float, sharecnv: int, conversations: int = 1) -> float:
     """Storage of one client channel instance with so many current conversations (H1, H2)."""
-    within(1, max(1, at_least(0, "sharecnv", sharecnv)), "conversations", conversations)
+    at_least(0, sharecnv=sharecnv)
+    within(1, max(1, sharecnv), conversations=conversations)
     if sharecnv in {0, 1}:
         return SVRCONN_FOOTPRINT_KB.between(message_kb, f"sharecnv_{sharecnv}")
     if sharecnv < 10:
@@ -86,40 +87,42 @@ def earlier_footprint_kb(version: int, kind: str) -> float:
 @formula(EXTRACT, "B1 task storage", "3279-3283")
 def task_storage_kb(adapters: int, dispatchers: int, ssl_tasks: int = 0) -> float:
     """Storage of the tasks (V8)."""
-    return (
-        at_least(0, "adapters", adapters) * ADAPTER_KB
-        + at_least(0, "dispatchers", dispatchers) * DISPATCHER_KB
-        + at_least(0, "ssl_tasks", ssl_tasks) * SSL_TASK_KB
-    )
+    at_least(0, ssl_tasks=ssl_tasks, adapters=adapters, dispatchers=dispatchers)
+    return adapters * ADAPTER_KB + dispatchers * DISPATCHER_KB + ssl_tasks * SSL_TASK_KB
 
 
 @formula(EXTRACT, "B1 free storage [D]", "3260-3283, 3296")
 def free_storage_kb(tasks_kb: float, cluster_cache_kb: float = 0.0, epvt_kb: float = EPVT_KB) -> float:
     """What is left for channels and their buffers; the cluster cache is 0 without cluster channels, else from 2 MB."""
-    taken = at_least(0, "tasks_kb", tasks_kb) + at_least(0, "cluster_cache_kb", cluster_cache_kb)
-    return max(0.0, at_least(0, "epvt_kb", epvt_kb) - taken)
+    at_least(0, tasks_kb=tasks_kb, cluster_cache_kb=cluster_cache_kb, epvt_kb=epvt_kb)
+    taken = tasks_kb + cluster_cache_kb
+    return max(0.0, epvt_kb - taken)
 
 
 @formula(EXTRACT, "B1 storage needed", "3308-3314, 3339")
 def storage_needed_kb(groups: Iterable[ChannelGroup]) -> float:
     """Storage that these channels keep (H1)."""
-    return sum(
-        at_least(0, "channels", group.channels) * (group.footprint_kb + (TLS_KB if group.tls else 0.0))
-        for group in groups
-    )
+    listed = list(groups)
+    for group in listed:
+        at_least(0, channels=group.channels)
+    return sum(group.channels * (group.footprint_kb + (TLS_KB if group.tls else 0.0)) for group in listed)
 
 
 @formula(EXTRACT, "B1 most channels", "3287-3331")
 def channels_max(footprint_kb: float, tls: bool = False, free_kb: float = EPVT_KB) -> int:
     """How many channels of one kind can be started (H3); the paper's own examples leave the tasks out of account."""
-    each = above(0, "footprint_kb", footprint_kb) + (TLS_KB if tls else 0.0)
-    return min(MAXCHL_LIMIT, int(at_least(0, "free_kb", free_kb) / each))
+    above(0, footprint_kb=footprint_kb)
+    at_least(0, free_kb=free_kb)
+    each = footprint_kb + (TLS_KB if tls else 0.0)
+    return min(MAXCHL_LIMIT, int(free_kb / each))
 
 
 @formula(EXTRACT, "B1, B2 storage in use (CH-R1)", "3400")
 def storage_percent(used_kb: float, available_kb: float) -> float:
     """Percent of the channel initiator's storage; 75 brings the scavenger, above 100 channels do not start (H4)."""
-    return 100 * at_least(0, "used_kb", used_kb) / above(0, "available_kb", available_kb)
+    above(0, available_kb=available_kb)
+    at_least(0, used_kb=used_kb)
+    return 100 * used_kb / available_kb
 
 
 @formula(EXTRACT, "B1, B8 which SHARECNV (CH-R2, CH-R27)", "3333-3335, 3717-3735")
@@ -130,7 +133,7 @@ def recommended_sharecnv(uses_v7_functions: bool, threads: str = "one", persiste
     that hold conversations.  `persistent_or_busy`: persistent work or high volume, where sharing one adapter and one
     socket holds the others up.
     """
-    one_of(("one", "many"), "threads", threads)
+    one_of(("one", "many"), threads=threads)
     if threads == "many" and not persistent_or_busy:
         return 10
     return 1 if uses_v7_functions else 0

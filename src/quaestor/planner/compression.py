@@ -7,13 +7,13 @@ Rules
   Z4  The papers print "CPU ms per MB" for recovery; the product with the rate exceeds the machine, so the unit that
       follows is microseconds.  `recovery_cpu_share` says so in figures.
 
-Called by the plan and by the advisor (ZEDC-1 to ZEDC-5).  Calls source, ranges.
+Called by the plan and by the advisor (ZEDC-1 to ZEDC-5).  Calls source, bounds.
 """
 
 import math
 from dataclasses import dataclass
 
-from quaestor.planner.ranges import above, at_least, within
+from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.source import Source, Table, formula
 
 EXTRACT = "mp16-ch4-11"

@@ -75,8 +75,10 @@ IDLE_MEMBERS = Table(
 @formula(EXTRACT, "A1 fastest link (CF-M2)", "2295-2304")
 def fastest_link(kinds: Iterable[str], distance_m: float) -> CfLink:
     """Of the links there are, the fastest that reaches so far (F1)."""
-    at_least(0, "distance_m", distance_m)
-    present = {one_of(LINK_KINDS, "link kind", kind) for kind in kinds}
+    at_least(0, distance_m=distance_m)
+    present = set(kinds)
+    for kind in sorted(present):
+        one_of(LINK_KINDS, link_kind=kind)
     reaching = [link for link in LINKS if link.kind in present and link.from_m <= distance_m <= link.to_m]
     if not reaching:
         reach = {kind: max(link.to_m for link in LINKS if link.kind == kind) for kind in sorted(present)}
@@ -88,13 +90,16 @@ def fastest_link(kinds: Iterable[str], distance_m: float) -> CfLink:
 @formula(EXTRACT, "A9 busy limit (CF-R32, CF-R33)", "2714")
 def busy_limit_percent(engines: int) -> int:
     """CF busy percent above which another engine is due (F2)."""
-    return BUSY_LIMIT_PERCENT_ONE_ENGINE if at_least(1, "engines", engines) == 1 else BUSY_LIMIT_PERCENT
+    at_least(1, engines=engines)
+    return BUSY_LIMIT_PERCENT_ONE_ENGINE if engines == 1 else BUSY_LIMIT_PERCENT
 
 
 @formula(EXTRACT, "A9 engines needed [D]", "2714")
 def engines_needed(engines: int, busy_percent: float) -> int:
     """The fewest engines that carry the same load within the limit; load is engines times busy percent."""
-    load = at_least(1, "engines", engines) * at_least(0, "busy_percent", busy_percent)
+    at_least(1, engines=engines)
+    at_least(0, busy_percent=busy_percent)
+    load = engines * busy_percent
     if load <= BUSY_LIMIT_PERCENT_ONE_ENGINE:
         return 1
     return max(2, ceil(load / BUSY_LIMIT_PERCENT))
@@ -103,7 +108,7 @@ def engines_needed(engines: int, busy_percent: float) -> int:
 @formula(EXTRACT, "A9 mean service time [D]", "2705-2710")
 def mean_service_us(busy_percent: float, asynchronous_share: float = 0.0) -> float:
     """Mean service time between the two measured points, with so large a share turned asynchronous (F3)."""
-    within(0, 1, "asynchronous_share", asynchronous_share)
+    within(0, 1, asynchronous_share=asynchronous_share)
     synchronous = SERVICE_TIME.between(busy_percent, "synchronous_us")
     return synchronous + asynchronous_share * (ASYNCHRONOUS_US_AT_70_PERCENT - synchronous)
 
@@ -111,8 +116,8 @@ def mean_service_us(busy_percent: float, asynchronous_share: float = 0.0) -> flo
 @formula(EXTRACT, "0.1, A1 mean call time (CF-R1) [D]", "2306-2314")
 def mean_call_us(elapsed_us: float, calls: int) -> float:
     """Mean time of a kind of call in an interval: QESTSSTC / QESTCSEC, or QESTMSTC / QESTCMEC; 0 without calls."""
-    at_least(0, "elapsed_us", elapsed_us)
-    return elapsed_us / calls if at_least(0, "calls", calls) else 0.0
+    at_least(0, calls=calls, elapsed_us=elapsed_us)
+    return elapsed_us / calls if calls else 0.0
 
 
 @formula(EXTRACT, "A2 crossing structures (CF-R3)", "2330-2332")
@@ -127,7 +132,10 @@ def crossing_structures(persistent: bool, in_syncpoint: bool = True) -> Measured
 @formula(EXTRACT, "A16 persistent throughput limit", "3237")
 def group_log_mb_per_s(log_mb_per_s: Iterable[float]) -> float:
     """The group's limit for persistent messages: the log bandwidths together."""
-    return sum(at_least(0, "log_mb_per_s", rate) for rate in log_mb_per_s)
+    rates = list(log_mb_per_s)
+    for rate in rates:
+        at_least(0, log_mb_per_s=rate)
+    return sum(rates)
 
 
 @formula(EXTRACT, "A16 another queue manager (CF-R55)", "3204-3205")
@@ -135,6 +143,8 @@ def queue_managers_needed(
     log_mb_per_s: float, log_mb_per_s_each: float, channels: int = 0, channels_each: int = PRACTICAL_CHANNELS
 ) -> int:
     """Members that carry this log rate and these channels; only those two call for another."""
-    for_log = at_least(0, "log_mb_per_s", log_mb_per_s) / above(0, "log_mb_per_s_each", log_mb_per_s_each)
-    for_channels = at_least(0, "channels", channels) / above(0, "channels_each", channels_each)
+    at_least(0, log_mb_per_s=log_mb_per_s, channels=channels)
+    above(0, log_mb_per_s_each=log_mb_per_s_each, channels_each=channels_each)
+    for_log = log_mb_per_s / log_mb_per_s_each
+    for_channels = channels / channels_each
     return max(1, ceil(for_log), ceil(for_channels))

@@ -8,7 +8,7 @@ Rules
   D4  Persistent throughput is the least of three ceilings: log DASD, one application instance, one queue.
   D5  A megabyte is 2**20 bytes.  "1KB" in the table means 1,000 to 1,024 bytes, so the rows begin at 1,000.
 
-Called by the plan and by the advisor (DASD-1 to DASD-8).  Calls source, ranges.
+Called by the plan and by the advisor (DASD-1 to DASD-8).  Calls source, bounds.
 What a message writes to the log is not known here: `log_bytes_per_message` is an argument.
 """
 
@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from quaestor.planner.ranges import above, at_least, one_of, within
+from quaestor.planner.bounds import above, at_least, one_of, within
 from quaestor.planner.source import Source, Table, formula
 
 EXTRACT = "mp16-ch4-11"
@@ -150,16 +150,17 @@ def persistent_rate_per_sec_max(
     log_bytes_per_message: float,
     instances: int,
     elapsed_us_per_message: float,
-    queue_rate_per_sec_max: float = math.inf,
+    queue_rate_per_sec_max: float | None = None,
 ) -> tuple[float, Ceiling]:
     """The least of the three ceilings, and which one it is (D4)."""
     at_least(1, instances=instances)
     above(0, elapsed_us_per_message=elapsed_us_per_message)
-    at_least(0, queue_rate_per_sec_max=queue_rate_per_sec_max)
+    if queue_rate_per_sec_max is not None:
+        at_least(0, queue_rate_per_sec_max=queue_rate_per_sec_max)
     ceilings = {
         Ceiling.LOG_DASD: messages_per_sec(log_mb_per_sec, log_bytes_per_message),
         Ceiling.ONE_INSTANCE: instances * 1e6 / elapsed_us_per_message,
-        Ceiling.ONE_QUEUE: queue_rate_per_sec_max,
+        Ceiling.ONE_QUEUE: math.inf if queue_rate_per_sec_max is None else queue_rate_per_sec_max,
     }
     lowest = min(ceilings, key=lambda ceiling: ceilings[ceiling])
     return ceilings[lowest], lowest

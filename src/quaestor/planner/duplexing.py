@@ -60,7 +60,7 @@ class DuplexedLoad:
 @formula(EXTRACT, "A8 duplexing CSQ_ADMIN", "2665-2676")
 def duplex_admin_change(persistent: bool, message_kb: int, link_to_primary: str = "ICP") -> MeasuredChange:
     """What duplexing CSQ_ADMIN alone does to in-syncpoint work (D5)."""
-    one_of(("ICP", "CFP"), "link_to_primary", link_to_primary)
+    one_of(("ICP", "CFP"), link_to_primary=link_to_primary)
     valid = [(p, kb) for link, p, kb in DUPLEX_ADMIN if link == link_to_primary]
     _refuse_unprinted(persistent, message_kb, valid)
     return DUPLEX_ADMIN[link_to_primary, persistent, message_kb]
@@ -85,10 +85,16 @@ def duplexed_load(
     mq_update_percent: float, other_primary_percent: float = 0.0, other_secondary_percent: float = 0.0
 ) -> DuplexedLoad:
     """Busy percent of both facilities, from what MQ updates cause today and what others cause (D3)."""
-    doubled = 2 * at_least(0, "mq_update_percent", mq_update_percent)
+    at_least(
+        0,
+        mq_update_percent=mq_update_percent,
+        other_primary_percent=other_primary_percent,
+        other_secondary_percent=other_secondary_percent,
+    )
+    doubled = 2 * mq_update_percent
     return DuplexedLoad(
-        primary_percent=doubled + at_least(0, "other_primary_percent", other_primary_percent),
-        secondary_percent=doubled + at_least(0, "other_secondary_percent", other_secondary_percent),
+        primary_percent=doubled + other_primary_percent,
+        secondary_percent=doubled + other_secondary_percent,
     )
 
 
@@ -103,4 +109,5 @@ def duplexing_fits(load: DuplexedLoad, primary_engines: int, secondary_engines: 
 @formula(EXTRACT, "A8 distance", "2633")
 def distance_us(km: float) -> Range:
     """What the distance between the facilities adds to each request (D4)."""
-    return US_PER_10_KM.times(at_least(0, "km", km) / 10)
+    at_least(0, km=km)
+    return US_PER_10_KM.times(km / 10)

@@ -10,7 +10,7 @@ Rules
   G4  The first crossing is read off drawn futures, not off the interval's edges: a peak day crosses before its trend.
   G5  Less than three weeks, or a day of the week never seen, is refused.
 
-Called by the plan and by the advisor.  Calls ranges.  Has no clock: the history says which day it ends on.
+Called by the plan and by the advisor.  Calls bounds.  Has no clock: the history says which day it ends on.
 """
 
 import math
@@ -23,7 +23,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from quaestor.planner.ranges import at_least, within
+from quaestor.planner.bounds import at_least, within
 from quaestor.planner.source import OutOfRangeError
 
 Vector = NDArray[np.float64]

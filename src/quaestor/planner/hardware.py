@@ -5,12 +5,12 @@ Rules
   H2  The average workload column is the one for messaging.
   H3  The conversion estimates CPU cost only.  Throughput is bounded by more: buffer pool I/O, log, network, programs.
 
-Called by the plan, by queues and by ims_bridge.  Calls source, ranges.
+Called by the plan, by queues and by ims_bridge.  Calls source, bounds.
 """
 
 from dataclasses import dataclass
 
-from quaestor.planner.ranges import above, at_least, one_of
+from quaestor.planner.bounds import above, at_least, one_of
 from quaestor.planner.source import Source, formula
 
 EXTRACT = "mp16-ch4-11"

@@ -7,7 +7,7 @@ Rules
       Region time is not a constant: it was 526, 661 and 709 us for the same program in three runs.
   M4  What was measured belongs to 2084-303 and 1KB messages.
 
-Called by the plan and by the advisor (IMS-1 to IMS-11).  Calls source, ranges, finding, hardware, ims_monitor.
+Called by the plan and by the advisor (IMS-1 to IMS-11).  Calls source, bounds, finding, hardware, ims_monitor.
 """
 
 import math
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.finding import Finding, alarms_first
 from quaestor.planner.hardware import cost_us_per_transaction
 from quaestor.planner.ims_monitor import (
@@ -23,7 +24,6 @@ from quaestor.planner.ims_monitor import (
     checkpoints_too_often,
     region_verdict,
 )
-from quaestor.planner.ranges import above, at_least, within
 from quaestor.planner.source import Source, formula
 
 EXTRACT = "mp16-ch4-11"

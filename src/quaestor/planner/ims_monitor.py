@@ -8,7 +8,7 @@ Rules
   I4  Elapsed less not-wait time is the time in waits.
   I5  Few WFI waits and full occupancy mean that regions limit; many and moderate occupancy mean that they do not.
 
-Called by ims_bridge and by the advisor.  Calls source, ranges.  Times in microseconds as the reports have them.
+Called by ims_bridge and by the advisor.  Calls source, bounds.  Times in microseconds as the reports have them.
 """
 
 import math
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 
-from quaestor.planner.ranges import above, at_least, within
+from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.source import formula
 
 EXTRACT = "mp16-ch4-11"

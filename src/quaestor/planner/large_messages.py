@@ -70,27 +70,32 @@ TRANSITION = Table(
 @formula(EXTRACT, "A12 LOB space", "2843-2846")
 def lob_space_mb(message_bytes_with_headers: int, messages_max: int) -> float:
     """LOB table space for so many messages (L1, L5)."""
-    pages = ceil(at_least(1, "message_bytes_with_headers", message_bytes_with_headers) / LOB_PAGE_BYTES)
-    return pages * LOB_PAGE_BYTES // 1024 * at_least(0, "messages_max", messages_max) / 1000
+    at_least(1, message_bytes_with_headers=message_bytes_with_headers)
+    at_least(0, messages_max=messages_max)
+    pages = ceil(message_bytes_with_headers / LOB_PAGE_BYTES)
+    return pages * LOB_PAGE_BYTES // 1024 * messages_max / 1000
 
 
 @formula(EXTRACT, "A12 partition size", "2850-2852")
 def partition_mb(lob_mb: float, partitions: int = PARTITIONS, skew_percent: float = SKEW_PERCENT) -> float:
     """Size of each partition, with room for an uneven spread (L1)."""
-    even = at_least(0, "lob_mb", lob_mb) / at_least(1, "partitions", partitions)
-    return even * (100 + at_least(0, "skew_percent", skew_percent)) / 100
+    at_least(0, lob_mb=lob_mb, skew_percent=skew_percent)
+    at_least(1, partitions=partitions)
+    even = lob_mb / partitions
+    return even * (100 + skew_percent) / 100
 
 
 @formula(EXTRACT, "A12 segments", "2883")
 def lob_segments(message_bytes: int) -> int:
     """Rows of Db2 that a message is cut into (L2)."""
-    return ceil(at_least(1, "message_bytes", message_bytes) / SEGMENT_DATA_BYTES)
+    at_least(1, message_bytes=message_bytes)
+    return ceil(message_bytes / SEGMENT_DATA_BYTES)
 
 
 @formula(EXTRACT, "A12 data sharing [D]", "2888-2898")
 def data_sharing_share(db2_members: int, putter_and_getter_apart: bool = False) -> float:
     """The share of gets that meet a message another Db2 wrote (L3)."""
-    at_least(2 if putter_and_getter_apart else 1, "db2_members", db2_members)
+    at_least(2 if putter_and_getter_apart else 1, db2_members=db2_members)
     return 1.0 if putter_and_getter_apart else (db2_members - 1) / db2_members
 
 
@@ -108,8 +113,8 @@ def cf_cpu_ms_per_message(message_bytes: int, offload: str = "smds") -> float:
 
 def _stepped(table: Table, message_bytes: int, offload: str) -> float:
     sizes = table.column("message_bytes")
-    within(sizes[0], sizes[-1], "message_bytes", message_bytes)
-    one_of(table.columns[1:], "offload", offload)
+    within(sizes[0], sizes[-1], message_bytes=message_bytes)
+    one_of(table.columns[1:], offload=offload)
     if message_bytes <= LARGEST_WHOLE_BYTES:
         return table.between(message_bytes, offload)
     return table.exactly(next(size for size in sizes if size >= message_bytes), offload)
@@ -127,14 +132,15 @@ def smds_saves_ms(message_bytes: int) -> tuple[float, float]:
 @formula(EXTRACT, "A12 rate above 63 KB in Db2 [D]", "2906-2916")
 def db2_messages_per_s(message_bytes: int, at_63_kb_per_s: float = 672.0) -> float:
     """Persistent messages/s beyond the transition: inverse to the size (L4); the base is one test bed's."""
-    at_least(LARGEST_WHOLE_BYTES + 1, "message_bytes", message_bytes)
-    return at_least(0, "at_63_kb_per_s", at_63_kb_per_s) * LARGEST_WHOLE_BYTES / message_bytes
+    at_least(0, at_63_kb_per_s=at_63_kb_per_s)
+    at_least(LARGEST_WHOLE_BYTES + 1, message_bytes=message_bytes)
+    return at_63_kb_per_s * LARGEST_WHOLE_BYTES / message_bytes
 
 
 @formula(EXTRACT, "A12 just over a step (CF-R44)", "2885-2886")
 def bytes_over_step(message_bytes: int) -> int:
     """How far a message stands over the last cost step with Db2: 63 KB or a multiple of 511 KB; 0 below 63 KB."""
-    at_least(0, "message_bytes", message_bytes)
+    at_least(0, message_bytes=message_bytes)
     if message_bytes <= LARGEST_WHOLE_BYTES:
         return 0
     whole_segments = (message_bytes - 1) // SEGMENT_DATA_BYTES

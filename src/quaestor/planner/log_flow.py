@@ -10,14 +10,14 @@ Rules
   L5  A commit is one log check, two under a two-phase coordinator.
   L6  Elapsed time is I/O times multiplied by the DASD response, which grows with the data in the I/O.
 
-Called by the plan, by the advisor (LOG-1 to LOG-6) and by log_writer.  Calls source, ranges.
+Called by the plan, by the advisor (LOG-1 to LOG-6) and by log_writer.  Calls source, bounds.
 What happens when several applications overlap is not here: log_writer plays it through.
 """
 
 import math
 from dataclasses import dataclass
 
-from quaestor.planner.ranges import above, at_least, within
+from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.source import formula
 
 EXTRACT = "mp16-ch4-11"

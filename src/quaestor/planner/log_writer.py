@@ -12,7 +12,7 @@ Rules
       takes two I/O times.
   W7  Buffers are free once they were full and an I/O has written them.
 
-Called by tests and by what compares plan and measurement.  Calls log_flow, ranges.
+Called by tests and by what compares plan and measurement.  Calls log_flow, bounds.
 It has no clock: the times are the caller's, in ms, and one I/O takes `io_ms` whatever its length.
 """
 
@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from quaestor.planner.bounds import above, at_least
 from quaestor.planner.log_flow import (
     PAGE_BYTES,
     PAGES_PER_IO_MAX,
@@ -28,7 +29,6 @@ from quaestor.planner.log_flow import (
     current_buffer_io_times,
     log_buffers,
 )
-from quaestor.planner.ranges import above, at_least
 from quaestor.planner.source import OutOfRangeError, formula
 
 EXTRACT = "mp16-ch4-11"

@@ -16,7 +16,8 @@ from quaestor.planner.source import OutOfRangeError, Source
 
 def percent_change(before: float, after: float) -> float:
     """Signed percent from `before` to `after` (M1)."""
-    return 100 * (after - before) / above(0, "before", before)
+    above(0, before=before)
+    return 100 * (after - before) / before
 
 
 @dataclass(frozen=True, slots=True)

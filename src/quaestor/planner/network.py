@@ -7,14 +7,14 @@ Rules
   N3  Two runs that differ in one part only settle that part; runs that differ in more leave several suspects.
   N4  The papers give words, not figures, for "high" and "low": the cut-offs are the caller's.
 
-Called by the plan and by the advisor (NET-1 to NET-5).  Calls source, ranges.
+Called by the plan and by the advisor (NET-1 to NET-5).  Calls source, bounds.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from quaestor.planner.ranges import above, at_least
+from quaestor.planner.bounds import above, at_least
 from quaestor.planner.source import OutOfRangeError, formula
 
 EXTRACT = "mp16-ch4-11"

@@ -43,8 +43,8 @@ class Tier:
     over_bytes: int
 
     def __post_init__(self) -> None:
-        within(0, 100, "threshold_percent", self.threshold_percent)
-        within(0, OFF_BYTES, "over_bytes", self.over_bytes)
+        within(0, 100, threshold_percent=self.threshold_percent)
+        within(0, OFF_BYTES, over_bytes=self.over_bytes)
 
     def applies_to(self, bytes_with_headers: int) -> bool:
         """Whether the tier is on and the message larger than its size (O2, O3)."""
@@ -80,8 +80,7 @@ def offload_threshold_percent(message_bytes: int, tiers: Sequence[Tier] = DEFAUL
 @formula(EXTRACT, "A6 percent full [D]", "2459-2471, 2483")
 def percent_full(used: Pools, total: Pools) -> float:
     """Fullness as the tiers see it: of the fuller pool (O4)."""
-    at_least(1, "entries", total.entries)
-    at_least(1, "elements", total.elements)
+    at_least(1, entries=total.entries, elements=total.elements)
     return max(100 * used.entries / total.entries, 100 * used.elements / total.elements)
 
 
@@ -115,7 +114,8 @@ def _puts_to_reach(threshold_percent: int, pools: Pools, elements: int) -> int:
 @formula(EXTRACT, "A6 room in the data sets", "2471")
 def smds_bytes_needed(offloaded_messages: int, message_bytes: int) -> int:
     """Data-set bytes for so many offloaded messages, about: the share that stays in the structure is not taken off."""
-    return at_least(0, "offloaded_messages", offloaded_messages) * at_least(0, "message_bytes", message_bytes)
+    at_least(0, offloaded_messages=offloaded_messages, message_bytes=message_bytes)
+    return offloaded_messages * message_bytes
 
 
 @formula(EXTRACT, "A6 data kept in the structure [D]", "3136")
@@ -127,4 +127,5 @@ def data_kept_bytes() -> int:
 @formula(EXTRACT, "A6 largest data sets", "3138")
 def smds_capacity_tb(queue_managers: int) -> int:
     """What the data sets of one structure hold: one of up to 16 TB for each queue manager connected."""
-    return SMDS_TB_MAX * within(0, QUEUE_MANAGERS_PER_STRUCTURE, "queue_managers", queue_managers)
+    within(0, QUEUE_MANAGERS_PER_STRUCTURE, queue_managers=queue_managers)
+    return SMDS_TB_MAX * queue_managers

@@ -7,14 +7,14 @@ Rules
   Q4  Shared queue cost is relative to a private queue whose messages stay in the buffer pool.
   Q5  Few large messages move a volume faster than many small ones.
 
-Called by the plan and by the advisor (Q-1 to Q-6, SHQ-7, APP-8).  Calls source, ranges, hardware.
+Called by the plan and by the advisor (Q-1 to Q-6, SHQ-7, APP-8).  Calls source, bounds, hardware.
 """
 
 import math
 from dataclasses import dataclass
 
+from quaestor.planner.bounds import above, at_least, one_of, within
 from quaestor.planner.hardware import processors_busy
-from quaestor.planner.ranges import above, at_least, one_of, within
 from quaestor.planner.source import Source, Table, formula
 
 EXTRACT = "mp16-ch4-11"

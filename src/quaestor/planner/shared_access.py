@@ -9,12 +9,12 @@ Rules
   K4  The first open of a shared queue on a queue manager, and the last close, register with the coupling facility;
       any open between them does not.
 
-Called by the plan and by the advisor (SHQ-4 to SHQ-6).  Calls source, ranges.
+Called by the plan and by the advisor (SHQ-4 to SHQ-6).  Calls source, bounds.
 """
 
 from dataclasses import dataclass
 
-from quaestor.planner.ranges import above, at_least, within
+from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.source import Source, Table, formula
 
 EXTRACT = "mp16-ch4-11"
@@ -28,7 +28,7 @@ STCK_UNITS_PER_US = 4_096
 
 
 @formula(EXTRACT, "6.5 ORACLE 32", "4951-4961")
-def redrives(messages_with_key: int, *, step: int = REDRIVE_STEP) -> int:
+def redrives_of_one_get(messages_with_key: int, *, step: int = REDRIVE_STEP) -> int:
     """Times one get by a common key goes back to the coupling facility (K1, K2)."""
     at_least(0, messages_with_key=messages_with_key)
     at_least(1, step=step)

@@ -81,14 +81,14 @@ class _GetBuffer:
 @formula(EXTRACT, "A10 buffer class", "2747")
 def buffer_class_bytes(message_bytes: float) -> int:
     """The smallest buffer that holds a message, its headers included (G1)."""
-    within(0, LARGEST_WHOLE_BYTES, "message_bytes", message_bytes)
+    within(0, LARGEST_WHOLE_BYTES, message_bytes=message_bytes)
     return next(size for size in BUFFER_CLASSES_BYTES if size >= message_bytes)
 
 
 @formula(EXTRACT, "A10 redrives (CF-M21)", "2734-2776")
-def redrives(messages_bytes: Iterable[float], version: int = 7) -> Redrives:
+def redrives_of_a_run(messages_bytes: Iterable[float], version: int = 7) -> Redrives:
     """Redrives when messages of these sizes, headers included, are got in this order from one queue."""
-    at_least(6, "version", version)
+    at_least(6, version=version)
     buffer = _GetBuffer(patience=1 if version == 6 else SHRINK_AFTER_MESSAGES)
     redriven, buffers = [], []
     for number, message_bytes in enumerate(messages_bytes, start=1):
@@ -107,23 +107,23 @@ def crosses_buffer_class(messages_bytes: Sequence[float]) -> bool:
 @formula(EXTRACT, "0.1, A10 redrive ratio (CF-R36, CF-R37) [D]", "2734-2741")
 def redrive_ratio(redrives_counted: int, calls: int) -> float:
     """Redrives per call of one kind in an interval: QESTRSEC / QESTCSEC, or QESTRMEC / QESTCMEC; 0 without calls."""
-    at_least(0, "redrives_counted", redrives_counted)
-    return redrives_counted / calls if at_least(0, "calls", calls) else 0.0
+    at_least(0, calls=calls, redrives_counted=redrives_counted)
+    return redrives_counted / calls if calls else 0.0
 
 
 @formula(EXTRACT, "A11 undeleted messages", "2811-2819")
 def undeleted_bytes(stored_message_bytes: int, queue_managers: int, cflevel: int = 4) -> int:
     """Room that got messages may still take in one structure (G5)."""
-    at_least(0, "stored_message_bytes", stored_message_bytes)
-    at_least(1, "queue_managers", queue_managers)
-    late = one_of((1, 2, 3, 4, 5), "cflevel", cflevel) <= 4
+    one_of((1, 2, 3, 4, 5), cflevel=cflevel)
+    at_least(0, stored_message_bytes=stored_message_bytes)
+    at_least(1, queue_managers=queue_managers)
+    late = cflevel <= 4
     return (BATCH_DELETE_ENTRIES - 1) * stored_message_bytes * queue_managers if late else 0
 
 
 @formula(EXTRACT, "A15 signals of the 0-to-1 transition (CF-M29)", "3174-3184")
 def signals_wasted(depth_before_put: int, queue_managers_open_for_input: int) -> tuple[int, int]:
     """(signals sent, signals that find nothing) for one put (G6)."""
-    at_least(0, "depth_before_put", depth_before_put)
-    listening = at_least(0, "queue_managers_open_for_input", queue_managers_open_for_input)
-    sent = listening if depth_before_put == 0 else 0
+    at_least(0, queue_managers_open_for_input=queue_managers_open_for_input, depth_before_put=depth_before_put)
+    sent = queue_managers_open_for_input if depth_before_put == 0 else 0
     return sent, max(0, sent - 1)

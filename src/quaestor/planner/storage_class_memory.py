@@ -79,7 +79,8 @@ class ScmSummary:
 
     @property
     def bytes_per_operation(self) -> float:
-        return self.bytes_moved / above(0, "operations", self.operations)
+        above(0, operations=self.operations)
+        return self.bytes_moved / self.operations
 
     @property
     def bytes_max(self) -> float:
@@ -95,42 +96,51 @@ class ScmSummary:
 @formula(EXTRACT, "A13 augmented space", "3033-3043")
 def augmented_mb(scm_mb: float) -> float:
     """Free storage the facility needs before this much SCM can be used (V1)."""
-    return at_least(0, "scm_mb", scm_mb) * AUGMENTED_MB_PER_TB / MB_PER_TB
+    at_least(0, scm_mb=scm_mb)
+    return scm_mb * AUGMENTED_MB_PER_TB / MB_PER_TB
 
 
 @formula(EXTRACT, "A13 SCM that free storage allows (CF-R46) [D]", "3021-3026, 3056")
 def usable_scm_mb(scm_mb: float, cf_free_mb: float) -> float:
     """SCM that can be used with so much free storage in the facility (V1)."""
-    by_free = at_least(0, "cf_free_mb", cf_free_mb) * MB_PER_TB / AUGMENTED_MB_PER_TB
-    return min(at_least(0, "scm_mb", scm_mb), by_free)
+    at_least(0, scm_mb=scm_mb, cf_free_mb=cf_free_mb)
+    by_free = cf_free_mb * MB_PER_TB / AUGMENTED_MB_PER_TB
+    return min(scm_mb, by_free)
 
 
 @formula(EXTRACT, "A13 over-commitment (CF-R45)", "3055")
 def over_committed_mb(scm_max_mb: Iterable[float], scm_assigned_mb: float) -> float:
     """How much the structures' SCMMAXSIZE together exceed what the facility has (V2); 0 is as it should be."""
-    wanted = sum(at_least(0, "scm_max_mb", mb) for mb in scm_max_mb)
-    return max(0.0, wanted - at_least(0, "scm_assigned_mb", scm_assigned_mb))
+    at_least(0, scm_assigned_mb=scm_assigned_mb)
+    wanted = list(scm_max_mb)
+    for mb in wanted:
+        at_least(0, scm_max_mb=mb)
+    return max(0.0, sum(wanted) - scm_assigned_mb)
 
 
 @formula(EXTRACT, "A13 capacity without offload", "3130-3132")
 def messages_in_scm(scm_bytes: int, message_bytes: int) -> int:
     """Whole messages that SCM holds at the ratio that suits them (V5)."""
-    within(0, LARGEST_WHOLE_BYTES, "message_bytes", message_bytes)
+    at_least(0, scm_bytes=scm_bytes)
+    within(0, LARGEST_WHOLE_BYTES, message_bytes=message_bytes)
     each = ENTRY_BYTES + ELEMENT_BYTES * elements_per_message(message_bytes)
-    return at_least(0, "scm_bytes", scm_bytes) // each
+    return scm_bytes // each
 
 
 @formula(EXTRACT, "A13 capacity with offload", "3136-3140")
 def offloaded_messages_in_scm(scm_bytes: int) -> int:
     """Offloaded messages whose entries and elements SCM holds at one to two (V6)."""
-    return at_least(0, "scm_bytes", scm_bytes) // (ENTRY_BYTES + ELEMENTS_OFFLOADED * ELEMENT_BYTES)
+    at_least(0, scm_bytes=scm_bytes)
+    return scm_bytes // (ENTRY_BYTES + ELEMENTS_OFFLOADED * ELEMENT_BYTES)
 
 
 @formula(EXTRACT, "A13 which runs out first (CF-R47)", "3113")
 def scm_exhausted_first(summary: ScmSummary) -> str:
     """Whether "entries" or "elements" of SCM run out if messages stay as they are; "both" if the ratios agree."""
-    entries = at_least(0, "entries_now", summary.entries_now) / above(0, "entries_max", summary.entries_max)
-    elements = at_least(0, "elements_now", summary.elements_now) / above(0, "elements_max", summary.elements_max)
+    at_least(0, entries_now=summary.entries_now, elements_now=summary.elements_now)
+    above(0, entries_max=summary.entries_max, elements_max=summary.elements_max)
+    entries = summary.entries_now / summary.entries_max
+    elements = summary.elements_now / summary.elements_max
     if entries == elements:
         return "both"
     return "elements" if elements > entries else "entries"
@@ -139,17 +149,20 @@ def scm_exhausted_first(summary: ScmSummary) -> str:
 @formula(EXTRACT, "A13 rate within the peak (CF-R50)", "3060-3070")
 def rate_is_absorbed(mb_per_s: float, message_bytes: float, direction: str) -> bool:
     """Whether the rate stays below what was moved at most; then SCM is not felt (V4)."""
-    one_of(PEAK_MB_PER_S.columns[1:], "direction", direction)
-    return at_least(0, "mb_per_s", mb_per_s) < PEAK_MB_PER_S.between(message_bytes, direction)
+    at_least(0, mb_per_s=mb_per_s)
+    one_of(PEAK_MB_PER_S.columns[1:], direction=direction)
+    return mb_per_s < PEAK_MB_PER_S.between(message_bytes, direction)
 
 
 @formula(EXTRACT, "A13 alter before the freeze (CF-R52)", "3047-3051")
 def ratio_can_settle(full_threshold_percent: int) -> bool:
     """Whether system-initiated alter begins before pre-staging freezes the ratio (V3)."""
-    return within(0, 100, "full_threshold_percent", full_threshold_percent) < PRE_STAGE_PERCENT
+    within(0, 100, full_threshold_percent=full_threshold_percent)
+    return full_threshold_percent < PRE_STAGE_PERCENT
 
 
 @formula(EXTRACT, "A13 access that suits SCM (CF-R48)", "3080-3097")
 def random_access(medium: str) -> RandomAccess:
     """What random puts and gets cost in the facility's storage, and mostly in SCM."""
-    return RANDOM_ACCESS[one_of(tuple(RANDOM_ACCESS), "medium", medium)]
+    one_of(tuple(RANDOM_ACCESS), medium=medium)
+    return RANDOM_ACCESS[medium]

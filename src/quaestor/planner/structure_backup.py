@@ -54,19 +54,23 @@ BACKUP_INTERVALS = Table(
 @formula(EXTRACT, "A7 log data per message", "2582")
 def log_kb_per_message(message_kb: float) -> float:
     """Log data for one shared persistent message put and got, crudely."""
-    return at_least(0, "message_kb", message_kb) + LOG_OVERHEAD_KB
+    at_least(0, message_kb=message_kb)
+    return message_kb + LOG_OVERHEAD_KB
 
 
 @formula(EXTRACT, "A7 log rate", "2576-2582")
 def log_mb_per_s(messages_per_s: float, message_kb: float) -> float:
     """Log data rate of a queue manager that puts and gets so many shared persistent messages (B6)."""
-    return at_least(0, "messages_per_s", messages_per_s) * log_kb_per_message(message_kb) / 1024
+    at_least(0, messages_per_s=messages_per_s)
+    return messages_per_s * log_kb_per_message(message_kb) / 1024
 
 
 @formula(EXTRACT, "A7 replay budget", "2572")
 def replay_budget_min(target_min: float = TARGET_MIN, restore_s: float = RESTORE_S) -> int:
     """Whole minutes left for replaying the longest log (B3)."""
-    left = int(above(0, "target_min", target_min) - at_least(0, "restore_s", restore_s) / 60)
+    above(0, target_min=target_min)
+    at_least(0, restore_s=restore_s)
+    left = int(target_min - restore_s / 60)
     if left < 1:
         raise OutOfRangeError(
             f"target_min {target_min:g} is outside {1 + restore_s / 60:g} and above: restoring takes {restore_s:g} s"
@@ -77,7 +81,9 @@ def replay_budget_min(target_min: float = TARGET_MIN, restore_s: float = RESTORE
 @formula(EXTRACT, "A7 log read within the budget", "2572")
 def log_readable_mb(budget_min: float, read_backwards_mb_per_s: float = READ_BACKWARDS_MB_PER_S) -> float:
     """How much of the longest log can be replayed within the budget."""
-    return at_least(0, "budget_min", budget_min) * 60 * above(0, "read_backwards_mb_per_s", read_backwards_mb_per_s)
+    above(0, read_backwards_mb_per_s=read_backwards_mb_per_s)
+    at_least(0, budget_min=budget_min)
+    return budget_min * 60 * read_backwards_mb_per_s
 
 
 @formula(EXTRACT, "A7 backup interval", "2557, 2568-2580")
@@ -87,10 +93,10 @@ def backup_interval_min(
     read_backwards_mb_per_s: float = READ_BACKWARDS_MB_PER_S,
 ) -> int:
     """Whole minutes after which the structure must be backed up again (B4)."""
-    read_over_write = above(0, "read_backwards_mb_per_s", read_backwards_mb_per_s) / above(
-        0, "longest_log_mb_per_s", longest_log_mb_per_s
-    )
-    return int(at_least(0, "budget_min", budget_min) * read_over_write)
+    above(0, read_backwards_mb_per_s=read_backwards_mb_per_s, longest_log_mb_per_s=longest_log_mb_per_s)
+    at_least(0, budget_min=budget_min)
+    read_over_write = read_backwards_mb_per_s / longest_log_mb_per_s
+    return int(budget_min * read_over_write)
 
 
 @formula(EXTRACT, "A7 recovery time", "2561-2566")
@@ -100,18 +106,26 @@ def recovery_s(
     read_backwards_mb_per_s: float = READ_BACKWARDS_MB_PER_S,
 ) -> float:
     """Time to recover the structure now, given each member's log data since the backup (B1, B2)."""
-    longest = max((at_least(0, "log_mb_since_backup", mb) for mb in log_mb_since_backup), default=0.0)
-    return restore_s + longest / above(0, "read_backwards_mb_per_s", read_backwards_mb_per_s)
+    above(0, read_backwards_mb_per_s=read_backwards_mb_per_s)
+    logs = list(log_mb_since_backup)
+    for mb in logs:
+        at_least(0, log_mb_since_backup=mb)
+    longest = max(logs, default=0.0)
+    return restore_s + longest / read_backwards_mb_per_s
 
 
 @formula(EXTRACT, "A7 backup overdue (CF-R25)", "2553-2557")
 def backup_is_due(minutes_since_backup: float, interval_min: int) -> bool:
     """Whether recovery would by now miss its target."""
-    return at_least(0, "minutes_since_backup", minutes_since_backup) >= interval_min
+    at_least(0, minutes_since_backup=minutes_since_backup)
+    return minutes_since_backup >= interval_min
 
 
 @formula(EXTRACT, "A7 skew of the logs (CF-R26)", "2566-2568")
 def longest_log_share(log_mb_per_s: Iterable[float]) -> float:
     """The busiest log against an even spread: 1.0 is balanced, 2.0 means twice its share."""
-    rates = [at_least(0, "log_mb_per_s", rate) for rate in log_mb_per_s]
-    return max(rates) * len(rates) / above(0, "sum of log_mb_per_s", sum(rates))
+    rates = list(log_mb_per_s)
+    for rate in rates:
+        at_least(0, log_mb_per_s=rate)
+    above(0, sum_of_log_mb_per_s=sum(rates))
+    return max(rates) * len(rates) / sum(rates)

@@ -63,24 +63,26 @@ class Outcome(Enum):
 @formula(EXTRACT, "A14 messages allowed by CFLEVEL (CF-M28)", "3154-3168")
 def put_allowed(cflevel: int, recover: bool, persistent: bool, message_bytes: int) -> bool:
     """Whether a queue in such a structure takes the message."""
-    within(CFLEVELS[0], CFLEVELS[-1], "cflevel", cflevel)
+    at_least(0, message_bytes=message_bytes)
+    within(CFLEVELS[0], CFLEVELS[-1], cflevel=cflevel)
     if persistent and not (cflevel >= 3 and recover):
         return False
     largest = LARGEST_MESSAGE_BYTES if cflevel >= 4 else LARGEST_WHOLE_BYTES
-    return at_least(0, "message_bytes", message_bytes) <= largest
+    return message_bytes <= largest
 
 
 @formula(EXTRACT, "A2, A14 least CFLEVEL", "3154-3172, 3222-3233")
 def least_cflevel(message_bytes_max: int) -> int:
     """The lowest CFLEVEL worth defining for messages up to this size (C5)."""
-    within(0, LARGEST_MESSAGE_BYTES, "message_bytes_max", message_bytes_max)
+    within(0, LARGEST_MESSAGE_BYTES, message_bytes_max=message_bytes_max)
     return 4 if message_bytes_max > LARGEST_WHOLE_BYTES else 3
 
 
 @formula(EXTRACT, "A2 number of structures", "2318-2320, 3194")
 def structures_for_queues(queues: int) -> int:
     """Structures that so many shared queues need, CSQ_ADMIN included (C2)."""
-    return 1 + max(1, ceil(at_least(0, "queues", queues) / QUEUES_PER_STRUCTURE))
+    at_least(0, queues=queues)
+    return 1 + max(1, ceil(queues / QUEUES_PER_STRUCTURE))
 
 
 @formula(EXTRACT, "A2 which queues in which structure", "2316-2332, 3186-3198, 3220-3233")
@@ -121,7 +123,7 @@ def admin_failure(duplexed: bool, version: tuple[int, int, int], all_members_up:
 @formula(EXTRACT, "A8 availability matrix, application structure (CF-M18)", "2601-2607")
 def application_failure(duplexed: bool, cflevel: int) -> Outcome:
     """What the loss of an application structure does (C6)."""
-    within(CFLEVELS[0], CFLEVELS[-1], "cflevel", cflevel)
+    within(CFLEVELS[0], CFLEVELS[-1], cflevel=cflevel)
     if duplexed:
         return Outcome.DUPLEX_CONTINUES
     return Outcome.APPLICATIONS_FAIL if cflevel >= 3 else Outcome.QUEUE_MANAGERS_FAIL

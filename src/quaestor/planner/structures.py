@@ -80,7 +80,8 @@ class Pools:
 @formula(EXTRACT, "A5 stored form (CF-M14)", "2374-2376")
 def stored_bytes(message_bytes: int, grouped: bool = False) -> int:
     """Bytes of a message with the headers it is stored with (S1)."""
-    return at_least(0, "message_bytes", message_bytes) + HEADER_BYTES + (MQMDE_BYTES if grouped else 0)
+    at_least(0, message_bytes=message_bytes)
+    return message_bytes + HEADER_BYTES + (MQMDE_BYTES if grouped else 0)
 
 
 @formula(EXTRACT, "A5 elements per message", "2485")
@@ -131,7 +132,8 @@ def planned_bytes_per_message(message_bytes: int, grouped: bool = False, alone_a
 @formula(EXTRACT, "A5 algorithm, uplift", "2385")
 def uplift_percent(cfcc_level: int) -> int:
     """What the algorithm adds for the fixed ratio and the coupling facility's own needs; too little below 16 MB."""
-    return 32 if at_least(1, "cfcc_level", cfcc_level) >= 12 else 25
+    at_least(1, cfcc_level=cfcc_level)
+    return 32 if cfcc_level >= 12 else 25
 
 
 @formula(EXTRACT, "A5 algorithm", "2370-2393")
@@ -148,28 +150,32 @@ def structure_size_kb(populations: Iterable[Population], cfcc_level: int, auto_a
 @formula(EXTRACT, "A5 messages that outlast an outage", "2380-2383")
 def messages_for_outage(puts_per_s: Iterable[float], outage_s: float) -> int:
     """Messages that pile up over all queues of a structure while nobody gets them."""
-    rate = sum(at_least(0, "puts_per_s", r) for r in puts_per_s)
-    return ceil(rate * at_least(0, "outage_s", outage_s))
+    at_least(0, outage_s=outage_s)
+    rates = list(puts_per_s)
+    for rate in rates:
+        at_least(0, puts_per_s=rate)
+    return ceil(sum(rates) * outage_s)
 
 
 @formula(EXTRACT, "A5 capacity by the algorithm [D]", "2370-2393")
 def messages_by_algorithm(structure_kb: int, message_bytes: int, cfcc_level: int) -> int:
     """How many messages the algorithm lets into a structure; it promises too many when the ratio is fixed (S4)."""
+    at_least(0, structure_kb=structure_kb)
     each = planned_bytes_per_message(message_bytes) * (100 + uplift_percent(cfcc_level))
-    return at_least(0, "structure_kb", structure_kb) * 1024 * 100 // each
+    return structure_kb * 1024 * 100 // each
 
 
 @formula(EXTRACT, "A5 the model behind the table [D]", "2421-2441")
 def pools_allocated(structure_kb: int, cfcc_level: int, half_gb_kb: int = HALF_GB_KB) -> Pools:
     """Entries and elements carved out of a structure at six to one, scaled from the 0.5 GB table (S5)."""
-    one_of((14, 15, 17, 18, 19, 20, 21, 22), "cfcc_level", cfcc_level)
-    size_kb = at_least(0, "structure_kb", structure_kb)
+    at_least(0, structure_kb=structure_kb)
+    one_of((14, 15, 17, 18, 19, 20, 21, 22), cfcc_level=cfcc_level)
     if cfcc_level == 14:
-        share = size_kb / half_gb_kb
+        share = structure_kb / half_gb_kb
     elif cfcc_level == 15:  # the table holds once the 5 MB are added
-        share = (size_kb - FIXED_OVERHEAD_KB) / half_gb_kb
+        share = (structure_kb - FIXED_OVERHEAD_KB) / half_gb_kb
     else:  # measured with the 5 MB inside the 0.5 GB
-        share = (size_kb - FIXED_OVERHEAD_KB) / (half_gb_kb - FIXED_OVERHEAD_KB)
+        share = (structure_kb - FIXED_OVERHEAD_KB) / (half_gb_kb - FIXED_OVERHEAD_KB)
     column = "cfcc_14_15" if cfcc_level <= 15 else "cfcc_17_22"
     entries = floor(MESSAGES_IN_HALF_GB.exactly(1164, column) * max(0.0, share))
     return Pools(entries, ELEMENTS_PER_ENTRY * entries)

@@ -8,13 +8,13 @@ Rules
   T3  Three tiers log a persistent message twice, two tiers once.
   T4  Two tiers end at the channel limit or at the channel initiator's storage, whichever comes first.
 
-Called by the plan and by the advisor (TIER-1 to TIER-5).  Calls source, ranges.
+Called by the plan and by the advisor (TIER-1 to TIER-5).  Calls source, bounds.
 """
 
 import math
 from dataclasses import dataclass
 
-from quaestor.planner.ranges import above, at_least, one_of
+from quaestor.planner.bounds import above, at_least, one_of
 from quaestor.planner.source import Source, Table, formula
 
 EXTRACT = "mp16-ch4-11"

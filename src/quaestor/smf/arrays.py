@@ -9,7 +9,7 @@ Rules
 Called by gather, cells, record_columns and columns.  Knows nothing of records.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -124,3 +124,59 @@ class CodeNames:
 
     def column(self, codes: NDArray[np.int32], valid: Mask | None) -> pa.Array:
         return dictionary(primitive(pa.int32(), *self.indices(codes, valid)), self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A column in NumPy's hands; `texts` is the dictionary when the values are indices into one, -1 where null."""
+
+    values: NDArray[Any]
+    valid: Mask | None = None
+    texts: pa.Array | None = None
+
+    @classmethod
+    def of(cls, encoded: pa.Array) -> "Values":
+        """Of a dictionary-encoded text column."""
+        values, valid = numbers(encoded.indices, np.int32), validity(encoded.indices)
+        return cls(values if valid is None else np.where(valid, values, np.int32(-1)), valid, encoded.dictionary)
+
+    @property
+    def names(self) -> list[str]:
+        return [] if self.texts is None else self.texts.to_pylist()
+
+    def tidy(self) -> "Values":
+        """The column without a mask when nothing is null."""
+        whole = self.valid is not None and self.valid.all()
+        return Values(self.values, None, self.texts) if whole else self
+
+    def blank_is_null(self) -> "Values":
+        blank = self.names.index("") if "" in self.names else -1
+        return Values(self.values, both(self.valid, self.values != blank), self.texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Columns of equal width one under another, to be repeated together: one take for all of them."""
+
+    columns: tuple[tuple[str, pa.DataType, Values], ...]
+    values: NDArray[Any]
+
+    @classmethod
+    def of(cls, columns: Iterable[tuple[str, pa.DataType, Values]]) -> "list[Stack]":
+        made: dict[int, list[tuple[str, pa.DataType, Values]]] = {}
+        for name, kind, values in columns:
+            made.setdefault(values.values.itemsize, []).append((name, kind, values.tidy()))
+        return [
+            cls(tuple(alike), np.stack([each.values.view(f"i{width}") for _, _, each in alike]))
+            for width, alike in made.items()
+        ]
+
+    def repeat(self, places: Ints, there: Mask | None = None) -> Iterator[tuple[str, pa.Array]]:
+        """The values at `places`; null where not `there`."""
+        taken = self.values.take(places, axis=1)
+        whole, count, size = pa.py_buffer(taken), len(places), len(places) * taken.itemsize
+        for index, (name, kind, made) in enumerate(self.columns):
+            valid = bitmap(there if made.valid is None else both(there, made.valid[places]))
+            plain = kind if made.texts is None else pa.int32()
+            part = pa.Array.from_buffers(plain, count, [valid, whole.slice(index * size, size)])
+            yield name, part if made.texts is None else dictionary(part, made.texts)

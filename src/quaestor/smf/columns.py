@@ -28,9 +28,10 @@ from quaestor.smf.cells import Reading, field_column
 from quaestor.smf.framing import Block, Damage
 from quaestor.smf.gather import Bulk, bulk_columns, gather
 from quaestor.smf.locate import Located, locate
-from quaestor.smf.record_columns import TASK, RecordColumns
+from quaestor.smf.record_columns import RecordColumns
+from quaestor.smf.task_identity import TASK, TaskIdentities
 
-_REPEATED = (Source.RECORD, Source.TASK, Source.TASK_CODE_NAME, Source.TRANSACTION)
+_OF_TASKS = (Source.TASK, Source.TASK_CODE_NAME, Source.TRANSACTION)
 
 
 @dataclass(slots=True)
@@ -85,7 +86,8 @@ class _Plan:
 
     columns: tuple[Column, ...]
     schema: pa.Schema
-    repeated: tuple[Column, ...]
+    record: tuple[Column, ...]
+    task: tuple[Column, ...]
     bulks: tuple[tuple[Bulk, tuple[str, ...]], ...]
     names: tuple[tuple[str, Column, CodeNames], ...]  # column of names, column of its codes
     alone: tuple[Column, ...]
@@ -98,7 +100,8 @@ def _plan(layout: Layout, names: Names, asked: frozenset[str] | None, dictionary
     if unknown:
         raise ValueError(f"{layout.structure} has no column {', '.join(unknown)}")
     columns = tuple(each for each in every if asked is None or each.name in asked)
-    repeated = tuple(each for each in columns if each.source in _REPEATED and each.name != "occurrence")
+    record = tuple(each for each in columns if each.source is Source.RECORD and each.name != "occurrence")
+    task = tuple(each for each in columns if each.source in _OF_TASKS)
     codes = {each.field.official: each for each in every if each.source is Source.FIELD}
     named = tuple(
         (each.name, codes[each.field.official], CodeNames.of(each.field.codes or {}))
@@ -108,9 +111,8 @@ def _plan(layout: Layout, names: Names, asked: frozenset[str] | None, dictionary
     plain = {each.name: each for each in columns if each.source is Source.FIELD and _is_number(each)}
     plain |= {each.name: each for _, each, _ in named}
     alone = tuple(each for each in columns if each.source is Source.FIELD and each.name not in plain)
-    return _Plan(
-        columns, schema_of(columns, dictionary=dictionary), repeated, tuple(_bulks(plain.values())), named, alone
-    )
+    schema = schema_of(columns, dictionary=dictionary)
+    return _Plan(columns, schema, record, task, tuple(_bulks(plain.values())), named, alone)
 
 
 def _is_number(column: Column) -> bool:
@@ -132,6 +134,7 @@ class _Reader:
 
     def __init__(self, located: Located, reading: Reading, *, dictionary: bool) -> None:
         self.records = RecordColumns(located, reading)
+        self.tasks = TaskIdentities(located, reading)
         self._located = located
         self._reading = reading
         self._dictionary = dictionary
@@ -141,7 +144,9 @@ class _Reader:
         sections = self._located.sections[layout.structure]
         plan = _plan(layout, self._reading.names, None if asked is None else frozenset(asked), self._dictionary)
         rows = gather(self._located.data, sections.offset, sections.length, layout.size)
-        made = dict(self.records.repeat(plan.repeated, TASK_SECTIONS.get(layout.structure), sections.record))
+        made = dict(self.records.repeat(plan.record, sections.record))
+        if plan.task:
+            made.update(self.tasks.repeat(TASK_SECTIONS[layout.structure], plan.task, sections.record))
         made["occurrence"] = primitive(pa.int32(), sections.occurrence.astype(np.int32))
         for bulk, names in plan.bulks:
             made.update(zip(names, bulk_columns(rows, bulk, self._reading.leap_seconds), strict=True))

@@ -9,11 +9,12 @@ Rules
   V4  Memory is bounded by the part, not by the dump: no process holds more than a few windows of one part.
   V5  A dump that cannot be used does not stop the others; its reason is told.
 
-Called by the command line.  Calls splitting, columns, parquet_tables and text_tables.
+Called by the command line.  Calls splitting, streaming, parquet_tables and text_tables.
 """
 
 import multiprocessing
 import shutil
+import signal
 import sys
 import tempfile
 from collections import Counter
@@ -29,16 +30,17 @@ import pyarrow as pa
 from quaestor.layout import CP1047, CodePage, Layout
 from quaestor.smf.arrow_schema import Names
 from quaestor.smf.catalog import SECTIONS
-from quaestor.smf.columns import decode
 from quaestor.smf.detection import UnusableDumpError
-from quaestor.smf.framing import Damage, DumpReader
+from quaestor.smf.framing import Block, Damage, DumpReader
+from quaestor.smf.memory import keep_freed_memory
 from quaestor.smf.parquet_tables import ParquetFile, ParquetPieces
 from quaestor.smf.records import open_dump
 from quaestor.smf.splitting import WHOLE, Part, split, together
+from quaestor.smf.streaming import decode_blocks
 from quaestor.smf.text_tables import TextFile, TextPieces
 
 STANDARD_INPUT = "-"
-WINDOW = 16 << 20
+WINDOW = 24 << 20
 _LAYOUTS: dict[str, Layout] = {structure: section.LAYOUT for structure, section in SECTIONS.items()}
 _MOST_DAMAGES = 100  # that a part names one by one; more are counted
 
@@ -117,6 +119,7 @@ class _Waiting(Protocol):
 
 
 def _export_part(job: _Job) -> _Done:
+    keep_freed_memory()
     done = _Done()
     job.folder.mkdir()
     pieces = _pieces(job)
@@ -133,14 +136,24 @@ def _export_part(job: _Job) -> _Done:
 
 
 def _read_blocks(reader: DumpReader, options: ExportOptions, pieces: _Pieces, done: _Done) -> None:
-    for block in reader.blocks():
-        done.landed = not block.damages
-        decoded = decode(block, options.structures, options.page, options.names, options.leap_seconds, dictionary=True)
-        done.damages += decoded.damages[: _MOST_DAMAGES - len(done.damages)]
-        done.damage_count += len(decoded.damages)
+    damages: list[Damage] = []
+    decoding = decode_blocks(
+        _watched(reader, done), options.structures, options.page, options.names, options.leap_seconds, dictionary=True
+    )
+    for decoded in decoding:
+        damages += decoded.damages
         for structure, table in decoded.tables.items():
             pieces.add(_LAYOUTS[structure], table)
             done.rows[structure] += len(table)
+    done.damages = sorted(damages, key=lambda damage: damage.offset)[:_MOST_DAMAGES]
+    done.damage_count = len(damages)
+
+
+def _watched(reader: DumpReader, done: _Done) -> Iterator[Block]:
+    """The blocks; damage in the last of them may mean that the part did not land on its end (V2)."""
+    for block in reader.blocks():
+        done.landed = not block.damages
+        yield block
 
 
 @contextmanager
@@ -225,12 +238,17 @@ def _pool(processes: int) -> Iterator[Executor | None]:
         yield None
         return
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context(method)) as pool:
+    with ProcessPoolExecutor(processes, multiprocessing.get_context(method), _leave_interrupts) as pool:
         try:
             yield pool
         except BaseException:
             pool.shutdown(wait=True, cancel_futures=True)
             raise
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the process that owns the files; the others end when it tells them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @dataclass(slots=True)

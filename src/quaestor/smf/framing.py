@@ -38,7 +38,6 @@ from quaestor.smf.detection import (
 )
 
 WINDOW = 16 << 20
-_PIECE = 1 << 20
 _RDW = struct.Struct(">HBB")
 _WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
 _MAX_SPANNED = 64 << 20
@@ -119,7 +118,7 @@ class DumpReader:
         self.spanned = 0
         self.bytes_read = 0
         self._stream = stream
-        self._take: Callable[[int], bytes] = stream.read
+        self._take: Callable[[memoryview], int] = stream.readinto  # type: ignore[attr-defined]
         self._window = window
         self._base = position
         self._left = limit
@@ -131,10 +130,8 @@ class DumpReader:
 
     def blocks(self) -> Iterator[Block]:
         """Every block of the dump. Raises `UnusableDumpError` when nothing in it can be a record."""
-        tail = self._begin()
+        data, fresh = self._begin(), True
         while True:
-            data = self._read(tail)
-            fresh = len(data) > len(tail)
             size = len(data)  # the walk appends joined records behind (R2)
             block, rest = self._walk(data, last=not fresh)
             tail = data[rest:size]
@@ -143,6 +140,8 @@ class DumpReader:
                 yield block
             if not fresh:
                 return
+            data = self._read(tail)
+            fresh = len(data) > len(tail)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -151,7 +150,7 @@ class DumpReader:
         if self.framing is None:
             stream = self._stream if isinstance(self._stream, io.BufferedReader) else io.BufferedReader(self._stream)  # type: ignore[type-var]
             self.compressed = stream.peek(2)[:2] == b"\x1f\x8b"
-            self._take = gzip.GzipFile(fileobj=stream).read1 if self.compressed else stream.read
+            self._take = gzip.GzipFile(fileobj=stream).readinto1 if self.compressed else stream.readinto
         head = self._read(bytearray())
         if not head and self._ended_early:
             raise UnusableDumpError(self._ended_early)
@@ -162,32 +161,31 @@ class DumpReader:
         return head
 
     def _read(self, head: bytearray) -> bytearray:
-        """A window more behind `head`; a broken gzip stream ends the dump early and is remembered as damage.
-
-        Small pieces are read into memory of the final size: fresh memory costs more than copying.
-        """
+        """A window more behind `head`; a broken gzip stream ends the dump early and is remembered as damage."""
         at = len(head)
         data = bytearray(at + self._window)
         data[:at] = head
         while at < len(data) and not self._ended_early:
             try:
-                part = self._read_raw(min(_PIECE, len(data) - at))
+                got = self._read_into(data, at)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 self._ended_early = f"gzip stream is damaged: {error}"
                 break
-            if not part:
+            if not got:
                 break
-            data[at : at + len(part)] = part
-            at += len(part)
+            at += got
         del data[at:]
         return data
 
-    def _read_raw(self, size: int) -> bytes:
-        part = self._take(size if self._left is None else min(size, self._left))
+    def _read_into(self, data: bytearray, at: int) -> int:
+        """Read into its final place: fresh memory and copies cost more than the reading."""
+        end = len(data) if self._left is None else min(len(data), at + self._left)
+        with memoryview(data) as whole, whole[at:end] as place:
+            got = self._take(place)
         if self._left is not None:
-            self._left -= len(part)
-        self.bytes_read += len(part)
-        return part
+            self._left -= got
+        self.bytes_read += got
+        return got
 
     # --- walking -----------------------------------------------------------------------------------------------------
 

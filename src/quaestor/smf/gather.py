@@ -12,7 +12,7 @@ Rules
 Called by cells, record_columns, columns and locate.  Calls arrays.  Knows no structure and no field by name.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +37,7 @@ class Rows:
     lengths: Ints
     shortest: int
     _reach: dict[int, tuple[Mask, pa.Buffer | None]] = field(default_factory=dict)
-    _distinct: Ints | None = None
+    _distinct: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -52,8 +52,8 @@ class Rows:
 
     def _step(self, end: int) -> tuple[Mask, pa.Buffer | None]:
         if self._distinct is None:
-            self._distinct = np.unique(self.lengths)
-        step = int(np.searchsorted(self._distinct, end))
+            self._distinct = np.unique(self.lengths).tolist()
+        step = bisect_left(self._distinct, end)
         if step not in self._reach:
             mask = self.lengths >= end
             self._reach[step] = mask, bitmap(mask)

@@ -49,6 +49,9 @@ class Sections:
     occurrence: Ints
 
 
+NO_SECTIONS = Sections(*(np.zeros(0, np.int64) for _ in range(4)))
+
+
 @dataclass(frozen=True, slots=True)
 class Headers:
     """Where QWHS, QWHC and QWHX of each record stand, and how long they are; a length of 0 means there is none."""

@@ -1,74 +1,38 @@
-"""What is known once per record and repeated for each of its sections: the record columns and the task's identity.
+"""What is known once per record and repeated for each of its sections: what wrote it, when, where it stands.
 
 Rules
   H2, H3, H4 of `header`, for all records of a block at once, and
   E1  A column is made when it is first asked for and kept: narrow readings pay for what they read.
   E2  The interval began at QWHSTIME, which is local: minus the record's own zone offset it is UTC.
   E3  Columns of equal width are repeated together, one take for all of them.
-  E4  A task is identified by the WTID of the same record, or by its QWHC (S2); null where the record has none.
 
 Called by columns.  Calls gather, cells and arrays, and header for what a release is called.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
-from quaestor.layout import Field, Layout
-from quaestor.smf.arrays import CodeNames, Ints, Mask, bitmap, dictionary, numbers, primitive, strings, texts, validity
-from quaestor.smf.arrow_schema import Column, Source
+from quaestor.layout import Field
+from quaestor.smf.arrays import Ints, Mask, Stack, Values, numbers, strings, texts
+from quaestor.smf.arrow_schema import Column
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.cells import Reading, field_column
 from quaestor.smf.gather import Rows, gather, unix_us
-from quaestor.smf.header import CORRELATION_SIZE, release_of
+from quaestor.smf.header import release_of
 from quaestor.smf.locate import Located
 from quaestor.smf.sections.headers import CommonHeader, ExtensionHeader, Smf115Header
-from quaestor.smf.sections.task import TaskIdentification
 
-TASK = TaskIdentification.LAYOUT
-_CICS, _IMS = 1, (3, 4)  # connection types
 _QUARTER_US = 15 * 60 * 1_000_000
 _MINUTE_US = 60 * 1_000_000
 _BUILT_AT = CommonHeader.LAYOUT["built_at"]
 _INTERVAL_START = CommonHeader.LAYOUT["interval_start_local"]
 _INTERVAL_LENGTH = CommonHeader.LAYOUT["interval_length"]
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """A column in NumPy's hands; `texts` is the dictionary when the values are indices into one."""
-
-    values: NDArray[Any]
-    valid: Mask | None = None
-    texts: pa.Array | None = None
-
-    @property
-    def names(self) -> list[str]:
-        return [] if self.texts is None else self.texts.to_pylist()
-
-
-@dataclass(frozen=True, slots=True)
-class _Stack:
-    """Columns of equal width, one under another."""
-
-    columns: tuple[tuple[Column, Values], ...]
-    values: NDArray[Any]
-
-    def repeat(self, owner: Ints) -> Iterator[tuple[str, pa.Array]]:
-        taken = self.values.take(owner, axis=1)  # E3
-        whole, count, size = pa.py_buffer(taken), len(owner), len(owner) * taken.itemsize
-        for index, (column, made) in enumerate(self.columns):
-            valid = None if made.valid is None else bitmap(made.valid[owner])
-            kind = column.type if made.texts is None else pa.int32()
-            part = pa.Array.from_buffers(kind, count, [valid, whole.slice(index * size, size)])
-            yield column.name, part if made.texts is None else dictionary(part, made.texts)
 
 
 class RecordColumns:
@@ -78,29 +42,15 @@ class RecordColumns:
         self._located = located
         self._reading = reading
         self._made: dict[str, Values] = {}
-        self._stacks: dict[tuple[str, ...], list[_Stack]] = {}
-        self._tokens: dict[str, pa.Array] = {}
+        self._stacks: dict[tuple[str, ...], list[Stack]] = {}
 
-    def repeat(self, columns: tuple[Column, ...], task: Layout | None, owner: Ints) -> Iterator[tuple[str, pa.Array]]:
-        """The columns, one value for each section: that of the record that owns it. `task` tells E4's source."""
-        identity = task.structure if task else ""
-        key = (identity, *(each.name for each in columns))
+    def repeat(self, columns: tuple[Column, ...], owner: Ints) -> Iterator[tuple[str, pa.Array]]:
+        """The columns, one value for each section: that of the record that owns it (E3)."""
+        key = tuple(each.name for each in columns)
         if key not in self._stacks:
-            self._stacks[key] = self._stacked([each for each in columns if each.type != pa.binary()], task)
+            self._stacks[key] = Stack.of((each.name, each.type, self.column(each.name)) for each in columns)
         for stack in self._stacks[key]:
             yield from stack.repeat(owner)
-        for each in columns:
-            if each.type == pa.binary() and task is not None:
-                yield each.name, self._token(task, each).take(primitive(pa.int64(), owner))
-
-    def _stacked(self, columns: list[Column], task: Layout | None) -> list[_Stack]:
-        made = [(each, _tidy(self._task_column(task, each) if task else self.column(each.name))) for each in columns]
-        stacks = []
-        for width in (4, 8):
-            alike = tuple(pair for pair in made if pair[1].values.itemsize == width)
-            if alike:
-                stacks.append(_Stack(alike, np.stack([each.values.view(f"i{width}") for _, each in alike])))
-        return stacks
 
     def column(self, name: str) -> Values:
         """A record column, one value per record (E1)."""
@@ -108,56 +58,6 @@ class RecordColumns:
             maker: Callable[[], Values] = getattr(self, f"_{name}")
             self._made[name] = maker()
         return self._made[name]
-
-    # --- the task's identity -----------------------------------------------------------------------------------------
-
-    def _task_column(self, task: Layout, column: Column) -> Values:
-        if column.source is Source.RECORD:
-            return self.column(column.name)
-        made = field_column(self._tasks(task), column.field, self._reading)
-        if column.source is Source.TRANSACTION:
-            return self._transactions(task, _indices(made))
-        if pa.types.is_dictionary(made.type):
-            return _indices(made)
-        codes, valid = numbers(made, np.int32), validity(made)
-        if column.source is Source.TASK:
-            return Values(codes, valid)
-        names = CodeNames.of(column.field.codes or {})
-        return Values(*names.indices(codes, valid), names.texts)
-
-    def _transactions(self, task: Layout, found: Values) -> Values:
-        """Of what stands behind the thread: four characters for CICS, eight for IMS, nothing for all others."""
-        kinds = field_column(self._tasks(task), task["connection_type"], self._reading).fill_null(0).to_numpy()
-        cics = kinds == _CICS
-        short = [text[:4].rstrip(" \0") for text in found.names]
-        texts = pa.array([*found.names, *short], pa.string())
-        values = np.where(cics, found.values + len(short), found.values).astype(np.int32)
-        named = np.array([bool(text) for text in [*found.names, *short]] + [False], np.bool_)
-        valid = (cics | np.isin(kinds, _IMS)) & (found.values >= 0)
-        return Values(values, valid & named[np.where(valid, values, -1)], texts)
-
-    def _token(self, task: Layout, column: Column) -> pa.Array:
-        key = f"{task.structure}.{column.name}"
-        if key not in self._tokens:
-            self._tokens[key] = field_column(self._tasks(task), column.field, self._reading)
-        return self._tokens[key]
-
-    def _tasks(self, task: Layout) -> Rows:
-        """The identity of the task of every record; of length 0 where the record has none (E4)."""
-        return self._identified if task is TASK else self._correlated
-
-    @cached_property
-    def _correlated(self) -> Rows:
-        headers = self._located.headers
-        return gather(self._located.data, headers.correlation_at, headers.correlation, CORRELATION_SIZE)
-
-    @cached_property
-    def _identified(self) -> Rows:
-        at, length = np.zeros((2, len(self._located)), np.int64)
-        sections = self._located.sections.get(TASK.structure)
-        if sections is not None:
-            at[sections.record], length[sections.record] = sections.offset, sections.length
-        return gather(self._located.data, at, length, TASK.size)
 
     # --- inventory ---------------------------------------------------------------------------------------------------
 
@@ -194,7 +94,7 @@ class RecordColumns:
 
     def _header_text(self, each: Field) -> Values:
         packed = self._header_bytes(each.offset, each.size).reshape(-1).view(f"V{each.size}")
-        return _indices(texts(packed, each.size, self._reading.page))
+        return Values.of(texts(packed, each.size, self._reading.page))
 
     def _header_bytes(self, offset: int, size: int) -> NDArray[np.uint8]:
         return np.ascontiguousarray(self._located.area[:, offset : offset + size])
@@ -273,42 +173,29 @@ class RecordColumns:
 
     def _queue_sharing_group(self) -> Values:
         """Null without a QWHX, and where QWHX leaves it blank."""
-        made = _indices(field_column(self._extension, ExtensionHeader.LAYOUT["queue_sharing_group"], self._reading))
-        blank = made.names.index("") if "" in made.names else -1
-        return Values(made.values, (made.values >= 0) & (made.values != blank), made.texts)
+        each = ExtensionHeader.LAYOUT["queue_sharing_group"]
+        return Values.of(field_column(self._extension, each, self._reading)).blank_is_null()
 
     def _release(self) -> Values:
         """The releases, each combination of SMF header and QWHX looked at once (H3)."""
-        both = np.zeros((len(self._located), 10), np.uint8)
-        both[:, :3] = self._located.area[:, 24:27]
+        seen = np.zeros((len(self._located), 10), np.uint8)
+        seen[:, :3] = self._located.area[:, 24:27]
         true = ExtensionHeader.LAYOUT["release"]
         there = self._located.headers.extension > 0
         if there.any():
-            flat = np.frombuffer(self._extension.data, np.uint8).reshape(len(both), -1)
-            both[there, 3:9] = flat[there, true.offset : true.end]
-            both[there, 9] = 1
-        encoded = pa.Array.from_buffers(pa.binary(10), len(both), [None, pa.py_buffer(both)]).dictionary_encode()
+            flat = np.frombuffer(self._extension.data, np.uint8).reshape(len(seen), -1)
+            seen[there, 3:9] = flat[there, true.offset : true.end]
+            seen[there, 9] = 1
+        encoded = pa.Array.from_buffers(pa.binary(10), len(seen), [None, pa.py_buffer(seen)]).dictionary_encode()
         names = [self._release_name(each) for each in encoded.dictionary.to_pylist()]
         distinct = list(dict.fromkeys(names))
         places = np.array([distinct.index(name) for name in names], np.int32)
         return Values(places[numbers(encoded.indices, np.int32)], None, strings(distinct))
 
-    def _release_name(self, both: bytes) -> str:
+    def _release_name(self, seen: bytes) -> str:
         page = self._reading.page
-        extension = ExtensionHeader(release=page.decode(both[3:9])) if both[9] else None
-        return release_of(Smf115Header(release=page.decode(both[:3])), extension)
-
-
-def _tidy(made: Values) -> Values:
-    """The column without a mask when nothing is null."""
-    valid = made.valid
-    return Values(made.values, None, made.texts) if valid is not None and valid.all() else made
-
-
-def _indices(encoded: pa.Array) -> Values:
-    """A dictionary-encoded text column; -1 where it is null."""
-    values, valid = numbers(encoded.indices, np.int32), validity(encoded.indices)
-    return Values(values if valid is None else np.where(valid, values, np.int32(-1)), valid, encoded.dictionary)
+        extension = ExtensionHeader(release=page.decode(seen[3:9])) if seen[9] else None
+        return release_of(Smf115Header(release=page.decode(seen[:3])), extension)
 
 
 def _days(year: Ints) -> Ints:

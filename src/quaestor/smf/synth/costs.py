@@ -5,7 +5,7 @@ Every number is one the papers print; where they print a range or an example, th
 Rules
   C1  CPU of a call: the averages of MP1B's sample program report (ORACLE 42), times the machine's factor.
   C2  Log bytes of a put and get: user data + 300 of headers + 1000, and 150 per page when there are several (MP16
-      F-13); the get's share is 500 up to 10 KB and rises to 1,300 at 100 KB.
+      F-13); the getting share is 500 up to 10 KB and rises to 1,300 at 100 KB.
   C3  Log records: 4 per unit of recovery and 6 per message put (MP1B F-41); a get adds 2 to 3 (ORACLE 27).
   C4  Pages: a message starts on a new page; before V6 two short ones share a page (MP1B M-27, T-13). Per page put:
       4 get page, 1 get new page, 4 set write, and one set write more per further message; one message to a page

@@ -1,0 +1,1 @@
+"""The rules, one module per manager, in the order of the managers."""

@@ -1,0 +1,433 @@
+"""Rules of definitions: what the queue manager, its logs and its objects are set to, whatever the load.
+
+They read settings only: a TOML file, or what DISPLAY commands print.
+"""
+
+from quaestor.advisor.rows import begins_with, ratio
+from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+from quaestor.planner.backup import CopyMethod
+from quaestor.planner.channel_costs import trace_change
+from quaestor.planner.geometry import TRACK_BYTES
+from quaestor.planner.indexing import rebuild_s
+from quaestor.planner.logload import Shape, recommended_logload
+from quaestor.planner.tracing import GlobalTrace, global_trace_cpu_us
+
+SYSTEM = "settings.system"
+MIB = 1 << 20
+TRACKS_MAX = 65_535
+TRACKS_MAX_MIB = TRACKS_MAX * TRACK_BYTES / MIB
+
+
+def _traced(_: Row) -> str:
+    resident, gtf = global_trace_cpu_us(GlobalTrace.RES), global_trace_cpu_us(GlobalTrace.GTF)
+    return f"what costs 100 microseconds of CPU untraced costs {resident:,.0f} traced to storage and {gtf:,.0f} to GTF"
+
+
+def _chinit_traced(_: Row) -> str:
+    change = trace_change(busy=True)
+    return f"at high load the trace costs up to {change.cpu_percent.high:.0f} % CPU" if change.cpu_percent else ""
+
+
+def _logload(_: Row) -> str:
+    wanted = recommended_logload(Shape.HIGH_DEPTH, 1000)
+    return (
+        f"LOGLOAD {wanted.low:,} to {wanted.high:,} is recommended where no restart limit or replication says otherwise"
+    )
+
+
+def _rebuild(row: Row) -> str:
+    return f"restart waits about {rebuild_s([int(row.curdepth)]):.1f} s for this index"
+
+
+def _copies(_: Row) -> str:
+    return f"DFDSS copies at {CopyMethod.DFDSS.value / CopyMethod.REPRO.value:.1f} times the rate of REPRO"
+
+
+RULES = (
+    Rule(
+        id="mp16-ch1/A-1",
+        also=("mp16-ch1/A-72",),
+        title="Global trace is active",
+        table=SYSTEM,
+        when=lambda at, cut: (at.trace_global == cut.active) & (at.maybe("trace_asked_for") != 1),
+        measure="trace_global",
+        cutoffs=(Cutoff("active", 1, "the trace is active"),),
+        severity=Severity.WARNING,
+        advice="TRACE(G) is active and service did not ask for it. Stop it; if it must be on, resident storage is"
+        " cheaper than GTF.",
+        command="STOP TRACE(G)",
+        effect=_traced,
+        lines="488, 1973",
+    ),
+    Rule(
+        id="mp16-ch2-3/CH-R26",
+        also=("mp16-ch1/A-1",),
+        title="Channel initiator trace is active",
+        table=SYSTEM,
+        when=lambda at, cut: (at.trace_chinit == cut.active) & (at.maybe("trace_asked_for") != 1),
+        measure="trace_chinit",
+        cutoffs=(Cutoff("active", 1, "the trace is active"),),
+        advice="TRACE(CHINIT) is active and service did not ask for it. Stop it; class 4 accounting and statistics"
+        " are affordable.",
+        command="STOP TRACE(CHINIT)",
+        effect=_chinit_traced,
+        lines="488, 3664",
+    ),
+    Rule(
+        id="mp16-ch1/A-2",
+        title="Archives are migrated although recovery must be quick",
+        table=SYSTEM,
+        when=lambda at, cut: (
+            (at.archive_migrated == cut.yes) & (at.recovery_time_matters == cut.yes) & (at.archive == "DASD")
+        ),
+        measure="archive_migrated",
+        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        advice="Archives on DASD are migrated and must be recalled before they are read. Archive straight to tape,"
+        " or recall before use.",
+        lines="499, 508",
+    ),
+    Rule(
+        id="mp16-ch1/A-4",
+        title="One image copy only",
+        table=SYSTEM,
+        when=lambda at, cut: at.image_copies < cut.copies_min,
+        measure="image_copies",
+        low_is_worse=True,
+        cutoffs=(Cutoff("copies_min", 2, "image copies of a page set"),),
+        advice="{image_copies} image copy of each page set: take two.",
+        lines="517",
+    ),
+    Rule(
+        id="mp16-ch1/A-5",
+        title="One copy on DASD without redundancy",
+        table=SYSTEM,
+        severity=Severity.ALERT,
+        when=lambda at, cut: (
+            (at.log_dasd_redundant == cut.no)
+            & (
+                (at.maybe("dual_logging") == cut.no)
+                | (at.maybe("dual_bsds") == cut.no)
+                | (at.maybe("dual_archive") == cut.no)
+            )
+        ),
+        measure="log_dasd_redundant",
+        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        advice="The log's DASD does not survive the loss of a volume, and active log, BSDS or archive is kept once"
+        " only. Keep each twice.",
+        command="CSQ6LOGP TWOACTV=YES,TWOBSDS=YES,TWOARCH=YES",
+        lines="523",
+    ),
+    Rule(
+        id="mp16-ch1/A-8",
+        title="Too few active logs",
+        table=SYSTEM,
+        when=lambda at, cut: at.active_logs < cut.logs_min,
+        measure="active_logs",
+        low_is_worse=True,
+        cutoffs=(Cutoff("logs_min", 4, "active logs of one copy"),),
+        advice="{active_logs} active logs; at least four keep running while one is archived.",
+        lines="538",
+    ),
+    Rule(
+        id="mp16-ch1/A-11",
+        title="The active log is too large to archive to DASD",
+        table=SYSTEM,
+        severity=Severity.ALERT,
+        when=lambda at, cut: (at.version < 8) & (at.archive == "DASD") & (at.active_log_mb > cut.mb_max),
+        measure="active_log_mb",
+        cutoffs=(Cutoff("mb_max", TRACKS_MAX_MIB, "65,535 tracks in MiB"),),
+        advice="Before V8 an archive on DASD holds at most 65,535 tracks ({mb_max:,.0f} MiB); the active log has"
+        " {active_log_mb:,.0f}.",
+        lines="542",
+    ),
+    Rule(
+        id="mp16-ch1/A-12",
+        title="Archives need a large format",
+        table=SYSTEM,
+        when=lambda at, cut: (at.archive == "DASD") & (at.archive_mb > cut.mb_max) & (at.archive_large_format == 0),
+        measure="archive_mb",
+        cutoffs=(Cutoff("mb_max", TRACKS_MAX_MIB, "65,535 tracks in MiB"),),
+        advice="Archives of {archive_mb:,.0f} MiB exceed 65,535 tracks: give them a data class of name type EXT"
+        " (required for striping) or LARGE.",
+        lines="548",
+    ),
+    Rule(
+        id="mp16-ch1/A-13",
+        also=("mp16-ch4-11/DASD-4",),
+        title="Large archives cost CPU",
+        table=SYSTEM,
+        severity=Severity.NOTE,
+        when=lambda at, cut: (at.archive_mb > cut.mb_max) & (at.archive == "DASD"),
+        measure="archive_mb",
+        cutoffs=(Cutoff("mb_max", TRACKS_MAX_MIB, "65,535 tracks in MiB"),),
+        advice="Archives of {archive_mb:,.0f} MiB are above 65,535 tracks: the queue manager's CPU rises. Use them"
+        " only when short of active logs; striping over volumes may help.",
+        lines="550, 4218",
+    ),
+    Rule(
+        id="mp16-ch1/A-14",
+        title="Tapes are compressed by the drive",
+        table=SYSTEM,
+        when=lambda at, cut: (at.archive == "TAPE") & (at.tape_compression == cut.yes),
+        measure="tape_compression",
+        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        advice="Tape drives compress archives: reading backwards in recovery suffers badly. Turn it off.",
+        lines="556",
+    ),
+    Rule(
+        id="mp16-ch1/A-17",
+        title="A log is read and written on one volume",
+        table=SYSTEM,
+        when=lambda at, cut: (at.pav == cut.no) & (at.adjacent_logs_share_volume == 1),
+        measure="adjacent_logs_share_volume",
+        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        advice="Logs that follow each other share a volume without PAV: offload reads one while the other is"
+        " written. Separate them.",
+        lines="564-568",
+    ),
+    Rule(
+        id="mp16-ch1/A-19",
+        title="Both copies of the log can be lost together",
+        table=SYSTEM,
+        severity=Severity.ALERT,
+        when=lambda at, cut: at.copies_share_unit == cut.yes,
+        measure="copies_share_unit",
+        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        advice="One failure takes both copies of the log. Place them on different units.",
+        lines="570",
+    ),
+    Rule(
+        id="mp16-ch4-11/DASD-3",
+        title="Active logs are faster than archives",
+        table=SYSTEM,
+        when=lambda at, cut: (
+            (at.active_logs_striped == cut.yes) & ((at.maybe("version") < 8) | (at.archives_striped == 0))
+        ),
+        measure="active_logs_striped",
+        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        advice="Active logs are striped and archives are not (or cannot be): a burst fills the logs faster than they"
+        " are archived. See that their number and size cover the log rate over the archive time.",
+        lines="4216",
+    ),
+    Rule(
+        id="mp16-ch1/A-35",
+        title="Page sets are copied by REPRO",
+        table=SYSTEM,
+        when=lambda at, _: (at.backup_method == "REPRO") & (at.backup_method != ""),
+        measure="image_copies",
+        advice="Backups use IDCAMS REPRO; DFDSS is about 1.7 times as fast, and does not starve as easily.",
+        effect=_copies,
+        lines="831, 852, 1323",
+    ),
+    Rule(
+        id="mp16-ch1/A-37",
+        title="Archive blocks are small",
+        table=SYSTEM,
+        severity=Severity.NOTE,
+        when=lambda at, cut: (at.archive == "TAPE") & (at.archive_blksize < cut.bytes_min),
+        measure="archive_blksize",
+        low_is_worse=True,
+        cutoffs=(Cutoff("bytes_min", 24_576, "BLKSIZE of archives on tape", ours=True),),
+        advice="Archives go to tape in blocks of {archive_blksize:,.0f} bytes. Use a large block size.",
+        command="SET ARCHIVE BLKSIZE(28672)",
+        lines="850",
+    ),
+    Rule(
+        id="mp16-ch1/A-63",
+        also=("mp16-ch1/A-67",),
+        title="LOGLOAD is small",
+        table=SYSTEM,
+        when=lambda at, cut: (
+            (at.logload < cut.logload_min) & (at.maybe("ordered_replication") != 1) & ~(at.maybe("restart_limit_s") > 0)
+        ),
+        measure="logload",
+        low_is_worse=True,
+        cutoffs=(Cutoff("logload_min", 4_000_000, "LOGLOAD without a restart limit or replication"),),
+        advice="LOGLOAD is {logload:,.0f}: checkpoints come often, pages are written twice, and long units of"
+        " recovery are moved forward in the log again and again.",
+        command="SET SYSTEM LOGLOAD(4000000)",
+        effect=_logload,
+        lines="1669-1677, 1732",
+    ),
+    Rule(
+        id="mp16-ch1/A-66",
+        title="Ordered replication wants a small LOGLOAD",
+        table=SYSTEM,
+        severity=Severity.NOTE,
+        when=lambda at, cut: (at.ordered_replication == 1) & (at.logload > cut.logload_max),
+        measure="logload",
+        cutoffs=(Cutoff("logload_max", 100_000, "LOGLOAD for replication that relies on order across channels"),),
+        advice="Replication relies on order across channels and LOGLOAD is {logload:,.0f}: if throughput is skewed"
+        " to one channel try 100,000.",
+        command="SET SYSTEM LOGLOAD(100000)",
+        lines="1677, 1724",
+    ),
+    Rule(
+        id="mp16-ch1/A-52",
+        title="Page set volumes without HyperPAV",
+        table=SYSTEM,
+        severity=Severity.NOTE,
+        when=lambda at, cut: (at.page_set_hyperpav == cut.no) & (at.version >= 8),
+        measure="version",
+        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        advice="From V8 on deferred write runs 64 I/Os for a pool at once: use HyperPAV for the page sets' volumes,"
+        " and zHPF against bursts.",
+        lines="1022, 1052",
+    ),
+    Rule(
+        id="mp16-ch1/A-71",
+        also=("mp16-ch1/A-70", "mp16-ch4-11/ZEDC-5"),
+        title="Class 3 accounting goes to MAN data sets",
+        table=SYSTEM,
+        when=lambda at, cut: (at.accounting_class_3 == cut.yes) & (at.smf_recording == "MAN"),
+        measure="accounting_class_3",
+        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        advice="Class 3 accounting is on all the time and SMF records to MAN data sets: at high rates data are lost"
+        " (CSQW133E). Log streams are cheaper and hold more; or trace for a minute at a time.",
+        command="START TRACE(ACCTG) CLASS(3) ... STOP TRACE(ACCTG)",
+        lines="1866-1868, 1965, 4433-4457",
+    ),
+    Rule(
+        id="mp16-ch1/A-79",
+        title="User ids stay in the security cache for long",
+        table=SYSTEM,
+        severity=Severity.NOTE,
+        when=lambda at, cut: at.security_timeout_min > cut.minutes_max,
+        measure="security_timeout_min",
+        cutoffs=(Cutoff("minutes_max", 60, "minutes an unused user id may stay", ours=True),),
+        advice="A user id that is not used stays {security_timeout_min:.0f} minutes in the cache. Lower TIMEOUT if"
+        " changes of authority come through too late.",
+        command="ALTER SECURITY TIMEOUT(54) INTERVAL(12)",
+        lines="2239",
+    ),
+    Rule(
+        id="mp16-ch1/A-82",
+        title="The cluster cache cannot grow",
+        table=SYSTEM,
+        severity=Severity.NOTE,
+        when=lambda at, _: (at.clcache == "STATIC") & (at.clcache != ""),
+        measure="version",
+        advice="The cluster cache is STATIC: if the cluster grows much the queue manager must be restarted to extend"
+        " it.",
+        command="CSQ6SYSP CLCACHE=DYNAMIC",
+        lines="2285",
+    ),
+    Rule(
+        id="mp16-ch1/A-77",
+        title="Restart waits for an index to be built",
+        table="settings.queue",
+        settings=("qindxbld",),
+        figures={"indexed": lambda at: ((at.indxtype != "NONE") & (at.indxtype != "")).astype(float)},
+        when=lambda at, cut: (at.qindxbld == "WAIT") & (at.indexed == 1) & (at.curdepth > cut.depth_min),
+        measure="curdepth",
+        cutoffs=(Cutoff("depth_min", 10_000, "depth of an indexed queue", ours=True),),
+        severity=Severity.NOTE,
+        advice="{curdepth:,.0f} messages are indexed by {indxtype} and QINDXBLD is WAIT: applications wait at start"
+        " until the index is built.",
+        command="CSQ6SYSP QINDXBLD=NOWAIT",
+        shows=("curdepth",),
+        effect=_rebuild,
+        lines="2058-2060",
+    ),
+    Rule(
+        id="mp16-ch1/A-43",
+        also=("mp16-ch1/A-44",),
+        title="Messages of system queues go to pool 0",
+        table="settings.queue",
+        figures={
+            "administrative": lambda at: (
+                begins_with(at.queue, "SYSTEM.COMMAND.", "SYSTEM.ADMIN.")
+                | (at.maybe("is_dead_letter") == 1)
+                | (at.queue_type == "QMODEL")
+            ).astype(float)
+        },
+        when=lambda at, _: (at.administrative == 1) & (at.stgclass == "SYSTEM"),
+        measure="curdepth",
+        advice="This {queue_type} uses storage class SYSTEM, which is pool 0, where the objects live. Give it another.",
+        command="ALTER {queue_type}({queue}) STGCLASS(REMOTE)",
+        lines="949, 955, 977",
+    ),
+    Rule(
+        id="mp16-ch1/A-30",
+        title="The page set has no secondary extent",
+        table="settings.page_set",
+        when=lambda at, cut: at.secondary_extent == cut.no,
+        measure="total_pages",
+        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        advice="No secondary extent is defined: when a server stops and messages build up the page set cannot grow.",
+        lines="793",
+    ),
+    Rule(
+        id="mp16-ch1/A-32",
+        title="The page set is nearly full and cannot expand",
+        table="settings.page_set",
+        figures={"used_share": lambda at: ratio(at.total_pages - at.unused_pages, at.total_pages)},
+        when=lambda at, cut: (at.used_share > cut.share_max) & (at.expand == "NONE"),
+        measure="used_share",
+        cutoffs=(Cutoff("share_max", 0.9, "share of the pages in use"),),
+        severity=Severity.ALERT,
+        advice="{used_share:.0%} of {total_pages:,.0f} pages are in use and EXPAND is NONE: 2192 is near.",
+        command="ALTER PSID({page_set}) EXPAND(SYSTEM)",
+        lines="797",
+    ),
+    Rule(
+        id="mp16-ch2-3/CF-R15",
+        title="MAXUMSGS allows units that CSQ_ADMIN cannot carry",
+        table=SYSTEM,
+        when=lambda at, cut: (at.maxumsgs > cut.messages_max) & (at.queue_sharing_group != ""),
+        measure="maxumsgs",
+        cutoffs=(Cutoff("messages_max", 40_000, "messages in a unit of recovery on shared queues"),),
+        advice="MAXUMSGS is {maxumsgs:,.0f} in a queue-sharing group: a unit of more than {messages_max:,.0f}"
+        " messages does not fit into CSQ_ADMIN (CSQE038E). Lower it, or enlarge CSQ_ADMIN.",
+        command="ALTER QMGR MAXUMSGS(10000)",
+        lines="2405-2413",
+    ),
+    Rule(
+        id="mp16-ch2-3/CF-R31",
+        title="Members wait while CSQ_ADMIN is rebuilt",
+        table=SYSTEM,
+        severity=Severity.NOTE,
+        when=lambda at, cut: (at.shared_channels == 1) & (at.lowest_version_in_group < cut.version_min),
+        measure="lowest_version_in_group",
+        low_is_worse=True,
+        cutoffs=(Cutoff("version_min", 7.01, "version from which on members rebuild for each other"),),
+        advice="Shared channels are used and a member is at {lowest_version_in_group:g}: if CSQ_ADMIN is simplex and"
+        " fails, work waits until every member has rebuilt its part.",
+        lines="2599",
+    ),
+    Rule(
+        id="mp16-ch2-3/CF-R32",
+        also=("mp16-ch2-3/CF-R33", "mp16-ch4-11/SHQ-2", "mp16-ch4-11/SHQ-7"),
+        title="The coupling facility is too busy",
+        table=SYSTEM,
+        figures={"limit": lambda at: (at.cf_engines == 1) * 30.0 + (at.cf_engines > 1) * 60.0},
+        when=lambda at, cut: at.cf_busy_percent > cut.share * at.limit,
+        measure="cf_busy_percent",
+        cutoffs=(Cutoff("share", 1.0, "share of 30 % with one engine and 60 % with several"),),
+        advice="The coupling facility is {cf_busy_percent:.0f} % busy with {cf_engines:.0f} engines; above"
+        " {limit:.0f} % response suffers. Add an engine.",
+        lines="2714, 4892, 5329",
+    ),
+    Rule(
+        id="mp16-ch2-3/CF-R34",
+        title="Engines of the coupling facility are shared",
+        table=SYSTEM,
+        when=lambda at, cut: (at.cf_engines_shared == cut.yes) & (at.cf_response_critical == cut.yes),
+        measure="cf_busy_percent",
+        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        advice="Response of the coupling facility is critical and its engines are shared. Dedicate them; otherwise"
+        " review DYNDISP, which may be THIN from CFCC 19 on.",
+        lines="2718-2728",
+    ),
+    Rule(
+        id="mp16-ch4-11/Q-3",
+        title="Charge-back without accounting for every queue",
+        table=SYSTEM,
+        when=lambda at, cut: (at.chargeback == cut.yes) & (at.acctq_everywhere == 0),
+        measure="chargeback",
+        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        advice="Accounting is used for charge-back and some queues have ACCTQ(OFF). Keep ACCTQ(QMGR) everywhere.",
+        command="ALTER QLOCAL(name) ACCTQ(QMGR)",
+        lines="5099-5125",
+    ),
+)

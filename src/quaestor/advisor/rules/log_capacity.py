@@ -1,0 +1,211 @@
+"""Rules of the log's capacity: the log rate of QJST against its data sets, its DASD, its backups and its restart."""
+
+import numpy as np
+
+from quaestor.advisor.rows import Floats, ratio
+from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
+from quaestor.advisor.rules.log import MIB, PAGE_BYTES, log_mb_per_s
+from quaestor.planner import dasd
+from quaestor.planner.logload import restart_s_max
+from quaestor.planner.logs import active_log_size, active_logs_needed, fill_time_s
+from quaestor.planner.source import OutOfRangeError
+
+
+def fill_minutes(at: Columns) -> Floats:
+    """How long one active log lasts at this interval's rate."""
+    return ratio(at.active_log_mb / 60, at.log_mb_per_s)
+
+
+def bytes_per_force(at: Columns) -> Floats:
+    return ratio(at.buffers_filled * PAGE_BYTES, at.suspensions)
+
+
+def dasd_limit_mb_per_s(at: Columns) -> Floats:
+    """What chapter 4 sustains on this DASD with units of work of this size; not known for DASD it does not list."""
+    made = [_limit(name, each) for name, each in zip(at.log_dasd, at.bytes_per_force, strict=True)]
+    return np.array(made, np.float64)
+
+
+def _limit(name: str | None, unit_bytes: float) -> float:
+    if name is None or np.isnan(unit_bytes):
+        return float("nan")
+    try:
+        return dasd.log_rate_mb_per_sec(name, min(max(unit_bytes, 1000.0), 1_048_576.0), interpolate=True)
+    except OutOfRangeError:
+        return float("nan")
+
+
+def _larger_logs(row: Row) -> str:
+    needed = active_log_size(row.log_mb_per_s * MIB)
+    minutes = fill_time_s(needed.log_bytes, row.log_mb_per_s * MIB) / 60
+    return f"active logs of {needed.log_bytes / MIB:,.0f} MiB last {minutes:,.0f} minutes at this rate"
+
+
+def _more_logs(row: Row) -> str:
+    wanted = active_logs_needed(int(row.active_log_mb * MIB), row.log_mb_per_s * MIB, row.archive_time_s)
+    return f"{wanted} active logs of this size bridge an archive at this rate"
+
+
+def _restart(row: Row) -> str:
+    seconds = restart_s_max(4_000_000, row.writes_per_unit)
+    return f"LOGLOAD 4000000 at this load means a restart of up to {seconds:,.0f} s"
+
+
+def _restart_s(logload: Floats, writes: Floats) -> Floats:
+    return np.array([_one_restart(*each) for each in zip(logload, writes, strict=True)], np.float64)
+
+
+def _one_restart(logload: float, writes: float) -> float:
+    if np.isnan(logload) or np.isnan(writes):
+        return float("nan")
+    try:
+        return restart_s_max(int(logload), float(writes))
+    except OutOfRangeError:
+        return float("nan")
+
+
+RULES = (
+    Rule(
+        id="mp16-ch4-11/DASD-1",
+        also=("mp16-ch2-3/CF-R55", "talks/A-1"),
+        title="The log runs near the limit of its DASD",
+        table="QJST",
+        settings=("log_dasd",),
+        figures={
+            "log_mb_per_s": log_mb_per_s,
+            "bytes_per_force": bytes_per_force,
+            "limit_mb_per_s": dasd_limit_mb_per_s,
+            "share": lambda at: ratio(at.log_mb_per_s, at.limit_mb_per_s),
+        },
+        when=lambda at, cut: at.share > cut.share_max,
+        measure="share",
+        cutoffs=(Cutoff("share_max", dasd.PLANNING_SHARE, "share of the measured ceiling that may be planned"),),
+        advice="{log_mb_per_s:.1f} MiB/s of log is {share:.0%} of what {log_dasd} sustains. Plan faster DASD,"
+        " striping or zHPF, or more queue managers.",
+        lines="4176, 4206",
+    ),
+    Rule(
+        id="mp16-ch4-11/DASD-2",
+        also=("mp16-ch1/A-21",),
+        title="Striping would help the log",
+        table="QJST",
+        severity=Severity.NOTE,
+        settings=("log_dasd", "active_logs_striped"),
+        figures={
+            "log_mb_per_s": log_mb_per_s,
+            "bytes_per_force": bytes_per_force,
+            "limit_mb_per_s": dasd_limit_mb_per_s,
+            "share": lambda at: ratio(at.log_mb_per_s, at.limit_mb_per_s),
+        },
+        when=lambda at, cut: (
+            (at.share > cut.share_min) & (at.bytes_per_force > cut.bytes_min) & (at.active_logs_striped == 0)
+        ),
+        measure="share",
+        cutoffs=(
+            Cutoff("share_min", dasd.PLANNING_SHARE, "share of the ceiling from which on the log is the constraint"),
+            Cutoff("bytes_min", PAGE_BYTES, "log bytes to a force; below, a stripe does not gain"),
+        ),
+        advice="The log is the constraint and {bytes_per_force:,.0f} bytes go with each force: striped active logs"
+        " with HyperPAV write several pages at once.",
+        lines="574, 4214, 4220",
+    ),
+    Rule(
+        id="mp16-ch4-11/DASD-8",
+        title="zHPF is off under a persistent load",
+        table="QJST",
+        severity=Severity.NOTE,
+        settings=("zhpf",),
+        figures={"log_mb_per_s": log_mb_per_s},
+        when=lambda at, cut: (at.zhpf == 0) & (at.log_mb_per_s > cut.log_mb_per_s_min),
+        measure="log_mb_per_s",
+        cutoffs=(Cutoff("log_mb_per_s_min", 10, "MiB/s of log that make a high-volume persistent load", ours=True),),
+        advice="{log_mb_per_s:.1f} MiB/s of log with zHPF off: enable it where several queue managers of the system"
+        " do so.",
+        lines="4244",
+    ),
+    Rule(
+        id="mp16-ch1/A-9",
+        also=("mp16-ch1/A-10",),
+        title="Active logs fill nearly as fast as they are archived",
+        table="QJST",
+        settings=("active_log_mb", "archive_time_s", "mount_time_s"),
+        figures={
+            "log_mb_per_s": log_mb_per_s,
+            "fill_minutes": fill_minutes,
+            "archive_minutes": lambda at: (at.archive_time_s + np.nan_to_num(at.maybe("mount_time_s"))) / 60,
+        },
+        when=lambda at, cut: at.fill_minutes < cut.times * at.archive_minutes,
+        measure="fill_minutes",
+        low_is_worse=True,
+        cutoffs=(Cutoff("times", 1.25, "archive times that a log should last", ours=True),),
+        shows=("active_log_mb", "archive_time_s", "log_mb_per_s"),
+        severity=Severity.ALERT,
+        advice="At {log_mb_per_s:.2f} MiB/s a log lasts {fill_minutes:.0f} minutes, and archiving it takes"
+        " {archive_minutes:.0f}, the mount included. Add active logs before all of them wait for offload.",
+        effect=_more_logs,
+        lines="538",
+    ),
+    Rule(
+        id="mp16-ch1/A-15",
+        title="Active logs are too small",
+        table="QJST",
+        settings=("active_log_mb",),
+        figures={"log_mb_per_s": log_mb_per_s, "fill_minutes": fill_minutes},
+        when=lambda at, cut: at.fill_minutes < cut.minutes_min,
+        measure="fill_minutes",
+        low_is_worse=True,
+        cutoffs=(Cutoff("minutes_min", 30, "minutes an active log should last at peak"),),
+        advice="An active log of {active_log_mb:,.0f} MiB lasts {fill_minutes:.0f} minutes at {log_mb_per_s:.2f}"
+        " MiB/s. Frequent switches take checkpoints and leave many archives to manage.",
+        shows=("log_mb_per_s",),
+        effect=_larger_logs,
+        lines="552-560",
+    ),
+    Rule(
+        id="mp16-ch1/A-54",
+        title="More log than the backups were planned for",
+        table="QJST",
+        settings=("planned_log_mb_per_hour",),
+        figures={"log_mb_per_hour": lambda at: 3600 * log_mb_per_s(at)},
+        when=lambda at, cut: at.log_mb_per_hour > cut.times * at.planned_log_mb_per_hour,
+        measure="log_mb_per_hour",
+        cutoffs=(Cutoff("times", 1.25, "measured over planned", ours=True),),
+        advice="{log_mb_per_hour:,.0f} MiB of log an hour against {planned_log_mb_per_hour:,.0f} planned: page sets"
+        " must be backed up {times:g} times as often or more for the same recovery time.",
+        lines="1112-1114",
+    ),
+    Rule(
+        id="mp16-ch1/A-56",
+        also=("mp16-ch1/A-65",),
+        title="Restart may take longer than is allowed",
+        table="QJST",
+        settings=("logload", "restart_limit_s"),
+        figures={
+            "writes_per_unit": lambda at: ratio(at.writes_nowait, at.suspensions),
+            "restart_s": lambda at: _restart_s(at.logload, at.writes_per_unit),
+        },
+        when=lambda at, cut: at.restart_s > cut.share * at.restart_limit_s,
+        measure="restart_s",
+        cutoffs=(Cutoff("share", 1.0, "share of the limit that a restart may take"),),
+        shows=("writes_per_unit",),
+        advice="With LOGLOAD {logload:.0f} and {writes_per_unit:.1f} log records to a unit of recovery a restart may"
+        " take {restart_s:,.0f} s, against a limit of {restart_limit_s:,.0f} s. Lower LOGLOAD.",
+        effect=_restart,
+        lines="1617, 1675",
+    ),
+    Rule(
+        id="mp16-ch2-3/CF-R26",
+        title="The group's persistent work is unevenly spread",
+        table="QJST",
+        severity=Severity.NOTE,
+        when=lambda at, cut: (at.group_log_share > cut.share_max) & (at.buffers_filled > cut.pages_min),
+        measure="group_log_share",
+        cutoffs=(
+            Cutoff("share_max", 1.5, "a member's log against an even spread", ours=True),
+            Cutoff("pages_min", 10_000, "log pages in an interval below which it does not matter", ours=True),
+        ),
+        advice="This queue manager wrote {group_log_share:.1f} times its even share of the group's log. The longest"
+        " log decides how long recovery of a structure takes.",
+        lines="2566-2568",
+    ),
+)

@@ -1,0 +1,156 @@
+"""How queue managers are defined: what SMF does not say, from a TOML file or from DISPLAY output.
+
+Rules
+  E1  Settings belong to a queue manager (`system`), or to one of its buffer pools, page sets, structures, channels or
+      queues. What stands under `all` holds for every queue manager that does not say otherwise.
+  E2  Every name is known here with its meaning; an unknown one is refused with the nearest that exists, for a typing
+      error must not silence a rule.
+  E3  What nobody said is not known (NaN, None), and rules on it do not fire.
+
+    [all]
+    logload = 4000000
+    [QM01]
+    outbuff_kb = 400
+    [QM01.structure.APPLICATION1]
+    cflevel = 4
+
+Called by evaluate and by the command.  Calls display_output, rows.
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from quaestor.advisor import display_output
+from quaestor.advisor.rows import Array, Rows
+from quaestor.advisor.setting_names import KINDS, SETTINGS
+
+ALL = "all"
+
+
+class SettingsError(ValueError):
+    """A settings file that cannot be used; the text says where and why."""
+
+
+@dataclass(slots=True)
+class Settings:
+    """Values by (queue manager, kind, object, name)."""
+
+    values: dict[tuple[str, str, str, str], Any] = field(default_factory=dict)
+
+    def put(self, manager: str, kind: str, name: str, values: Mapping[str, Any]) -> None:
+        """Take values of one object (E2)."""
+        for key, value in values.items():
+            _check(kind, key, value, f"{manager}.{kind}.{name}" if name else manager)
+            self.values[manager, kind, name, key] = value
+
+    def get(self, manager: str, kind: str, name: str, key: str) -> Any:
+        """The object's own value, or what holds for all (E1); None when nobody said (E3)."""
+        found = self.values.get((manager, kind, name, key))
+        return self.values.get((ALL, kind, name, key)) if found is None else found
+
+    def objects(self, kind: str) -> list[tuple[str, str]]:
+        """(queue manager, object) of every object of a kind that something is said about."""
+        return sorted({(manager, name) for manager, other, name, _ in self.values if other == kind})
+
+    def column(self, managers: Array, kind: str, names: Iterable[Any], key: str) -> Array:
+        """The values of one setting for rows of these queue managers and objects."""
+        found = [
+            self.get(str(manager or ""), kind, _named(name), key) for manager, name in zip(managers, names, strict=True)
+        ]
+        return as_array(found, SETTINGS[kind][key].type)
+
+    def table(self, kind: str) -> Rows:
+        """One row for each object of a kind, with all that can be said about one."""
+        rows = self.objects(kind)
+        managers = np.array([manager for manager, _ in rows], object)
+        names = [name for _, name in rows]
+        columns = {key: self.column(managers, kind, names, key) for key in SETTINGS[kind]}
+        return Rows(
+            {
+                "queue_manager": managers,
+                "system": np.array([""] * len(rows), object),
+                "release": np.array([None] * len(rows), object),
+                "local_time": np.full(len(rows), np.datetime64("NaT", "us")),
+                "seconds": np.full(len(rows), np.nan),
+                **({kind: np.array(names, object)} if kind != "system" else {}),
+                **columns,
+            },
+            len(rows),
+        )
+
+
+def as_array(values: list[Any], kind: type) -> Array:
+    """A column of a setting: text as objects, all else as numbers (E3)."""
+    if kind is str:
+        return np.array(values, object) if values else np.empty(0, object)
+    return np.array([np.nan if value is None else float(value) for value in values], np.float64)
+
+
+def _named(name: Any) -> str:
+    if isinstance(name, float):
+        return "" if np.isnan(name) else f"{name:.0f}"
+    return str(name or "")
+
+
+def _check(kind: str, key: str, value: Any, where: str) -> None:
+    known = SETTINGS[kind].get(key)
+    if known is None:
+        near = get_close_matches(key, SETTINGS[kind], 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise SettingsError(f"{where}: no setting {key}{hint}")
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) if known.type is float else None
+    if good is False or (good is None and not isinstance(value, known.type)):
+        raise SettingsError(f"{where}: {key} takes {_TYPES[known.type]}, not {value!r}")
+
+
+_TYPES = {float: "a number", bool: "true or false", str: "text"}
+
+
+def load(text: str, name: str = "settings") -> Settings:
+    """Settings of a TOML file."""
+    try:
+        parsed = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{name}: {error}") from None
+    made = Settings()
+    for manager, body in parsed.items():
+        if not isinstance(body, dict):
+            raise SettingsError(f"{name}: {manager} stands outside a queue manager; put it under [{ALL}] or [QM01]")
+        for kind, objects in _parts(body):
+            for each, values in objects:
+                made.put(manager, kind, each, values)
+    return made
+
+
+def _parts(body: Mapping[str, Any]) -> Iterator[tuple[str, list[tuple[str, Mapping[str, Any]]]]]:
+    """The settings of the queue manager itself, then those of its objects."""
+    objects = {key: value for key, value in body.items() if key in KINDS and isinstance(value, dict)}
+    yield "system", [("", {key: value for key, value in body.items() if key not in objects})]
+    for kind, members in objects.items():
+        yield kind, [(str(each), values) for each, values in members.items()]
+
+
+def of_display(text: str, queue_manager: str = ALL) -> Settings:
+    """Settings of DISPLAY output; what it shows about other things is passed over."""
+    made = Settings()
+    for kind, name, values in display_output.read(text):
+        made.put(queue_manager, kind, name, values)
+    return made
+
+
+def read(text: str, name: str = "settings", queue_manager: str = ALL) -> Settings:
+    """Settings of a file of either form: DISPLAY output holds messages or attributes, TOML assignments."""
+    return of_display(text, queue_manager) if display_output.looks_like(text) else load(text, name)
+
+
+def merged(several: Iterable[Settings]) -> Settings:
+    """All of them, a later one over an earlier."""
+    made = Settings()
+    for each in several:
+        made.values.update(each.values)
+    return made

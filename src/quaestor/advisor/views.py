@@ -1,0 +1,244 @@
+"""What the rules look at: rows of one grain, made from the raw tables of SMF or from settings.
+
+Rules
+  V1  A view says in one sentence what one of its rows is, which columns name the object it is about, and which columns
+      of which structures it needs; nothing else is read from a dump or a lake.
+  V2  Every row has `system`, `queue_manager`, `release`, `local_time` (the end of what it covers) and `seconds` (how
+      long that was; not known where the record does not say).
+  V3  A view that compares (with a baseline, with the interval before) has nothing to compare in a single interval:
+      such columns are then not known, and rules on them do not fire.
+
+Called by evaluate and by catalog.  Calls rows, and smf for the schemas.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, looked_up, of_column, of_table, ratio, unknown
+from quaestor.smf.arrow_schema import schema
+from quaestor.smf.catalog import SECTIONS
+
+Tables = Mapping[str, pa.Table]
+RECORD = ("system", "queue_manager", "release", "queue_sharing_group", "local_time", "interval_us")
+BUILT_TOGETHER_US = 5_000_000  # records of one interval are built within seconds of each other
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """Rows of one grain (V1). A plain view shows a structure as it is and takes what columns the rules ask for."""
+
+    name: str
+    grain: str
+    subject: str
+    make: Callable[[Tables], Rows]
+    needs: Mapping[str, tuple[str, ...]]
+    plain: str = ""
+    settings_kind: str = field(default="")
+
+
+def empty(structure: str) -> pa.Table:
+    """A structure's table without rows."""
+    return schema(SECTIONS[structure]).empty_table()
+
+
+def table_of(tables: Tables, structure: str) -> pa.Table:
+    found = tables.get(structure)
+    return empty(structure) if found is None else found
+
+
+def base(table: pa.Table) -> Rows:
+    """The flat columns of a structure's table, and how long the interval was (V2)."""
+    rows = of_table(table)
+    return rows.plus(seconds=rows.interval_us / 1e6)
+
+
+def _plain(structure: str, grain: str, subject: str, *keys: str) -> View:
+    return View(
+        structure,
+        grain,
+        subject,
+        lambda tables: base(table_of(tables, structure)),
+        {structure: (*RECORD, *keys)},
+        plain=structure,
+    )
+
+
+# --- the log manager -------------------------------------------------------------------------------------------------
+
+
+def _log(tables: Tables) -> Rows:
+    """QJST with the figures of each log copy, and the sum of the group's log beside it."""
+    table = table_of(tables, "QJST")
+    rows = base(table)
+    made = _copies(table["copies"], len(rows)) if "copies" in table.column_names else {}
+    return rows.plus(**made, group_log_share=_share_of_group(rows))
+
+
+def _copies(column: pa.ChunkedArray, size: int) -> dict[str, Array]:
+    """I/Os and their mean time by copy; [copy][single page, several pages]."""
+    copies = column.combine_chunks()
+    whole = np.asarray(pc.fill_null(pc.equal(pc.list_value_length(copies), 2), False).to_numpy(zero_copy_only=False))
+    ios = np.full((size, 2, 2), np.nan)
+    elapsed = ios.copy()
+    if whole.any():
+        kinds = copies.filter(pa.array(whole)).flatten().field("kinds").flatten()
+        ios[whole] = of_column(kinds.field("ios")).reshape(-1, 2, 2)
+        elapsed[whole] = of_column(kinds.field("io_elapsed_us")).reshape(-1, 2, 2)
+    made: dict[str, Array] = {}
+    for copy in (0, 1):
+        made[f"ios_copy_{copy + 1}"] = ios[:, copy].sum(axis=1)
+        made[f"io_us_copy_{copy + 1}"] = ratio(elapsed[:, copy].sum(axis=1), ios[:, copy].sum(axis=1))
+        made[f"pages_io_us_copy_{copy + 1}"] = ratio(elapsed[:, copy, 1], ios[:, copy, 1])
+    return made
+
+
+def _share_of_group(rows: Rows) -> Floats:
+    """The queue manager's log against an even spread over its queue-sharing group in the same hour; 1 is even."""
+    if "buffers_filled" not in rows or not len(rows):
+        return unknown(len(rows))
+    hour = rows.local_time.astype("datetime64[h]")
+    grouped = np.array([bool(name) for name in rows.queue_sharing_group])
+    group = Groups([rows.queue_sharing_group, hour])
+    mine = Groups([rows.queue_sharing_group, hour, rows.queue_manager])
+    members = group.distinct(rows.queue_manager)[group.of_row]
+    own, all_of_it = mine.sum(rows.buffers_filled)[mine.of_row], group.sum(rows.buffers_filled)[group.of_row]
+    return np.where(grouped & (members > 1), ratio(own * members, all_of_it), np.nan)
+
+
+# --- the buffer manager ----------------------------------------------------------------------------------------------
+
+
+def _pools(tables: Tables) -> Rows:
+    """QPST with the interval before, a gap in front of the interval, and the checkpoints taken in it (V3)."""
+    rows = base(table_of(tables, "QPST"))
+    before = before_in_time([rows.queue_manager, rows.buffer_pool], rows.local_time)
+    log = base(table_of(tables, "QJST"))
+    at = as_of(
+        rows.queue_manager,
+        rows.local_time,
+        log.queue_manager,
+        log.local_time,
+        tolerance_us=BUILT_TOGETHER_US,
+        earlier=False,
+    )
+    begun = rows.local_time - (np.nan_to_num(rows.seconds) * 1e6).astype("timedelta64[us]")
+    gap_s = (begun - _earlier_times(rows.local_time, before)).astype("timedelta64[us]").astype(np.float64) / 1e6
+    after_gap = np.where(before >= 0, gap_s > rows.seconds / 2, False)
+    return rows.plus(
+        after_gap=after_gap.astype(np.float64),
+        buffers_before=looked_up(rows.buffers, before),
+        log_checkpoints=looked_up(log.checkpoints, at),
+        above_the_bar=_bit(rows, 0x80000000),
+        page_fixed=_bit(rows, 0x40000000),
+    )
+
+
+def _earlier_times(times: Array, before: Array) -> Array:
+    return np.where(before >= 0, times[np.maximum(before, 0)] if len(times) else times, times)
+
+
+def _bit(rows: Rows, bit: int) -> Floats:
+    known = ~np.isnan(rows.location)
+    return np.where(known, (np.where(known, rows.location, 0).astype(np.int64) & bit) != 0, np.nan)
+
+
+def before_in_time(keys: list[Array], times: Array) -> Array:
+    """The index of the row with the same keys that comes before in time; -1 for the first."""
+    if not len(times):
+        return np.empty(0, np.intp)
+    group = Groups(keys).of_row
+    order = np.lexsort((times, group))
+    before = np.full(len(times), -1, np.intp)
+    same = group[order][1:] == group[order][:-1]
+    before[order[1:][same]] = order[:-1][same]
+    return before
+
+
+def _pool_range(tables: Tables) -> Rows:
+    """One row for each pool over all intervals read: the lowest stealable share of all, and how many they were."""
+    rows = base(table_of(tables, "QPST"))
+    group = Groups([rows.queue_manager, rows.buffer_pool])
+    return rows.take(group.first).plus(
+        local_time=_latest(rows.local_time, group),
+        seconds=group.sum(rows.seconds),
+        intervals=group.counts,
+        stealable_low_share=group.lowest(ratio(rows.stealable_low, rows.buffers)),
+        new_pages=group.sum(rows.get_new_page),
+        buffers=group.highest(rows.buffers),
+    )
+
+
+def _latest(times: Array, group: Groups) -> Array:
+    made = group.highest(times.astype(np.int64).astype(np.float64))
+    return made.astype(np.int64).astype("datetime64[us]")
+
+
+# --- page sets and their queues --------------------------------------------------------------------------------------
+
+
+def _page_sets(tables: Tables) -> Rows:
+    """QIS1 with the depth of the page set's queues at the same time, where queue statistics are kept."""
+    rows = base(table_of(tables, "QIS1"))
+    queues = base(table_of(tables, "QQST"))
+    group = Groups([queues.queue_manager, queues.page_set, queues.local_time])
+    own = queues.take(group.first)
+    depth, size = group.sum(queues.depth), group.highest(queues.message_size_average)
+    both = _pairs([rows.queue_manager, rows.page_set], [own.queue_manager, own.page_set])
+    at = as_of(both[0], rows.local_time, both[1], own.local_time, tolerance_us=BUILT_TOGETHER_US, earlier=False)
+    return rows.plus(
+        depth=looked_up(depth, at),
+        message_size=looked_up(size, at),
+        used_share=ratio(rows.pages - rows.pages_unused, rows.pages),
+    )
+
+
+def _pairs(left: list[Array], right: list[Array]) -> tuple[Array, Array]:
+    """One key for several columns, the same on both sides."""
+    size = len(left[0])
+    both = Groups([np.concatenate([mine, theirs]) for mine, theirs in zip(left, right, strict=True)]).of_row
+    return both[:size], both[size:]
+
+
+POOL_FIELDS = ("buffer_pool", "buffers", "stealable_low", "get_new_page", "location")
+VIEWS = (
+    View("QJST", "the log manager of a queue manager over one interval", "log", _log, {"QJST": RECORD}, plain="QJST"),
+    View(
+        "QPST",
+        "one buffer pool over one interval",
+        "buffer pool {buffer_pool:.0f}",
+        _pools,
+        {"QPST": (*RECORD, *POOL_FIELDS), "QJST": (*RECORD, "checkpoints")},
+        plain="QPST",
+    ),
+    View(
+        "pool_range",
+        "one buffer pool over all intervals read",
+        "buffer pool {buffer_pool:.0f}",
+        _pool_range,
+        {"QPST": (*RECORD, *POOL_FIELDS)},
+    ),
+    View(
+        "QIS1",
+        "one page set over one interval",
+        "page set {page_set:.0f}",
+        _page_sets,
+        {
+            "QIS1": (*RECORD, "page_set", "pages", "pages_unused"),
+            "QQST": (*RECORD, "page_set", "depth", "message_size_average"),
+        },
+        plain="QIS1",
+    ),
+    _plain("QMST", "the message manager of a queue manager over one interval", "message manager"),
+    _plain("QIST", "the data manager of a queue manager over one interval", "data manager"),
+    _plain("QLST", "the lock manager of a queue manager over one interval", "lock manager"),
+    _plain("Q5ST", "the Db2 manager of a queue manager over one interval", "Db2 manager"),
+    _plain("QESD", "one shared message data set over one interval", "SMDS of structure {structure}", "structure"),
+    _plain("QSST", "the storage manager of a queue manager over one interval", "storage"),
+    _plain("QSRS", "the storage of a queue manager at the end of an interval", "storage"),
+    _plain("QQST", "one queue over one interval", "queue {queue}", "queue"),
+    _plain("QCCT", "the channel initiator over one interval", "channel initiator"),
+)

@@ -1,0 +1,78 @@
+"""Findings as a systems programmer reads them: what, where, when, how bad, the figures, what to do, why.
+
+Called by advise.
+"""
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from quaestor.advisor.evaluate import Advice
+    from quaestor.advisor.findings import Finding
+
+WIDTH = 110
+_COLOURS = {"ALERT": "red", "WARNING": "yellow", "NOTE": "cyan"}
+
+
+def show(found: "list[Finding]", advice: "Advice", *, verbose: bool) -> None:
+    """All findings, then what could not be looked at."""
+    for finding in found:
+        for line in _lines(finding):
+            click.echo(line)
+        click.echo()
+    counts = [f"{sum(f.severity.name == each for f in found)} {each.lower()}s" for each in ("ALERT", "WARNING", "NOTE")]
+    said = ", ".join(counts) if found else "nothing found"
+    click.echo(f"{said}; {advice.rules_run} rules run, {len(advice.not_run)} could not be run")
+    if verbose:
+        for rule, reason in sorted(advice.not_run.items()):
+            click.echo(f"  {rule:<20} {reason}")
+
+
+def _lines(finding: "Finding") -> Iterator[str]:
+    name = finding.severity.name
+    where = f"{finding.queue_manager or 'all queue managers'} {finding.subject}"
+    yield f"{click.style(f'{name:<8}', fg=_COLOURS[name])} {where}: {finding.rule.title}  [{finding.rule.id}]"
+    if finding.first and finding.last:
+        yield _wrapped("when", _when(finding))
+    yield _wrapped("what", finding.advice)
+    yield _wrapped("figures", ", ".join(_figures(finding)))
+    if finding.command:
+        yield _wrapped("do", finding.command)
+    if finding.effect:
+        yield _wrapped("effect", finding.effect)
+    yield _wrapped("source", _source(finding))
+
+
+def _when(finding: "Finding") -> str:
+    count = f"{finding.intervals} of {finding.intervals_seen} intervals"
+    span = f"{finding.first:%Y-%m-%d %H:%M} to {finding.last:%Y-%m-%d %H:%M}"
+    worst = f", worst at {finding.worst_at:%Y-%m-%d %H:%M}" if finding.worst_at and finding.intervals > 1 else ""
+    return f"{count}, {span}{worst}"
+
+
+def _figures(finding: "Finding") -> Iterator[str]:
+    from quaestor.advisor.explain import official
+
+    for name, value in finding.figures.items():
+        yield f"{official(finding.rule, name)} {_number(value)}"
+
+
+def _number(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.3g}"
+
+
+def _source(finding: "Finding") -> str:
+    from quaestor.advisor.catalog import EXTRACTS
+
+    also = f"; also {', '.join(finding.rule.also)}" if finding.rule.also else ""
+    return f"{EXTRACTS[finding.rule.id.rpartition('/')[0]]}, lines {finding.rule.lines}{also}"
+
+
+def _wrapped(label: str, text: str) -> str:
+    head = f"  {label:<8} "
+    return textwrap.fill(text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False)

@@ -1,0 +1,229 @@
+"""`quaestor advise`: what the papers' rules say about dumps or a lake; `advise explain` and `advise rules`."""
+
+import json
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from quaestor.cli.advice_text import show
+from quaestor.cli.damage import DamageReport
+from quaestor.cli.dumps import opened, progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from quaestor.advisor.cutoffs import Chosen
+    from quaestor.advisor.settings import Settings
+
+SEVERITIES = ("note", "warning", "alert")
+_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S"]
+
+
+class DumpsOrCommand(click.Group):
+    """A group that takes dumps as well: what does not begin with a command's name is advised on."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("advise", cls=DumpsOrCommand)
+def advise_group() -> None:
+    """What is wrong, where, since when, how bad, and what to do about it.
+
+    \b
+    Examples:
+      quaestor advise SMF.D260115.dump
+      quaestor advise --lake /data/lake --qmgr QM01 --from 2026-01-12
+      quaestor advise dump --settings qm01.toml --settings display.txt --cutoffs ours.toml
+      quaestor advise explain A-36
+      quaestor advise rules
+    """
+
+
+@advise_group.command("run")
+@click.argument("dumps", nargs=-1, metavar="DUMP...")
+@click.option("--lake", type=click.Path(), help="A lake instead of dumps.")
+@click.option("--settings", "settings_files", type=click.Path(exists=True, dir_okay=False), multiple=True,
+              help="Settings: TOML, or the output of DISPLAY commands. May be given several times.")  # fmt: skip
+@click.option("--cutoffs", "cutoff_file", type=click.Path(exists=True, dir_okay=False), help="Cut-offs of rules, TOML.")
+@click.option("--qmgr", "managers", multiple=True, help="Only this queue manager; may be given several times.")
+@click.option("--from", "begin", type=click.DateTime(_TIMES), help="From this local time on.")
+@click.option("--to", "end", type=click.DateTime(_TIMES), help="Up to this local time.")
+@click.option("--severity", type=click.Choice(SEVERITIES), default="warning", show_default=True, help="Least severity.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--verbose", "-v", is_flag=True, help="Say which rules could not be run, and why.")
+def run_command(
+    dumps: tuple[str, ...],
+    lake: str | None,
+    settings_files: tuple[str, ...],
+    cutoff_file: str | None,
+    managers: tuple[str, ...],
+    begin: datetime | None,
+    end: datetime | None,
+    severity: str,
+    *,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Advise on dumps or on a lake.
+
+    Exit code 0: nothing alarming. 1: an alert, or part of a dump was damaged. 2: nothing could be done.
+    """
+    from quaestor.advisor.evaluate import advise, needed
+    from quaestor.advisor.findings import as_records, at_least
+    from quaestor.advisor.rule import Severity
+
+    if bool(dumps) == bool(lake) and not settings_files:
+        raise click.UsageError("give dumps or --lake, not both" if lake else "give dumps, --lake or --settings")
+    chosen = _chosen(cutoff_file)
+    settings = _settings(settings_files, managers)
+    report = DamageReport()
+    columns = needed(each.rule for each in chosen)
+    if lake:
+        tables = _of_lake(lake, columns, managers, begin, end)
+    else:
+        tables = _narrowed(_of_dumps(dumps, columns, report), managers, begin, end)
+    advice = advise(chosen, tables, settings)
+    found = at_least(advice.findings, Severity[severity.upper()])
+    if as_json:
+        click.echo(
+            json.dumps({"findings": as_records(found), "not_run": advice.not_run, "rules_run": advice.rules_run})
+        )
+    else:
+        show(found, advice, verbose=verbose)
+    grave = any(each.severity is Severity.ALERT for each in found)
+    sys.exit(max(report.close(), 1 if grave else 0))
+
+
+def _chosen(path: str | None) -> "tuple[Chosen, ...]":
+    from quaestor.advisor.catalog import RULES
+    from quaestor.advisor.cutoffs import CutoffError, load, standard
+
+    if path is None:
+        return standard(RULES)
+    try:
+        return load(Path(path).read_text(encoding="utf-8"), RULES, path)
+    except CutoffError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
+    from quaestor.advisor.settings import ALL, SettingsError, merged, read
+
+    owner = next(iter(managers)) if len(managers) == 1 else ALL
+    try:
+        return merged(read(Path(each).read_text(encoding="utf-8"), each, owner) for each in paths)
+    except SettingsError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _of_dumps(
+    dumps: Collection[str], columns: Mapping[str, Collection[str]], report: DamageReport
+) -> "dict[str, pa.Table]":
+    """The narrow tables of all dumps; what is damaged is said and passed over."""
+    import pyarrow as pa
+
+    from quaestor.smf.columns import decode
+    from quaestor.smf.detection import UnusableDumpError
+    from quaestor.smf.framing import DumpReader
+
+    parts: dict[str, list[pa.Table]] = {}
+    for path in dumps:
+        report.dump()
+        try:
+            with opened(path) as stream, progress(path) as advance:
+                for block in DumpReader(stream).blocks():
+                    decoded = decode(block, set(columns), columns=columns)
+                    for damage in decoded.damages:
+                        report.damaged(path, damage)
+                    for structure, table in decoded.tables.items():
+                        parts.setdefault(structure, []).append(table)
+                    advance(stream.tell() if stream.seekable() else 0)
+        except UnusableDumpError as error:
+            report.cannot_use(path, error)
+    return {structure: pa.concat_tables(tables) for structure, tables in parts.items()}
+
+
+def _narrowed(
+    tables: "Mapping[str, pa.Table]", managers: Collection[str], begin: datetime | None, end: datetime | None
+) -> "dict[str, pa.Table]":
+    """The rows of these queue managers in this range of local time."""
+    import pyarrow.compute as pc
+
+    def conditions() -> Iterator[Any]:
+        if managers:
+            yield pc.field("queue_manager").isin(list(managers))
+        if begin is not None:
+            yield pc.field("local_time") >= begin
+        if end is not None:
+            yield pc.field("local_time") < end
+
+    made = dict(tables)
+    for condition in conditions():
+        made = {structure: table.filter(condition) for structure, table in made.items()}
+    return made
+
+
+def _of_lake(
+    root: str,
+    columns: Mapping[str, Collection[str]],
+    managers: Collection[str],
+    begin: datetime | None,
+    end: datetime | None,
+) -> "dict[str, pa.Table]":
+    try:
+        from quaestor.pipeline.advice_tables import advice_tables
+        from quaestor.pipeline.errors import LakeError
+        from quaestor.pipeline.lake import Lake
+        from quaestor.pipeline.session import session
+    except ImportError as error:
+        raise click.UsageError(f"a lake needs the pipeline's packages: {error}") from None
+    try:
+        lake = Lake.at(root)
+    except LakeError as error:
+        raise click.UsageError(str(error)) from None
+    spark = session()
+    there = set(lake.tables())
+    wanted = {structure: names for structure, names in columns.items() if structure in there}
+    return dict(
+        advice_tables(lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end)
+    )
+
+
+@advise_group.command("explain")
+@click.argument("rule")
+def explain_command(rule: str) -> None:
+    """One rule in full: what it reads, its cut-offs, its advice, its source.
+
+    RULE is a rule's id, such as mp1b/A-36 or A-36; a short id may name one in each paper.
+    """
+    from quaestor.advisor.explain import explained
+
+    texts = explained(rule)
+    if not texts:
+        raise click.UsageError(f"no rule {rule}; `quaestor advise rules` lists them")
+    for each in texts:
+        click.echo(each)
+
+
+@advise_group.command("rules")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per rule.")
+def rules_command(*, as_json: bool) -> None:
+    """All rules, by manager."""
+    from quaestor.advisor.catalog import BY_MANAGER
+
+    for manager, rules in BY_MANAGER.items():
+        if not as_json and rules:
+            click.echo(manager.replace("_", " "))
+        for rule in rules:
+            if as_json:
+                record = {"id": rule.id, "also": rule.also, "title": rule.title, "manager": manager}
+                click.echo(json.dumps({**record, "severity": rule.severity.name.lower(), "table": rule.table}))
+            else:
+                click.echo(f"  {rule.id:<20} {rule.severity.name.lower():<8} {rule.title}")

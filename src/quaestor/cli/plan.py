@@ -1,0 +1,122 @@
+"""`quaestor plan`: a workload in, a plan out; what-if; single questions.
+
+Exit codes: 0 planned, 1 with --check when a limit is passed, 2 the workload or an option cannot be used.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from quaestor.cli.lazy import LazyGroup
+
+if TYPE_CHECKING:
+    from quaestor.planner.answers import Plan
+    from quaestor.planner.definitions import Definitions
+
+
+@click.group(
+    "plan",
+    cls=LazyGroup,
+    default="show",
+    commands={
+        "show": "quaestor.cli.plan:show_command",
+        "whatif": "quaestor.cli.plan_whatif:whatif_command",
+        "log": "quaestor.cli.plan_single:log_command",
+        "bufferpool": "quaestor.cli.plan_single:bufferpool_command",
+        "pageset": "quaestor.cli.plan_single:pageset_command",
+        "restart": "quaestor.cli.plan_single:restart_command",
+        "structure": "quaestor.cli.plan_single:structure_command",
+        "channel": "quaestor.cli.plan_single:channel_command",
+    },
+)
+def plan_group() -> None:
+    """How large, how fast, how long: a plan for a workload.
+
+    \b
+    Examples:
+      quaestor plan                                     the example workload
+      quaestor plan example                             its TOML, to begin your own
+      quaestor plan work.toml --html plan.html          a page with charts
+      quaestor plan whatif work.toml --messages x2 --size 4k
+      quaestor plan log --size 1000 --rate 500/s
+      quaestor plan pageset --size 20k --rate 8/s --outage 8h
+    """
+
+
+@click.command("show")
+@click.argument("workload", required=False, type=click.Path(path_type=Path), metavar="[WORKLOAD.toml]")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option("--html", "page", type=click.Path(path_type=Path, dir_okay=False), help="Write a page with charts.")
+@click.option("--question", "-q", "numbers", multiple=True, help="Only this question, such as ch1-4.")
+@click.option("--inputs", is_flag=True, help="Show the inputs of every answer.")
+@click.option("--check", is_flag=True, help="Exit code 1 when a limit is passed.")
+def show_command(
+    workload: Path | None, *, as_json: bool, page: Path | None, numbers: tuple[str, ...], inputs: bool, check: bool
+) -> None:
+    """Answer every question for a workload; without one, for the example.
+
+    WORKLOAD.toml may be the word `example`, which prints the example's TOML.
+    """
+    from quaestor.cli.plan_text import plan_lines
+    from quaestor.planner.answers import plan
+    from quaestor.planner.definitions import definitions
+    from quaestor.planner.workload_file import EXAMPLE, WorkloadError, load_workload
+
+    if workload is not None and str(workload) == "example":
+        click.echo(EXAMPLE.read_text(encoding="utf-8"), nl=False)
+        return
+    if workload is None:
+        click.echo("no workload given: this is the plan of the example (`quaestor plan example` prints it)", err=True)
+    try:
+        made = plan(load_workload(workload))
+    except WorkloadError as error:
+        raise Refused(str(error)) from None
+    _known(numbers)
+    given = definitions(made.workload)
+    if as_json:
+        click.echo(json.dumps(_as_json(made, given, numbers), indent=1))
+    elif page is None:
+        click.echo("\n".join(plan_lines(made, given, numbers, inputs=inputs)))
+    if page is not None:
+        _write_page(page, made, given)
+    sys.exit(1 if check and made.passed else 0)
+
+
+class Refused(click.ClickException):
+    """An input that cannot be used: what is wrong with it, a line for each mistake."""
+
+    exit_code = 2
+
+
+def _known(numbers: tuple[str, ...]) -> None:
+    from quaestor.planner.questions.catalog import LISTS, QUESTIONS
+
+    for number in numbers:
+        if number not in QUESTIONS:
+            valid = ", ".join(f"{chapter}-1 to {chapter}-{last}" for chapter, last in LISTS.items())
+            raise click.UsageError(f"no question {number}; known are {valid}")
+
+
+def _as_json(made: "Plan", given: "Definitions", numbers: tuple[str, ...]) -> dict[str, object]:
+    answers = [each.as_plain() for each in made.answers if not numbers or each.number in numbers]
+    return {
+        "workload": made.workload.title,
+        "queue_manager": made.workload.queue_manager.name,
+        "answers": answers,
+        "unanswered": [{"number": each.number, "question": each.question, "why": each.why} for each in made.unanswered],
+        "passed": [room.what for _, room in made.passed],
+        "definitions": {"mqsc": given.mqsc, "parameters": given.parameters, "cfrm": given.cfrm, "notes": given.notes},
+    }
+
+
+def _write_page(path: Path, made: "Plan", given: "Definitions") -> None:
+    from quaestor.reports.plan_page import plan_page
+
+    try:
+        path.write_text(plan_page(made, given), encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror or error}") from None
+    click.echo(f"{path}: {len(made.answers)} answers, {path.stat().st_size // 1024} KiB", err=True)

@@ -1,0 +1,53 @@
+"""`quaestor report html`: the exceptions and all pictures in one HTML file."""
+
+from pathlib import Path
+
+import click
+
+from quaestor.cli.report_run import write
+from quaestor.cli.report_tables import cannot, lake_option, lake_tables
+from quaestor.cli.spark_door import SparkOptions, spark_options
+from quaestor.reports.catalog import ReportError, find
+
+
+@click.command("html")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="File to write.")
+@click.option("--from", "first", metavar="DAY", help="First day, such as 2026-03-01.")
+@click.option("--to", "last", metavar="DAY", help="Last day, included.")
+@click.option("--qmgr", metavar="NAME", help="Only this queue manager; * and ? stand for any characters.")
+@click.option("--title", default="MQ accounts", show_default=True, help="Heading of the page.")
+@lake_option
+@spark_options
+def html_command(
+    output: Path,
+    first: str | None,
+    last: str | None,
+    qmgr: str | None,
+    title: str,
+    lake: str,
+    master: str,
+    conf: tuple[str, ...],
+    verbose: bool,
+) -> None:
+    """Write one HTML file that needs nothing else: exceptions first, then charts, each with its table.
+
+    It opens without a network, prints, and fits a phone. Exit code 0: done. 2: no lake, or a day that is none.
+
+    \b
+    Examples:
+      quaestor report html -o report.html --lake lake
+      quaestor report html -o week.html --from 2026-03-02 --to 2026-03-08 --qmgr 'PRD*'
+    """
+    given = {name: text for name, text in (("from", first), ("to", last), ("qmgr", qmgr)) if text is not None}
+    try:
+        find("exceptions").arguments(given)
+    except ReportError as error:
+        cannot(error)
+    with lake_tables(lake, SparkOptions(master, conf, verbose)) as tables:
+        from quaestor.reports.page import NEEDED, page
+        from quaestor.reports.run import results
+
+        found = results(NEEDED, tables, given)
+    asked = " ".join(f"{name}={text}" for name, text in given.items())
+    write(page(found, title, f"Made by quaestor report html from the lake {lake}. {asked}".strip()), output)
+    click.echo(output)

@@ -1,0 +1,53 @@
+"""What the report commands share: the lake they read, parameters as they are typed, errors of one line (E1, E2).
+
+Called by the report commands.  Calls spark_door.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from quaestor.cli.spark_door import SparkOptions, one_line, session
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def cannot(reason: object) -> NoReturn:
+    """Say why nothing could be done, in one line (E1)."""
+    click.echo(str(reason), err=True)
+    raise click.exceptions.Exit(2)
+
+
+def lake_option(command: Command) -> Command:
+    """The option --lake."""
+    return click.option("--lake", default="lake", show_default=True, metavar="DIR", help="Folder or URI of the lake.")(
+        command
+    )
+
+
+def named_values(texts: Iterable[str]) -> dict[str, str]:
+    """Arguments NAME=VALUE as a mapping."""
+    made: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            cannot(f"--param {text}: write NAME=VALUE")
+        made[name] = value
+    return made
+
+
+@contextmanager
+def lake_tables(lake: str, options: SparkOptions) -> Iterator[Callable[[str], Any]]:
+    """The tables of a lake by name. The lake is looked for before Spark starts; failures are one line."""
+    from quaestor.pipeline.lake import Lake
+    from quaestor.pipeline.report_queries.departments import ChargePlanError
+
+    with one_line():
+        found = Lake.at(lake)
+        with session(options) as spark:
+            try:
+                yield lambda name: found.table(spark, name)
+            except ChargePlanError as error:
+                cannot(error)

@@ -1,0 +1,129 @@
+"""Embedded use: a queue manager inside the application's own process.
+
+Rules
+  EM1 `connect` opens the queue manager in a directory, or makes a new one; all connections of the process share it.
+      It stops with the last of them, and at the latest when the process ends.
+  EM2 Another process is told that the directory is in use (2059), and by whom.
+  EM3 A child made by fork has none of the parent's connections (2009): two processes never write the same files.
+  EM4 Security profiles are read from the file `profiles` of the directory; without it everything is allowed.
+  EM5 What cannot be started (a damaged or missing file, another format, a bad profile) is 2059 with what is wrong and
+      what to do.
+
+Called by the package door.  Calls queue_manager and disk.
+"""
+
+import asyncio
+import atexit
+import getpass
+import os
+import sys
+from pathlib import Path
+from threading import RLock
+
+from quaestor.clock import SystemClock
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection import AsyncConnection, Connection
+from quaestor.qmgr.connection.failing import FAILURES
+from quaestor.qmgr.data.engine import EngineSettings
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.qmgr.security import ProfileError
+from quaestor.storage.disk import Disk, RealDisk
+
+PROFILES_FILE = "profiles"
+USER_MAX, APPLICATION_MAX = 12, 28
+
+
+class Running:
+    """The queue managers of this process, by directory (EM1)."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._managers: dict[Path, QueueManager] = {}
+
+    def connect(
+        self, name: str, directory: str | os.PathLike[str], user: str, application: str, settings: EngineSettings | None
+    ) -> Connection:
+        path = Path(directory).resolve()
+        with self._lock:
+            manager = self._managers.get(path)
+            if manager is None:
+                manager = self._start(name, path, settings)
+            elif manager.name != name:
+                raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=manager.name)
+            return manager.connections.connect(user, application, then=lambda: self._ended(path))
+
+    def _start(self, name: str, path: Path, settings: EngineSettings | None) -> QueueManager:
+        try:
+            disk = RealDisk(path)
+            manager = QueueManager(name, disk, SystemClock(), settings, lambda: profiles_on(disk))
+            manager.start()
+        except (*FAILURES, ProfileError) as error:
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=str(error)) from error  # EM5
+        self._managers[path] = manager
+        return manager
+
+    def _ended(self, path: Path) -> None:
+        """A connection has ended; the last one takes the queue manager with it."""
+        with self._lock:
+            manager = self._managers.get(path)
+            if manager is not None and not manager.connections.connections:
+                del self._managers[path]
+                manager.stop()
+
+    def stop(self) -> None:
+        """Stop every queue manager: the process ends."""
+        with self._lock:
+            managers, self._managers = list(self._managers.values()), {}
+            for manager in managers:
+                manager.stop()
+
+    def forget(self) -> None:
+        """In a child made by fork: nothing of the parent's is ours (EM3)."""
+        managers, self._managers, self._lock = list(self._managers.values()), {}, RLock()
+        for manager in managers:
+            manager.abandon()
+
+
+def profiles_on(disk: Disk) -> str | None:
+    """The security profiles kept with the queue manager (EM4)."""
+    if not disk.exists(PROFILES_FILE):
+        return None
+    file = disk.open(PROFILES_FILE)
+    try:
+        return file.read(0, file.size()).decode()
+    finally:
+        file.close()
+
+
+_RUNNING = Running()
+atexit.register(_RUNNING.stop)
+os.register_at_fork(after_in_child=_RUNNING.forget)
+
+
+def connect(
+    name: str,
+    directory: str | os.PathLike[str],
+    *,
+    user: str | None = None,
+    application: str | None = None,
+    settings: EngineSettings | None = None,
+) -> Connection:
+    """Connect to the queue manager `name` kept in `directory`, which is made when it is not there yet (EM1)."""
+    who = (getpass.getuser() if user is None else user)[:USER_MAX]
+    what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
+    return _RUNNING.connect(name, directory, who, what, settings)
+
+
+async def connect_async(
+    name: str,
+    directory: str | os.PathLike[str],
+    *,
+    user: str | None = None,
+    application: str | None = None,
+    settings: EngineSettings | None = None,
+) -> AsyncConnection:
+    """The same for asyncio; what comes back is a context manager for `async with`."""
+    connection = await asyncio.to_thread(
+        connect, name, directory, user=user, application=application, settings=settings
+    )
+    return AsyncConnection(connection)

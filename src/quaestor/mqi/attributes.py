@@ -1,0 +1,180 @@
+"""Attributes: one declaration of each attribute an object has, for every use that is made of it.
+
+Rules
+  A1  A field of an object class is declared once, with its MQSC keyword, its number in the stored form, its
+      default, its range or its words. The parser, DISPLAY, inquire and set, the stored form and the checks
+      all read that declaration.
+  A2  The number in the stored form is never reused and never changes.
+  A3  A value outside its range or words is refused where the object is built, with what is valid.
+  A4  The stored form holds only what differs from the default: number (1 byte), length (2), value.
+
+Called by objects.  Calls reasons, names.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+NAME_FIELD = "name"
+SIGNED_LENGTH = 9  # a number stored in so many bytes is negative; others have no leading zeros
+
+
+class AttributeValueError(ValueError):
+    """A value that an attribute cannot have (A3)."""
+
+    def __init__(self, keyword: str, value: object, valid: str) -> None:
+        super().__init__(f"{keyword}({value}) is not valid: {valid}")
+        self.keyword, self.value, self.valid = keyword, value, valid
+
+
+class Attribute(NamedTuple):
+    """What there is to know about one attribute (A1)."""
+
+    field: str
+    keyword: str
+    number: int
+    default: Any
+    length: int = 0  # longest text; 0 for other kinds
+    low: int = 0
+    high: int = 0
+    words: Mapping[str, Any] | None = None  # MQSC word -> value
+    bare: tuple[str, str] | None = None  # words that stand alone: SHARE, NOSHARE
+    fixed: bool = False  # cannot be altered
+    named: Mapping[str, int] | None = None  # numbers that MQSC writes as words: EXPRYINT(OFF)
+
+    def check(self, value: object) -> None:
+        """Refuse what the attribute cannot hold (A3)."""
+        if self.words is not None:
+            if value not in self.words.values():
+                raise AttributeValueError(self.keyword, value, "one of " + ", ".join(self.words))
+        elif isinstance(self.default, tuple):
+            _check_texts(self, value)
+        elif self.length:
+            if not isinstance(value, str) or len(value.encode()) > self.length:
+                raise AttributeValueError(self.keyword, value, f"text of at most {self.length} bytes")
+        elif not isinstance(value, int) or not self.low <= value <= self.high:
+            raise AttributeValueError(self.keyword, value, f"a number from {self.low} to {self.high}")
+
+    def written(self, value: Any) -> tuple[str, ...]:
+        """The value as MQSC writes it."""
+        if isinstance(value, tuple):
+            return value
+        known = self.words if self.words is not None else self.named or {}
+        return (next((word for word, meant in known.items() if meant == value), str(value)),)
+
+    def parse(self, values: tuple[str, ...]) -> Any:
+        """The value that MQSC wrote; `written` is its inverse (A1, A3)."""
+        if isinstance(self.default, tuple):
+            value: Any = values
+        elif len(values) != 1:
+            raise AttributeValueError(self.keyword, ",".join(values), "one value")
+        elif self.words is not None:
+            value = self.words.get(values[0].upper(), values[0])
+        elif self.length:
+            value = values[0]
+        else:
+            value = self._number(values[0])
+        self.check(value)
+        return value
+
+    def _number(self, written: str) -> int | str:
+        if self.named is not None and written.upper() in self.named:
+            return self.named[written.upper()]
+        return int(written) if written.lstrip("-").isdecimal() else written
+
+
+def _check_texts(attribute: Attribute, value: object) -> None:
+    good = isinstance(value, tuple) and all(isinstance(v, str) and len(v) <= attribute.length for v in value)
+    if not good:
+        raise AttributeValueError(attribute.keyword, value, f"names of at most {attribute.length} characters")
+
+
+def text(keyword: str, number: int, length: int, default: str = "", *, fixed: bool = False) -> Any:
+    return _field(default, keyword=keyword, number=number, length=length, fixed=fixed)
+
+
+def texts(keyword: str, number: int, length: int) -> Any:
+    return _field((), keyword=keyword, number=number, length=length)
+
+
+def number(keyword: str, number: int, default: int, low: int, high: int, *, fixed: bool = False, **named: int) -> Any:
+    return _field(default, keyword=keyword, number=number, low=low, high=high, fixed=fixed, named=named or None)
+
+
+def words(keyword: str, number: int, default: T, fixed: bool = False, /, **choices: T) -> Any:
+    return _field(default, keyword=keyword, number=number, words=choices, fixed=fixed)
+
+
+def enumerated(keyword: str, number: int, default: IntEnum, fixed: bool = False, /, **choices: IntEnum) -> Any:
+    """An attribute whose words are the names of an enumeration (or those of `choices`)."""
+    return words(keyword, number, default, fixed, **(choices or {kind.name: kind for kind in type(default)}))
+
+
+def switch(keyword: str, number: int, default: bool) -> Any:
+    """An attribute written as a bare word or its opposite: SHARE, NOSHARE."""
+    bare = (keyword, "NO" + keyword)
+    return _field(default, keyword=keyword, number=number, words={"YES": True, "NO": False}, bare=bare)
+
+
+def _field(default: Any, **declared: Any) -> Any:
+    return dataclasses.field(default=default, metadata={"declared": declared})
+
+
+def declared(cls: type) -> dict[str, Attribute]:
+    """The attributes of an object class by field name, in the order of declaration (A1)."""
+    return {
+        f.name: Attribute(field=f.name, default=f.default, **f.metadata["declared"])
+        for f in dataclasses.fields(cls)
+        if "declared" in f.metadata
+    }
+
+
+def pack_attributes(obj: Any, attributes: Mapping[str, Attribute]) -> bytes:
+    """Name and what differs from the default (A4)."""
+    parts = [(0, obj.name.encode())]
+    for field, attribute in attributes.items():
+        value = getattr(obj, field)
+        if value != attribute.default:
+            parts.append((attribute.number, _value_bytes(value)))
+    return b"".join(bytes((at,)) + len(value).to_bytes(2, "big") + value for at, value in parts)
+
+
+def unpack_attributes(packed: bytes, attributes: Mapping[str, Attribute]) -> dict[str, Any]:
+    """Keyword arguments for the object class; an unknown number is an error named as such."""
+    by_number = {a.number: a for a in attributes.values()}
+    values: dict[str, Any] = {}
+    at = 0
+    while at < len(packed):
+        number, length = packed[at], int.from_bytes(packed[at + 1 : at + 3], "big")
+        stored = packed[at + 3 : at + 3 + length]
+        at += 3 + length
+        if number == 0:
+            values[NAME_FIELD] = stored.decode()
+        elif number in by_number:
+            values[by_number[number].field] = _bytes_value(stored, by_number[number])
+        else:
+            raise ValueError(f"attribute number {number} was written by a newer release")
+    return values
+
+
+def _value_bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, tuple):
+        return "\0".join(value).encode()
+    return (
+        int(value).to_bytes(9, "big", signed=True).lstrip(b"\0")
+        if value >= 0
+        else int(value).to_bytes(9, "big", signed=True)
+    )
+
+
+def _bytes_value(stored: bytes, attribute: Attribute) -> Any:
+    if isinstance(attribute.default, tuple):
+        return tuple(stored.decode().split("\0"))
+    if attribute.length:
+        return stored.decode()
+    value = int.from_bytes(stored, "big", signed=len(stored) == SIGNED_LENGTH)
+    return type(attribute.default)(value)

@@ -1,0 +1,82 @@
+"""Matching: which message a get means. Pure rules.
+
+Rules
+  M1  An identifier that is all zero, or not given, matches any message.
+  M2  What is asked for must all match: message, correlation and group identifier, sequence number, token.
+  M3  An identifier of the wrong length is padded to 24 bytes if shorter and refused (2247) if longer.
+  M4  The group identifier and sequence number select only messages that carry them.
+
+Called by the message manager, stores in tests.  Calls reasons.
+"""
+
+from typing import NamedTuple
+
+from quaestor.mqi.descriptors import ID_LENGTH, NO_ID
+from quaestor.mqi.options import MatchOptions
+from quaestor.mqi.reasons import MQError, Reason
+
+_MATCH_BITS = 1 | 2 | 4 | 8 | 32
+
+
+def wanted(identifier: bytes | None) -> bytes | None:
+    """The identifier to look for, or None when any will do (M1, M3)."""
+    if identifier is None or identifier == NO_ID:
+        return None
+    if len(identifier) == ID_LENGTH:
+        return identifier
+    if len(identifier) > ID_LENGTH:
+        raise MQError(Reason.MATCH_OPTIONS_ERROR, identifier=identifier, length=len(identifier))
+    padded = identifier.ljust(ID_LENGTH, b"\0")
+    return None if padded == NO_ID else padded
+
+
+class Selection(NamedTuple):
+    """What a get asks for; None is any (M1)."""
+
+    msg_id: bytes | None = None
+    correl_id: bytes | None = None
+    group_id: bytes | None = None
+    sequence: int | None = None
+    token: int | None = None
+
+    @property
+    def specific(self) -> bool:
+        """Whether it names one message or few, so that its waiter is woken before those that take any."""
+        return not (self.msg_id is None and self.correl_id is None and self.group_id is None and self.token is None)
+
+
+ANY = Selection()
+
+
+def selection(
+    msg_id: bytes | None = None,
+    correl_id: bytes | None = None,
+    group_id: bytes | None = None,
+    sequence: int | None = None,
+    token: int | None = None,
+    match: int | None = None,
+) -> Selection:
+    """The selection of a get; with `match`, only what its bits name counts (M1-M3)."""
+    if match is not None:
+        bits = int(match)
+        if bits & ~_MATCH_BITS:
+            raise MQError(Reason.MATCH_OPTIONS_ERROR, match=bits)
+        msg_id = msg_id if bits & MatchOptions.MSG_ID else None
+        correl_id = correl_id if bits & MatchOptions.CORREL_ID else None
+        group_id = group_id if bits & MatchOptions.GROUP_ID else None
+        sequence = sequence if bits & MatchOptions.MSG_SEQ_NUMBER else None
+        token = token if bits & MatchOptions.MSG_TOKEN else None
+    return Selection(wanted(msg_id), wanted(correl_id), wanted(group_id), sequence, token)
+
+
+def matches(
+    asked: Selection, msg_id: bytes, correl_id: bytes, group_id: bytes = NO_ID, sequence: int = 1, token: int = 0
+) -> bool:
+    """Whether a message with these identifiers is one of those asked for (M2)."""
+    return (
+        (asked.msg_id is None or asked.msg_id == msg_id)
+        and (asked.correl_id is None or asked.correl_id == correl_id)
+        and (asked.group_id is None or asked.group_id == group_id)
+        and (asked.sequence is None or asked.sequence == sequence)
+        and (asked.token is None or asked.token == token)
+    )

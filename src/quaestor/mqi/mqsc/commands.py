@@ -1,0 +1,206 @@
+"""MQSC commands: what a statement means, checked against vocabulary and attributes.
+
+Rules
+  K1  Verb, noun and keywords are written out in full here, whatever was abbreviated; an unknown or ambiguous word
+      is refused with what it could be. A keyword stands once.
+  K2  Values of object attributes are typed by their declaration: numbers in range, words, texts, lists of names.
+  K3  WHERE compares one attribute: LT GT EQ NE LE GE for values, LK NL for generic names, CT EX for lists.
+  K4  `text` writes a command, and `definition` an object, so that reading it back gives the same.
+
+Called by the command manager.  Calls syntax, words, objects.
+"""
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from quaestor.mqi.attributes import Attribute, AttributeValueError
+from quaestor.mqi.mqsc.syntax import Item, MQSCError, Statement, quoted, statements
+from quaestor.mqi.mqsc.words import KINDS, OBJECTS_OF, keywords_of, meant
+from quaestor.mqi.names import picks
+from quaestor.mqi.objects import MQObject, QueueManagerAttributes, attributes_of
+
+OPERATORS = ("LT", "GT", "EQ", "NE", "LE", "GE", "LK", "NL", "CT", "EX")
+NO_VALUES = ("ALL", "REPLACE", "NOREPLACE", "PURGE", "NOPURGE", "FORCE", "CANCEL", "OFFLOAD")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """WHERE(keyword operator value) (K3)."""
+
+    keyword: str
+    operator: str
+    value: str
+
+    def holds(self, found: object) -> bool:
+        """Whether an object whose attribute is `found` (as DISPLAY shows it) passes."""
+        if isinstance(found, tuple):
+            contains = any(picks(self.value, name) for name in found)
+            return contains if self.operator in {"CT", "EQ"} else not contains
+        if self.operator in {"LK", "NL", "CT", "EX"}:
+            return picks(self.value, str(found)) is (self.operator in {"LK", "CT"})
+        left, right = _comparable(found, self.value)
+        return bool(_COMPARES[self.operator](left, right))
+
+
+_COMPARES: dict[str, Callable[[Any, Any], Any]] = {
+    "LT": operator.lt,
+    "GT": operator.gt,
+    "EQ": operator.eq,
+    "NE": operator.ne,
+    "LE": operator.le,
+    "GE": operator.ge,
+}
+
+
+def _comparable(found: object, value: str) -> tuple[Any, Any]:
+    if isinstance(found, int) and value.lstrip("-").isdigit():
+        return found, int(value)
+    return str(found), value
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command written out (K1): keywords with their values; None for a keyword without parentheses."""
+
+    verb: str
+    noun: str
+    name: str = ""
+    parameters: tuple[tuple[str, tuple[str, ...] | None], ...] = ()
+    where: Where | None = None
+    line: int = 1
+
+    def has(self, keyword: str) -> bool:
+        return any(keyword == word for word, _ in self.parameters)
+
+    def value(self, keyword: str, otherwise: str = "") -> str:
+        """The one value of a keyword."""
+        for word, values in self.parameters:
+            if word == keyword and values:
+                return values[0]
+        return otherwise
+
+    @property
+    def kind(self) -> type[MQObject] | None:
+        return KINDS.get(self.noun)
+
+    def attributes(self) -> dict[str, Any]:
+        """Field values that a DEFINE or ALTER gives its object (K2)."""
+        if self.kind is None:
+            return {}
+        return dict(_typed(self, attributes_of(self.kind)))
+
+    def text(self) -> str:
+        """The command as MQSC (K4)."""
+        words = [self.verb, _with_values(self.noun, (self.name,) if self.name else None)]
+        words += [_with_values(keyword, values) for keyword, values in self.parameters]
+        if self.where is not None:
+            words.append(f"WHERE({self.where.keyword} {self.where.operator} {quoted(self.where.value)})")
+        return " ".join(words)
+
+
+def parse(text: str) -> Iterator[Command]:
+    """Every command of a text."""
+    return (command(statement) for statement in statements(text))
+
+
+def command(statement: Statement) -> Command:
+    """A statement written out and checked (K1)."""
+    verb = _the_one(statement.verb, OBJECTS_OF, "verb", statement.line, 1)
+    if not statement.items:
+        raise MQSCError(f"{verb} what? One of {', '.join(sorted(OBJECTS_OF[verb]))}", statement.line)
+    first, *rest = statement.items
+    noun = _the_one(first.word, OBJECTS_OF[verb], "object", statement.line, first.column)
+    parameters: list[tuple[str, tuple[str, ...] | None]] = []
+    where = None
+    known = keywords_of(verb, noun)
+    for item in rest:
+        keyword = _the_one(item.word, known, "keyword", statement.line, item.column)
+        if any(keyword == word for word, _ in parameters) or (keyword == "WHERE" and where is not None):
+            raise MQSCError(f"{keyword} stands twice", statement.line, item.column)
+        if keyword == "WHERE":
+            where = _where(item, known, statement.line)
+        else:
+            parameters.append((keyword, _values(keyword, item, statement.line)))
+    return Command(verb, noun, _name(first, statement.line), tuple(parameters), where, statement.line)
+
+
+def _the_one(word: str, choices: Any, what: str, line: int, column: int) -> str:
+    found = meant(word, choices)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise MQSCError(f"{word} is ambiguous: {', '.join(sorted(found))}", line, column)
+    raise MQSCError(f"{word} is not a known {what} here", line, column)
+
+
+def _name(item: Item, line: int) -> str:
+    if item.values is None:
+        return ""
+    if len(item.values) != 1 or len(item.values[0]) != 1:
+        raise MQSCError(f"{item.word} takes one name", line, item.column)
+    return item.values[0][0]
+
+
+def _values(keyword: str, item: Item, line: int) -> tuple[str, ...] | None:
+    if item.values is None:
+        return None
+    if keyword in NO_VALUES and keyword != "OFFLOAD":
+        raise MQSCError(f"{keyword} takes no value", line, item.column)
+    if any(len(value) != 1 for value in item.values):
+        raise MQSCError(f"{keyword}: text with blanks must be quoted", line, item.column)
+    return tuple(value[0] for value in item.values)
+
+
+def _where(item: Item, known: tuple[str, ...], line: int) -> Where:
+    if item.values is None or len(item.values) != 1 or len(item.values[0]) != 3:
+        raise MQSCError("WHERE takes keyword, operator and value", line, item.column)
+    word, compare, value = item.values[0]
+    if compare not in OPERATORS:
+        raise MQSCError(f"{compare} is not one of {', '.join(OPERATORS)}", line, item.column)
+    return Where(_the_one(word, known, "keyword", line, item.column), compare, value)
+
+
+def _typed(given: Command, attributes: dict[str, Attribute]) -> Iterator[tuple[str, Any]]:
+    by_word: dict[str, tuple[Attribute, bool | None]] = {}
+    for attribute in attributes.values():
+        if attribute.bare is None:
+            by_word[attribute.keyword] = (attribute, None)
+        else:
+            by_word |= {attribute.bare[0]: (attribute, True), attribute.bare[1]: (attribute, False)}
+    for keyword, values in given.parameters:
+        if keyword not in by_word:
+            continue
+        attribute, bare = by_word[keyword]
+        if bare is None and values is None:
+            raise MQSCError(f"{keyword} needs a value", given.line)
+        yield attribute.field, bare if bare is not None else _typed_value(attribute, values or (), given.line)
+
+
+def _typed_value(attribute: Attribute, values: tuple[str, ...], line: int) -> Any:
+    try:
+        return attribute.parse(values)
+    except AttributeValueError as error:
+        raise MQSCError(str(error), line) from error
+
+
+def _with_values(keyword: str, values: tuple[str, ...] | None) -> str:
+    return keyword if values is None else f"{keyword}({','.join(quoted(value) for value in values)})"
+
+
+def definition(obj: MQObject, *, replace: bool = False) -> Command:
+    """The command that defines an object as it is (K4)."""
+    parameters: list[tuple[str, tuple[str, ...] | None]] = []
+    for field, attribute in attributes_of(type(obj)).items():
+        value = getattr(obj, field)
+        if value == attribute.default or attribute.fixed:
+            continue
+        if attribute.bare is not None:
+            parameters.append((attribute.bare[0 if value else 1], None))
+        else:
+            parameters.append((attribute.keyword, attribute.written(value)))
+    if replace:
+        parameters.append(("REPLACE", None))
+    verb = "ALTER" if isinstance(obj, QueueManagerAttributes) else "DEFINE"
+    return Command(verb, obj.MQSC_TYPE, "" if verb == "ALTER" else obj.name, tuple(parameters))

@@ -1,0 +1,105 @@
+"""Reports: what the queue manager tells the sender about the fate of a message. Pure rules.
+
+Rules
+  F1  A report is asked for in MQMD.Report: exception, expiration, confirm on arrival, confirm on delivery; each
+      with no data, the first 100 bytes, or all of it.
+  F2  A report is a message of type REPORT to the reply-to queue, with the persistence and priority of the
+      original and a feedback that says which report it is.
+  F3  By default it has a new message identifier and the original's message identifier as its correlation
+      identifier; PASS_MSG_ID and PASS_CORREL_ID pass the original's instead.
+  F4  A report, or a request, needs a reply-to queue (2027). Report options that are not known and may not be
+      ignored are refused (2061).
+
+Called by the message manager.  Calls descriptors, messages.
+"""
+
+from dataclasses import replace
+from enum import IntFlag
+
+from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
+from quaestor.mqi.messages import Message
+from quaestor.mqi.reasons import MQError, Reason
+
+DATA_LENGTH = 100
+
+
+class Report(IntFlag):
+    """MQRO: reports asked for, and how their identifiers are made."""
+
+    NONE = 0
+    PAN = 1
+    NAN = 2
+    ACTIVITY = 4
+    PASS_CORREL_ID = 64
+    PASS_MSG_ID = 128
+    COA = 0x100
+    COA_WITH_DATA = 0x300
+    COA_WITH_FULL_DATA = 0x700
+    COD = 0x800
+    COD_WITH_DATA = 0x1800
+    COD_WITH_FULL_DATA = 0x3800
+    PASS_DISCARD_AND_EXPIRY = 0x4000
+    EXPIRATION = 0x200000
+    EXPIRATION_WITH_DATA = 0x600000
+    EXPIRATION_WITH_FULL_DATA = 0xE00000
+    EXCEPTION = 0x1000000
+    EXCEPTION_WITH_DATA = 0x3000000
+    EXCEPTION_WITH_FULL_DATA = 0x7000000
+    DISCARD_MSG = 0x8000000
+
+
+class Feedback:
+    """MQFB: which report this is."""
+
+    NONE = 0
+    QUIT = 256
+    EXPIRATION = 258
+    COA = 259
+    COD = 260
+
+
+COA, COD, EXPIRATION, EXCEPTION = 0x100, 0x800, 0x200000, 0x1000000
+_ANSWERED = COA | COD | EXPIRATION | EXCEPTION | 1 | 2
+_KNOWN = 0x7 | 0xC0 | 0x700 | 0x3800 | 0x4000 | 0xE00000 | 0x7000000 | 0x8000000
+_MAY_IGNORE = 0x0003C000 | 0xFF | 0x3F00  # accept-unsupported masks of the MQMD
+_FEEDBACK = {COA: Feedback.COA, COD: Feedback.COD, EXPIRATION: Feedback.EXPIRATION}
+
+
+def check(md: MQMD) -> None:
+    """Refuse report options that cannot be honoured (F4)."""
+    if md.report & ~_KNOWN & ~_MAY_IGNORE:
+        raise MQError(Reason.REPORT_OPTIONS_ERROR, report=md.report)
+    for kind in (COA, COD, EXPIRATION, EXCEPTION):
+        if md.report & (7 * kind) not in (0, kind, 3 * kind, 7 * kind):
+            raise MQError(Reason.REPORT_OPTIONS_ERROR, report=md.report)
+    if (md.msg_type == REQUEST or md.report & _ANSWERED) and not md.reply_to_q:
+        raise MQError(Reason.MISSING_REPLY_TO_Q, msg_type=md.msg_type, report=md.report)
+
+
+def body(kind: int, original: Message) -> bytes:
+    """The data that a report of `kind` carries (F1)."""
+    asked = original.envelope.report
+    if asked & (kind << 2):
+        return original.body
+    return original.body[:DATA_LENGTH] if asked & (kind << 1) else b""
+
+
+def report_descriptor(kind: int, original: Message, feedback: int | None = None) -> MQMD:
+    """The descriptor of the report of `kind` about `original` (F2, F3)."""
+    envelope, asked = original.envelope, original.envelope.report
+    return replace(
+        envelope,
+        report=asked & ~_ANSWERED & ~0x7FFFF00 if asked & Report.PASS_DISCARD_AND_EXPIRY else 0,
+        msg_type=REPORT,
+        expiry=-1,
+        feedback=_FEEDBACK[kind] if feedback is None else feedback,
+        priority=original.priority,
+        persistence=original.persistence,
+        msg_id=original.msg_id if asked & Report.PASS_MSG_ID else NO_ID,
+        correl_id=original.correl_id if asked & Report.PASS_CORREL_ID else original.msg_id,
+        reply_to_q="",
+        reply_to_qmgr="",
+        group_id=NO_ID,
+        msg_seq_number=1,
+        msg_flags=0,
+    )

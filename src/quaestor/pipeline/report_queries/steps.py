@@ -1,0 +1,122 @@
+"""Steps that the report queries share: which rows are meant, and the arithmetic of totals and counts.
+
+Rules
+  G1  A query gets its tables from a function and its parameters as parsed values; it knows no path and no session.
+  G2  Days are inclusive. Names are patterns with `*` and `?`; a name without them means just itself.
+  G3  Totals are divided at the very end: the average of a group is its total over its count, never an average of
+      averages. Nothing counted gives null, never 0 (F-11).
+  G4  MP1B's program cuts averages and percentages to whole numbers and prints 0 where nothing was counted; `average`
+      and `percent` do the same for its outputs.
+
+Called by the other modules of report_queries.  Calls nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
+
+Tables = Callable[[str], DataFrame]
+"""A raw table by its structure's name, a summary table by its own."""
+
+Parameters = Mapping[str, Any]
+Query = Callable[[Tables, Parameters], DataFrame]
+
+Verb = tuple[str, str, str, str]
+"""The name of a verb and the columns of its calls, elapsed time and CPU time."""
+
+
+def raw(tables: Tables, structure: str, asked: Parameters) -> DataFrame:
+    """The rows of a structure that are asked for, as they are (G2)."""
+    frame = tables(structure)
+    if asked.get("from") is not None:
+        frame = frame.where(F.col("day") >= F.lit(asked["from"]))
+    if asked.get("to") is not None:
+        frame = frame.where(F.col("day") <= F.lit(asked["to"]))
+    return matching(frame, asked, qmgr="queue_manager", job="task_connection_name", queue="base_name")
+
+
+def summarised(tables: Tables, name: str, asked: Parameters, *, qmgr: str = "QMGR") -> DataFrame:
+    """The rows of a summary table that are asked for (G2)."""
+    frame = tables(name)
+    if asked.get("from") is not None:
+        frame = frame.where(F.col("DATE") >= F.lit(asked["from"]))
+    if asked.get("to") is not None:
+        frame = frame.where(F.col("DATE") <= F.lit(asked["to"]))
+    return matching(frame, asked, qmgr=qmgr, job="JOBNAME", tran="TRAN", queue="BASENAME", channel="CHANNEL")
+
+
+def matching(frame: DataFrame, asked: Parameters, **columns: str) -> DataFrame:
+    """The rows whose columns match the patterns that were given for them."""
+    for parameter, column in columns.items():
+        pattern = asked.get(parameter)
+        if pattern is not None and column in frame.columns:
+            frame = frame.where(like(F.col(column), pattern))
+    return frame
+
+
+def like(column: Column, pattern: str) -> Column:
+    """Whether a text matches a pattern with `*` and `?` as a whole (G2)."""
+    escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return column.like(escaped.replace("*", "%").replace("?", "_"))
+
+
+def total(*columns: str) -> Column:
+    """The sum over rows of the sum of some columns; a figure that an older level lacks counts as none."""
+    together = F.lit(0)
+    for each in columns:
+        together = together + F.coalesce(F.col(each), F.lit(0))
+    return F.sum(together)
+
+
+def average(amount: str | Column, count: str | Column) -> Column:
+    """Amount over count, cut to a whole number; 0 when nothing was counted (G4)."""
+    return F.when(_column(count) == 0, F.lit(0)).otherwise(F.floor(ratio(amount, count)))
+
+
+def ratio(amount: str | Column, count: str | Column) -> Column:
+    """Amount over count; null when nothing was counted (G3)."""
+    return F.try_divide(_column(amount), _column(count))
+
+
+def percent(part: str | Column, whole: str | Column) -> Column:
+    """Part of the whole in per cent, cut; 0 when there is no whole (G4)."""
+    return F.when(_column(whole) == 0, F.lit(0)).otherwise(F.floor(percentage(part, whole)))
+
+
+def percentage(part: str | Column, whole: str | Column) -> Column:
+    """Part of the whole in per cent."""
+    return F.try_divide(100 * _column(part), _column(whole))
+
+
+def by_verb(frame: DataFrame, keys: Sequence[str], verbs: Sequence[Verb]) -> DataFrame:
+    """One row per row of the frame and verb that was called: keys, verb_order, verb, calls, elapsed_us, cpu_us."""
+    each_verb = [
+        F.struct(
+            F.lit(order).alias("verb_order"),
+            F.lit(verb).alias("verb"),
+            F.col(calls).cast("long").alias("calls"),
+            F.col(elapsed).cast("double").alias("elapsed_us"),
+            F.col(cpu).cast("double").alias("cpu_us"),
+        )
+        for order, (verb, calls, elapsed, cpu) in enumerate(verbs)
+    ]
+    exploded = frame.select(*keys, F.explode(F.array(*each_verb)).alias("one"))
+    return exploded.select(*keys, "one.*").where("calls > 0")
+
+
+def hour_of(day: str = "DATE", time: str = "TIME") -> Column:
+    """The hour in which a summary row lies."""
+    text = F.concat(F.date_format(day, "yyyy-MM-dd"), F.lit(" "), F.substring(time, 1, 2), F.lit(":00:00"))
+    return F.to_timestamp_ntz(text, F.lit("yyyy-MM-dd HH:mm:ss"))
+
+
+def application() -> Column:
+    """Who did the work: the channel for the channel initiator's tasks, the job otherwise."""
+    moves = (F.col("JOBTYPE") == "CHIN") & (F.coalesce(F.col("CHANNEL"), F.lit("")) != "")
+    return F.when(moves, F.col("CHANNEL")).otherwise(F.col("JOBNAME"))
+
+
+def _column(each: str | Column) -> Column:
+    return F.col(each) if isinstance(each, str) else each

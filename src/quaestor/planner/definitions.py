@@ -1,0 +1,267 @@
+"""Definitions that follow from a plan, ready to use: MQSC, system parameters and the CFRM policy.
+
+Rules
+  D1  Only what the plan computed is written; what it could not compute has no line.
+  D2  A line that needs a name or a data set the workload does not give has a name made from what is known.
+  D3  Sizes grow in steps that the parameter takes: logs in whole cylinders, page sets in whole megabytes.
+  D4  What is already as large as the plan wants stays as it is defined.
+
+Called by the command and the page.  Calls answers' load, cfrm, geometry and the questions' sizes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+
+from quaestor.planner.answer import MissingError
+from quaestor.planner.batches import recommended_settings
+from quaestor.planner.buffer_flow import buffers_that_keep_messages
+from quaestor.planner.buffer_pools import FREE_PERCENT_MIN, Usage, queue_object_pages, start_pages
+from quaestor.planner.cfrm import admin_init_size_kb, recommended_sizes, structure_name
+from quaestor.planner.channels import MAXCHL_LIMIT, recommended_sharecnv
+from quaestor.planner.geometry import CYLINDER_BYTES, PAGE_BYTES
+from quaestor.planner.log_flow import outbuff_kb_for
+from quaestor.planner.logload import LOGLOAD_MAX, LOGLOAD_MIN, logload_for_restart
+from quaestor.planner.logs import LOG_BYTES_MAX, largest_active_log_bytes
+from quaestor.planner.page_sets import EXPANSION_PERCENT, page_set_bytes_max
+from quaestor.planner.quantity import MIB, show_bytes
+from quaestor.planner.questions import channels as channel_questions
+from quaestor.planner.questions import shared as shared_questions
+from quaestor.planner.questions.load import Load
+from quaestor.planner.questions.storage import backlog_pages, pages_of_pool
+from quaestor.planner.release import Release
+from quaestor.planner.source import OutOfRangeError
+from quaestor.planner.tracing import Accounting
+from quaestor.planner.workload import Channel, Workload
+
+SUPPLIED_OBJECT_BUFFERS = 50_000
+WIDEST_MACRO = 71
+ATTRIBUTES = {name: name for name in ("MAXCHL", "ACTCHL", "CHIADAPS", "CHIDISPS", "SSLTASKS")}
+V5_3_KEYWORDS = {"MAXCHL": "CURRCHL", "ACTCHL": "ACTCHL", "CHIADAPS": "ADAPS", "CHIDISPS": "DISPS"}
+SPARE_CHANNELS = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """Lines to use, by where they go, and what cannot be defined as the workload wants it."""
+
+    mqsc: tuple[str, ...]
+    parameters: tuple[str, ...]
+    cfrm: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def as_text(self) -> str:
+        parts = (
+            ("MQSC (CSQINP1 for pools and page sets, CSQINP2 for the rest)", self.mqsc),
+            ("System parameters", self.parameters),
+            ("CFRM policy", self.cfrm),
+        )
+        made = [f"* {title}\n" + "\n".join(lines) for title, lines in parts if lines]
+        return "\n\n".join([*made, *(f"* {note}" for note in self.notes)]) + "\n"
+
+
+def definitions(workload: Workload) -> Definitions:
+    """Recommended definitions for a workload (D1)."""
+    load = Load(workload)
+    notes: list[str] = []
+    mqsc = [*_pools(load), *_page_sets(load, notes), *_storage_classes(load), *_structures(load), *_channels(load)]
+    return Definitions(tuple(mqsc), tuple(_parameters(load, notes)), tuple(_policy(load)), tuple(notes))
+
+
+# --- pools and page sets ----------------------------------------------------------------------------------------------
+
+
+def _pools(load: Load) -> Iterator[str]:
+    above = " LOCATION(ABOVE)" if load.workload.queue_manager.version >= Release.V8_0 else ""
+    for number, buffers in sorted(buffers_of_pools(load).items()):
+        yield f"DEFINE BUFFPOOL({number}) BUFFERS({buffers}){above} REPLACE"
+
+
+def buffers_of_pools(load: Load) -> dict[int, int]:
+    """Buffers of each pool: what is defined, or where the papers begin, or what the peak needs (D4)."""
+    wanted = {pool.number: pool.buffers for pool in load.workload.buffer_pools}
+    for page_set in load.workload.page_sets:
+        flows = [flow for flow in load.workload.private if flow.page_set == page_set.number]
+        if not flows:
+            continue
+        usage = Usage.SHORT_LIVED if all(load.lives_short(flow) for flow in flows) else Usage.LONG_LIVED
+        begins = wanted.get(page_set.buffer_pool, start_pages(usage, load.workload.queue_manager.version))
+        peak = pages_of_pool(load, page_set.buffer_pool) if usage is Usage.SHORT_LIVED else 0
+        wanted[page_set.buffer_pool] = max(begins, buffers_that_keep_messages(peak) if peak else 0)
+    queues = load.workload.queue_manager.queues
+    if queues is not None and 0 not in wanted:
+        pages = ceil(queue_object_pages(queues) / (1 - FREE_PERCENT_MIN / 100))
+        wanted[0] = max(SUPPLIED_OBJECT_BUFFERS, pages)
+    return wanted
+
+
+def _page_sets(load: Load, notes: list[str]) -> Iterator[str]:
+    largest = page_set_bytes_max(load.workload.queue_manager.version)
+    for page_set in load.workload.page_sets:
+        yield f"DEFINE PSID({page_set.number:02d}) BUFFPOOL({page_set.buffer_pool}) EXPAND(USER)"
+        needs = page_set_bytes_needed(load, page_set.number)
+        if needs > page_set.data_bytes:
+            notes.append(
+                f"page set {page_set.number}: allocate {show_bytes(min(needs, largest))} or more "
+                f"(today {show_bytes(page_set.data_bytes)})"
+            )
+        if needs > largest:
+            notes.append(
+                f"page set {page_set.number}: its backlog needs {show_bytes(needs)}, above the largest of "
+                f"{show_bytes(largest)}: put its queues on {ceil(needs / largest)} page sets"
+            )
+
+
+def page_set_bytes_needed(load: Load, number: int) -> int:
+    """Bytes that hold the backlogs of all queues of a page set below the point where it expands (D3)."""
+    flows = (flow for flow in load.workload.private if flow.page_set == number)
+    pages = sum(backlog_pages(load, flow) for flow in flows) * 100 / EXPANSION_PERCENT
+    return ceil(pages * PAGE_BYTES / MIB) * MIB
+
+
+def _storage_classes(load: Load) -> Iterator[str]:
+    used = {flow.page_set for flow in load.workload.private if flow.page_set is not None}
+    for page_set in load.workload.page_sets:
+        if page_set.number in used:
+            yield f"DEFINE STGCLASS({_class_name(page_set.number)}) PSID({page_set.number:02d}) REPLACE"
+    for flow in load.workload.private:
+        if flow.page_set is not None:
+            index = " INDXTYPE(MSGID)" if flow.indexed else ""
+            depth = min(999_999_999, max(1, flow.backlog))
+            yield (
+                f"DEFINE QLOCAL('{flow.queue}') STGCLASS({_class_name(flow.page_set)}) MAXDEPTH({depth})"
+                f" MAXMSGL({max(flow.message_bytes, 4 * MIB)}){index} REPLACE"
+            )
+
+
+def _class_name(number: int) -> str:
+    return f"PSID{number:02d}"
+
+
+# --- shared queues and channels ---------------------------------------------------------------------------------------
+
+
+def _structures(load: Load) -> Iterator[str]:
+    if not load.workload.shared or load.workload.coupling_facility is None:
+        return
+    for name, flows in shared_questions.flows_of_structures(load).items():
+        recover = "YES" if any(flow.persistent for flow in flows) else "NO"
+        yield f"DEFINE CFSTRUCT({name}) CFLEVEL(5) RECOVER({recover}) OFFLOAD(SMDS) REPLACE"
+        for flow in flows:
+            yield f"DEFINE QLOCAL('{flow.queue}') QSGDISP(SHARED) CFSTRUCT({name}) MAXDEPTH({max(1, flow.backlog)})"
+
+
+def _policy(load: Load) -> Iterator[str]:
+    if not load.workload.shared or load.workload.coupling_facility is None:
+        return
+    group = (load.workload.queue_manager.group or "QSG1").ljust(4, "$")
+    sizes = {"CSQ_ADMIN": admin_init_size_kb(load.workload.queue_manager.members)}
+    for name, flows in shared_questions.flows_of_structures(load).items():
+        sizes[name] = shared_questions.needed_kb(load, flows)
+    alter = load.workload.coupling_facility.auto_alter
+    for name, init_kb in sizes.items():
+        found = recommended_sizes(init_kb)
+        allow = "YES" if alter and name != "CSQ_ADMIN" else "NO"
+        yield (
+            f"STRUCTURE NAME({structure_name(group, name)}) INITSIZE({found.init_kb}) SIZE({found.size_kb}) "
+            f"MINSIZE({found.min_kb}) ALLOWAUTOALT({allow}) FULLTHRESHOLD(80)"
+        )
+
+
+def _initiator(load: Load, keywords: dict[str, str]) -> dict[str, object]:
+    """Attributes of the channel initiator, under the keywords of the release."""
+    if not load.workload.channels or load.workload.machine is None:
+        return {}
+    most = min(MAXCHL_LIMIT, max(200, ceil(channel_questions.channel_count(load) * SPARE_CHANNELS)))
+    values = {
+        "MAXCHL": most,
+        "ACTCHL": most,
+        "CHIADAPS": channel_questions.adapters(load),
+        "CHIDISPS": channel_questions.dispatchers(load),
+        "SSLTASKS": channel_questions.ssl_tasks(load),
+    }
+    return {keywords[name]: value for name, value in values.items() if value and name in keywords}
+
+
+def _channels(load: Load) -> Iterator[str]:
+    if load.workload.queue_manager.version >= Release.V6_0:
+        attributes = _initiator(load, ATTRIBUTES)
+        if attributes:
+            yield "ALTER QMGR " + " ".join(f"{name}({value})" for name, value in attributes.items())
+    for channel in load.workload.channels:
+        yield _channel(channel)
+
+
+def _channel(channel: Channel) -> str:
+    cipher = f" SSLCIPH({channel.cipher})" if channel.cipher else ""
+    if channel.kind == "svrconn":
+        share = recommended_sharecnv(channel.sharecnv > 0, channel.threads, channel.persistent)
+        return f"ALTER CHANNEL('{channel.name}') CHLTYPE(SVRCONN) SHARECNV({share}){cipher}"
+    to = recommended_settings(channel_questions.traffic_of(channel), channel.message_bytes)
+    kind, interval = ("SDR", f" BATCHINT({to.batchint_ms})") if channel.kind == "sender" else ("RCVR", "")
+    return (
+        f"ALTER CHANNEL('{channel.name}') CHLTYPE({kind}) BATCHSZ({to.batchsz}){interval}"
+        f" NPMSPEED({to.npmspeed.value}){cipher}"
+    )
+
+
+# --- system parameters ------------------------------------------------------------------------------------------------
+
+
+def _parameters(load: Load, notes: list[str]) -> Iterator[str]:
+    log = load.workload.log
+    yield from _macro("CSQ6LOGP", TWOACTV="YES" if log.copies == 2 else "NO", **_output_buffer(load))
+    yield from _macro("CSQ6SYSP", **_checkpoints(load, notes), **_accounting(load))
+    if load.workload.queue_manager.version < Release.V6_0:
+        yield from _macro("CSQ6CHIP", **_initiator(load, V5_3_KEYWORDS))
+    if load.workload.persistent:
+        _active_logs(load, notes)
+
+
+def _output_buffer(load: Load) -> dict[str, object]:
+    outbuff_kb = load.workload.log.outbuff_bytes // 1024
+    if not load.workload.persistent:
+        return {"OUTBUFF": outbuff_kb}
+    longest = max(load.put_log_bytes(flow) * flow.messages_per_commit for flow in load.persistent)
+    return {"OUTBUFF": max(outbuff_kb, outbuff_kb_for(int(longest // PAGE_BYTES) + 1))}
+
+
+def _checkpoints(load: Load, notes: list[str]) -> dict[str, object]:
+    log = load.workload.log
+    try:
+        highest = logload_for_restart(load.workload.targets.restart_s, log.writes_per_message)
+    except OutOfRangeError as error:
+        notes.append(f"LOGLOAD: {error}")
+        return {}
+    return {"LOGLOAD": max(LOGLOAD_MIN, min(LOGLOAD_MAX, highest))}
+
+
+def _accounting(load: Load) -> dict[str, object]:
+    trace = load.workload.accounting
+    return {} if trace is None else {"SMFACCT": "(1,3)" if trace.accounting is Accounting.CLASS_3 else "(1)"}
+
+
+def _active_logs(load: Load, notes: list[str]) -> None:
+    """The logs to allocate (D3)."""
+    log, version = load.workload.log, load.workload.queue_manager.version
+    largest = min(largest_active_log_bytes(version, log.archive), LOG_BYTES_MAX)
+    cylinders = min(ceil(load.recommended_log.log_bytes / CYLINDER_BYTES), largest // CYLINDER_BYTES)
+    try:
+        count = load.logs_of(cylinders * CYLINDER_BYTES)
+    except (MissingError, OutOfRangeError) as error:
+        notes.append(f"active logs: {error}")
+        return
+    copies = "two copies" if log.copies == 2 else "one copy"
+    notes.append(f"active logs: allocate {count} of {cylinders} cylinders each, {copies}")
+    if not load.recommended_log.lasts_30_minutes:
+        minutes = load.recommended_log.fill_time_s / 60
+        notes.append(f"active logs: the largest lasts {minutes:.3g} minutes at the peak, not 30; their number makes up")
+
+
+def _macro(name: str, **values: object) -> Iterator[str]:
+    """An assembler macro with one keyword on a line, continued in column 72."""
+    lines = [f"{key}={value}" for key, value in values.items()]
+    for place, line in enumerate(lines):
+        head = f"         {name} " if place == 0 else " " * 15
+        text = f"{head}{line}," if place < len(lines) - 1 else f"{head}{line}"
+        yield f"{text:<{WIDEST_MACRO}}X" if place < len(lines) - 1 else text

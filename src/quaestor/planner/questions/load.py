@@ -1,0 +1,211 @@
+"""What a workload amounts to: the rates and sizes that several questions share, each computed once.
+
+Rules
+  L1  A flow logs its put and its get; their bytes come from the charts, beyond 4 KB by the slope of their last rows.
+  L2  The log rate of the queue manager is that of its persistent flows, its part of the shared ones, and its batches.
+  L3  Log size and number are those defined today; where none are, those the plan recommends.
+  L4  Log between checkpoints: as much as LOGLOAD allows, and never more than one log, for a log switch is a checkpoint.
+  L5  Where only some sizes were measured, the nearest is used: DASD rates of 1,000 bytes to 1 MB,
+      batches of 50 at most.
+
+Called by every module of questions.  Calls workload and the formulas of logs, restart and batches.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from quaestor.planner.answer import MissingError
+from quaestor.planner.batches import achieved_batch_size, batches_per_s
+from quaestor.planner.dasd import MEGABYTE, log_rate_mb_per_sec
+from quaestor.planner.log_rate import Path, batch_log_bytes
+from quaestor.planner.log_space import Action, log_bytes_per_unit_of_work
+from quaestor.planner.logload import transactions_between_checkpoints
+from quaestor.planner.logs import ActiveLogSize, active_log_size, active_logs_needed, fill_time_s
+from quaestor.planner.page_sets import Design, design_of
+from quaestor.planner.quantity import DAY_S, HOUR_S
+from quaestor.planner.workload import Channel, CouplingFacility, Dasd, Flow, Machine, Workload
+
+T = TypeVar("T")
+CHART_BYTES_MIN, CHART_BYTES_MAX = 1_000, 1_048_576
+BATCH_MEASURED_MAX = 50
+
+
+@dataclass(frozen=True)
+class Load:
+    """A workload with what follows from it."""
+
+    workload: Workload
+
+    # --- what may be missing --------------------------------------------------------------------------------------
+
+    @property
+    def persistent(self) -> tuple[Flow, ...]:
+        return self._some(self.workload.persistent, "a persistent [[flow]] with a rate above 0")
+
+    @property
+    def shared(self) -> tuple[Flow, ...]:
+        return self._some(self.workload.shared, "a shared [[flow]]")
+
+    @property
+    def private(self) -> tuple[Flow, ...]:
+        return self._some(self.workload.private, "a private [[flow]]")
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        return self._some(self.workload.channels, "a [[channel]]")
+
+    @property
+    def dasd(self) -> Dasd:
+        return needed(self.workload.dasd, "[dasd]")
+
+    @property
+    def machine(self) -> Machine:
+        return needed(self.workload.machine, "[machine]")
+
+    @property
+    def coupling_facility(self) -> CouplingFacility:
+        return needed(self.workload.coupling_facility, "[coupling_facility]")
+
+    @property
+    def log_io_s(self) -> float:
+        return needed(self.dasd.log_io_s, "[dasd] log_io_time")
+
+    def _some(self, found: tuple[T, ...], what: str) -> tuple[T, ...]:
+        return needed(found or None, what)
+
+    # --- the log --------------------------------------------------------------------------------------------------
+
+    def put_log_bytes(self, flow: Flow) -> float:
+        """Log bytes of one put (L1)."""
+        return self._call_log_bytes(flow, Action.PUT)
+
+    def get_log_bytes(self, flow: Flow) -> float:
+        return self._call_log_bytes(flow, Action.GET)
+
+    def _call_log_bytes(self, flow: Flow, action: Action) -> float:
+        unit = log_bytes_per_unit_of_work(
+            flow.message_bytes, action, flow.kind, flow.messages_per_commit, extrapolate=True
+        )
+        return unit / flow.messages_per_commit
+
+    def log_bytes_per_message(self, flow: Flow) -> float:
+        return self.put_log_bytes(flow) + self.get_log_bytes(flow) if flow.persistent else 0.0
+
+    def flow_log_rate(self, flow: Flow, per_s: float) -> float:
+        """Log bytes a second that the planned queue manager writes for a flow at a rate (L2)."""
+        return per_s * self.workload.share_of(flow) * self.log_bytes_per_message(flow)
+
+    def achieved_batch(self, channel: Channel) -> float:
+        achieved = achieved_batch_size(
+            channel.average_per_s, channel.batchsz, channel.batchint_s * 1000, channel.message_bytes / 1024
+        )
+        return min(achieved, BATCH_MEASURED_MAX)
+
+    @cached_property
+    def batch_log_rate(self) -> float:
+        """Log bytes a second of all channel batches (L2)."""
+        return sum(
+            channel.channels
+            * batches_per_s(channel.average_per_s, self.achieved_batch(channel))
+            * batch_log_bytes(Path(channel.kind), self.achieved_batch(channel))
+            for channel in self.workload.channels
+            if channel.persistent and channel.kind != "svrconn"
+        )
+
+    @cached_property
+    def peak_log_rate(self) -> float:
+        """Log bytes a second at the peak (L2)."""
+        flows = sum(self.flow_log_rate(flow, flow.peak_per_s) for flow in self.persistent)
+        return flows + self.batch_log_rate
+
+    @cached_property
+    def average_log_rate(self) -> float:
+        """Log bytes a second in the busy hours."""
+        return sum(self.flow_log_rate(flow, flow.average_per_s) for flow in self.persistent) + self.batch_log_rate
+
+    @property
+    def log_bytes_per_day(self) -> float:
+        return self.average_log_rate * self.workload.targets.busy_hours * HOUR_S
+
+    @property
+    def log_rate_over_the_day(self) -> float:
+        return self.log_bytes_per_day / DAY_S
+
+    @cached_property
+    def peak_messages_per_s(self) -> float:
+        """Persistent messages a second that the planned queue manager logs at the peak."""
+        return sum(flow.peak_per_s * self.workload.share_of(flow) for flow in self.persistent)
+
+    @cached_property
+    def mean_message_bytes(self) -> float:
+        """Mean size of a persistent message, by rate."""
+        sizes = sum(flow.peak_per_s * self.workload.share_of(flow) * flow.message_bytes for flow in self.persistent)
+        return sizes / self.peak_messages_per_s
+
+    @property
+    def mean_log_bytes(self) -> float:
+        """Log bytes of a mean persistent message, batches included."""
+        return self.peak_log_rate / self.peak_messages_per_s
+
+    @cached_property
+    def dasd_log_bytes_per_s(self) -> float:
+        """The highest log data rate of the DASD at the mean message size."""
+        size = min(max(self.mean_message_bytes, CHART_BYTES_MIN), CHART_BYTES_MAX)
+        return log_rate_mb_per_sec(self.dasd.type, size, interpolate=True) * MEGABYTE
+
+    @cached_property
+    def recommended_log(self) -> ActiveLogSize:
+        return active_log_size(self.peak_log_rate, self.workload.queue_manager.version, self.workload.log.archive)
+
+    @property
+    def log_bytes(self) -> int:
+        """Size of one active log (L3)."""
+        return self.workload.log.log_bytes or self.recommended_log.log_bytes
+
+    @cached_property
+    def logs_needed(self) -> int:
+        """Active logs of a copy at this size."""
+        return self.logs_of(self.log_bytes)
+
+    def logs_of(self, log_bytes: int) -> int:
+        log = self.workload.log
+        return active_logs_needed(
+            log_bytes, self.peak_log_rate, log.archive_time_s, log.archive_delay_s, self.log_bytes_per_day
+        )
+
+    @property
+    def active_logs(self) -> int:
+        return self.workload.log.active_logs or self.logs_needed
+
+    @property
+    def fill_time_s(self) -> float:
+        return fill_time_s(self.log_bytes, self.peak_log_rate)
+
+    @cached_property
+    def checkpoint_log_bytes(self) -> float:
+        """Log between two checkpoints (L4)."""
+        log = self.workload.log
+        messages = transactions_between_checkpoints(log.logload, log.writes_per_message)
+        return min(messages * self.mean_log_bytes, self.log_bytes)
+
+    @property
+    def checkpoint_interval_s(self) -> float:
+        return self.checkpoint_log_bytes / self.peak_log_rate
+
+    # --- pages ----------------------------------------------------------------------------------------------------
+
+    @property
+    def design(self) -> Design:
+        return design_of(self.workload.queue_manager.version)
+
+    def lives_short(self, flow: Flow) -> bool:
+        """Whether messages are got before two checkpoints have passed; without a log there are none."""
+        return not self.workload.persistent or flow.life_s < 2 * self.checkpoint_interval_s
+
+
+def needed(value: T | None, what: str) -> T:
+    """The value, or the answer that it is missing."""
+    if value is None:
+        raise MissingError(f"the workload lacks {what}")
+    return value

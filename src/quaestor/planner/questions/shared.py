@@ -1,0 +1,396 @@
+"""Questions about shared queues: structures, their sizes, backup, offload and the coupling facility.
+
+Called by plan through the catalog.  Calls structure_choice, structures, cfrm, offload, structure_backup, duplexing,
+coupling_facility, large_messages, storage_class_memory, shared_gets, log_space, expiry, compression.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from quaestor.planner import (
+    cfrm,
+    compression,
+    coupling_facility,
+    duplexing,
+    expiry,
+    large_messages,
+    log_space,
+    offload,
+    shared_gets,
+    storage_class_memory,
+    structure_backup,
+    structure_choice,
+    structures,
+)
+from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
+from quaestor.planner.questions.catalog import question
+from quaestor.planner.questions.load import Load, needed
+from quaestor.planner.structure_choice import SharedQueue
+from quaestor.planner.structures import Population
+from quaestor.planner.workload import Flow, Structure
+
+APPLICATION_STRUCTURE = "APPLICATION1"
+CFLEVEL_WITH_DATA_SETS = 5
+
+
+def shared_queues(load: Load) -> tuple[SharedQueue, ...]:
+    duplexed = load.coupling_facility.duplexed
+    return tuple(
+        SharedQueue(flow.queue, flow.persistent, flow.message_bytes, duplexed=duplexed) for flow in load.shared
+    )
+
+
+def flows_of_structures(load: Load) -> Mapping[str, list[Flow]]:
+    """Shared flows by their structure; those that name none share one."""
+    by_name: dict[str, list[Flow]] = {}
+    for flow in load.shared:
+        by_name.setdefault(flow.structure or APPLICATION_STRUCTURE, []).append(flow)
+    return by_name
+
+
+def populations(flows: list[Flow]) -> tuple[Population, ...]:
+    return tuple(Population(flow.message_bytes, flow.backlog) for flow in flows)
+
+
+def needed_kb(load: Load, flows: list[Flow]) -> int:
+    facility = load.coupling_facility
+    return structures.structure_size_kb(populations(flows), facility.cfcc_level, facility.auto_alter)
+
+
+def defined(load: Load, name: str) -> Structure | None:
+    return next((each for each in load.workload.structures if each.name == name), None)
+
+
+def size_kb(load: Load, name: str, flows: list[Flow]) -> int:
+    """KB of a structure as it is defined, or as it should be."""
+    found = defined(load, name)
+    return found.size_bytes // 1024 if found else needed_kb(load, flows)
+
+
+@question("ch1-13", "How much log does a structure backup write?")
+def backup_log(load: Load) -> Figures:
+    for flow in load.shared:
+        yield figure(
+            log_space.structure_backup_bytes,
+            Unit.BYTES,
+            about=flow.queue,
+            what="at its deepest",
+            depth=flow.backlog,
+            message_bytes=flow.message_bytes,
+        )
+
+
+@question("ch2-1", "How many structures, and which queues in which?")
+def which_structures(load: Load) -> Figures:
+    yield figure(
+        structure_choice.application_structures,
+        Unit.TEXT,
+        pick=lambda made: "; ".join(
+            f"CFLEVEL({each.cflevel}) RECOVER({'YES' if each.recover else 'NO'}): {', '.join(each.queues)}"
+            for each in made
+        ),
+        queues=shared_queues(load),
+    )
+
+
+@question("ch2-2", "Which sizes does each structure get?")
+def structure_sizes(load: Load) -> Figures:
+    for name, flows in flows_of_structures(load).items():
+        yield figure(
+            cfrm.recommended_sizes,
+            Unit.TEXT,
+            about=name,
+            pick=lambda made: f"INITSIZE({made.init_kb}) SIZE({made.size_kb}) MINSIZE({made.min_kb}), in KB",
+            init_kb=needed_kb(load, flows),
+        )
+
+
+@question("ch2-3", "How large is CSQ_ADMIN?")
+def admin_structure(load: Load) -> Figures:
+    needed(load.workload.coupling_facility, "[coupling_facility]")
+    members = load.workload.queue_manager.members
+    yield figure(cfrm.admin_init_size_kb, Unit.KB, what="INITSIZE", queue_managers=members)
+    yield figure(
+        cfrm.admin_carries_unit,
+        Unit.FLAG,
+        what="carries the largest unit of recovery",
+        messages_in_unit_max=load.workload.queue_manager.maxumsgs,
+    )
+
+
+@question("ch2-4", "How many elements does a message take beside its entry?")
+def elements(load: Load) -> Figures:
+    for flow in load.shared:
+        yield figure(structures.elements_per_message, Unit.COUNT, about=flow.queue, message_bytes=flow.message_bytes)
+
+
+@question("ch2-5", "How many messages fit a structure?")
+def messages_that_fit(load: Load) -> Figures:
+    for name, flows in flows_of_structures(load).items():
+        for flow in flows:
+            yield figure(
+                structures.messages_in_structure,
+                Unit.MESSAGES,
+                about=f"{flow.queue} in {name}",
+                what="of this queue alone",
+                structure_kb=size_kb(load, name, flows),
+                message_bytes=flow.message_bytes,
+                cfcc_level=load.coupling_facility.cfcc_level,
+                auto_alter=load.coupling_facility.auto_alter,
+            )
+
+
+@question("ch2-6", "Which size outlasts an outage of the getters?")
+def outage_size(load: Load) -> Figures:
+    for flow in load.shared:
+        yield figure(
+            structures.messages_for_outage,
+            Unit.MESSAGES,
+            about=flow.queue,
+            puts_per_s=(flow.peak_per_s,),
+            outage_s=max(flow.outage_s, flow.life_s),
+        )
+    for name, flows in flows_of_structures(load).items():
+        found = defined(load, name)
+        yield figure(
+            structures.structure_size_kb,
+            Unit.KB,
+            about=name,
+            head_room=None if found is None else _room(found),
+            populations=populations(flows),
+            cfcc_level=load.coupling_facility.cfcc_level,
+            auto_alter=load.coupling_facility.auto_alter,
+        )
+
+
+def _room(structure: Structure) -> Callable[[float], HeadRoom]:
+    return lambda kb: HeadRoom(f"structure {structure.name}", kb, structure.size_bytes / 1024)
+
+
+@question("ch2-7", "How many fit with offload, and how large are the data sets?")
+def with_offload(load: Load) -> Figures:
+    for name, flows in flows_of_structures(load).items():
+        pools = structures.pools_allocated(size_kb(load, name, flows), load.coupling_facility.cfcc_level)
+        for flow in flows:
+            inputs: dict[str, Any] = {"pools": pools, "message_bytes": flow.message_bytes}
+            about = f"{flow.queue} in {name}"
+            yield figure(offload.tiered_capacity, Unit.MESSAGES, about=about, pick=lambda made: made.total, **inputs)
+            yield figure(
+                offload.tiered_capacity,
+                Unit.BYTES,
+                about=about,
+                what="in shared message data sets",
+                pick=lambda made: made.smds_bytes,
+                **inputs,
+            )
+
+
+@question("ch2-8", "How much room do messages hold that are got but not yet deleted?")
+def undeleted(load: Load) -> Figures:
+    for flow in load.shared:
+        yield figure(
+            shared_gets.undeleted_bytes,
+            Unit.BYTES,
+            about=flow.queue,
+            what="at CFLEVEL(4)",
+            stored_message_bytes=structures.stored_bytes(flow.message_bytes),
+            queue_managers=load.workload.queue_manager.members,
+        )
+
+
+@question("ch2-9", "How often must structures be backed up, and how long is recovery?")
+def backups(load: Load) -> Figures:
+    kept = [flow for flow in load.shared if flow.persistent and flow.average_per_s > 0]
+    needed(kept or None, "a shared, persistent [[flow]]")
+    budget_min = structure_backup.replay_budget_min(load.workload.targets.structure_recovery_s / 60)
+    longest = load.peak_log_rate / 2**20
+    yield figure(
+        structure_backup.backup_interval_min,
+        Unit.MINUTES,
+        what="at the peak log rate of this queue manager",
+        longest_log_mb_per_s=longest,
+        budget_min=budget_min,
+    )
+    interval = structure_backup.backup_interval_min(longest, budget_min)
+    yield figure(
+        structure_backup.recovery_s,
+        Unit.SECONDS,
+        what="recovery just before the next backup",
+        log_mb_since_backup=(longest * interval * 60,),
+    )
+
+
+@question("ch2-10", "What survives the loss of a structure?")
+def survival(load: Load) -> Figures:
+    for flow in load.shared:
+        yield figure(
+            structure_choice.message_survives,
+            Unit.FLAG,
+            about=flow.queue,
+            what="messages survive, with backups and logs kept",
+            persistent=flow.persistent,
+            cflevel=CFLEVEL_WITH_DATA_SETS,
+            recover=flow.persistent,
+            duplexed=load.coupling_facility.duplexed,
+        )
+    yield figure(
+        structure_choice.application_failure,
+        Unit.TEXT,
+        what="queue managers",
+        duplexed=load.coupling_facility.duplexed,
+        cflevel=CFLEVEL_WITH_DATA_SETS,
+    )
+
+
+@question("ch2-11", "What does duplexing cost?")
+def duplexing_cost(load: Load) -> Figures:
+    for flow in load.shared:
+        yield figure(
+            duplexing.duplex_both_change,
+            Unit.PERCENT,
+            about=flow.queue,
+            what="CPU more, as measured at 1 KB",
+            pick=lambda made: (made.cpu_percent.low, made.cpu_percent.high),
+            persistent=flow.persistent,
+            message_kb=1,
+        )
+
+
+@question("ch2-12", "When must the coupling facility get another engine or a faster link?")
+def engines(load: Load) -> Figures:
+    facility = load.coupling_facility
+    busy = needed(facility.busy_percent, "[coupling_facility] busy_percent")
+    yield figure(
+        coupling_facility.busy_limit_percent,
+        Unit.PERCENT,
+        what="busy at most",
+        head_room=lambda limit: HeadRoom("coupling facility busy", busy, limit),
+        engines=facility.engines,
+    )
+    yield figure(
+        coupling_facility.engines_needed, Unit.COUNT, what="engines", engines=facility.engines, busy_percent=busy
+    )
+    if facility.link is not None:
+        yield figure(
+            coupling_facility.fastest_link,
+            Unit.TEXT,
+            what="link",
+            pick=lambda link: f"{link.name}, {link.mb_per_s:g} MB/s",
+            kinds=(facility.link,),
+            distance_m=facility.distance_m,
+        )
+
+
+@question("ch2-13", "How many redrives does the mix of sizes cause?")
+def redrives(load: Load) -> Figures:
+    sizes = tuple(structures.stored_bytes(flow.message_bytes) for flow in load.shared)
+    yield figure(
+        shared_gets.redrives_of_a_run,
+        Unit.COUNT,
+        what="of one message of each flow got in turn from one queue",
+        pick=lambda made: made.count,
+        messages_bytes=sizes,
+    )
+
+
+@question("ch2-14", "How much LOB space do large messages need, and what do data sets save?")
+def large(load: Load) -> Figures:
+    for flow in load.shared:
+        if flow.message_bytes > structures.LARGEST_WHOLE_BYTES:
+            yield figure(
+                large_messages.lob_space_mb,
+                Unit.MB,
+                about=flow.queue,
+                message_bytes_with_headers=structures.stored_bytes(flow.message_bytes),
+                messages_max=flow.backlog,
+            )
+            yield figure(
+                large_messages.smds_saves_ms,
+                Unit.MS,
+                about=flow.queue,
+                what="CPU saved by data sets",
+                pick=lambda saved: saved[0],
+                message_bytes=flow.message_bytes,
+            )
+
+
+@question("ch2-15", "What CPU does a shared persistent message take?")
+def message_cpu(load: Load) -> Figures:
+    for flow in load.shared:
+        if flow.persistent:
+            for function, what in (
+                (large_messages.cpu_ms_per_message, "z/OS"),
+                (large_messages.cf_cpu_ms_per_message, "coupling facility"),
+            ):
+                yield figure(function, Unit.MS, about=flow.queue, what=what, message_bytes=flow.message_bytes)
+
+
+@question("ch2-16", "What does storage class memory hold, and what does it need?")
+def scm(load: Load) -> Figures:
+    scm_bytes = needed(load.coupling_facility.scm_bytes, "[coupling_facility] scm")
+    for flow in load.shared:
+        yield figure(
+            storage_class_memory.messages_in_scm,
+            Unit.MESSAGES,
+            about=flow.queue,
+            scm_bytes=scm_bytes,
+            message_bytes=flow.message_bytes,
+        )
+    yield figure(storage_class_memory.augmented_mb, Unit.MB, what="augmented space", scm_mb=scm_bytes / 2**20)
+
+
+@question("ch2-17", "What does a unit of recovery over two structures cost?")
+def crossing(load: Load) -> Figures:
+    for persistent in sorted({flow.persistent for flow in load.shared}):
+        yield figure(
+            coupling_facility.crossing_structures,
+            Unit.PERCENT,
+            what=f"CPU more, {'persistent' if persistent else 'non-persistent'}",
+            pick=lambda made: made.cpu_percent.low,
+            persistent=persistent,
+        )
+
+
+@question("ch2-18", "When does the group need another queue manager?")
+def members_needed(load: Load) -> Figures:
+    members = load.workload.queue_manager.members
+    group = sum(flow.peak_per_s * load.log_bytes_per_message(flow) for flow in load.shared)
+    yield figure(
+        coupling_facility.queue_managers_needed,
+        Unit.COUNT,
+        head_room=lambda count: HeadRoom("queue managers of the group", count, members),
+        log_mb_per_s=group / 2**20,
+        log_mb_per_s_each=load.dasd_log_bytes_per_s / 2**20 / 2,
+        channels=sum(channel.channels for channel in load.workload.channels),
+    )
+
+
+@question("ch1-44", "What does the expiry scan of shared queues cost?")
+def expiry_scan(load: Load) -> Figures:
+    interval_s = needed(load.workload.queue_manager.expryint_s, "[queue_manager] expryint")
+    for flow in load.shared:
+        yield figure(
+            expiry.expiry_cpu_s_per_h,
+            Unit.SECONDS,
+            about=flow.queue,
+            what="CPU an hour at its deepest",
+            depth=flow.backlog,
+            expryint_s=round(interval_s),
+        )
+
+
+@question("ch4-4", "How long does RECOVER CFSTRUCT take, with and without compressed archives?")
+def recover_structure(load: Load) -> Figures:
+    for name, flows in flows_of_structures(load).items():
+        for archive, what in (
+            (compression.UNCOMPRESSED, "archives as they are"),
+            (compression.COMPRESSED, "compressed"),
+        ):
+            yield figure(
+                compression.recover_structure_seconds,
+                Unit.SECONDS,
+                about=name,
+                what=what,
+                structure_mb=size_kb(load, name, flows) / 1024,
+                archive=archive,
+            )

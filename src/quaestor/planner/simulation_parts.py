@@ -1,0 +1,160 @@
+"""Parts of the simulated queue manager: the logger, the buffer pool, and how busy a part was.
+
+Rules
+  S1  A logger's turn takes what waits for it when it begins; those that come meanwhile wait for the next.
+  S2  A pool counts pages as unused, unchanged (written, may be stolen) or changed; stealable are the first two.
+  S3  The oldest leave first, whether they are written or stolen.
+  S4  Busy time counts only where it lies in the measured stretch.
+
+Called by simulator.  Calls log_flow for the shape of a log write.
+"""
+
+from collections import OrderedDict
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any
+
+import simpy
+
+from quaestor.planner.buffer_flow import DEFERRED_WRITE_BELOW, DEFERRED_WRITE_STOPS_AT, SYNCHRONOUS_BELOW
+from quaestor.planner.deferred_write import PAGES_PER_IO
+from quaestor.planner.log_flow import PAGE_BYTES, full_page_ios
+
+
+@dataclass(slots=True)
+class Busy:
+    """Time that servers alike were at work within a stretch (S4)."""
+
+    servers: int
+    from_ms: float
+    to_ms: float
+    spent_ms: float = 0.0
+
+    def add(self, ended_ms: float, took_ms: float) -> None:
+        began = max(self.from_ms, ended_ms - took_ms)
+        self.spent_ms += max(0.0, min(self.to_ms, ended_ms) - began)
+
+    @property
+    def share(self) -> float:
+        return self.spent_ms / (self.servers * (self.to_ms - self.from_ms))
+
+
+@dataclass(slots=True, eq=False)
+class StoredUnit:
+    """The messages of one put unit of work: how many pages they take, and when they were put."""
+
+    pages: int
+    began_ms: float
+    committed_ms: float = 0.0
+
+
+class Logger:
+    """The log device and those that wait for it (S1)."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        busy: Busy,
+        *,
+        io_ms: float,
+        many_pages_io_ms: float,
+        current_io_times: int,
+        group_commit: bool,
+    ) -> None:
+        self.env, self.busy = env, busy
+        self.io_ms, self.many_pages_io_ms = io_ms, many_pages_io_ms
+        self.current_io_times, self.group_commit = current_io_times, group_commit
+        self.waiting: list[tuple[float, Any]] = []
+        self.called = env.event()
+        self.turns = self.forces = 0
+
+    def force(self, log_bytes: float) -> Any:
+        """An event that happens when these bytes are on the log."""
+        done = self.env.event()
+        self.waiting.append((log_bytes, done))
+        if not self.called.triggered:
+            self.called.succeed()
+        return done
+
+    def work(self) -> Generator[Any, Any, None]:
+        """Turn after turn, for as long as the simulation runs."""
+        while True:
+            if not self.waiting:
+                self.called = self.env.event()
+                yield self.called
+            count = len(self.waiting) if self.group_commit else 1
+            served, self.waiting = self.waiting[:count], self.waiting[count:]
+            took_ms = self.write_ms(sum(log_bytes for log_bytes, _ in served))
+            yield self.env.timeout(took_ms)
+            self.busy.add(self.env.now, took_ms)
+            self.turns += 1
+            self.forces += len(served)
+            for _, done in served:
+                done.succeed()
+
+    def write_ms(self, log_bytes: float) -> float:
+        """Full pages, then the current buffer."""
+        full = int(log_bytes // PAGE_BYTES)
+        return full_page_ios(full) * self.many_pages_io_ms + self.current_io_times * self.io_ms
+
+
+class Pool:
+    """The buffers of one pool (S2, S3)."""
+
+    PAGES_PER_IO = PAGES_PER_IO
+
+    def __init__(self, buffers: int) -> None:
+        self.buffers = self.stealable = buffers
+        self.unused = buffers
+        self.changed: OrderedDict[StoredUnit, None] = OrderedDict()
+        self.unchanged: OrderedDict[StoredUnit, None] = OrderedDict()
+
+    @property
+    def is_short(self) -> bool:
+        return self.stealable < DEFERRED_WRITE_BELOW * self.buffers
+
+    @property
+    def is_critical(self) -> bool:
+        return self.stealable < SYNCHRONOUS_BELOW * self.buffers
+
+    @property
+    def has_enough(self) -> bool:
+        return self.stealable >= DEFERRED_WRITE_STOPS_AT * self.buffers
+
+    def take(self, unit: StoredUnit) -> bool:
+        """Buffers for a unit, stolen where none are unused; whether there were enough."""
+        while self.unused < unit.pages and self.unchanged:
+            oldest, _ = self.unchanged.popitem(last=False)
+            self.unused += oldest.pages
+        if self.unused < unit.pages:
+            return False
+        self.unused -= unit.pages
+        self.stealable -= unit.pages
+        self.changed[unit] = None
+        return True
+
+    def write_oldest(self) -> int:
+        """Pages of the oldest changed units, as many as an I/O takes; they are unchanged now."""
+        pages = 0
+        while self.changed and pages < self.PAGES_PER_IO:
+            oldest = next(iter(self.changed))
+            self.written(oldest)
+            pages += oldest.pages
+        return pages
+
+    def written(self, unit: StoredUnit) -> None:
+        """A changed unit is on the page set: it may be stolen from now on."""
+        if unit in self.changed:
+            del self.changed[unit]
+            self.unchanged[unit] = None
+            self.stealable += unit.pages
+
+    def stolen(self, unit: StoredUnit) -> bool:
+        return unit not in self.changed and unit not in self.unchanged
+
+    def release(self, unit: StoredUnit) -> None:
+        """The unit was got: its buffers are unused; those of a stolen unit were so already."""
+        self.written(unit)
+        if unit in self.unchanged:
+            del self.unchanged[unit]
+            self.unused += unit.pages

@@ -1,0 +1,1 @@
+"""The queue manager: one module per manager, in one legal order of imports."""

@@ -1,0 +1,97 @@
+"""Buffer manager: pages in memory, and when they may leave it.
+
+Rules
+  B1  A page is touched only while in use: between `get` or `new` and `release`.
+  B2  A changed page is written only after the log is forced up to its RBA.
+  B3  Only a buffer that is unused, or unchanged and not in use, is stealable.
+  B4  A page that is written over an older self goes to the log first, as an image, unless the log already holds all
+      of it since its first change (`whole`). So a torn page can always be made good from the log.
+  B5  Writing starts when 85 % of the buffers are changed or 15 % are stealable, and stops at 75 % and 25 %. Above
+      95 % changed, or below 5 % stealable, the one who releases a changed page writes, a batch at a time.
+  B6  A written page counts as changed for restart until its page set is synced (`recovery_rba`).
+  B7  Pages of non-persistent messages are formed only when they must be written, and never at a checkpoint.
+  B8  Changes of a page that was started in its buffer are made when its bytes are wanted: most messages are got
+      before anybody looks at their page again.
+
+Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
+Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.
+"""
+
+from collections.abc import Callable, Sequence
+
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.buffer.frame import Frame, TornPageError
+from quaestor.qmgr.buffer.pool import BufferPool
+from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.resource_manager import Task, Unit
+from quaestor.storage.page_set import PageSet
+
+__all__ = ["BufferManager", "BufferPool", "Frame", "TornPageError"]
+
+
+class BufferManager:
+    """All buffer pools, and which page set uses which."""
+
+    name = "buffer"
+
+    def __init__(self, log: LogManager) -> None:
+        self.log = log
+        self.pools: dict[int, BufferPool] = {}
+        self.page_sets: dict[int, PageSet] = {}
+        self.pool_of: dict[int, BufferPool] = {}
+        self.form: Callable[[Frame], bytearray] = _nothing_to_form
+
+    def define_pool(self, number: int, buffers: int, pages_per_io: int = 16) -> BufferPool:
+        pool = BufferPool(number, buffers, self.log, self._form, pages_per_io)
+        self.pools[number] = pool
+        return pool
+
+    def _form(self, frame: Frame) -> bytearray:
+        return self.form(frame)
+
+    def add_page_set(self, page_set: PageSet, pool: int) -> None:
+        page_set.buffer_pool = pool
+        self.page_sets[page_set.number] = page_set
+        self.pool_of[page_set.number] = self.pools[pool]
+
+    def begin_checkpoint(self, before_rba: int = 0) -> None:
+        """Write old pages, then sync, so that what was written no longer holds restart back (B6)."""
+        for pool in self.pools.values():
+            pool.checkpoint += 1
+            pool.write_old(before_rba)
+        self.sync()
+
+    def sync(self) -> None:
+        for page_set in self.page_sets.values():
+            if page_set.unsynced_rba:
+                page_set.sync()
+
+    def recovery_rbas(self, now: int) -> dict[int, int]:
+        """{page set: RBA from which its changes must be redone}; `now` where nothing is pending."""
+        found = {number: page_set.unsynced_rba or now for number, page_set in self.page_sets.items()}
+        for pool in self.pools.values():
+            for number, rba in pool.recovery_rbas().items():
+                found[number] = min(found[number], rba)
+        return found
+
+    def write_all(self) -> None:
+        for pool in self.pools.values():
+            pool.write_all()
+        self.sync()
+
+    def tasks(self) -> Sequence[Task]:
+        return [task for pool in self.pools.values() for task in pool.tasks()]
+
+    def committed(self, unit: Unit) -> None:
+        """Not told: changed buffers stay as they are (no force)."""
+
+    def backed_out(self, unit: Unit) -> None:
+        """See `committed`."""
+
+    def close(self) -> None:
+        for page_set in self.page_sets.values():
+            page_set.close()
+
+
+def _nothing_to_form(frame: Frame) -> bytearray:
+    raise Abend("B7", "a page has no bytes and nobody to form them", page=frame.page)

@@ -1,0 +1,345 @@
+"""One buffer pool: requests, stealing and writing. The rules (B1-B8) stand in the package's own docstring."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby, islice
+
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.buffer.frame import Frame, TornPageError
+from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.resource_manager import Task
+from quaestor.smf.sections.buffer import BufferStatistics
+from quaestor.storage.changes import Redo
+from quaestor.storage.log_record import Kind
+from quaestor.storage.page import PAGE, RBA_AT, is_whole, seal
+from quaestor.storage.page_set import PageSet
+
+CHECKPOINTS_OLD = 2
+STEP_PAGES = 1024
+
+
+class BufferPool:
+    """One buffer pool (B1-B7)."""
+
+    def __init__(
+        self, number: int, buffers: int, log: LogManager, form: Callable[[Frame], bytearray], pages_per_io: int = 16
+    ) -> None:
+        self.number, self.buffers, self._log, self._form = number, buffers, log, form
+        self.stats = BufferStatistics(buffer_pool=number, buffers=buffers)
+        self.stats.stealable_low = self.stats.stealable_now = buffers
+        self._pages_per_io = pages_per_io
+        self.start_at, self.synchronous_at = buffers * 17 // 20, buffers * 19 // 20  # more than so many changed (B5)
+        self.few, self.enough = buffers * 3 // 20, -(-buffers // 4)  # at most, at least so many stealable (B5)
+        self._resident = 0
+        self._stealable: OrderedDict[Frame, None] = OrderedDict()
+        self._changed: dict[Frame, None] = {}
+        self._writing = False
+        self.checkpoint = 0
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def get(self, page_set: PageSet, page: int) -> Frame:
+        """A page with its contents, in use."""
+        self.stats.get_page += 1
+        return self.again(page_set, page)
+
+    def again(self, page_set: PageSet, page: int) -> Frame:
+        """A page that the same call has got before, in use again: not another request."""
+        frame: Frame | None = page_set.frames.get(page)
+        if frame is None:
+            frame = self._read(page_set, page)
+            frame.in_use = 1
+            self._note_stealable()
+        else:
+            if not frame.changed and not frame.in_use:
+                del self._stealable[frame]
+                self._note_stealable()
+            frame.in_use += 1
+        return frame
+
+    def new(self, page_set: PageSet, page: int) -> Frame:
+        """A page whose contents will be overwritten, in use; nothing is read."""
+        self.stats.get_new_page += 1
+        frame: Frame | None = page_set.frames.get(page)
+        if frame is None:
+            frame = self._take_buffer(page_set, page)
+            frame.in_use = 1
+            self._note_stealable()
+            return frame
+        if not frame.changed and not frame.in_use:
+            del self._stealable[frame]
+            self._note_stealable()
+        frame.in_use += 1
+        return frame
+
+    def started(self, page_set: PageSet, page: int, redo: Redo, body: bytes, rba: int) -> Frame:
+        """Get a new page, start it by the change at `rba`, set write, release: one step, for every message put (B8)."""
+        stats = self.stats
+        stats.get_new_page += 1
+        stats.set_writes += 1
+        frame: Frame | None = page_set.frames.get(page)
+        if frame is None:
+            frame = self._take_buffer(page_set, page)
+            self._note_stealable()
+        elif not frame.changed and not frame.in_use:
+            del self._stealable[frame]
+            self._note_stealable()
+        frame.start(redo, body)
+        frame.content = None
+        frame.rba = rba
+        frame.whole = True
+        if not frame.first_rba:
+            frame.first_rba = rba
+            frame.volatile = False
+            if not frame.changed:
+                self._mark_changed(frame)
+        if self._writing and not frame.in_use:
+            self._write_if_behind()
+        return frame
+
+    def set_write(self, frame: Frame, rba: int) -> None:
+        """The page was changed by the log record at `rba`."""
+        self.stats.set_writes += 1
+        frame.rba = rba
+        if not frame.first_rba:
+            frame.first_rba = rba
+            frame.volatile = False
+            if not frame.changed:
+                self._mark_changed(frame)
+
+    def set_unlogged(self, frame: Frame) -> None:
+        """The page was changed in a way that does not outlive a restart: a page taken for non-persistent messages."""
+        self.stats.set_writes += 1
+        if not frame.changed:
+            self._mark_changed(frame)
+
+    def set_volatile(self, frame: Frame, rba: int) -> None:
+        """The page holds non-persistent messages; `rba` is that of the space map that gave it to them.
+
+        Writing the page forces the log that far (B2), so what the page was before cannot come back over it.
+        """
+        self.stats.set_writes += 1
+        frame.rba = rba
+        frame.first_rba = 0
+        frame.volatile = True
+        if not frame.changed:
+            self._mark_changed(frame)
+
+    def _mark_changed(self, frame: Frame) -> None:
+        frame.changed = True
+        frame.born = self.checkpoint
+        self._changed[frame] = None
+        if len(self._changed) > self.start_at:
+            self._start_writing()
+
+    def release(self, frame: Frame) -> None:
+        """The page is no longer in use by the caller."""
+        frame.in_use -= 1
+        if frame.in_use:
+            return
+        if not frame.changed:
+            self._stealable[frame] = None
+        elif self._writing:
+            self._write_if_behind()
+
+    def forget(self, frame: Frame) -> None:
+        """The page's contents no longer matter to anybody: it need not be written."""
+        if frame.changed:
+            del self._changed[frame]
+            frame.changed = False
+            if not frame.in_use:
+                self._stealable[frame] = None
+                self._stealable.move_to_end(frame, last=False)
+        frame.whole = False
+        frame.first_rba = 0
+        frame.content = None
+
+    def peek(self, page_set: PageSet, page: int) -> Frame:
+        """A page to look at before a request for it follows; brought in if it is not here."""
+        frame: Frame | None = page_set.frames.get(page)
+        if frame is None:
+            frame = self.get(page_set, page)
+            self.release(frame)
+        return frame
+
+    @property
+    def stealable(self) -> int:
+        return self.buffers - self._resident + len(self._stealable)
+
+    # --- buffers ------------------------------------------------------------------------------------------------------
+
+    def _note_stealable(self) -> None:
+        now = self.buffers - self._resident + len(self._stealable)
+        if now < self.stats.stealable_low:  # noqa: PLR1730 - a comparison is cheaper than a call, and this is hot
+            self.stats.stealable_low = now
+        if now <= self.few:
+            self._start_writing()
+
+    def _read(self, page_set: PageSet, page: int) -> Frame:
+        frame = self._take_buffer(page_set, page)
+        self.stats.page_reads += 1
+        data = page_set.read(page)
+        if data is None:
+            self._drop(frame)
+            raise TornPageError(page_set.number, page)
+        frame.data = data
+        frame.rba = int.from_bytes(data[RBA_AT : RBA_AT + 8], "big")
+        return frame
+
+    def _take_buffer(self, page_set: PageSet, page: int) -> Frame:
+        """An unused buffer, or the stealable one that was used longest ago (B3)."""
+        self.stats.steals += 1
+        if self._resident < self.buffers:
+            self._resident += 1
+            data = None
+        else:
+            if not self._stealable:
+                self._short_on_storage()
+            victim, _ = self._stealable.popitem(last=False)
+            if victim.in_use or victim.changed:
+                raise Abend("B3", "a page that is changed or in use would be stolen", page=victim.page)
+            del victim.page_set.frames[victim.page]
+            data = victim.spare()
+        frame = Frame(page_set, page, data)
+        page_set.frames[page] = frame
+        return frame
+
+    def _drop(self, frame: Frame) -> None:
+        del frame.page_set.frames[frame.page]
+        self._resident -= 1
+
+    def _short_on_storage(self) -> None:
+        self.stats.short_on_storage += 1
+        self.deferred_write_step()
+        if not self._stealable:
+            raise Abend("B3", "every buffer of the pool is in use", buffer_pool=self.number)
+
+    def read_ahead(self, page_set: PageSet, page: int, count: int) -> None:
+        """Bring pages that will be wanted soon, with one read, as far as buffers are free for them."""
+        if self.stealable * 4 < self.buffers:
+            return
+        raw = memoryview(page_set.read_raw(page, count))
+        for at in range(count):
+            data = bytearray(raw[at * PAGE : at * PAGE + PAGE])
+            if page + at not in page_set.frames and is_whole(data, page_set.number, page + at):
+                frame = self._take_buffer(page_set, page + at)
+                self.stats.page_reads += 1
+                frame.data = data
+                frame.rba = int.from_bytes(data[RBA_AT : RBA_AT + 8], "big")
+                self._stealable[frame] = None
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    def _start_writing(self) -> None:
+        if not self._writing:
+            self._writing = True
+            self.stats.deferred_write_starts += 1
+
+    def deferred_write_step(self) -> bool:
+        """Write the oldest changed pages until enough buffers are stealable; True while that is not reached (B5)."""
+        if not self._writing:
+            return False
+        excess = max(len(self._changed) - self.buffers + self.enough, self.enough - self.stealable, 1)
+        due = list(islice((frame for frame in self._changed if not frame.in_use), min(excess, STEP_PAGES)))
+        self.write(due)
+        if not due or (len(self._changed) <= self.buffers - self.enough and self.stealable >= self.enough):
+            self._writing = False
+        return self._writing
+
+    def write_old(self, before_rba: int = 0) -> int:
+        """At a checkpoint: write what was first changed two checkpoints ago, or before an RBA (B7)."""
+        oldest = self.checkpoint - CHECKPOINTS_OLD
+        due = [
+            frame
+            for frame in self._changed
+            if not frame.volatile and (frame.born <= oldest or frame.first_rba < before_rba) and not frame.in_use
+        ]
+        for at in range(0, len(due), STEP_PAGES):
+            self.write(due[at : at + STEP_PAGES])
+        return len(due)
+
+    def write_all(self) -> None:
+        """At shutdown: write every changed page that holds something recoverable (W4)."""
+        self.write([frame for frame in self._changed if not frame.volatile])
+
+    def _write_if_behind(self) -> None:
+        """When the writer has fallen behind, whoever changes pages does a piece of its work (B5)."""
+        if len(self._changed) <= self.synchronous_at and self.stealable * 20 >= self.buffers:
+            return
+        self.stats.immediate_writes += 1
+        self.stats.synchronous_write_starts += 1
+        self.deferred_write_step()
+
+    def write(self, frames: Sequence[Frame]) -> None:
+        """Write changed pages: log first, then in place (B2, B4)."""
+        if not frames:
+            return
+        self.log_check(max(self._log_images(frames), *(frame.rba for frame in frames)))
+        ordered = sorted(frames, key=lambda frame: (frame.page_set.number, frame.page))
+        for _, group in groupby(enumerate(ordered), key=lambda at: (at[1].page_set.number, at[1].page - at[0])):
+            run = [frame for _, frame in group]
+            for at in range(0, len(run), self._pages_per_io):
+                self._write_run(run[at : at + self._pages_per_io])
+
+    def log_check(self, rba: int) -> None:
+        """B2: the log is forced up to the last change of every page that is about to be written."""
+        self._log.force(rba)
+
+    def _log_images(self, frames: Iterable[Frame]) -> int:
+        """B4: an image of every page that the log could not build from nothing; gives the RBA of the last."""
+        rba = 0
+        for frame in frames:
+            data = None if frame.volatile or frame.whole else frame.data
+            if data is not None:
+                seal(data, frame.rba)
+                rba = self._log.append(Kind.IMAGE, 0, 0, 0, frame.page_set.number, frame.page, data)
+                frame.first_rba = frame.first_rba or rba
+        return rba
+
+    def _write_run(self, run: list[Frame]) -> None:
+        page_set = run[0].page_set
+        pages = []
+        for frame in run:
+            data = frame.data
+            if data is None:
+                data = frame.data = self._form(frame)
+            seal(data, frame.rba)
+            pages.append(data)
+        page_set.write(run[0].page, pages)
+        self.stats.write_ios += 1
+        self.stats.pages_written += len(run)
+        for frame in run:
+            self._written(frame)
+
+    def _written(self, frame: Frame) -> None:
+        """The page equals its copy on the page set; restart still needs its changes until the next sync (B6)."""
+        page_set = frame.page_set
+        if frame.first_rba and (not page_set.unsynced_rba or frame.first_rba < page_set.unsynced_rba):
+            page_set.unsynced_rba = frame.first_rba
+        frame.changed = frame.whole = False
+        frame.first_rba = 0
+        del self._changed[frame]
+        if not frame.in_use:
+            self._stealable[frame] = None
+
+    # --- for checkpoint and statistics --------------------------------------------------------------------------------
+
+    def recovery_rbas(self) -> dict[int, int]:
+        """{page set: RBA of its oldest change that may not be on disk} for page sets that have one (B6)."""
+        found: dict[int, int] = {}
+        for frame in self._changed:
+            number = frame.page_set.number
+            if frame.first_rba and frame.first_rba < found.get(number, 1 << 63):
+                found[number] = frame.first_rba
+        return found
+
+    def tasks(self) -> Sequence[Task]:
+        return (Task(f"deferred write {self.number}", self.deferred_write_step, every_ms=20),)
+
+    def close_interval(self) -> BufferStatistics:
+        """The section of the interval that ends now; a new one begins."""
+        ended = self.stats
+        ended.stealable_now = self.stealable
+        self.stats = BufferStatistics(buffer_pool=self.number, buffers=self.buffers)
+        self.stats.stealable_low = self.stats.stealable_now = self.stealable
+        return ended

@@ -1,0 +1,151 @@
+"""The same calls for asyncio: nothing here blocks the event loop.
+
+Rules
+  AS1 A call that cannot wait is made at once; one that waits for the log (commit, work out of syncpoint) is made on
+      a thread of the loop's executor.
+  AS2 A get that waits leaves its waiter on the queue and a future in the loop; cancelling the task takes the waiter
+      away again and, if it had just been woken, wakes the next.
+
+Called by applications.  Calls session and handle.
+"""
+
+import asyncio
+from types import TracebackType
+from typing import Any, Self
+
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.messages import Message
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection.handle import Handle
+from quaestor.qmgr.connection.session import Connection
+from quaestor.qmgr.message.waiting import Waiting
+
+_NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
+
+
+class AsyncHandle:
+    """An open queue for asyncio."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self.name = handle.name
+
+    async def put(
+        self,
+        body: bytes | bytearray | memoryview | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        **more: Any,
+    ) -> Message:
+        """MQPUT (AS1)."""
+        if int(options) & _NO_SYNCPOINT:
+            return await asyncio.to_thread(self._handle.put, body, descriptor, options, **more)
+        return self._handle.put(body, descriptor, options, **more)
+
+    async def get(self, options: int = GetOptions.NONE, *, wait_ms: int | None = None, **selecting: Any) -> Message:
+        """MQGET (AS1, AS2)."""
+        if wait_ms is not None:
+            return await self._wait(options, wait_ms, selecting)
+        if int(options) & _NO_SYNCPOINT:
+            return await asyncio.to_thread(self._handle.get, options, **selecting)
+        return self._handle.get(options, **selecting)
+
+    async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
+        return await self.get(options, **selecting)
+
+    async def inquire(self, *keywords: str) -> dict[str, Any]:
+        return self._handle.inquire(*keywords)
+
+    async def set(self, **values: Any) -> None:
+        await asyncio.to_thread(self._handle.set, **values)
+
+    async def close(self, options: int = CloseOptions.NONE) -> None:
+        await asyncio.to_thread(self._handle.close, options)
+
+    async def _wait(self, options: int, wait_ms: int, selecting: dict[str, Any]) -> Message:
+        loop = asyncio.get_running_loop()
+        limit = None if wait_ms < 0 else loop.time() + wait_ms / 1000
+        waited: Waiting | None = None
+        while True:
+            result = self._handle.look(options, wait_ms, waited, **selecting)
+            if not isinstance(result, Waiting):
+                return result
+            waited = result
+            if not await self._posted(waited, loop, limit):
+                raise MQError(Reason.NO_MSG_AVAILABLE, queue=self.name, waited_ms=wait_ms)
+
+    async def _posted(self, waiting: Waiting, loop: asyncio.AbstractEventLoop, limit: float | None) -> bool:
+        """Wait until posted; False when the time is over (AS2)."""
+        future: asyncio.Future[None] = loop.create_future()
+
+        def wake() -> None:
+            if not future.done():
+                future.set_result(None)
+
+        self._handle.on_post(waiting, lambda: loop.call_soon_threadsafe(wake))
+        try:
+            async with asyncio.timeout_at(limit):
+                await future
+        except TimeoutError:
+            self._handle.give_up(waiting)
+            return False
+        except asyncio.CancelledError:
+            self._handle.give_up(waiting)
+            raise
+        return True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+class AsyncConnection:
+    """A connection for asyncio."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def open(
+        self, target: str | Target, options: int = OpenOptions.INPUT_AS_Q_DEF | OpenOptions.OUTPUT, **more: Any
+    ) -> AsyncHandle:
+        return AsyncHandle(await asyncio.to_thread(self._connection.open, target, options, **more))
+
+    async def put1(
+        self,
+        target: str | Target,
+        body: bytes | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        **more: Any,
+    ) -> Message:
+        return await asyncio.to_thread(self._connection.put1, target, body, descriptor, options, **more)
+
+    async def commit(self) -> None:
+        await asyncio.to_thread(self._connection.commit)
+
+    async def backout(self) -> None:
+        await asyncio.to_thread(self._connection.backout)
+
+    async def define(self, definition: Any, *, replace: bool = False) -> None:
+        await asyncio.to_thread(self._connection.define, definition, replace=replace)
+
+    @property
+    def warning(self) -> MQError | None:
+        return self._connection.warning
+
+    async def disconnect(self) -> None:
+        await asyncio.to_thread(self._connection.disconnect)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        end = self._connection.disconnect if kind is None else self._connection.abandon
+        await asyncio.to_thread(end)

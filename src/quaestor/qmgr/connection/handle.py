@@ -1,0 +1,297 @@
+"""Handle: an open queue in an application's hands.
+
+Rules
+  HA1 A handle knows what it may do: its way out, its way in, or none. A call it was not opened for is refused
+      (2036 to 2040); a closed handle is 2019, one whose connection is gone 2018.
+  HA2 A call holds the engine latch from beginning to end, except while it waits for a message or for the log.
+  HA3 The unit of a call ends with it: a put that failed is backed out, anything else committed.
+  HA4 A wait ends by a message, by its time, or by the queue or queue manager being closed to it; a woken
+      getter that does not take the message passes the wake on.
+  HA5 What an engine cannot survive (an I/O error, a broken invariant, an interrupt in the middle of a change) ends
+      the queue manager, not only the call: 2009 for everybody.
+
+Called by applications.  Calls the message manager; session ends units.
+"""
+
+from _thread import allocate_lock
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.matching import ANY, Selection, selection
+from quaestor.mqi.messages import Message
+from quaestor.mqi.options import WAIT_UNLIMITED, CloseOptions, GetOptions, GetPlan, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
+from quaestor.qmgr.message.opening import OpenQueue
+from quaestor.qmgr.message.putting import OutputPath
+from quaestor.qmgr.message.waiting import Waiting
+
+if TYPE_CHECKING:
+    from quaestor.qmgr.connection.session import Connection
+
+_WAIT = int(GetOptions.WAIT)
+
+
+class InterruptedWait(KeyboardInterrupt):
+    """Somebody interrupted a wait for a message."""
+
+
+class Handle:
+    """An open queue."""
+
+    __slots__ = ("_connection", "_input", "_latch", "_opened", "_output", "_thread", "name")
+
+    def __init__(self, connection: "Connection", opened: OpenQueue) -> None:
+        self.name = opened.name
+        self._connection = connection
+        self._latch = connection.latch
+        self._thread = opened.thread
+        self._opened: OpenQueue | None = opened
+        self._output: OutputPath | None = opened.output
+        self._input: InputPath | None = opened.input
+
+    def put(
+        self,
+        body: bytes | bytearray | memoryview | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        correl_id: bytes | None = None,
+        context: "Handle | None" = None,
+    ) -> Message:
+        """MQPUT. Without an option it is in syncpoint; what was put comes back, with its identifiers."""
+        output, thread = self._output, self._thread
+        if output is None:
+            raise self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
+        thread.warning = None
+        with self._latch:
+            try:
+                message = output.put(
+                    body, descriptor, options, correl_id, context if context is None else context.input_path()
+                )
+                if thread.call_unit is not None:
+                    self._connection.end_call(commit=True)
+            except FATAL as error:
+                raise self._connection.fatal(error) from error
+            except BaseException:
+                self._connection.end_call(commit=False)  # HA3
+                raise
+        return message
+
+    def get(
+        self,
+        options: int = GetOptions.NONE,
+        *,
+        wait_ms: int | None = None,
+        max_length: int | None = None,
+        msg_id: bytes | None = None,
+        correl_id: bytes | None = None,
+        group_id: bytes | None = None,
+        sequence: int | None = None,
+        token: int | None = None,
+        match: int | None = None,
+    ) -> Message:
+        """MQGET. Without an option it is in syncpoint; with `wait_ms` it waits so long (-1: without end)."""
+        way, thread = self._input, self._thread
+        if way is None:
+            raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+        if wait_ms is not None:
+            options = wait_options(options, wait_ms)
+        if max_length is None:
+            max_length = LENGTH_ANY
+        elif max_length < 0:
+            raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
+        thread.warning = None
+        with self._latch:
+            try:
+                plan = way.plan(options)
+                if msg_id is None and correl_id is None and group_id is None and sequence is None and token is None:
+                    asked = ANY
+                else:
+                    asked = selection(msg_id, correl_id, group_id, sequence, token, match)
+                result = way.get(plan, asked, max_length)
+                if type(result) is Waiting:
+                    result = self._wait(result, plan, asked, max_length, wait_ms or 0)
+                if thread.call_unit is not None:
+                    self._connection.end_call(commit=True)
+            except InterruptedWait:
+                self._connection.end_call(commit=True)
+                raise
+            except FATAL as error:
+                raise self._connection.fatal(error) from error
+            except BaseException:
+                self._connection.end_call(commit=True)  # HA3: what had expired is gone, whatever else happened
+                raise
+        return result  # type: ignore[return-value] # a Waiting was waited for
+
+    def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
+        """MQGET with a browse: the next message by default; it stays on the queue."""
+        return self.get(options, **selecting)
+
+    def inquire(self, *keywords: str) -> dict[str, Any]:
+        """MQINQ: attribute values by MQSC keyword, all of them when none is named."""
+        opened = self._still_open()
+        with self._connection.calling():
+            return self._connection.messages.inquire(opened, keywords)
+
+    def set(self, **values: Any) -> None:
+        """MQSET: `set(PUT="DISABLED", TRIGDPTH=10)`."""
+        opened = self._still_open()
+        with self._connection.calling():
+            self._connection.messages.set(opened, values)
+
+    def close(self, options: int = CloseOptions.NONE) -> None:
+        """MQCLOSE; a second close is harmless."""
+        if self._opened is None:
+            return
+        self._thread.warning = None
+        with self._connection.calling():
+            self._connection.messages.close(self._opened, options)
+            self.forget()
+        self._connection.forget(self)
+
+    @property
+    def token(self) -> int:
+        """Names the message last got or browsed; `get(token=...)` gets that very message."""
+        return 0 if self._input is None else self._input.token
+
+    def input_path(self) -> InputPath:
+        """The handle's way in, for a put that passes its context."""
+        if self._input is None:
+            raise MQError(Reason.CONTEXT_HANDLE_ERROR, queue=self.name)
+        return self._input
+
+    def forget(self) -> OpenQueue | None:
+        """The handle is closed, or its connection is gone; what it had open."""
+        opened, self._opened = self._opened, None
+        self._output = self._input = None
+        return opened
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- waiting, rule HA4
+
+    def _wait(self, waiting: Waiting, plan: GetPlan, asked: Selection, max_length: int, wait_ms: int) -> Message:
+        """Block until there is a message or the time is over. The latch is held on entry and on return."""
+        clock = self._connection.clock
+        deadline_ns = clock.monotonic_ns() + wait_ms * 1_000_000
+        while True:
+            left_s = -1.0 if wait_ms == WAIT_UNLIMITED else max((deadline_ns - clock.monotonic_ns()) / 1e9, 0)
+            try:
+                posted = self._block(waiting, left_s)
+                if waiting.message is not None:
+                    return waiting.message
+                result = self._look_again(plan, asked, max_length)
+            finally:
+                waiting.waiters.pass_on(waiting)
+            if type(result) is not Waiting:
+                return result  # type: ignore[return-value] # not a Waiting, so a message
+            waiting.waiters.keep_place(result, waiting)
+            waiting = result
+            if not posted:
+                waiting.waiters.remove(waiting)
+                raise MQError(Reason.NO_MSG_AVAILABLE, queue=self.name, waited_ms=wait_ms)
+
+    def _look_again(self, plan: GetPlan, asked: Selection, max_length: int) -> Message | Waiting:
+        if self._input is None:
+            raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+        return self._input.look(plan, asked, max_length)
+
+    def _block(self, waiting: Waiting, seconds: float) -> bool:
+        """Give up the latch until posted; whether that came in time."""
+        posted = allocate_lock()
+        posted.acquire()
+        waiting.post = posted.release
+        if self._thread.call_unit is not None:
+            self._connection.end_call(commit=True)  # what had expired goes now, not when the wait is over
+        self._latch.release()
+        try:
+            in_time = posted.acquire(timeout=seconds)
+        except KeyboardInterrupt as error:
+            raise InterruptedWait from error  # nothing was being changed: not fatal
+        finally:
+            self._latch.acquire()
+            waiting.waiters.remove(waiting)
+        return in_time
+
+    # -- waiting for asyncio, which must not block
+
+    def look(
+        self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None = None, **selecting: Any
+    ) -> Message | Waiting:
+        """A get that answers `Waiting` instead of blocking; `after` is the wait that was posted before."""
+        way, thread = self._input, self._thread
+        if way is None:
+            raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+        thread.warning = None
+        with self._latch:
+            try:
+                asked = selection(**selecting) if selecting else ANY
+                plan, longest = (
+                    way.plan(wait_options(options, wait_ms)),
+                    LENGTH_ANY if max_length is None else max_length,
+                )
+                result = way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
+            finally:
+                if after is not None:
+                    after.waiters.pass_on(after)
+                if thread.call_unit is not None:
+                    self._connection.end_call(commit=True)
+            if isinstance(result, Waiting):
+                if after is not None:
+                    result.waiters.keep_place(result, after)
+                result.direct_max = -1  # a cancelled task must not have a message in its hands
+        return result
+
+    def on_post(self, waiting: Waiting, post: Callable[[], object]) -> None:
+        """Call `post` when it is worth looking again; at once if that has happened already."""
+        with self._latch:
+            waiting.post = post
+            if waiting.posted:
+                post()
+
+    def give_up(self, waiting: Waiting) -> None:
+        """Stop waiting; a wake that came too late goes to the next."""
+        with self._latch:
+            waiting.waiters.remove(waiting)
+            waiting.waiters.pass_on(waiting)
+
+    # -- refusals, rule HA1
+
+    def _still_open(self) -> OpenQueue:
+        if self._opened is None:
+            raise self._not_open(Reason.HOBJ_ERROR)
+        return self._opened
+
+    def _not_open(self, otherwise: Reason) -> MQError:
+        if not self._connection.connected:
+            return self._connection.why_not_connected()
+        return MQError(Reason.HOBJ_ERROR if self._opened is None else otherwise, queue=self.name)
+
+
+def wait_options(options: int, wait_ms: int) -> int:
+    """The options with WAIT, as a wait interval means (2090 when it is negative but not unlimited)."""
+    if wait_ms < WAIT_UNLIMITED:
+        raise MQError(Reason.WAIT_INTERVAL_ERROR, wait_ms=wait_ms)
+    return int(options) | _WAIT
+
+
+class AccountedHandle(Handle):
+    """A handle whose calls are told to the task's account."""
+
+    __slots__ = ()
+
+    def put(self, *args: Any, **named: Any) -> Message:
+        return self._connection.accounted("MQPUT", self.name, lambda: Handle.put(self, *args, **named))
+
+    def get(self, *args: Any, **named: Any) -> Message:
+        return self._connection.accounted("MQGET", self.name, lambda: Handle.get(self, *args, **named))

@@ -1,0 +1,125 @@
+"""The connection manager itself: who is connected, and how all of them end.
+
+Rules
+  CM1 A user is checked when connecting (2035). While the queue manager quiesces nobody connects (2161, 2162).
+  CM2 Quiescing tells those who asked to be told; stopping ends every connection: its unit is backed out, its calls
+      answer 2009.
+  CM3 A failure that the engine cannot survive ends every connection at once (2009) without writing anything; from
+      then on nobody connects (2059, with the cause).
+  CM4 An application that is gone without disconnecting (its connection is no longer referred to by anybody) is backed
+      out and its handles are closed, by a background step or when the next application connects.
+
+Called by queue_manager.  Calls session, message, security.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import count
+from weakref import ref
+
+from quaestor.clock import Clock
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection.accounting import TaskAccount
+from quaestor.qmgr.connection.session import Connection
+from quaestor.qmgr.connection.two_phase import Prepared
+from quaestor.qmgr.message import ApplicationThread, MessageManager
+from quaestor.qmgr.message.needs import Recovery
+from quaestor.qmgr.resource_manager import Task
+from quaestor.qmgr.security import Access, Security
+
+REAP_EVERY_MS = 1000
+
+
+class ConnectionManager:
+    """The front door."""
+
+    name = "connection"
+
+    def __init__(self, messages: MessageManager, recovery: Recovery, security: Security, clock: Clock) -> None:
+        self._messages = messages
+        self._recovery = recovery
+        self._security = security
+        self._clock = clock
+        self._prepared = Prepared(recovery)
+        self._numbers = count(1)
+        self.failure: BaseException | None = None
+        self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}
+        self._lost: deque[ApplicationThread] = deque()
+
+    def connect(
+        self,
+        user: str,
+        appl_name: str = "",
+        account: TaskAccount | None = None,
+        then: Callable[[], None] | None = None,
+    ) -> Connection:
+        """MQCONN (CM1); `then` is called when the connection has ended."""
+        if self.failure is not None:
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(self.failure))
+        ending = self._messages.catalogue.ending
+        if ending is not None:
+            raise MQError(ending)
+        if self._lost:
+            with self._recovery.latch:
+                self.reap()
+        self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
+        thread = ApplicationThread(self._recovery, user, appl_name, f"{next(self._numbers):08X}")
+        connection = Connection(
+            self._messages, self._recovery, self._clock, thread, self._ended, self.failed, self._prepared, account
+        )
+        self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
+        return connection
+
+    @property
+    def connections(self) -> int:
+        return len(self._connections)
+
+    def quiesce(self) -> None:
+        """Tell applications that the queue manager is ending (CM2)."""
+        with self._recovery.latch:
+            self._messages.quiesce(Reason.Q_MGR_QUIESCING)
+
+    def stop(self) -> None:
+        """End every connection (CM2)."""
+        with self._recovery.latch:
+            self._messages.quiesce(Reason.Q_MGR_STOPPING)
+            self.reap()
+        for connection in self._living():
+            connection.abandon()
+            connection.broken()
+
+    def abandon(self) -> None:
+        """These connections are another process's: forget them without a trace."""
+        for connection in self._living():
+            connection.broken()
+        self._connections = {}
+
+    def failed(self, error: BaseException) -> None:
+        """The queue manager cannot go on (CM3). The latch is held."""
+        if self.failure is None:
+            self.failure = error
+        self._messages.quiesce(Reason.Q_MGR_STOPPING)
+        self.abandon()
+
+    def reap(self) -> bool:
+        """End what applications left behind that are gone without disconnecting (CM4). The latch is held."""
+        while self._lost:
+            thread = self._lost.popleft()
+            if self._connections.pop(thread, None) is not None:
+                unit, thread.unit = thread.unit, None
+                if unit is not None:
+                    self._recovery.back_out(unit)
+                self._messages.close_all(thread)
+        return False
+
+    def tasks(self) -> Sequence[Task]:
+        return (Task("reap lost connections", self.reap, REAP_EVERY_MS),)
+
+    def _living(self) -> list[Connection]:
+        found = [known() for known, _ in self._connections.values()]
+        return [connection for connection in found if connection is not None]
+
+    def _ended(self, thread: ApplicationThread) -> None:
+        _, then = self._connections.pop(thread, (None, None))
+        if then is not None:
+            then()

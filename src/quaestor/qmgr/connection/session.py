@@ -1,0 +1,315 @@
+"""Session: one connected application, its handles and its units of recovery.
+
+Rules
+  SE1 Commit and back out end the application's unit; a handle survives both.
+  SE2 Disconnecting commits what is open; ending in any other way backs it out.
+  SE3 A connection has at most MAXHANDS handles (2017). After the end every call is 2018, after the queue manager
+      stopped 2009.
+  SE4 MQBEGIN: this queue manager coordinates nobody else, so it warns 2121. As a context manager a unit of
+      work commits at the end and backs out when an exception leaves it.
+  SE5 A call that succeeded with a warning leaves it in `warning` until the next call.
+
+Called by applications.  Calls the message manager and recovery.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from quaestor.clock import Clock
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.messages import Message
+from quaestor.mqi.objects import MQObject, QueueManagerAttributes
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection.accounting import TaskAccount
+from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.connection.handle import AccountedHandle, Handle
+from quaestor.qmgr.connection.two_phase import Prepared
+from quaestor.qmgr.message import ApplicationThread, MessageManager
+from quaestor.qmgr.message.needs import Recovery, Unit
+
+
+class UnitOfWork:
+    """`with app.begin():` commits at the end, backs out on an exception (SE4)."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._connection.commit()
+        else:
+            self._connection.backout()
+
+
+class Connection:
+    """An application's connection to the queue manager."""
+
+    def __init__(
+        self,
+        messages: MessageManager,
+        recovery: Recovery,
+        clock: Clock,
+        thread: ApplicationThread,
+        ended: Callable[[ApplicationThread], None],
+        failed: Callable[[BaseException], None],
+        prepared: Prepared,
+        account: TaskAccount | None = None,
+    ) -> None:
+        self.messages = messages
+        self.clock = clock
+        self.latch = recovery.latch
+        self.connected = True
+        self._recovery = recovery
+        self._thread = thread
+        self._ended = ended
+        self._failed = failed
+        self._prepared = prepared
+        self._account = account
+        self._handles: set[Handle] = set()
+        self._gone = Reason.HCONN_ERROR
+
+    # -- queues
+
+    def open(
+        self,
+        target: str | Target,
+        options: int = OpenOptions.INPUT_AS_Q_DEF | OpenOptions.OUTPUT,
+        *,
+        qmgr: str = "",
+        dynamic_name: str = "CSQ.*",
+    ) -> Handle:
+        """MQOPEN: a handle for what `options` say; for input and output when they say nothing."""
+        self._check_connected()
+        if len(self._handles) >= self.messages.catalogue.qmgr.max_handles:
+            raise MQError(Reason.HANDLE_NOT_AVAILABLE, handles=len(self._handles))  # SE3
+        with self.calling():
+            opened = self.messages.open(self._thread, _target(target, qmgr, dynamic_name), options)
+        handle = Handle(self, opened) if self._account is None else AccountedHandle(self, opened)
+        self._handles.add(handle)
+        return handle
+
+    def put1(
+        self,
+        target: str | Target,
+        body: bytes | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        qmgr: str = "",
+    ) -> Message:
+        """MQPUT1: open, put and close in one call."""
+        self._check_connected()
+        with self.calling():
+            try:
+                message = self.messages.put1(self._thread, _target(target, qmgr, ""), body, descriptor, options)
+            except MQError:
+                self.end_call(commit=False)
+                raise
+            self.end_call(commit=True)
+        return message
+
+    def get(self, target: str | Target, options: int = GetOptions.NONE, **selecting: Any) -> Message:
+        """Open for input, get one message and close."""
+        with self.open(target, OpenOptions.INPUT_AS_Q_DEF) as queue:
+            return queue.get(options, **selecting)
+
+    put = put1
+
+    # -- units of work
+
+    def begin(self) -> UnitOfWork:
+        """MQBEGIN (SE4)."""
+        self._check_connected()
+        if self._thread.unit is not None:
+            raise MQError(Reason.UOW_IN_PROGRESS)
+        self._thread.warning = MQError(Reason.NO_EXTERNAL_PARTICIPANTS)
+        return UnitOfWork(self)
+
+    def commit(self) -> None:
+        """MQCMIT: what was put is there for others, what was got is gone."""
+        self._check_connected()
+        with self.calling():
+            self._end_unit(self._recovery.commit)
+
+    def backout(self) -> None:
+        """MQBACK: what was put is gone, what was got is there again."""
+        self._check_connected()
+        with self.calling():
+            self._end_unit(self._recovery.back_out)
+
+    def prepare(self, xid: bytes) -> None:
+        """Phase 1 of a commit that an outside coordinator decides (see `two_phase`)."""
+        self._check_connected()
+        with self.calling():
+            if self._thread.unit is None:
+                raise MQError(Reason.UOW_NOT_AVAILABLE, xid=xid)
+            self._prepared.prepare(self._thread.unit, xid)
+            self._thread.unit = None
+
+    def commit_prepared(self, xid: bytes) -> None:
+        """Phase 2: the coordinator has decided to commit."""
+        self._check_connected()
+        with self.calling():
+            self._prepared.decide(xid, commit=True)
+
+    def backout_prepared(self, xid: bytes) -> None:
+        """Phase 2: the coordinator has decided to back out."""
+        self._check_connected()
+        with self.calling():
+            self._prepared.decide(xid, commit=False)
+
+    def in_doubt(self) -> tuple[bytes, ...]:
+        """The units that wait for a coordinator's decision."""
+        self._check_connected()
+        with self.calling():
+            return self._prepared.in_doubt()
+
+    @contextmanager
+    def calling(self) -> Iterator[None]:
+        """Hold the engine latch for a call; what the engine cannot survive ends the queue manager."""
+        with self.latch:
+            try:
+                yield
+            except FATAL as error:
+                raise self.fatal(error) from error
+
+    def fatal(self, error: BaseException) -> BaseException:
+        """The queue manager cannot go on: tell everybody, and say how this call ends. The latch is held."""
+        self._failed(error)
+        return error if isinstance(error, KeyboardInterrupt) else MQError(Reason.CONNECTION_BROKEN, why=str(error))
+
+    def end_call(self, *, commit: bool) -> None:
+        """End the unit of the call, if there is one. The latch is held."""
+        unit, self._thread.call_unit = self._thread.call_unit, None
+        if unit is not None:
+            if commit:
+                self._recovery.commit(unit)
+            else:
+                self._recovery.back_out(unit)
+
+    def _end_unit(self, end: Callable[[Unit], None]) -> None:
+        unit, self._thread.unit = self._thread.unit, None
+        self._thread.warning = None
+        if unit is not None:
+            end(unit)
+            self.messages.catalogue.unit_ended()
+
+    # -- definitions
+
+    def define(self, definition: MQObject, *, replace: bool = False) -> None:
+        """DEFINE: `app.define(LocalQueue("ORDERS", max_depth=5000))`."""
+        self._check_connected()
+        with self.calling():
+            self.messages.define(self._thread.user, definition, replace=replace)
+
+    def alter(self, kind: type[MQObject], name: str = "", **changes: Any) -> None:
+        """ALTER: `app.alter(LocalQueue, "ORDERS", get_allowed=False)`; the queue manager has no name."""
+        self._check_connected()
+        with self.calling():
+            self.messages.alter(self._thread.user, kind, name, **changes)
+
+    def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
+        """DELETE, with PURGE also when messages are on the queue."""
+        self._check_connected()
+        with self.calling():
+            self.messages.delete(self._thread.user, kind, name, purge=purge)
+
+    def inquire(self, kind: type[MQObject] = QueueManagerAttributes, name: str = "", *keywords: str) -> dict[str, Any]:
+        """MQINQ of the queue manager, a process, a namelist or a storage class."""
+        self._check_connected()
+        with self.calling():
+            return self.messages.inquire_object(self._thread.user, kind, name, keywords)
+
+    # -- the end
+
+    @property
+    def warning(self) -> MQError | None:
+        """What the last call warned of (SE5)."""
+        return self._thread.warning
+
+    def disconnect(self) -> None:
+        """MQDISC: commits (SE2); a second one is harmless."""
+        if self.connected:
+            self._end(self._recovery.commit)
+
+    def abandon(self) -> None:
+        """The application ended without disconnecting: back out (SE2)."""
+        if self.connected:
+            self._end(self._recovery.back_out)
+
+    def broken(self) -> None:
+        """The queue manager is gone: its restart backs out what is in flight."""
+        self._gone = Reason.CONNECTION_BROKEN
+        self.connected = False
+        for handle in self._handles:
+            handle.forget()
+
+    def forget(self, handle: Handle) -> None:
+        self._handles.discard(handle)
+
+    def _end(self, end: Callable[[Unit], None]) -> None:
+        with self.calling():
+            try:
+                self._end_unit(end)
+            finally:
+                self._close_handles()
+                self.connected = False
+        self._ended(self._thread)
+
+    def _close_handles(self) -> None:
+        handles, self._handles = self._handles, set()
+        for handle in handles:
+            handle.forget()
+        self.messages.close_all(self._thread)
+
+    def _check_connected(self) -> None:
+        if not self.connected:
+            raise self.why_not_connected()
+
+    def why_not_connected(self) -> MQError:
+        return MQError(self._gone)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.disconnect()
+        else:
+            self.abandon()
+
+    def accounted(self, verb: str, queue: str, call: Callable[[], Message]) -> Message:
+        """Make a call and tell the account what it took."""
+        started_ns, cpu_ns = self.clock.monotonic_ns(), self.clock.cpu_ns()
+        message, reason = None, Reason.NONE
+        try:
+            message = call()
+        except MQError as error:
+            reason = error.reason
+            raise
+        finally:
+            clock, account = self.clock, self._account
+            if account is not None:
+                elapsed_ns = clock.monotonic_ns() - started_ns
+                account.call(verb, queue, message, int(reason), elapsed_ns, clock.cpu_ns() - cpu_ns)
+        return message
+
+
+def _target(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        raise MQError(Reason.OD_ERROR, target=type(target).__name__)
+    return Target(target, qmgr, dynamic_name)

@@ -1,0 +1,71 @@
+"""Two-phase commit for an outside coordinator: a database, or a program that keeps its decisions in one.
+
+Rules
+  TP1 `prepare` ends an application's part of the work: from then on the unit is in doubt, over any number of restarts,
+      until somebody decides. Its messages are there for nobody.
+  TP2 Any connection may decide: `commit_prepared` or `backout_prepared`, by the coordinator's identifier.
+  TP3 After a restart the coordinator asks `in_doubt` and decides each, commonly by looking up its own record of
+      decisions (`settle`): what it does not know to be committed is backed out.
+  TP4 A unit that changed nothing recoverable is in doubt only as long as the queue manager runs.
+
+Called by session.  Calls recovery.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.message.needs import Recovery, Unit
+
+XID_MAX = 140  # bytes: format, global transaction and branch of the X/Open XID
+
+
+class Participant(Protocol):
+    """What a coordinator needs of a party to its transactions; a connection answers it."""
+
+    def prepare(self, xid: bytes) -> None: ...
+
+    def commit_prepared(self, xid: bytes) -> None: ...
+
+    def backout_prepared(self, xid: bytes) -> None: ...
+
+    def in_doubt(self) -> tuple[bytes, ...]: ...
+
+
+class Prepared:
+    """The units in doubt of one queue manager. The latch is held in every call."""
+
+    def __init__(self, recovery: Recovery) -> None:
+        self._recovery = recovery
+        self._volatile: dict[bytes, Unit] = {}  # TP4
+
+    def prepare(self, unit: Unit, xid: bytes) -> None:
+        """Put a unit in doubt (TP1)."""
+        if not 1 <= len(xid) <= XID_MAX or xid in self.in_doubt():
+            raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
+        if unit.urid:
+            self._recovery.prepare(unit, xid)
+        else:
+            self._volatile[xid] = unit
+
+    def decide(self, xid: bytes, *, commit: bool) -> None:
+        """End a unit in doubt (TP2)."""
+        unit = self._volatile.pop(xid, None)
+        if unit is None:
+            self._recovery.resolve(xid, commit=commit)
+        elif commit:
+            self._recovery.commit(unit)
+        else:
+            self._recovery.back_out(unit)
+
+    def in_doubt(self) -> tuple[bytes, ...]:
+        return (*self._volatile, *(unit.xid for unit in self._recovery.in_doubt()))
+
+
+def settle(participant: Participant, committed: Callable[[bytes], bool]) -> None:
+    """Decide everything in doubt by the coordinator's own record (TP3)."""
+    for xid in participant.in_doubt():
+        if committed(xid):
+            participant.commit_prepared(xid)
+        else:
+            participant.backout_prepared(xid)

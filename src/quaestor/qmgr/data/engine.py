@@ -1,0 +1,116 @@
+"""The engine: the managers that hold messages safe, built and started in their order.
+
+Rules
+  G1  What is not there is made: log, bootstrap data set, page sets. Making is complete when its last file says so, so a
+      start that is cut while making begins making again.
+  G2  Starting is restart, then loading; stopping cleanly writes every page, so that the next start has little to redo.
+  G3  After an Abend nothing is written any more: the files stay as they are for restart.
+
+Called by queue_manager and tests.  Calls every manager from lock to data.
+"""
+
+from dataclasses import dataclass, field
+
+from quaestor.clock import Clock
+from quaestor.qmgr.buffer import BufferManager
+from quaestor.qmgr.data.load import load
+from quaestor.qmgr.data.objects import ObjectManager
+from quaestor.qmgr.lock import LockManager
+from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.recovery import RecoveryManager, Restart, restart
+from quaestor.storage.bootstrap import Bootstrap
+from quaestor.storage.disk import Disk
+from quaestor.storage.log_files import LogFiles
+from quaestor.storage.page_set import PageSet
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """System parameters: logs as in CSQ6LOGP, pools and page sets as in CSQINP1."""
+
+    logs: int = 4
+    log_bytes: int = 16 << 20
+    dual_logs: bool = False
+    archive: bool = False
+    outbuff_kb: int = 4000
+    wrthrsh: int = 20
+    ci_per_io: int = 128
+    logload: int = 100_000
+    buffer_pools: dict[int, int] = field(default_factory=lambda: {0: 5_000, 1: 20_000})
+    page_sets: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 1})
+    """{page set: buffer pool}"""
+
+    pages: int = 1024
+    expansion: int = 2048
+    """Pages of a new page set, and by how many at least it grows."""
+
+    pages_per_io: int = 16
+    packing: bool = False
+
+
+class Engine:
+    """Lock, log, buffer, recovery and data manager over one disk (G1-G3)."""
+
+    def __init__(self, disk: Disk, clock: Clock, settings: EngineSettings | None = None) -> None:
+        settings = settings or EngineSettings()
+        self._disk, self.settings = disk, settings
+        self.locks = LockManager()
+        self.log = LogManager(
+            self._log_files(settings),
+            outbuff_kb=settings.outbuff_kb,
+            wrthrsh=settings.wrthrsh,
+            ci_per_io=settings.ci_per_io,
+        )
+        self.buffers = BufferManager(self.log)
+        self.recovery = RecoveryManager(self.log, self.buffers, clock, logload=settings.logload)
+        self.data = ObjectManager(self.recovery, self.buffers, self.locks, packing=settings.packing)
+        self.data.space.expansion = settings.expansion
+        self.recovery.managers.append(self.data)
+
+    def start(self) -> Restart:
+        """Restart from the log, then rebuild the queues (G2)."""
+        settings = self.settings
+        for number, buffers in settings.buffer_pools.items():
+            self.buffers.define_pool(number, buffers, settings.pages_per_io)
+        for number, pool in settings.page_sets.items():
+            page_set = self._page_set(number)
+            page_set.sync()  # what a killed process wrote may still be volatile, and restart will rely on it
+            self.buffers.add_page_set(page_set, pool)
+        with self.recovery.latch:
+            found = restart(self.recovery)
+            load(self.data)
+        return found
+
+    def _page_set(self, number: int) -> PageSet:
+        """Open a page set, or make it if it never was (G1)."""
+        known = self.log.files.inventory.page_sets
+        if number in known:
+            return PageSet.open(self._disk, number)
+        made = PageSet.formatted(self._disk, number)
+        page_set = PageSet.open(self._disk, number) if made else PageSet.create(self._disk, number, self.settings.pages)
+        known.append(number)
+        self.log.files.save()
+        return page_set
+
+    def stop(self) -> None:
+        """Write everything and take a last checkpoint (G2)."""
+        with self.recovery.latch:
+            self.buffers.write_all()
+            self.recovery.checkpoint()
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the files as they are."""
+        self.log.files.close()
+        self.buffers.close()
+
+    def _log_files(self, settings: EngineSettings) -> LogFiles:
+        if Bootstrap.formatted(self._disk):
+            return LogFiles.open(self._disk, archive=settings.archive)
+        return LogFiles.create(
+            self._disk,
+            logs=settings.logs,
+            log_bytes=settings.log_bytes,
+            dual=settings.dual_logs,
+            archive=settings.archive,
+        )

@@ -1,0 +1,483 @@
+"""Data manager: private queues as pages; 20 subqueues each (persistence x priority).
+
+Rules
+  D1  A persistent message is changed on its page only through recovery; a non-persistent one is never logged and its
+      page is formed only if it must leave the buffer pool.
+  D2  A page holds messages of one subqueue only. By default one message (the V7.0.1 rule); with `packing` as many as
+      fit (the V5.2 rule), the pages of a subqueue then being chained. What fits is reckoned as V5.2 did, whose records
+      took 370 bytes beside the message, so that a page set holds as many messages as the papers' tables say.
+  D3  A message belongs to the unit that put or got it until that unit ends: it is locked, and not there for others.
+  D4  A page is empty when its last message is gone for good: got and committed, or put and backed out. One-message
+      pages are kept for reuse at once, packed ones wait for the scavenger.
+  D5  A put that fails (page set or log full) leaves nothing behind, whatever it had done.
+
+Called by message, the scheduler.  Calls recovery, buffer, lock; `objects` keeps definitions, `load` rebuilds all this.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from quaestor.mqi.messages import Message
+from quaestor.mqi.reasons import Abend, MQError
+from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
+from quaestor.qmgr.data.queue import PrivateQueue
+from quaestor.qmgr.data.space import Space
+from quaestor.qmgr.data.stored import (
+    LONG,
+    REFERENCES,
+    VERY_LONG,
+    Parts,
+    fits_in_page,
+    is_very_long,
+    long_record,
+    pack_references,
+    read_message,
+    short_record,
+    text_of,
+    text_pages,
+)
+from quaestor.qmgr.data.volatile import form_page, restored
+from quaestor.qmgr.lock import LockManager
+from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits
+from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
+from quaestor.qmgr.resource_manager import Task, Unit
+from quaestor.smf.sections.data import DataStatistics
+from quaestor.storage.changes import INSERTION, MARK, STARTS, pack_next
+from quaestor.storage.log_record import ALLOCATES, Kind
+from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, RECORD_LENGTH, ROOM, StoredRecord
+from quaestor.storage.page_set import PageSet
+
+PERSISTENT_SUBQUEUES = 10
+INSERT, DELETE = Kind.INSERT, Kind.DELETE
+RECORDS_MAX = 255
+SURELY_SHORT = 3000
+V6_OVERHEAD = 370
+V6_PAGE_END = HEADER_LENGTH + 4050
+
+
+class DataManager:
+    """Private queues (D1-D5)."""
+
+    name = "data"
+
+    def __init__(
+        self, recovery: RecoveryManager, buffers: BufferManager, locks: LockManager, *, packing: bool = False
+    ) -> None:
+        self.recovery, self.buffers, self.locks = recovery, buffers, locks
+        self.packing = packing
+        self.stats = DataStatistics()
+        self.space = Space(recovery, buffers)
+        self.queues: dict[int, PrivateQueue] = {}
+        self.sequence = 0
+        self._live: dict[tuple[int, int], int] = {}
+        self._emptied: dict[int, list[int]] = {}
+        buffers.form = form_page
+
+    # --- put ----------------------------------------------------------------------------------------------------------
+
+    def put(self, unit: UnitOfRecovery | None, queue: PrivateQueue, message: Message, priority: int) -> Arrival:
+        """Put a message at the end of its priority."""
+        self.stats.message_puts += 1
+        arrival = Arrival()
+        arrival.queue = queue
+        arrival.priority = priority
+        body, envelope, arrival.msg_id, arrival.correl_id, _, persistence, arrival.put_us, expires_us, _, _, _ = message
+        arrival.length = len(body)
+        arrival.group_id = envelope.group_id
+        arrival.expires_us = expires_us
+        arrival.backout_count = 0
+        arrival.holder = None
+        arrival.text_pages = None
+        self.sequence = arrival.sequence = self.sequence + 1
+        if persistence == 1:
+            if unit is None:
+                raise Abend("D1", "a persistent message is put without a unit of recovery", queue=queue.name)
+            arrival.persistent = True
+            self._put_persistent(unit, queue, message, arrival)
+        else:
+            arrival.persistent = False
+            self._put_volatile(queue, message, arrival)
+        queue.depth += 1
+        queue.by_priority[priority] += 1
+        if expires_us:
+            queue.with_expiry += 1
+        if unit is None:
+            queue.add(arrival)
+        else:
+            arrival.state = WAITING
+            self.locks.lock(arrival, unit)
+            queue.uncommitted += 1
+            unit.puts.append(arrival)
+        return arrival
+
+    def _put_volatile(self, queue: PrivateQueue, message: Message, arrival: Arrival) -> None:
+        """A non-persistent message: content of a buffer, not yet a page (D1)."""
+        page_set = queue.page_set
+        pool = self.buffers.pool_of[page_set.number]
+        body = message.body
+        arrival.slot = HEADER_LENGTH
+        if len(body) <= SURELY_SHORT or fits_in_page(message, message.pack()):
+            arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
+            return
+        arrival.text_pages = []
+        try:
+            for text in text_of(body):
+                arrival.text_pages.append(self._volatile_page(pool, page_set, (0, 0, bytes(text))))
+            message = message._replace(body=b"")
+            arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
+        except MQError:
+            self.space.volatile[page_set.number].extend(arrival.text_pages)  # D5
+            raise
+
+    def _volatile_page(self, pool: BufferPool, page_set: PageSet, content: object) -> int:
+        page = self.space.volatile_page(page_set)
+        frame = pool.new(page_set, page)
+        frame.data = None
+        frame.content = content
+        pool.set_volatile(frame, page_set.freed_rba)
+        pool.release(frame)
+        return page
+
+    def _put_persistent(self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, arrival: Arrival) -> None:
+        packed = message.pack()
+        if not self.packing and RECORD_LENGTH + len(packed) + len(message.body) <= ROOM:
+            self._insert(unit, queue, arrival, short_record(message, packed, arrival.sequence), message)
+            return
+        savepoint = unit.last
+        try:
+            if fits_in_page(message, packed):
+                reserve = V6_OVERHEAD if self.packing else 0
+                record = short_record(message, packed, arrival.sequence, reserve)
+                self._insert(unit, queue, arrival, record, message)
+            else:
+                self._put_long(unit, queue, message, packed, arrival)
+        except MQError:
+            self.recovery.back_out_to(unit, savepoint)  # D5
+            raise
+
+    def _put_long(
+        self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, packed: bytes, arrival: Arrival
+    ) -> None:
+        """Text pages first, then reference pages if they are many, then the record (Z2, Z3)."""
+        pages = [self._text_page(unit, queue.page_set, bytes(text)) for text in text_of(message.body)]
+        form = LONG
+        if is_very_long(message, packed):
+            form = VERY_LONG
+            pages = [
+                self._text_page(unit, queue.page_set, pack_references(pages[at : at + REFERENCES]))
+                for at in range(0, len(pages), REFERENCES)
+            ]
+        self._insert(unit, queue, arrival, long_record(message, packed, arrival.sequence, form, pages), None)
+
+    def _text_page(self, unit: UnitOfRecovery, page_set: PageSet, text: bytes) -> int:
+        page = self.space.free_page(page_set)
+        self.recovery.change(unit, Kind.TEXT, ALLOCATES, page_set, page, text)
+        return page
+
+    def _insert(
+        self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts, message: Message | None
+    ) -> None:
+        """Put a record into a page (D2)."""
+        if self.packing:
+            self._insert_packed(unit, queue, arrival, record)
+            return
+        page_set = queue.page_set
+        empty = self.space.empty[page_set.number]
+        page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
+        subqueue = PERSISTENT_SUBQUEUES + arrival.priority
+        body = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
+        try:
+            frame = self.recovery.change(unit, INSERT, flags, page_set, page, body)
+        except MQError:
+            if not flags:
+                empty.append(page)
+            raise
+        frame.content = message
+        arrival.page = page
+        arrival.slot = HEADER_LENGTH
+
+    def _insert_packed(self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts) -> None:
+        """The V5.2 way: into the last page of the subqueue, or a new page chained to it."""
+        page_set, subqueue = queue.page_set, PERSISTENT_SUBQUEUES + arrival.priority
+        pool = self.buffers.pool_of[page_set.number]
+        last = queue.last_pages[subqueue]
+        if last:
+            frame = pool.get(page_set, last)
+            _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
+            if end + sum(map(len, record)) <= V6_PAGE_END and records < RECORDS_MAX:
+                self._insert_here(unit, queue, arrival, frame, subqueue, record)
+                pool.release(frame)
+                return
+            pool.release(frame)
+        empty = self.space.empty[page_set.number]
+        page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
+        start = INSERTION.pack(queue.queue_id, subqueue, 0, 0)
+        self.recovery.change(None, Kind.START, flags, page_set, page, start)
+        if last:
+            self.recovery.change(None, Kind.CHAIN, 0, page_set, last, pack_next(page))
+        queue.last_pages[subqueue] = page
+        self._live[page_set.number, page] = 0
+        frame = pool.get(page_set, page)
+        self._insert_here(unit, queue, arrival, frame, subqueue, record)
+        pool.release(frame)
+        if last and not self._live.get((page_set.number, last), 1):
+            self._emptied.setdefault(page_set.number, []).append(last)
+
+    def _insert_here(
+        self,
+        unit: UnitOfRecovery,
+        queue: PrivateQueue,
+        arrival: Arrival,
+        frame: Frame,
+        subqueue: int,
+        record: Parts,
+    ) -> None:
+        _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
+        body = b"".join((INSERTION.pack(queue.queue_id, subqueue, records, end), *record))
+        self.recovery.change_in_use(unit, Kind.INSERT, frame, body)
+        arrival.page, arrival.slot = frame.page, end
+        self._live[queue.page_set.number, frame.page] += 1
+
+    # --- get ----------------------------------------------------------------------------------------------------------
+
+    def locate(
+        self,
+        queue: PrivateQueue,
+        msg_id: bytes | None = None,
+        correl_id: bytes | None = None,
+        group_id: bytes | None = None,
+        after: Arrival | None = None,
+        fits: Fits | None = None,
+        holder: object | None = None,
+    ) -> Arrival | None:
+        """The first available arrival that fits, in order."""
+        if msg_id is None and correl_id is None and group_id is None and after is None and fits is holder is None:
+            return queue.first()
+        wanted = {"msg_id": msg_id, "correl_id": correl_id, "group_id": group_id}
+        key = wanted.get(queue.index_field)
+        if key is not None and after is None:
+            candidates: Iterator[Arrival] = iter(queue.with_key(key))
+        else:
+            candidates = _walk(queue, after)
+        for arrival in candidates:
+            if arrival.holder is not None and arrival.holder is not holder:
+                continue
+            if (
+                (msg_id is None or arrival.msg_id == msg_id)
+                and (correl_id is None or arrival.correl_id == correl_id)
+                and (group_id is None or arrival.group_id == group_id)
+                and (fits is None or fits(arrival))
+            ):
+                return arrival
+        return None
+
+    def browse(self, queue: PrivateQueue) -> Iterator[Arrival]:
+        """Every available arrival in order, as it is now."""
+        return (arrival for arrival in queue.available() if arrival.holder is None)
+
+    def read(self, arrival: Arrival) -> Message:
+        """Descriptor and body."""
+        page_set: PageSet = arrival.queue.page_set
+        pool = self.buffers.pool_of[page_set.number]
+        reads = pool.stats.page_reads
+        frame = pool.get(page_set, arrival.page)
+        try:
+            message = self._message_in(frame, arrival)
+        finally:
+            pool.release(frame)
+        if pool.stats.page_reads == reads:
+            self.stats.gets_from_buffer += 1
+        else:
+            self.stats.gets_from_disk += 1
+            self._read_ahead(pool, arrival)
+        if arrival.backout_count:
+            message = message._replace(backout_count=arrival.backout_count)
+        return message
+
+    def _message_in(self, frame: Frame, arrival: Arrival) -> Message:
+        content = frame.content
+        if not arrival.persistent:
+            if content is None:
+                content = frame.content = restored(frame, arrival)
+            message = cast("tuple[int, int, Message]", content)[2]
+            if arrival.text_pages is None:
+                return message
+            page_set = frame.page_set
+            return message._replace(body=b"".join(self._volatile_text(page_set, p) for p in arrival.text_pages))
+        if content is not None:
+            return cast("Message", content)
+        return read_message(frame.data or b"", arrival.slot, lambda page: self._page_bytes(frame.page_set, page))
+
+    def _page_bytes(self, page_set: PageSet, page: int) -> bytes | bytearray:
+        """The bytes of a text or reference page."""
+        pool = self.buffers.pool_of[page_set.number]
+        frame = pool.get(page_set, page)
+        pool.release(frame)
+        return frame.data or b""
+
+    def _volatile_text(self, page_set: PageSet, page: int) -> bytes:
+        pool = self.buffers.pool_of[page_set.number]
+        frame = pool.get(page_set, page)
+        pool.release(frame)
+        if frame.content is not None:
+            return cast("tuple[int, int, bytes]", frame.content)[2]
+        end = HEADER.unpack_from(frame.data or b"")[3]
+        return bytes((frame.data or b"")[HEADER_LENGTH:end])
+
+    def _read_ahead(self, pool: BufferPool, arrival: Arrival) -> None:
+        """A get that had to read brings the pages of the next messages with it, where they follow (R2)."""
+        following = arrival.queue.following(arrival) if arrival.state == AVAILABLE else None
+        if following is not None and following.page == arrival.page + 1:
+            pool.read_ahead(
+                arrival.queue.page_set, following.page, min(16, arrival.queue.page_set.pages - following.page)
+            )
+
+    def take(self, unit: UnitOfRecovery | None, arrival: Arrival) -> None:
+        """Remove an arrival: at once without a unit, else when the unit commits (D3)."""
+        self.stats.message_gets += 1
+        queue: PrivateQueue = arrival.queue
+        if unit is not None and not self.locks.lock(arrival, unit):
+            raise Abend("D3", "a message is got that another holds", queue=queue.name)
+        if arrival.state != AVAILABLE:
+            raise Abend("D3", "a message is got that is not there", queue=queue.name, state=arrival.state)
+        if arrival.persistent:
+            if unit is None:
+                raise Abend("D1", "a persistent message is got without a unit of recovery", queue=queue.name)
+            try:
+                self._delete(unit, queue.page_set, arrival)
+            except MQError:
+                self.locks.unlock(arrival, unit)
+                raise
+        queue.remove(arrival)
+        queue.depth -= 1
+        queue.by_priority[arrival.priority] -= 1
+        if arrival.expires_us:
+            queue.with_expiry -= 1
+        if unit is None:
+            arrival.state = GONE
+            self.release_pages(arrival)
+        else:
+            arrival.state = TAKEN
+            queue.uncommitted += 1
+            unit.gets.append(arrival)
+
+    def _delete(self, unit: UnitOfRecovery, page_set: PageSet, arrival: Arrival) -> None:
+        """Mark a record deleted, on the page that reading it has got (D1)."""
+        pool = self.buffers.pool_of[page_set.number]
+        frame = pool.again(page_set, arrival.page)
+        try:
+            mark = MARK.pack(arrival.slot, arrival.backout_count)
+            self.recovery.change_in_use(unit, DELETE, frame, mark)
+        finally:
+            pool.release(frame)
+
+    # --- end of unit --------------------------------------------------------------------------------------------------
+
+    def committed(self, unit: Unit) -> None:
+        """Puts become available, gets are gone (D3, D4)."""
+        for arrival in unit.puts:
+            queue = arrival.queue
+            queue.uncommitted -= 1
+            self.locks.unlock(arrival, unit)
+            queue.add(arrival)
+        for arrival in unit.gets:
+            arrival.queue.uncommitted -= 1
+            arrival.state = GONE
+            self.locks.unlock(arrival, unit)
+            self.release_pages(arrival)
+
+    def backed_out(self, unit: Unit) -> None:
+        """Gets return to their place with a higher backout count, puts are gone (D4)."""
+        for arrival in unit.gets:
+            queue = arrival.queue
+            queue.uncommitted -= 1
+            queue.depth += 1
+            queue.by_priority[arrival.priority] += 1
+            if arrival.expires_us:
+                queue.with_expiry += 1
+            arrival.backout_count = min(arrival.backout_count + 1, 255)
+            self.locks.unlock(arrival, unit)
+            queue.add(arrival)
+        for arrival in unit.puts:
+            queue = arrival.queue
+            queue.uncommitted -= 1
+            queue.depth -= 1
+            queue.by_priority[arrival.priority] -= 1
+            if arrival.expires_us:
+                queue.with_expiry -= 1
+            arrival.state = GONE
+            self.locks.unlock(arrival, unit)
+            self.release_pages(arrival, texts=False)
+
+    def release_pages(self, arrival: Arrival, *, texts: bool = True) -> None:
+        """What a message occupied is free again; undoing a put has already given its text pages back (D4, Z3)."""
+        page_set: PageSet = arrival.queue.page_set
+        if not arrival.persistent:
+            pages = [*(arrival.text_pages or ()), arrival.page]
+            pool = self.buffers.pool_of[page_set.number]
+            for page in pages:
+                frame = page_set.frames.get(page)
+                if frame is not None:
+                    pool.forget(frame)
+            self.space.volatile[page_set.number].extend(pages)
+            return
+        if texts and arrival.length > ROOM - 1024:
+            self._release_texts(arrival)
+        key = page_set.number, arrival.page
+        if self._live and key in self._live:
+            self._live[key] -= 1
+            if not self._live[key] and arrival.page not in arrival.queue.last_pages:
+                self._emptied.setdefault(page_set.number, []).append(arrival.page)
+            return
+        frame = page_set.frames.get(arrival.page)
+        if frame is not None:
+            frame.content = None
+        self.space.empty[page_set.number].append(arrival.page)
+
+    def note_page(self, page_set: PageSet, page: int, live: int) -> None:
+        """A message page found at start, and how many messages it has."""
+        if not live:
+            self.space.empty[page_set.number].append(page)
+        elif self.packing or live > 1:
+            self._live[page_set.number, page] = live
+
+    def _release_texts(self, arrival: Arrival) -> None:
+        page_set = arrival.queue.page_set
+        pool = self.buffers.pool_of[page_set.number]
+        frame = pool.get(page_set, arrival.page)
+        data = frame.data or b""
+        record = StoredRecord(arrival.slot, *RECORD.unpack_from(data, arrival.slot))
+        references, texts = text_pages(data, record, lambda page: self._page_bytes(page_set, page))
+        pool.release(frame)
+        if texts:
+            self.space.give_back(page_set, texts + references)
+
+    # --- background ---------------------------------------------------------------------------------------------------
+
+    def scavenge(self) -> bool:
+        """Give pages whose messages are all deleted back to the space map (D4)."""
+        for number, pages in self._emptied.items():
+            if pages:
+                page_set, pool = self.buffers.page_sets[number], self.buffers.pool_of[number]
+                for page in pages:
+                    pool.release(pool.get(page_set, page))
+                    del self._live[number, page]
+                self.space.give_back(page_set, pages)
+                self._emptied[number] = []
+        return self.space.step()
+
+    def tasks(self) -> Sequence[Task]:
+        return (Task("scavenger", self.scavenge, every_ms=5000),)
+
+    def count(self, queue: PrivateQueue, priority: int) -> int:
+        """Messages of at least this priority, uncommitted puts included, uncommitted gets not."""
+        self.stats.message_counts += 1
+        return sum(queue.by_priority[priority:])
+
+
+def _walk(queue: PrivateQueue, after: Arrival | None) -> Iterator[Arrival]:
+    arrival = queue.top() if after is None else queue.following(after)
+    while arrival is not None:
+        following = queue.following(arrival)
+        yield arrival
+        arrival = following

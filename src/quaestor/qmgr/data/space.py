@@ -1,0 +1,144 @@
+"""Space: which page a message goes to, and what becomes of a page when it is empty.
+
+Rules
+  Y1  A page of persistent messages that has become empty is kept for the next persistent message of its page set
+      without telling the space map: at restart it is found to hold only deleted messages. The scavenger gives
+      what is too much of them back to the space map (FREE, logged).
+  Y2  A page of non-persistent messages is taken and given back without logging; restart frees all of them.
+  Y3  A page goes from persistent to non-persistent use only through the space map, so the log knows that its
+      persistent life has ended before anything else is written to it.
+  Y4  When no page is free the page set grows by a quarter, at least by `expansion`; the space is set aside by the
+      file system before it is logged. If it cannot be, the put fails with 2192 and nothing has changed.
+
+Called by the data manager.  Calls recovery, buffer.
+"""
+
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.buffer import BufferManager
+from quaestor.qmgr.recovery import RecoveryManager
+from quaestor.storage.changes import FREE, SPAN, VOLATILE_PAGE, map_page_of, pack_free
+from quaestor.storage.log_record import Kind
+from quaestor.storage.page import HEADER_LENGTH
+from quaestor.storage.page_set import PAGES_MAX, PageSet, describe
+
+EXPANSION = 2048
+KEPT = 256
+
+
+class Space:
+    """Free pages of every page set (Y1-Y4)."""
+
+    def __init__(self, recovery: RecoveryManager, buffers: BufferManager) -> None:
+        self._recovery, self._buffers = recovery, buffers
+        self.empty: dict[int, list[int]] = {}
+        self.volatile: dict[int, list[int]] = {}
+        self.expand = True
+        self.expansion = EXPANSION
+        self.times_full = 0
+
+    def add_page_set(self, page_set: PageSet) -> None:
+        self.empty[page_set.number] = []
+        self.volatile[page_set.number] = []
+
+    def free_page(self, page_set: PageSet) -> int:
+        """A page that the space map calls free; the caller takes it in the same breath."""
+        pool = self._buffers.pool_of[page_set.number]
+        page = page_set.low_free
+        while True:
+            if page >= page_set.pages:
+                self._expand(page_set)
+                page = page_set.low_free
+            base = page - page % SPAN
+            data = pool.peek(page_set, map_page_of(page)).data
+            limit = HEADER_LENGTH + min(SPAN, page_set.pages - base)
+            at = data.find(b"\0", HEADER_LENGTH + page - base, limit) if data is not None else -1
+            if at >= 0:
+                page = base + at - HEADER_LENGTH
+                page_set.low_free = page + 1
+                return page
+            page = page_set.low_free = min(base + SPAN, page_set.pages)
+
+    def volatile_page(self, page_set: PageSet) -> int:
+        """A page for non-persistent messages (Y2)."""
+        kept = self.volatile[page_set.number]
+        if kept:
+            return kept.pop()
+        page = self.free_page(page_set)
+        self._set_use(page_set, page, VOLATILE_PAGE)
+        return page
+
+    def _set_use(self, page_set: PageSet, page: int, use: int) -> None:
+        pool = self._buffers.pool_of[page_set.number]
+        frame = pool.get(page_set, map_page_of(page))
+        if frame.data is not None:
+            frame.data[HEADER_LENGTH + page % SPAN] = use
+        pool.set_unlogged(frame)
+        pool.release(frame)
+
+    def give_back(self, page_set: PageSet, pages: list[int]) -> None:
+        """Tell the space map, durably, that pages hold nothing (Y1, Y3)."""
+        pool = self._buffers.pool_of[page_set.number]
+        spans: dict[int, list[int]] = {}
+        for page in pages:
+            spans.setdefault(map_page_of(page), []).append(page)
+            frame = page_set.frames.get(page)
+            if frame is not None:
+                pool.forget(frame)
+        for space_map, some in spans.items():
+            frame = self._recovery.change(None, Kind.FREE, 0, page_set, space_map, pack_free(some))
+            page_set.freed_rba = frame.rba
+        page_set.low_free = min(page_set.low_free, *pages)
+
+    def give_back_volatile(self, page_set: PageSet, pages: list[int]) -> None:
+        for page in pages:
+            self._set_use(page_set, page, FREE)
+        page_set.low_free = min(page_set.low_free, *pages)
+
+    def step(self) -> bool:
+        """Give back what is kept beyond need."""
+        more = False
+        for number, kept in self.empty.items():
+            surplus = kept[: max(0, min(len(kept) - KEPT, SPAN // 4))]
+            if surplus:
+                del kept[: len(surplus)]
+                self.give_back(self._buffers.page_sets[number], surplus)
+            more = more or len(kept) > KEPT
+        for number, kept in self.volatile.items():
+            surplus = kept[: max(0, len(kept) - KEPT)]
+            if surplus:
+                del kept[: len(surplus)]
+                self.give_back_volatile(self._buffers.page_sets[number], surplus)
+        return more
+
+    def _expand(self, page_set: PageSet) -> None:
+        """Grow a page set (Y4)."""
+        self._reclaim(page_set)
+        if page_set.low_free < page_set.pages:
+            return
+        pages = min(page_set.pages + max(self.expansion, page_set.pages // 4), PAGES_MAX)
+        if not self.expand or pages <= page_set.pages:
+            self._full(page_set)
+        try:
+            page_set.reserve(pages)
+        except OSError as error:
+            self._full(page_set, error)
+        for base in range(page_set.pages - page_set.pages % SPAN + SPAN, pages, SPAN):
+            self._recovery.change(None, Kind.FORMAT_MAP, 0, page_set, base, b"\0")
+        self._recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(page_set.number, pages))
+        page_set.pages = pages
+        page_set.expansions += 1
+
+    def _reclaim(self, page_set: PageSet) -> None:
+        """Before growing: what is kept for the other kind of message is given back."""
+        empty, volatile = self.empty[page_set.number], self.volatile[page_set.number]
+        if empty:
+            self.give_back(page_set, empty[:])
+            empty.clear()
+        if volatile:
+            self.give_back_volatile(page_set, volatile[:])
+            volatile.clear()
+
+    def _full(self, page_set: PageSet, error: OSError | None = None) -> None:
+        self.times_full += 1
+        why = str(error) if error else "it may not grow"
+        raise MQError(Reason.STORAGE_MEDIUM_FULL, page_set=page_set.number, pages=page_set.pages, why=why)

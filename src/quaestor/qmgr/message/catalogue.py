@@ -1,0 +1,303 @@
+"""Catalogue: the definitions in force, and the working part of each local queue.
+
+Rules
+  V1  Every change to a definition raises `version`; an open handle compares one number per call and looks again
+      at its path only when something changed.
+  V2  A change is saved in a unit of recovery of its own before it is in force.
+  V3  A queue that is open is not deleted (2042); one that holds messages only with PURGE, one with uncommitted
+      work not at all (2055).
+  V4  Working parts (handles, waiters, time of the last trigger message) live in `QueueState`, never in definitions.
+  V5  One object is changed by one application at a time; who comes in between is told so (2042). Saving waits for
+      the log without the latch, so this cannot be left to the latch.
+
+Called by the parts of the message manager.  Calls the store and recovery.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from quaestor.mqi.objects import (
+    AliasQueue,
+    LocalQueue,
+    ModelQueue,
+    MQObject,
+    Namelist,
+    Process,
+    Queue,
+    QueueManagerAttributes,
+    RemoteQueue,
+    StorageClass,
+)
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.resolution import Resolver
+from quaestor.qmgr.message.needs import PrivateStore, Recovery, StoredQueue, Unit
+from quaestor.qmgr.message.waiting import Waiters
+
+ObjectT = TypeVar("ObjectT", bound=MQObject)
+DEFAULT_STORAGE_CLASS = "DEFAULT"
+
+
+class QueueState:
+    """The working part of a local queue (V4)."""
+
+    __slots__ = (
+        "creator",
+        "definition",
+        "deleted",
+        "exclusive",
+        "handles",
+        "input_handles",
+        "last_trigger_us",
+        "output_handles",
+        "stored",
+        "waiters",
+    )
+
+    def __init__(self, definition: LocalQueue, stored: StoredQueue, waiters: Waiters) -> None:
+        self.definition = definition
+        self.stored = stored
+        self.waiters = waiters
+        self.handles = 0
+        self.input_handles = 0
+        self.output_handles = 0
+        self.exclusive = False
+        self.deleted = False
+        self.creator: object | None = None
+        self.last_trigger_us = 0
+
+
+class Catalogue:
+    """Definitions by kind and name."""
+
+    def __init__(self, qmgr: str, store: PrivateStore, recovery: Recovery, default_page_set: int = 0) -> None:
+        self.version = 1
+        self.ending: Reason | None = None
+        self.qmgr = QueueManagerAttributes(qmgr)
+        self._store = store
+        self._recovery = recovery
+        self._queues: dict[str, Queue] = {}
+        self._others: dict[tuple[type[MQObject], str], MQObject] = {}
+        self._states: dict[str, QueueState] = {}
+        self._by_id: dict[int, QueueState] = {}
+        self._waiting = [0]
+        self._changing: set[tuple[type[MQObject], str]] = set()
+        self._default_page_set = default_page_set
+        self._doomed: list[QueueState] = []
+
+    def load(self) -> None:
+        """Bring the saved definitions into force, at start."""
+        name = self.qmgr.name
+        for found in self._store.objects():
+            self._enforce(found)
+        if self.qmgr.name != name:
+            raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=self.qmgr.name)
+        for queue in tuple(self.local_queues()):
+            self.state(queue.name)
+        for stored in self._store.stored():
+            if stored.name not in self._states:
+                self._store.drop(stored)  # its definition was deleted, the end came before the storage was
+        if self.find(StorageClass, DEFAULT_STORAGE_CLASS) is None:
+            self._save(self.qmgr)
+            self._save(StorageClass(DEFAULT_STORAGE_CLASS, page_set=self._default_page_set))
+
+    # -- reading
+
+    def find_queue(self, name: str) -> Queue | None:
+        return self._queues.get(name)
+
+    def find(self, kind: type[ObjectT], name: str) -> ObjectT | None:
+        """The definition of this kind and name."""
+        if kind is QueueManagerAttributes:
+            return self.qmgr  # type: ignore[return-value] # one of its kind
+        found = self._queues.get(name) if issubclass(kind, _QUEUES) else self._others.get((kind, name))
+        return found if type(found) is kind else None
+
+    def resolver(self) -> Resolver:
+        return Resolver(self.qmgr.name, self._queues.get, self.qmgr.def_xmit_queue)
+
+    def local_queues(self) -> Iterator[LocalQueue]:
+        """Every local queue's definition."""
+        return (q for q in tuple(self._queues.values()) if type(q) is LocalQueue)
+
+    def all(self) -> Iterable[MQObject]:
+        """Every definition there is."""
+        return (self.qmgr, *self._queues.values(), *self._others.values())
+
+    def state(self, name: str) -> QueueState:
+        """The working part of a local queue, made when it is first needed."""
+        state = self._states.get(name)
+        if state is None:
+            definition = self._queues[name]
+            if not isinstance(definition, LocalQueue):
+                raise MQError(Reason.Q_TYPE_ERROR, queue=name)
+            self._make_state(definition)
+            state = self._states[name]
+        return state
+
+    def state_of(self, stored: StoredQueue) -> QueueState | None:
+        return self._by_id.get(stored.queue_id)
+
+    @property
+    def anybody_waits(self) -> bool:
+        """Whether any queue has a waiting getter or browser."""
+        return self._waiting[0] > 0
+
+    # -- changing
+
+    def define(self, definition: MQObject, *, replace: bool = False) -> None:
+        """Bring a new definition into force (V2)."""
+        with self._change(type(definition), definition.name):
+            old = self._namesake(definition)
+            if old is not None and (not replace or type(old) is not type(definition)):
+                raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=definition.name, type=type(old).MQSC_TYPE)
+            if old is not None:
+                definition = definition.altered(**_kept(old))
+            self._save(definition)
+
+    def alter(self, kind: type[MQObject], name: str, **changes: Any) -> None:
+        """Change attributes of a definition (V1, V2)."""
+        with self._change(kind, name):
+            self._save(self._existing(kind, name).altered(**changes))
+
+    def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
+        """Take a definition out of force, and its messages with it (V3)."""
+        old = self._existing(kind, name)
+        if type(old) is LocalQueue:
+            self._check_unused(self.state(name), purge=purge)
+        self.remove(old)
+
+    def remove(self, definition: MQObject) -> None:
+        """Take a definition out of force without looking at its use (dynamic queues, after V3)."""
+        with self._change(type(definition), definition.name):
+            state = self._out_of_force(definition)
+            try:
+                self._in_unit(lambda unit: self._store.discard(unit, definition))
+            except MQError:
+                if state is not None:
+                    state.deleted = False
+                    self._states[definition.name] = state
+                self._enforce(definition)
+                raise
+            if state is not None and not state.handles:
+                self.forget(state)
+
+    def _out_of_force(self, definition: MQObject) -> QueueState | None:
+        """From now on nobody finds it, while its end is being logged."""
+        self.version += 1
+        if not isinstance(definition, _QUEUES):
+            del self._others[type(definition), definition.name]
+            return None
+        del self._queues[definition.name]
+        state = self._states.pop(definition.name, None)
+        if state is not None:
+            state.deleted = True
+        return state
+
+    def _existing(self, kind: type[MQObject], name: str) -> MQObject:
+        found = self.find(kind, name)
+        if found is None:
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE)
+        return found
+
+    @contextmanager
+    def _change(self, kind: type[MQObject], name: str) -> Iterator[None]:
+        """Nobody else changes the object meanwhile (V5). Queues of all types share their names."""
+        key = (MQObject if issubclass(kind, _QUEUES) else kind, name)
+        if key in self._changing:
+            raise MQError(Reason.OBJECT_IN_USE, name=name, type=kind.MQSC_TYPE, why="being changed")
+        self._changing.add(key)
+        try:
+            yield
+        finally:
+            self._changing.remove(key)
+
+    def forget(self, state: QueueState) -> None:
+        """Drop the storage of a deleted queue, once nobody has it open and no unit has work on it."""
+        if state.stored.uncommitted:
+            self._doomed.append(state)
+            return
+        self._by_id.pop(state.stored.queue_id, None)
+        self._store.drop(state.stored)
+
+    def unit_ended(self) -> None:
+        """A deleted queue may have waited for this."""
+        doomed, self._doomed = self._doomed, []
+        for state in doomed:
+            self.forget(state)
+
+    def end(self, reason: Reason) -> None:
+        """The queue manager is quiescing or stopping; open handles find out by the version (V1)."""
+        self.ending = reason
+        self.version += 1
+
+    def _save(self, definition: MQObject) -> None:
+        if isinstance(definition, LocalQueue) and self.find(StorageClass, definition.storage_class) is None:
+            raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=definition.storage_class, queue=definition.name)
+        new = type(definition) is LocalQueue and definition.name not in self._states
+        if new and isinstance(definition, LocalQueue):
+            self._make_state(definition)
+        try:
+            self._in_unit(lambda unit: self._store.save(unit, definition))
+        except MQError:
+            if new:
+                self.forget(self._states.pop(definition.name))
+            raise
+        self._enforce(definition)
+
+    def _make_state(self, definition: LocalQueue) -> None:
+        """Storage is made before the definition is in force: nobody can open what has no storage yet."""
+        state = QueueState(definition, self._store.queue(definition), Waiters(self._waiting))
+        self._states[definition.name] = state
+        self._by_id[state.stored.queue_id] = state
+
+    def _in_unit(self, change: Callable[[Unit], None]) -> None:
+        unit = self._recovery.begin()
+        try:
+            change(unit)
+        except MQError:
+            self._recovery.back_out(unit)
+            raise
+        self._recovery.commit(unit)
+
+    def _enforce(self, definition: MQObject) -> None:
+        if isinstance(definition, QueueManagerAttributes):
+            self.qmgr = definition
+        elif isinstance(definition, _QUEUES):
+            self._queues[definition.name] = definition
+            state = self._states.get(definition.name)
+            if state is not None and isinstance(definition, LocalQueue):
+                state.definition = definition
+                self._store.redefine(state.stored, definition)
+        else:
+            self._others[type(definition), definition.name] = definition
+        self.version += 1  # V1
+
+    def _namesake(self, definition: MQObject) -> MQObject | None:
+        if isinstance(definition, QueueManagerAttributes):
+            return self.qmgr
+        if isinstance(definition, _QUEUES):
+            return self._queues.get(definition.name)
+        return self._others.get((type(definition), definition.name))
+
+    def _check_unused(self, state: QueueState, *, purge: bool) -> None:
+        if state.handles:
+            raise MQError(Reason.OBJECT_IN_USE, queue=state.definition.name, handles=state.handles)
+        if state.stored.uncommitted or (state.stored.depth and not purge):
+            raise MQError(
+                Reason.Q_NOT_EMPTY,
+                queue=state.definition.name,
+                depth=state.stored.depth,
+                uncommitted=state.stored.uncommitted,
+            )
+
+
+_QUEUES = (LocalQueue, ModelQueue, AliasQueue, RemoteQueue)
+KINDS: dict[str, type[MQObject]] = {
+    kind.MQSC_TYPE: kind for kind in (*_QUEUES, Process, Namelist, StorageClass, QueueManagerAttributes)
+}
+
+
+def _kept(old: MQObject) -> dict[str, Any]:
+    """What a replacement must not change: a queue stays on the page set its messages are on."""
+    return {"page_set": old.page_set} if isinstance(old, LocalQueue) else {}

@@ -1,0 +1,174 @@
+"""Consequences: messages that the queue manager itself puts because of what happened to another.
+
+Rules
+  Z1  A trigger event inside a unit is remembered and its trigger message put when the unit has ended, whether it
+      committed or backed out; outside a unit at once. Trigger messages are not persistent.
+  Z2  A trigger of type DEPTH switches triggering off.
+  Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
+      the dead-letter queue with a header that says why; failing that, it is given up and counted.
+  Z4  Nothing here fails the call it follows from.
+
+Called by putting, getting, opening and the manager.  Calls the catalogue, the store and the pure rules.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from quaestor.clock import Clock
+from quaestor.mqi import reports, triggering
+from quaestor.mqi.descriptors import (
+    APPL_TYPE_QMGR,
+    FORMAT_DEAD_LETTER,
+    FORMAT_TRIGGER,
+    MQMD,
+    NO_ID,
+    Target,
+)
+from quaestor.mqi.headers import MQDLH, TriggerMessage
+from quaestor.mqi.messages import Message
+from quaestor.mqi.objects import LocalQueue, Process, TriggerType
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.resolution import Resolution
+from quaestor.qmgr.message.catalogue import Catalogue, QueueState
+from quaestor.qmgr.message.needs import PrivateStore, Unit
+from quaestor.qmgr.message.transmission import for_transmission
+
+
+class Consequences:
+    """The queue manager as an application of its own."""
+
+    def __init__(self, catalogue: Catalogue, store: PrivateStore, clock: Clock, new_id: Callable[[], bytes]) -> None:
+        self._catalogue = catalogue
+        self._store = store
+        self._clock = clock
+        self._new_id = new_id
+        self._remembered: dict[int, list[QueueState]] = {}  # by identity of the unit
+        self.given_up = 0
+
+    # -- triggering
+
+    def arrived(self, state: QueueState, priority: int, unit: Unit | None) -> None:
+        """A message has been put to a queue that may trigger (Z1)."""
+        if not triggering.due_on_arrival(state.definition, priority, self._situation(state)):
+            return
+        if state.definition.trigger_type is TriggerType.DEPTH:
+            self._switch_off(state)
+        if unit is None:
+            self._put_trigger_message(state)
+        else:
+            self._remembered.setdefault(id(unit), []).append(state)
+
+    def changed(self, state: QueueState) -> None:
+        """Handles or attributes of a queue that may trigger have changed."""
+        if not triggering.due_on_change(state.definition, self._situation(state)):
+            return
+        if state.definition.trigger_type is TriggerType.DEPTH:
+            self._switch_off(state)
+        self._put_trigger_message(state)
+
+    def monitor_opened(self, initiation_queue: str) -> None:
+        """A trigger monitor opened an initiation queue: messages may be waiting for it."""
+        for queue in self._catalogue.local_queues():
+            if queue.initiation_queue == initiation_queue and triggering.eligible(queue):
+                self.changed(self._catalogue.state(queue.name))
+
+    def unit_ended(self, unit: Unit) -> None:
+        """Put the trigger messages that waited for the end of a unit (Z1)."""
+        for state in self._remembered.pop(id(unit), ()):
+            self._put_trigger_message(state)
+
+    def _situation(self, state: QueueState) -> triggering.Situation:
+        queue = state.definition
+        since_us = self._clock.now_us() - state.last_trigger_us
+        return triggering.Situation(
+            waiting=self._store.count(state.stored, queue.trigger_priority),
+            input_handles=state.input_handles,
+            monitored=self._monitored(queue),
+            since_last_trigger_ms=since_us / 1000 if state.last_trigger_us else 0,
+            trigger_interval_ms=self._catalogue.qmgr.trigger_interval_ms,
+        )
+
+    def _monitored(self, queue: LocalQueue) -> bool:
+        initiation = self._catalogue.find(LocalQueue, queue.initiation_queue)
+        if initiation is None or not initiation.put_allowed or not initiation.get_allowed:
+            return False
+        if self._process(queue) is None and not queue.xmit:
+            return False
+        return self._catalogue.state(initiation.name).input_handles > 0
+
+    def _process(self, queue: LocalQueue) -> Process | None:
+        return self._catalogue.find(Process, queue.process)
+
+    def _switch_off(self, state: QueueState) -> None:
+        """Triggering goes off (Z2); if the queue is being altered just now, that alteration decides."""
+        with suppress(MQError):
+            self._catalogue.alter(LocalQueue, state.definition.name, trigger=False)
+
+    def _put_trigger_message(self, state: QueueState) -> None:
+        queue = state.definition
+        state.last_trigger_us = self._clock.now_us()
+        process = self._process(queue) or Process("UNDEFINED")
+        body = TriggerMessage(
+            q_name=queue.name,
+            process_name=queue.process,
+            trigger_data=queue.trigger_data,
+            appl_type=process.appl_type,
+            appl_id=process.appl_id,
+            env_data=process.env_data,
+            user_data=process.user_data,
+        ).pack()
+        self._deliver(Target(queue.initiation_queue), body, MQMD(format=FORMAT_TRIGGER, persistence=0), None)
+
+    # -- reports
+
+    def report(self, kind: int, original: Message, unit: Unit | None) -> None:
+        """Report to the sender of `original` (Z3)."""
+        envelope = original.envelope
+        target = Target(envelope.reply_to_q, envelope.reply_to_qmgr)
+        self._deliver(target, reports.body(kind, original), reports.report_descriptor(kind, original), unit)
+
+    def _deliver(self, target: Target, body: bytes, md: MQMD, unit: Unit | None) -> None:
+        try:
+            self._put(self._catalogue.resolver().resolve(target), body, md, unit)
+        except MQError as error:
+            self._dead_letter(target, body, md, unit, error.reason)
+
+    def _dead_letter(self, target: Target, body: bytes, md: MQMD, unit: Unit | None, reason: Reason) -> None:
+        dead_letter_queue = self._catalogue.qmgr.dead_letter_queue
+        qmgr = self._catalogue.qmgr.name
+        header = MQDLH(int(reason), target.name, target.qmgr or qmgr, md.encoding, md.ccsid, md.format)
+        if not dead_letter_queue:
+            self.given_up += 1  # Z3
+            return
+        try:
+            resolved = self._catalogue.resolver().resolve(Target(dead_letter_queue))
+            self._put(resolved, header.pack() + body, replace(md, format=FORMAT_DEAD_LETTER), unit)
+        except MQError:
+            self.given_up += 1  # Z3, Z4
+
+    def _put(self, resolution: Resolution, body: bytes, md: MQMD, unit: Unit | None) -> None:
+        state = self._catalogue.state(resolution.queue.name)
+        queue = state.definition
+        if not all(definition.put_allowed for definition in resolution.path):
+            raise MQError(Reason.PUT_INHIBITED, queue=queue.name)
+        if state.stored.depth >= queue.max_depth:
+            raise MQError(Reason.Q_FULL, queue=queue.name)
+        message = self._message(body, md)
+        if resolution.remote is not None:
+            message = for_transmission(message, resolution.remote)
+        if len(message.body) > queue.max_msg_length:
+            raise MQError(Reason.MSG_TOO_BIG_FOR_Q, queue=queue.name, length=len(message.body))
+        rank = queue.def_priority if queue.fifo else min(message.priority, 9)
+        arrival = self._store.put(unit, state.stored, message, rank)
+        if unit is None and state.waiters:
+            state.waiters.wake(arrival)
+        if triggering.eligible(queue):
+            self.arrived(state, rank, unit)
+
+    def _message(self, body: bytes, md: MQMD) -> Message:
+        qmgr = self._catalogue.qmgr.name
+        envelope = replace(md, put_appl_type=APPL_TYPE_QMGR, put_appl_name=qmgr)
+        msg_id = self._new_id() if md.msg_id == NO_ID else md.msg_id
+        priority = max(md.priority, 0)
+        return Message(body, envelope, msg_id, md.correl_id, priority, md.persistence & 1, self._clock.now_us())

@@ -1,0 +1,161 @@
+"""Describing: from what an application says about a message to what is stored with it.
+
+Rules
+  J1  A descriptor is checked as a whole before anything is put: type, expiry, priority, persistence, identifiers,
+      report options, flags (2029, 2013, 2050, 2047, 2026, 2061, 2027, 2249, 2250).
+  J2  Priority and persistence "as the queue says" come from the first definition of the path, at the put.
+  J3  A priority above the maximum is kept in the descriptor; the message is queued at the maximum (2049, warning).
+  J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
+  J5  Context (user, application, origin) is the putter's own, unless it is passed, set or refused by an option.
+  J6  What comes out (`Described`) depends only on descriptor, path and context, so it is kept for the next
+      put with the same descriptor object.
+
+Called by putting.  Calls the pure rules.
+"""
+
+import struct
+from dataclasses import replace
+from typing import NamedTuple
+
+from quaestor.mqi import expiry, reports
+from quaestor.mqi.descriptors import (
+    AS_Q_DEF,
+    DATAGRAM,
+    ID_LENGTH,
+    MQMD,
+    MSG_TYPE_APPL_FIRST,
+    MSG_TYPE_APPL_LAST,
+    NO_ID,
+    NO_TOKEN,
+    PERSISTENCE_AS_Q_DEF,
+    REPLY,
+    REPORT,
+    REQUEST,
+)
+from quaestor.mqi.objects import PRIORITY_MAX, DefinitionType, LocalQueue, Queue
+from quaestor.mqi.options import GROUP_FLAGS, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.message.thread import ApplicationThread
+
+_TYPES = frozenset({DATAGRAM, REQUEST, REPLY, REPORT})
+_SEQUENCE_MAX = 999_999_999
+_NO_CONTEXT = {
+    "user_identifier": "",
+    "accounting_token": NO_TOKEN,
+    "appl_identity_data": "",
+    "put_appl_type": 0,
+    "put_appl_name": "",
+    "appl_origin_data": "",
+}
+
+
+_TEXT_LENGTHS = {
+    "format": 8,
+    "reply_to_q": 48,
+    "reply_to_qmgr": 48,
+    "user_identifier": 12,
+    "appl_identity_data": 32,
+    "put_appl_name": 28,
+    "appl_origin_data": 4,
+}
+
+
+class Described(NamedTuple):
+    """A descriptor ready to be stored with any number of messages (J6)."""
+
+    envelope: MQMD
+    msg_id: bytes | None  # None: make a new one for each message
+    correl_id: bytes
+    priority: int  # of the descriptor
+    rank: int  # at which the message is queued
+    persistence: int
+    expiry: int  # tenths
+    plain: bool  # asks for no report, group or warning: nothing follows from the put
+
+
+def identifier(value: object) -> bytes:
+    """An identifier of exactly 24 bytes (J1)."""
+    if not isinstance(value, bytes) or len(value) > ID_LENGTH:
+        raise MQError(Reason.MD_ERROR, identifier=value)
+    return value if len(value) == ID_LENGTH else value.ljust(ID_LENGTH, b"\0")
+
+
+def check(md: MQMD) -> None:
+    """Refuse a descriptor that is not valid, whatever the queue (J1)."""
+    for name, longest in _TEXT_LENGTHS.items():
+        text = getattr(md, name)
+        if not isinstance(text, str) or len(text.encode()) > longest:
+            raise MQError(Reason.MD_ERROR, field=name, value=text, longest=longest)
+    try:
+        _check_values(md)
+        md.packed()
+    except (TypeError, AttributeError, struct.error) as error:
+        raise MQError(Reason.MD_ERROR, why=str(error)) from error
+
+
+def _check_values(md: MQMD) -> None:
+    if not isinstance(md.expiry, int) or len(md.accounting_token) > len(NO_TOKEN):
+        raise TypeError(f"expiry {md.expiry!r}, accounting token {md.accounting_token!r}")
+    if md.msg_type not in _TYPES and not MSG_TYPE_APPL_FIRST <= md.msg_type <= MSG_TYPE_APPL_LAST:
+        raise MQError(Reason.MSG_TYPE_ERROR, msg_type=md.msg_type)
+    if md.priority < AS_Q_DEF:
+        raise MQError(Reason.PRIORITY_ERROR, priority=md.priority)
+    if md.persistence not in (0, 1, PERSISTENCE_AS_Q_DEF):
+        raise MQError(Reason.PERSISTENCE_ERROR, persistence=md.persistence)
+    if md.msg_flags & ~GROUP_FLAGS:
+        raise MQError(Reason.MSG_FLAGS_ERROR, msg_flags=md.msg_flags)
+    if not 1 <= md.msg_seq_number <= _SEQUENCE_MAX:
+        raise MQError(Reason.MSG_SEQ_NUMBER_ERROR, msg_seq_number=md.msg_seq_number)
+    if md.offset:
+        raise MQError(Reason.OFFSET_ERROR, offset=md.offset)
+    reports.check(md)
+
+
+def describe(md: MQMD, path: tuple[Queue, ...], thread: ApplicationThread, qmgr: str, context: int = 0) -> Described:
+    """What `md` means for messages put along `path` (J2-J5)."""
+    check(md)
+    first, queue = path[0], path[-1]
+    if not isinstance(queue, LocalQueue):
+        raise MQError(Reason.Q_TYPE_ERROR, queue=queue.name)
+    persistence = int(first.def_persistent) if md.persistence == PERSISTENCE_AS_Q_DEF else md.persistence
+    if persistence and queue.definition is DefinitionType.TEMPDYN:
+        raise MQError(Reason.PERSISTENT_NOT_ALLOWED, queue=queue.name)
+    priority = first.def_priority if md.priority == AS_Q_DEF else md.priority
+    msg_id, _ = identifier(md.msg_id), identifier(md.group_id)
+    return Described(
+        envelope=_with_context(_with_reply(md, qmgr), thread, context),
+        msg_id=None if msg_id == NO_ID else msg_id,
+        correl_id=identifier(md.correl_id),
+        priority=min(priority, 255),
+        rank=queue.def_priority if queue.fifo else min(priority, PRIORITY_MAX),
+        persistence=persistence,
+        expiry=expiry.checked(md.expiry, queue.max_expiry),
+        plain=not (md.report or md.msg_flags & GROUP_FLAGS or priority > PRIORITY_MAX),
+    )
+
+
+def _with_reply(md: MQMD, qmgr: str) -> MQMD:
+    """A reply-to queue without a queue manager is one of this queue manager's."""
+    return replace(md, reply_to_qmgr=qmgr) if md.reply_to_q and not md.reply_to_qmgr else md
+
+
+def _with_context(md: MQMD, thread: ApplicationThread, context: int) -> MQMD:
+    """The context that goes with the message (J5); a passed context is in `md` already."""
+    if context in (PutOptions.SET_ALL_CONTEXT, PutOptions.PASS_ALL_CONTEXT):
+        return md
+    origin = {"put_appl_type": thread.appl_type, "put_appl_name": thread.appl_name, "appl_origin_data": ""}
+    if context in (PutOptions.SET_IDENTITY_CONTEXT, PutOptions.PASS_IDENTITY_CONTEXT):
+        return replace(md, **origin)  # type: ignore[arg-type] # fields of the descriptor
+    if context == PutOptions.NO_CONTEXT:
+        return replace(md, **_NO_CONTEXT)  # type: ignore[arg-type] # fields of the descriptor
+    identity = {"user_identifier": thread.user, "accounting_token": NO_TOKEN, "appl_identity_data": ""}
+    return replace(md, **identity, **origin)  # type: ignore[arg-type] # fields of the descriptor
+
+
+def pass_context(md: MQMD, saved: MQMD, context: int) -> MQMD:
+    """`md` with the context saved from a message that was got (J5)."""
+    identity = {name: getattr(saved, name) for name in ("user_identifier", "accounting_token", "appl_identity_data")}
+    if context == PutOptions.PASS_IDENTITY_CONTEXT:
+        return replace(md, **identity)
+    origin = {name: getattr(saved, name) for name in ("put_appl_type", "put_appl_name", "appl_origin_data")}
+    return replace(md, **identity, **origin)

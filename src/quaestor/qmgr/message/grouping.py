@@ -1,0 +1,131 @@
+"""Grouping: messages that belong together, put and got in logical order.
+
+Rules
+  U1  Under LOGICAL_ORDER the queue manager gives the messages of a group their identifier and numbers; the first
+      begins a group, the one flagged last ends it.
+  U2  A group is all in or all out of syncpoint (2245) and of one persistence (2185).
+  U3  A put or get without LOGICAL_ORDER inside a group ends the queue manager's care of it: warning 2241.
+      A message outside any group, put with LOGICAL_ORDER inside one, is refused: 2241.
+  U4  A get in logical order takes a group at the place of its first message; ALL_MSGS_AVAILABLE takes only groups
+      whose last message and all before it are there. The queue must be indexed by group (2394).
+  U5  Identifiers that select are not allowed while a group is being got in logical order (2247).
+
+Called by putting and getting.  Calls the store.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from quaestor.mqi.descriptors import MQMD, NO_ID
+from quaestor.mqi.matching import Selection
+from quaestor.mqi.objects import IndexType, LocalQueue
+from quaestor.mqi.options import GROUP_FLAGS, GetPlan, MsgFlags, PutPlan
+from quaestor.mqi.reasons import CompCode, MQError, Reason
+from quaestor.qmgr.message.needs import Arrival, PrivateStore, StoredQueue
+from quaestor.qmgr.message.thread import ApplicationThread
+
+_LAST = int(MsgFlags.LAST_MSG_IN_GROUP)
+
+
+class Group:
+    """The group a handle is in the middle of, for puts or for gets."""
+
+    __slots__ = ("group_id", "in_syncpoint", "persistence", "sequence")
+
+    def __init__(self, group_id: bytes, sequence: int, *, in_syncpoint: bool, persistence: int = 0) -> None:
+        self.group_id = group_id
+        self.sequence = sequence
+        self.in_syncpoint = in_syncpoint
+        self.persistence = persistence
+
+
+def left_behind(group: Group, thread: ApplicationThread) -> None:
+    """A handle turned away from a group that is not complete: a warning (U3)."""
+    thread.warning = MQError(
+        Reason.INCOMPLETE_GROUP, CompCode.WARNING, group_id=group.group_id, sequence=group.sequence
+    )
+
+
+def next_to_put(
+    group: Group | None, envelope: MQMD, persistence: int, plan: PutPlan, new_id: Callable[[], bytes]
+) -> tuple[MQMD, Group | None]:
+    """The descriptor of the next message in logical order, and the group the handle is in after it (U1, U2)."""
+    in_group = envelope.msg_flags & GROUP_FLAGS
+    if group is None:
+        if not in_group:
+            return replace(envelope, group_id=NO_ID, msg_seq_number=1), None
+        group = Group(new_id(), 0, in_syncpoint=plan.in_syncpoint, persistence=persistence)
+    if not in_group:
+        raise MQError(Reason.INCOMPLETE_GROUP, CompCode.FAILED, group_id=group.group_id, sequence=group.sequence)
+    if group.in_syncpoint != plan.in_syncpoint:
+        raise MQError(Reason.INCONSISTENT_UOW, group_id=group.group_id)
+    if group.persistence != persistence:
+        raise MQError(Reason.INCONSISTENT_PERSISTENCE, group_id=group.group_id)
+    flags = envelope.msg_flags | MsgFlags.MSG_IN_GROUP
+    sequence = group.sequence + 1
+    member = replace(envelope, group_id=group.group_id, msg_seq_number=sequence, msg_flags=int(flags))
+    if envelope.msg_flags & _LAST:
+        return member, None
+    after = Group(group.group_id, sequence, in_syncpoint=group.in_syncpoint, persistence=group.persistence)
+    return member, after
+
+
+def check_get(group: Group | None, queue: LocalQueue, asked: Selection, plan: GetPlan) -> None:
+    """Refuse a get in logical order that the queue or the handle does not allow (U2, U4, U5)."""
+    if queue.index_type is not IndexType.GROUPID:
+        raise MQError(Reason.Q_INDEX_TYPE_ERROR, queue=queue.name, index_type=queue.index_type.name)
+    if group is None or not plan.logical_order:
+        return
+    if any(part is not None for part in asked):
+        raise MQError(Reason.MATCH_OPTIONS_ERROR, group_id=group.group_id)
+    if not plan.browse and group.in_syncpoint != plan.in_syncpoint:
+        raise MQError(Reason.INCONSISTENT_UOW, group_id=group.group_id)
+
+
+class GroupReader:
+    """The tests a get in logical order makes of arrivals (U4)."""
+
+    __slots__ = ("_queue", "_store")
+
+    def __init__(self, store: PrivateStore, queue: StoredQueue) -> None:
+        self._store = store
+        self._queue = queue
+
+    def descriptor(self, arrival: Arrival) -> MQMD:
+        return self._store.read(arrival).envelope
+
+    def begins(self, arrival: Arrival, *, all_available: bool, logical: bool) -> bool:
+        """Whether a get may begin with this arrival: no group, or the first of one."""
+        if arrival.group_id == NO_ID:
+            return True
+        if logical and self.descriptor(arrival).msg_seq_number != 1:
+            return False
+        return not all_available or self.complete(arrival.group_id)
+
+    def follows(self, arrival: Arrival, group: Group) -> bool:
+        return self.descriptor(arrival).msg_seq_number == group.sequence + 1
+
+    def complete(self, group_id: bytes) -> bool:
+        """Whether every message of the group is available."""
+        members: set[int] = set()
+        last = 0
+
+        def look(arrival: Arrival) -> bool:
+            nonlocal last
+            md = self.descriptor(arrival)
+            members.add(md.msg_seq_number)
+            if md.msg_flags & _LAST:
+                last = md.msg_seq_number
+            return False
+
+        self._store.locate(self._queue, group_id=group_id, fits=look)
+        return last > 0 and len(members.intersection(range(1, last + 1))) == last
+
+    def after(self, arrival: Arrival, plan: GetPlan) -> Group | None:
+        """The group a handle is in once it has this arrival."""
+        if arrival.group_id == NO_ID:
+            return None
+        md = self.descriptor(arrival)
+        if md.msg_flags & _LAST:
+            return None
+        return Group(arrival.group_id, md.msg_seq_number, in_syncpoint=plan.in_syncpoint)

@@ -1,0 +1,204 @@
+"""The message manager itself: its parts put together, and its face to recovery and the scheduler.
+
+Rules
+  MM1 When a unit has committed, its puts are there for others: waiters are woken, trigger messages put. When it
+      has backed out, its gets are there again: waiters are woken too.
+  MM2 Messages that have expired are looked for every EXPRYINT seconds and once after each start, one queue per
+      step, so that no step is long.
+  MM3 A temporary dynamic queue does not outlive the queue manager: those found at start are removed.
+
+Called by recovery, the scheduler, connection, command.  Calls its parts.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from quaestor.clock import Clock
+from quaestor.mqi import expiry
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.messages import Message, id_maker
+from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject
+from quaestor.mqi.options import CloseOptions, OpenOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.message import inquiring
+from quaestor.qmgr.message.catalogue import Catalogue
+from quaestor.qmgr.message.consequences import Consequences
+from quaestor.qmgr.message.needs import PrivateStore, Recovery, Unit
+from quaestor.qmgr.message.opening import Opener, OpenQueue
+from quaestor.qmgr.message.services import Services
+from quaestor.qmgr.message.thread import ApplicationThread
+from quaestor.qmgr.resource_manager import Task
+from quaestor.qmgr.security import Access, Security
+from quaestor.smf.sections.message import MessageStatistics
+
+SCAN_STEP_MS = 1000
+
+
+def _resource(kind: type[MQObject]) -> str:
+    """The resource class that protects an object: queues of all types share their names and their profiles."""
+    return "queue" if issubclass(kind, QUEUE_TYPES) else kind.MQSC_TYPE.lower()
+
+
+class MessageManager:
+    """What each MQI call means (see the package)."""
+
+    name = "message"
+
+    def __init__(
+        self,
+        qmgr: str,
+        store: PrivateStore,
+        recovery: Recovery,
+        security: Security,
+        clock: Clock,
+        default_page_set: int = 0,
+    ) -> None:
+        self.stats = MessageStatistics()
+        self._store = store
+        self._recovery = recovery
+        self._security = security
+        self._clock = clock
+        self.catalogue = Catalogue(qmgr, store, recovery, default_page_set)
+        self.new_id: Callable[[], bytes] = id_maker(qmgr, clock.now_us())
+        self.consequences = Consequences(self.catalogue, store, clock, self.new_id)
+        self._services = Services(self.catalogue, store, clock, self.new_id, self.consequences, self.stats)
+        self._opener = Opener(self._services, security)
+        self._own = ApplicationThread(recovery, qmgr, qmgr)
+        self._to_scan: list[str] = []
+        self._next_scan_us = 0
+
+    def start(self) -> None:
+        """Bring the saved definitions into force (MM3)."""
+        self.catalogue.load()
+        for queue in tuple(self.catalogue.local_queues()):
+            if queue.definition is DefinitionType.TEMPDYN:
+                self.catalogue.remove(queue)
+
+    # -- calls of applications
+
+    def open(self, thread: ApplicationThread, target: Target, options: int) -> OpenQueue:
+        self.stats.opens += 1
+        ending = self.catalogue.ending
+        if ending is not None and (ending is Reason.Q_MGR_STOPPING or int(options) & OpenOptions.FAIL_IF_QUIESCING):
+            raise MQError(ending)
+        return self._opener.open(thread, target, options)
+
+    def close(self, opened: OpenQueue, options: int = CloseOptions.NONE) -> None:
+        self.stats.closes += 1
+        self._opener.close(opened, options)
+
+    def close_all(self, thread: ApplicationThread) -> None:
+        """Close what an application left open when it ended."""
+        self.stats.close_all_handles += bool(thread.opened)
+        for opened in tuple(thread.opened):
+            self._opener.close(opened)
+
+    def put1(
+        self, thread: ApplicationThread, target: Target, body: bytes | str, md: MQMD | None, options: int
+    ) -> Message:
+        """Open, put and close in one call."""
+        self.stats.put1s += 1
+        opened = self._opener.open(thread, target, OpenOptions.OUTPUT)
+        try:
+            message = opened.output.put(body, md, options)  # type: ignore[union-attr] # opened for output
+            self.stats.puts -= 1  # counted as MQPUT1, not as MQPUT
+        finally:
+            self._opener.close(opened)
+        return message
+
+    def inquire(self, opened: OpenQueue, keywords: tuple[str, ...]) -> dict[str, Any]:
+        self.stats.inquires += 1
+        return self._opener.inquire(opened, keywords)
+
+    def inquire_object(self, user: str, kind: type[MQObject], name: str, keywords: tuple[str, ...]) -> dict[str, Any]:
+        """Attributes of an object that is no queue."""
+        self.stats.inquires += 1
+        self._security.check(user, _resource(kind), name, Access.READ)
+        definition = self.catalogue.find(kind, name)
+        if definition is None:
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE)
+        return inquiring.inquire(definition, None, keywords)
+
+    def set(self, opened: OpenQueue, values: dict[str, Any]) -> None:
+        self.stats.sets += 1
+        self._opener.set(opened, values)
+        self._opener.altered(opened.state.definition)
+
+    # -- definitions
+
+    def define(self, user: str, definition: MQObject, *, replace: bool = False) -> None:
+        self._authorise(user, definition)
+        self.catalogue.define(definition, replace=replace)
+        self._opener.altered(definition)
+
+    def alter(self, user: str, kind: type[MQObject], name: str, **changes: Any) -> None:
+        self._security.check(user, _resource(kind), name, Access.CONTROL)
+        self.catalogue.alter(kind, name, **changes)
+        altered = self.catalogue.find(kind, name)
+        if altered is not None:
+            self._opener.altered(altered)
+
+    def delete(self, user: str, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
+        self._security.check(user, _resource(kind), name, Access.CONTROL)
+        self.catalogue.delete(kind, name, purge=purge)
+
+    def _authorise(self, user: str, definition: MQObject) -> None:
+        self._security.check(user, _resource(type(definition)), definition.name, Access.CONTROL)
+
+    # -- units of recovery (MM1)
+
+    def committed(self, unit: Unit) -> None:
+        if self.catalogue.anybody_waits:
+            self._wake(unit.puts)
+        self.consequences.unit_ended(unit)
+
+    def backed_out(self, unit: Unit) -> None:
+        if self.catalogue.anybody_waits:
+            self._wake(unit.gets)
+        self.consequences.unit_ended(unit)
+
+    def _wake(self, arrivals: Sequence[Any]) -> None:
+        for arrival in arrivals:
+            state = self.catalogue.state_of(arrival.queue)
+            if state is not None and state.waiters:
+                state.waiters.wake(arrival)
+
+    # -- background
+
+    def tasks(self) -> Sequence[Task]:
+        return (Task("expiry scan", self.expiry_scan_step, SCAN_STEP_MS),)
+
+    def expiry_scan_step(self) -> bool:
+        """Remove what has expired from one queue (MM2)."""
+        if not self._to_scan:
+            interval_s = self.catalogue.qmgr.expiry_interval_s
+            if self._next_scan_us and (not interval_s or self._clock.now_us() < self._next_scan_us):
+                return False
+            self._next_scan_us = self._clock.now_us() + max(interval_s, 1) * 1_000_000
+            self._to_scan = [queue.name for queue in self.catalogue.local_queues()]
+            if not self._to_scan:
+                return False
+        self.expire(self._to_scan.pop())
+        return bool(self._to_scan)
+
+    def expire(self, queue: str) -> int:
+        """Remove every expired message of a queue; how many there were."""
+        if self.catalogue.find_queue(queue) is None:
+            return 0
+        now_us, stored = self._clock.now_us(), self.catalogue.state(queue).stored
+        if not stored.with_expiry:
+            return 0
+        expired = [one for one in self._store.browse(stored) if expiry.has_expired(one.expires_us, now_us)]
+        for arrival in expired:
+            self._services.expire(arrival, self._own)
+        unit, self._own.call_unit = self._own.call_unit, None
+        if unit is not None:
+            self._recovery.commit(unit)
+        return len(expired)
+
+    # -- the end
+
+    def quiesce(self, reason: Reason) -> None:
+        """The queue manager ends: 2161 to those who asked to be told, 2162 to everybody."""
+        self.catalogue.end(reason)
+        self._opener.wake_all()

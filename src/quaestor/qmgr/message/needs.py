@@ -1,0 +1,74 @@
+"""What the message manager needs of the managers below it, beside the queue store.
+
+Rules
+  W1  An object is saved or discarded inside a unit of recovery, like a message on page set 0; it is there after
+      restart if and only if that unit committed.
+  W2  A queue's storage is found or made from its definition; it is dropped with the messages on it.
+  W3  `begin` gives a unit that has logged nothing yet. `commit` and `back_out` end it; both tell the message manager
+      (`committed`, `backed_out`) after the store has made the outcome visible.
+  W4  `commit` is called with the engine latch held and may give it up while it waits for the log (group commit);
+      what the caller saw before may have changed when it returns.
+
+Called by message, connection.  Answered by data and recovery; in tests by a plain model in memory.
+"""
+
+from _thread import LockType
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from quaestor.mqi.objects import LocalQueue, MQObject
+from quaestor.qmgr.queue_store import Arrival, QueueStore, StoredQueue
+from quaestor.qmgr.resource_manager import Unit
+
+
+class Recovery(Protocol):
+    """Units of recovery as an application's thread sees them (W3, W4)."""
+
+    latch: LockType
+    """The engine latch: held during every call into a manager."""
+
+    def begin(self, connection: str = "", user: str = "", thread: str = "") -> Unit: ...
+
+    def commit(self, unit: Any) -> None:
+        """End a unit this manager began; it knows more of it than `Unit` tells, hence the type."""
+
+    def prepare(self, unit: Any, xid: bytes) -> None:
+        """Phase 1 for an outside coordinator: in doubt when this returns."""
+
+    def in_doubt(self) -> Iterable[Any]:
+        """Units that are prepared and not decided, each with its `xid`."""
+
+    def resolve(self, xid: bytes, *, commit: bool) -> None:
+        """Decide one of them."""
+
+    def back_out(self, unit: Any) -> None: ...
+
+
+class PrivateStore(QueueStore[Any, Any], Protocol):
+    """A queue store that also keeps the definitions (W1, W2)."""
+
+    def objects(self) -> Iterable[MQObject]:
+        """Every object saved, at start."""
+
+    def save(self, unit: Any, definition: MQObject) -> None:
+        """Keep a definition, in place of one of the same kind and name."""
+
+    def discard(self, unit: Any, definition: MQObject) -> None: ...
+
+    def queue(self, definition: LocalQueue) -> StoredQueue:
+        """The storage of a queue, made when it is new."""
+
+    def stored(self) -> Iterable[StoredQueue]:
+        """Every queue that has storage, whether or not a definition is left for it."""
+
+    def redefine(self, queue: Any, definition: LocalQueue) -> None:
+        """The queue's attributes changed: index type, HARDENBO, storage class."""
+
+    def drop(self, queue: Any) -> None:
+        """Remove the queue's storage and every message on it."""
+
+    def count(self, queue: Any, priority: int) -> int:
+        """Messages of at least this priority, uncommitted puts included, uncommitted gets not."""
+
+
+__all__ = ["Arrival", "PrivateStore", "Recovery", "StoredQueue", "Unit"]

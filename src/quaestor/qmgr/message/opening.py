@@ -1,0 +1,195 @@
+"""Opening: from a name to a handle's ways to a queue, and the end of them.
+
+Rules
+  OP1 The name is resolved, then authority checked on the name given, then the options against the type of the
+      queue found: input, browse and set only on a local queue (2045).
+  OP2 Shared and exclusive input exclude each other (2042). A NOSHARE queue has one input handle at most; input
+      "as the queue says" is what DEFSOPT says.
+  OP3 Opening a model makes a dynamic queue; a temporary one goes with the handle that made it, a permanent one
+      when it is closed with DELETE (empty) or DELETE_PURGE; neither with uncommitted work on it (2055).
+  OP4 A dynamic queue that is deleted while others have it open is gone for them too (2052); its storage goes
+      with the last handle.
+  OP5 Opening an initiation queue for input and closing the last input handle of a queue are occasions to trigger.
+
+Called by the message manager.  Calls resolution, security, the catalogue.
+"""
+
+from typing import Any
+
+from quaestor.mqi import triggering
+from quaestor.mqi.attributes import AttributeValueError
+from quaestor.mqi.descriptors import Target
+from quaestor.mqi.names import dynamic_name
+from quaestor.mqi.objects import DefinitionType, LocalQueue, ModelQueue, MQObject, Queue
+from quaestor.mqi.options import INPUT_ANY, CloseOptions, OpenOptions, check_close, check_open
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.resolution import Resolution
+from quaestor.qmgr.message import inquiring
+from quaestor.qmgr.message.catalogue import QueueState
+from quaestor.qmgr.message.getting import InputPath
+from quaestor.qmgr.message.putting import OutputPath
+from quaestor.qmgr.message.services import Services
+from quaestor.qmgr.message.thread import ApplicationThread
+from quaestor.qmgr.security import Access, Security
+
+_UPDATE = int(OpenOptions.OUTPUT | OpenOptions.SET) | INPUT_ANY
+_CONTEXT = 256 | 512 | 1024 | 2048
+
+
+class OpenQueue:
+    """An open handle as the message manager sees it."""
+
+    __slots__ = ("exclusive", "input", "name", "options", "output", "resolution", "state", "thread")
+
+    def __init__(self, resolution: Resolution, state: QueueState, thread: ApplicationThread, options: int) -> None:
+        self.name = state.definition.name  # after resolution: what a dynamic queue came to be called
+        self.resolution = resolution
+        self.state = state
+        self.thread = thread
+        self.options = options
+        self.exclusive = False
+        self.output: OutputPath | None = None
+        self.input: InputPath | None = None
+
+
+class Opener:
+    """Opens and closes queues."""
+
+    def __init__(self, services: Services, security: Security) -> None:
+        self._services = services
+        self._catalogue = services.catalogue
+        self._security = security
+
+    def open(self, thread: ApplicationThread, target: Target, options: int) -> OpenQueue:
+        check_open(options)
+        bits = int(options)
+        resolution = self._catalogue.resolver().resolve(target)
+        self._authorise(thread.user, target.name, bits)  # OP1
+        _check_type(resolution, bits)
+        if resolution.model is not None:
+            resolution = self._instance(resolution.model, target)
+        state = self._catalogue.state(resolution.queue.name)
+        opened = OpenQueue(resolution, state, thread, bits)
+        if resolution.path[0].queue_type == ModelQueue.queue_type:
+            state.creator = opened
+        self._count_in(opened)
+        path = tuple(definition.name for definition in resolution.path)
+        if bits & OpenOptions.OUTPUT:
+            opened.output = OutputPath(self._services, state, resolution, thread, bits)
+        if bits & (INPUT_ANY | OpenOptions.BROWSE):
+            opened.input = InputPath(self._services, state, path, thread, bits)
+        if bits & INPUT_ANY:
+            self._services.consequences.monitor_opened(opened.name)  # OP5
+        return opened
+
+    def close(self, opened: OpenQueue, options: int = CloseOptions.NONE) -> None:
+        check_close(options)
+        state = opened.state
+        if options:
+            self._check_delete(opened, int(options))
+        for way in (opened.output, opened.input):
+            if way is not None:
+                way.close()
+        self._count_out(opened)
+        temporary = state.definition.definition is DefinitionType.TEMPDYN and state.creator is opened
+        if (temporary or options) and not state.deleted:
+            self._catalogue.remove(state.definition)  # OP3
+        elif state.deleted and not state.handles:
+            self._catalogue.forget(state)  # OP4
+        elif opened.options & INPUT_ANY and triggering.eligible(state.definition) and not state.deleted:
+            self._services.consequences.changed(state)  # OP5
+
+    def inquire(self, opened: OpenQueue, keywords: tuple[str, ...]) -> dict[str, Any]:
+        if not opened.options & OpenOptions.INQUIRE:
+            raise MQError(Reason.NOT_OPEN_FOR_INQUIRE, queue=opened.name)
+        if opened.state.deleted:
+            raise MQError(Reason.Q_DELETED, queue=opened.name)
+        first = self._catalogue.find_queue(opened.resolution.path[0].name)
+        return inquiring.inquire(first or opened.state.definition, opened.state, keywords)
+
+    def set(self, opened: OpenQueue, values: dict[str, Any]) -> None:
+        if not opened.options & OpenOptions.SET:
+            raise MQError(Reason.NOT_OPEN_FOR_SET, queue=opened.name)
+        if opened.state.deleted:
+            raise MQError(Reason.Q_DELETED, queue=opened.name)
+        changes = inquiring.changes(values)
+        try:
+            self._catalogue.alter(LocalQueue, opened.name, **changes)
+        except AttributeValueError as error:
+            raise MQError(inquiring.VALUE_ERRORS[error.keyword], keyword=error.keyword, value=error.value) from error
+
+    def altered(self, definition: MQObject) -> None:
+        """A definition changed: waits may have to end, triggers may be due."""
+        if not isinstance(definition, LocalQueue) or isinstance(definition, ModelQueue):
+            self.wake_all()  # an alias may be inhibited now
+            return
+        state = self._catalogue.state(definition.name)
+        state.waiters.look_again()
+        if triggering.eligible(definition):
+            self._services.consequences.changed(state)
+
+    def wake_all(self) -> None:
+        """Let every waiter look again at what holds for it."""
+        for queue in self._catalogue.local_queues():
+            self._catalogue.state(queue.name).waiters.look_again()
+
+    def _authorise(self, user: str, name: str, bits: int) -> None:
+        access = Access.UPDATE if bits & _UPDATE else Access.READ
+        self._security.check(user, "queue", name.rstrip(" "), Access.CONTROL if bits & _CONTEXT else access)
+
+    def _instance(self, model: ModelQueue, target: Target) -> Resolution:
+        """A new dynamic queue (OP3)."""
+        unique = f"{self._services.clock.now_us() << 4 | (self._catalogue.version & 15):016X}"
+        name = dynamic_name(target.dynamic_name, unique)
+        while self._catalogue.find_queue(name) is not None and target.dynamic_name.rstrip().endswith("*"):
+            unique = f"{int(unique, 16) + 1:016X}"
+            name = dynamic_name(target.dynamic_name, unique)
+        queue = model.instance(name)
+        self._catalogue.define(queue)
+        return Resolution((model, queue), queue)
+
+    def _count_in(self, opened: OpenQueue) -> None:
+        """Shared or exclusive input (OP2)."""
+        state, queue, bits = opened.state, opened.state.definition, opened.options
+        if bits & INPUT_ANY:
+            as_defined = bits & OpenOptions.INPUT_AS_Q_DEF and queue.def_exclusive
+            opened.exclusive = bool(bits & OpenOptions.INPUT_EXCLUSIVE or as_defined or not queue.share)
+            if state.exclusive or (opened.exclusive and state.input_handles):
+                raise MQError(Reason.OBJECT_IN_USE, queue=opened.name, input_handles=state.input_handles)
+            state.input_handles += 1
+            state.exclusive = opened.exclusive
+        if bits & OpenOptions.OUTPUT:
+            state.output_handles += 1
+        state.handles += 1
+        opened.thread.opened.add(opened)
+
+    def _count_out(self, opened: OpenQueue) -> None:
+        state = opened.state
+        if opened.options & INPUT_ANY:
+            state.input_handles -= 1
+            state.exclusive = state.exclusive and not opened.exclusive
+        if opened.options & OpenOptions.OUTPUT:
+            state.output_handles -= 1
+        state.handles -= 1
+        opened.thread.opened.discard(opened)
+
+    def _check_delete(self, opened: OpenQueue, options: int) -> None:
+        """Whether a dynamic queue may be deleted at close (OP3)."""
+        state, kind = opened.state, opened.state.definition.definition
+        if kind is DefinitionType.PREDEFINED or (kind is DefinitionType.TEMPDYN and state.creator is not opened):
+            raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, queue=opened.name)
+        if state.deleted or kind is DefinitionType.TEMPDYN:
+            return
+        if state.stored.uncommitted or (state.stored.depth and options == CloseOptions.DELETE):
+            raise MQError(Reason.Q_NOT_EMPTY, queue=opened.name, depth=state.stored.depth)
+
+
+def _check_type(resolution: Resolution, bits: int) -> None:
+    """Input, browse and set only on a queue of this queue manager (OP1)."""
+    local_only = bits & (INPUT_ANY | OpenOptions.BROWSE | OpenOptions.SET)
+    if local_only and resolution.remote is not None:
+        raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, queue=_names(resolution.path), options=bits)
+
+
+def _names(path: tuple[Queue, ...]) -> str:
+    return " -> ".join(definition.name for definition in path)

@@ -1,0 +1,303 @@
+"""Putting: the way of a message from a handle to a queue.
+
+Rules
+  PU1 Everything that the definitions decide is looked up when the handle is opened and again only when some
+      definition has changed; a put compares one number.
+  PU2 In this order: inhibited (2051), too long (2030, 2031), descriptor, full (2053), too many uncommitted (2024).
+      Nothing is changed before the last of them has passed.
+  PU3 Without syncpoint a message that is not persistent is available at once; a persistent one is put in the
+      unit of the call and available when that has committed.
+  PU4 Out of syncpoint, a message that a waiting getter (out of syncpoint too) asks for goes straight to it.
+  PU5 After the put: trigger rule, confirm-on-arrival report, one waiter woken.
+
+Called by opening (which makes an `OutputPath`) and connection.  Calls describing, grouping, consequences, the store.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quaestor.mqi import reports, triggering
+from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID
+from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
+from quaestor.mqi.objects import PRIORITY_MAX, Queue
+from quaestor.mqi.options import OpenOptions, PutOptions, PutPlan, put_plan
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.resolution import Resolution
+from quaestor.qmgr.message.catalogue import QueueState
+from quaestor.qmgr.message.describing import Described, describe, identifier, pass_context
+from quaestor.qmgr.message.grouping import Group, left_behind, next_to_put
+from quaestor.qmgr.message.needs import Unit
+from quaestor.qmgr.message.services import Services, refuse
+from quaestor.qmgr.message.thread import ApplicationThread
+from quaestor.qmgr.message.transmission import for_transmission
+
+if TYPE_CHECKING:
+    from quaestor.qmgr.message.getting import InputPath
+
+DEFAULT_DESCRIPTOR = MQMD()
+NOTHING_DESCRIBED = Described(DEFAULT_DESCRIPTOR, None, NO_ID, 0, 0, 0, -1, plain=False)
+new_message = tuple.__new__
+"""A message is made with every put: without the indirection of the named tuple's own constructor."""
+
+TRANSMISSION_HEADER = 428
+_CONTEXT_NEEDS = {
+    PutOptions.PASS_IDENTITY_CONTEXT: (
+        OpenOptions.PASS_IDENTITY_CONTEXT | OpenOptions.PASS_ALL_CONTEXT,
+        Reason.NOT_OPEN_FOR_PASS_IDENT,
+    ),
+    PutOptions.PASS_ALL_CONTEXT: (OpenOptions.PASS_ALL_CONTEXT, Reason.NOT_OPEN_FOR_PASS_ALL),
+    PutOptions.SET_IDENTITY_CONTEXT: (
+        OpenOptions.SET_IDENTITY_CONTEXT | OpenOptions.SET_ALL_CONTEXT,
+        Reason.NOT_OPEN_FOR_SET_IDENT,
+    ),
+    PutOptions.SET_ALL_CONTEXT: (OpenOptions.SET_ALL_CONTEXT, Reason.NOT_OPEN_FOR_SET_ALL),
+}
+
+
+class OutputPath:
+    """A handle's way to a queue (PU1)."""
+
+    __slots__ = (
+        "_catalogue",
+        "_described",
+        "_group",
+        "_max_depth",
+        "_max_length",
+        "_max_uncommitted",
+        "_md_seen",
+        "_new_id",
+        "_now_us",
+        "_open_options",
+        "_options_seen",
+        "_path",
+        "_plain",
+        "_plan",
+        "_refusal",
+        "_remote",
+        "_services",
+        "_stats",
+        "_store_put",
+        "_stored",
+        "_text_seen",
+        "_thread",
+        "_triggers",
+        "_version",
+        "_waiters",
+        "_waiting",
+        "state",
+    )
+
+    def __init__(
+        self, services: Services, state: QueueState, resolution: Resolution, thread: ApplicationThread, options: int
+    ) -> None:
+        self._services = services
+        self._catalogue = services.catalogue
+        self._now_us = services.clock.now_us
+        self._new_id = services.new_id
+        self._store_put = services.store.put
+        self._stats = services.stats
+        self._thread = thread
+        self._remote = resolution.remote
+        self._path = tuple(definition.name for definition in resolution.path)
+        self._open_options = int(options)
+        self._plan: PutPlan = put_plan(PutOptions.NONE)
+        self._options_seen: int = PutOptions.NONE
+        self._group: Group | None = None
+        self._text_seen: tuple[MQMD | None, MQMD] = (None, DEFAULT_DESCRIPTOR)
+        self._version = 0
+        self.state = state
+        self._stored = state.stored
+        self._waiters = state.waiters
+        self._waiting = state.waiters.waiting
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Look again at the definitions of the path (PU1)."""
+        path = self.definitions()
+        queue, qmgr = self.state.definition, self._catalogue.qmgr
+        self._version = self._catalogue.version
+        self._refusal = self._why_refused(path)
+        header = 0 if self._remote is None else TRANSMISSION_HEADER
+        self._max_length = min(queue.max_msg_length - header, qmgr.max_msg_length)
+        self._max_depth = queue.max_depth
+        self._max_uncommitted = qmgr.max_uncommitted
+        self._triggers = triggering.eligible(queue)
+        self._plain = self._path_is_plain()
+        self._md_seen: MQMD | None = None
+        self._described = NOTHING_DESCRIBED
+
+    def definitions(self) -> tuple[Queue, ...]:
+        """The definitions of the path that are still there, the queue itself last."""
+        found = [self._catalogue.find_queue(name) for name in self._path[:-1]]
+        return (*(definition for definition in found if definition is not None), self.state.definition)
+
+    def _why_refused(self, path: tuple[Queue, ...]) -> MQError | None:
+        if self.state.deleted:
+            return MQError(Reason.Q_DELETED, queue=self._path[-1])
+        if self._catalogue.ending is Reason.Q_MGR_STOPPING:
+            return MQError(Reason.Q_MGR_STOPPING)
+        inhibited = next((definition.name for definition in path if not definition.put_allowed), None)
+        if inhibited is not None:
+            return MQError(Reason.PUT_INHIBITED, queue=inhibited)
+        return None if self._catalogue.ending is None else MQError(self._catalogue.ending)
+
+    def put(
+        self,
+        body: bytes | bytearray | memoryview | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        correl_id: bytes | None = None,
+        context: "InputPath | None" = None,
+    ) -> Message:
+        """Put one message (PU2-PU5)."""
+        if self._version != self._catalogue.version:
+            self._refresh()
+        if options is not self._options_seen:
+            self._plan, self._options_seen = put_plan(options), options
+        plan = self._plan
+        if self._refusal is not None:
+            refuse(self._refusal, plan.fail_if_quiescing)
+        md = descriptor if descriptor is not None else DEFAULT_DESCRIPTOR
+        if type(body) is not bytes:
+            body, md = self._as_bytes(body, md)
+        if len(body) > self._max_length:
+            raise self._too_long(len(body))
+        if plan.context or context is not None:
+            described = self._with_context(md, plan, context)
+        elif md is self._md_seen:
+            described = self._described
+        else:
+            described = self._describe(md)
+        if self._stored.depth >= self._max_depth:
+            raise MQError(Reason.Q_FULL, queue=self._path[-1], depth=self._stored.depth)
+
+        envelope, msg_id, own_correl_id, priority, rank, persistence, expiry, plain = described
+        if msg_id is None:
+            msg_id = self._new_id()
+        if correl_id is None:
+            correl_id = own_correl_id
+        elif len(correl_id) != ID_LENGTH:
+            correl_id = identifier(correl_id)
+        put_us = self._now_us()
+        expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
+        message = new_message(
+            Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
+        )
+        if plain and self._plain and plan.plain:
+            self._queue(message, rank, plan)
+        else:
+            message = self._queue_with_care(message, rank, plan)
+        stats = self._stats
+        stats.puts += 1
+        if persistence:
+            stats.persistent_puts += 1
+            stats.persistent_bytes_put += len(body)
+        else:
+            stats.nonpersistent_puts += 1
+            stats.nonpersistent_bytes_put += len(body)
+        return message
+
+    def _queue(self, message: Message, rank: int, plan: PutPlan) -> None:
+        """A message from which nothing follows (PU3, PU4)."""
+        if plan.in_syncpoint:
+            unit = self._thread.unit
+            if unit is None or len(unit.puts) + len(unit.gets) >= self._max_uncommitted:
+                unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
+            self._store_put(unit, self._stored, message, rank)
+        elif self._waiting and self._waiters.hand_over(message):
+            return
+        elif message.persistence:
+            self._store_put(self._thread.unit_of_call(), self._stored, message, rank)
+        else:
+            arrival = self._store_put(None, self._stored, message, rank)
+            if self._waiting:
+                self._waiters.wake(arrival)
+
+    def _queue_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
+        """A message with a group, a remote queue, new identifiers, a trigger or a report to think of (PU5)."""
+        message, group = self._finished(message, plan)
+        unit: Unit | None
+        if plan.in_syncpoint:
+            unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
+        else:
+            unit = self._thread.unit_of_call() if message.persistence else None
+        arrival = self._store_put(unit, self._stored, message, rank)
+        self._group = group
+        self._plain = self._path_is_plain()
+        if self._triggers:
+            self._services.consequences.arrived(self.state, rank, unit)
+        if message.priority > PRIORITY_MAX:
+            self._thread.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
+        if message.envelope.report & reports.COA and self._remote is None:
+            self._services.consequences.report(reports.COA, message, unit)
+        if unit is None and self._waiting:
+            self._waiters.wake(arrival)
+        return message
+
+    def _finished(self, message: Message, plan: PutPlan) -> tuple[Message, Group | None]:
+        """Identifiers, group and transmission header, and the group the handle is in afterwards."""
+        if plan.new_msg_id:
+            message = message._replace(msg_id=self._new_id())
+        if plan.new_correl_id:
+            message = message._replace(correl_id=self._new_id())
+        envelope, group = message.envelope, self._group
+        if plan.logical_order:
+            envelope, group = next_to_put(group, envelope, message.persistence, plan, self._new_id)
+        elif group is not None or envelope.msg_flags:
+            envelope, group = self._physical(envelope)
+        message = message._replace(envelope=envelope)
+        return message if self._remote is None else for_transmission(message, self._remote), group
+
+    def _path_is_plain(self) -> bool:
+        """Whether nothing but the queue itself has to be thought of at a put."""
+        return self._remote is None and self._group is None and not self._triggers
+
+    def _as_bytes(self, body: object, md: MQMD) -> tuple[bytes, MQMD]:
+        """A body as bytes; text says so in the descriptor."""
+        if isinstance(body, str) and type(md) is MQMD:
+            if md is not self._text_seen[0]:
+                fmt = md.format if md.format != FORMAT_NONE else FORMAT_STRING
+                self._text_seen = (md, replace(md, ccsid=CCSID_UTF8, format=fmt))
+            return body.encode(), self._text_seen[1]
+        if not isinstance(body, bytes | bytearray | memoryview | str):
+            raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
+        return b"" if isinstance(body, str) else bytes(body), md  # a descriptor that is none is refused later
+
+    def _describe(self, md: MQMD) -> Described:
+        if type(md) is not MQMD:
+            raise MQError(Reason.MD_ERROR, descriptor=type(md).__name__)
+        described = describe(md, self.definitions(), self._thread, self._catalogue.qmgr.name)
+        self._md_seen, self._described = md, described
+        return described
+
+    def _with_context(self, md: MQMD, plan: PutPlan, context: "InputPath | None") -> Described:
+        """A put that passes, sets or refuses context; these are rare and looked up each time."""
+        needs = _CONTEXT_NEEDS.get(PutOptions(plan.context))
+        if needs is not None and not self._open_options & int(needs[0]):
+            raise MQError(needs[1], queue=self._path[-1])
+        if plan.context & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT):
+            if context is None or not context.saves_context:
+                raise MQError(Reason.CONTEXT_HANDLE_ERROR)
+            if context.saved is None:
+                raise MQError(Reason.CONTEXT_NOT_AVAILABLE)
+            md = pass_context(md, context.saved, plan.context)
+        return describe(md, self.definitions(), self._thread, self._catalogue.qmgr.name, plan.context)
+
+    def _physical(self, envelope: MQMD) -> tuple[MQMD, None]:
+        """A message of a group put by its own numbers, perhaps in the middle of another group."""
+        if self._group is not None:
+            left_behind(self._group, self._thread)
+        if envelope.msg_flags and envelope.group_id == DEFAULT_DESCRIPTOR.group_id:
+            envelope = replace(envelope, group_id=self._new_id())
+        return envelope, None
+
+    def _too_long(self, length: int) -> MQError:
+        qmgr_max = self._catalogue.qmgr.max_msg_length
+        if length > qmgr_max:
+            return MQError(Reason.MSG_TOO_BIG_FOR_Q_MGR, length=length, max_length=qmgr_max)
+        return MQError(Reason.MSG_TOO_BIG_FOR_Q, queue=self._path[-1], length=length, max_length=self._max_length)
+
+    def close(self) -> None:
+        """Warn of a group that is not complete."""
+        if self._group is not None:
+            left_behind(self._group, self._thread)

@@ -1,0 +1,43 @@
+"""Services: what every handle's way to a queue leans on, given once when it is opened.
+
+Called by opening, putting, getting.  Holds the catalogue, the store, the clock, the consequences, the counters.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quaestor.clock import Clock
+from quaestor.mqi import reports
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.message.catalogue import Catalogue
+from quaestor.qmgr.message.consequences import Consequences
+from quaestor.qmgr.message.needs import Arrival, PrivateStore
+from quaestor.qmgr.message.thread import ApplicationThread
+from quaestor.smf.sections.message import MessageStatistics
+
+
+@dataclass(slots=True)
+class Services:
+    """Parts of the message manager that handles share."""
+
+    catalogue: Catalogue
+    store: PrivateStore
+    clock: Clock
+    new_id: Callable[[], bytes]
+    consequences: Consequences
+    stats: MessageStatistics
+
+    def expire(self, arrival: Arrival, thread: ApplicationThread) -> None:
+        """Remove a message that has expired, in the unit of the call, and report it if that was asked for."""
+        message = self.store.read(arrival)
+        asked = bool(message.envelope.report & reports.EXPIRATION)
+        unit = thread.unit_of_call() if arrival.persistent else None
+        self.store.take(unit, arrival)
+        if asked:
+            self.consequences.report(reports.EXPIRATION, message, unit)
+
+
+def refuse(refusal: MQError, fail_if_quiescing: bool) -> None:
+    """Raise what a path is refused with; quiescing only stops those who asked to be told."""
+    if refusal.reason is not Reason.Q_MGR_QUIESCING or fail_if_quiescing:
+        raise MQError(refusal.reason, **refusal.facts)

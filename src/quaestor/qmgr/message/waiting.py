@@ -1,0 +1,132 @@
+"""Waiting: who waits for a message on a queue, and who is woken when one comes.
+
+Rules
+  Y1  A get that finds nothing and may wait leaves a waiter behind and says so (`Waiting`); it does not block here.
+  Y2  A message that becomes available wakes one getter it fits; one that asked for identifiers before one that
+      takes any; the longest waiting first. Only if no getter waits for it, every browser it fits is woken.
+  Y3  A woken getter looks again. If it leaves the message where it was, the next getter is woken in its place,
+      so no message lies beside a sleeping getter.
+  Y4  Out of syncpoint a message may go straight to a waiting getter that is out of syncpoint too, without
+      ever being on the queue.
+
+Called by the parts of the message manager; `connection` blocks on a `Waiting`.  Calls matching.
+"""
+
+from collections.abc import Callable
+from itertools import count
+from operator import attrgetter
+
+from quaestor.mqi.matching import Selection, matches
+from quaestor.mqi.messages import Message
+from quaestor.qmgr.queue_store import AVAILABLE, Arrival
+
+
+class Waiting:
+    """A get that has to wait (Y1). `post` is set by whoever blocks on it, and called when it is worth looking again."""
+
+    __slots__ = (
+        "browse",
+        "direct_max",
+        "message",
+        "post",
+        "posted",
+        "posted_for",
+        "selection",
+        "since",
+        "waiters",
+    )
+
+    def __init__(self, selection: Selection, waiters: "Waiters", *, browse: bool, direct_max: int) -> None:
+        self.selection = selection
+        self.waiters = waiters
+        self.browse = browse
+        self.direct_max = direct_max  # longest body that may be handed over (Y4); -1 for none
+        self.post: Callable[[], object] = _nobody
+        self.posted = False
+        self.since = next(_TURNS)
+        self.posted_for: Arrival | None = None
+        self.message: Message | None = None  # handed over (Y4)
+
+    def fits(self, arrival: Arrival) -> bool:
+        asked = self.selection
+        if asked.sequence is not None:
+            asked = asked._replace(sequence=None)  # the number stands in the descriptor; the getter looks itself
+        return matches(asked, arrival.msg_id, arrival.correl_id, arrival.group_id, 1, arrival.sequence)
+
+
+_TURNS = count()
+
+
+def _nobody() -> None:
+    """A waiter nobody blocks on yet."""
+
+
+class Waiters:
+    """The waiters of one queue, longest waiting first. `total` counts those of all queues."""
+
+    __slots__ = ("_total", "waiting")
+
+    def __init__(self, total: list[int]) -> None:
+        self._total = total
+        self.waiting: list[Waiting] = []
+
+    def __len__(self) -> int:
+        return len(self.waiting)
+
+    def add(self, waiting: Waiting) -> None:
+        self.waiting.append(waiting)
+        self._total[0] += 1
+
+    def remove(self, waiting: Waiting) -> None:
+        if waiting in self.waiting:
+            self.waiting.remove(waiting)
+            self._total[0] -= 1
+
+    def keep_place(self, waiting: Waiting, before: Waiting) -> None:
+        """A getter that looked in vain waits on in the place it had."""
+        waiting.since = before.since
+        self.waiting.sort(key=attrgetter("since"))
+
+    def wake(self, arrival: Arrival, besides: Waiting | None = None) -> None:
+        """A message has become available (Y2)."""
+        fitting = [w for w in self.waiting if w is not besides and w.fits(arrival)]
+        getters = [w for w in fitting if not w.browse]
+        if getters:
+            specific = [w for w in getters if w.selection.specific]
+            self._post((specific or getters)[0], arrival)
+        else:
+            for browser in fitting:
+                self._post(browser, arrival)
+
+    def pass_on(self, waiting: Waiting) -> None:
+        """A woken getter left the message where it was (Y3)."""
+        arrival, waiting.posted_for = waiting.posted_for, None
+        if arrival is not None and not waiting.browse and arrival.state == AVAILABLE and arrival.holder is None:
+            self.wake(arrival, besides=waiting)
+
+    def hand_over(self, message: Message) -> bool:
+        """Give a message straight to the getter that `wake` would choose, if it may have it so (Y4)."""
+        envelope = message.envelope
+        fitting = [
+            w
+            for w in self.waiting
+            if not w.browse
+            and matches(w.selection, message.msg_id, message.correl_id, envelope.group_id, envelope.msg_seq_number)
+        ]
+        chosen = next((w for w in fitting if w.selection.specific), fitting[0] if fitting else None)
+        if chosen is None or len(message.body) > chosen.direct_max or chosen.selection.token is not None:
+            return False
+        chosen.message = message
+        self._post(chosen, None)
+        return True
+
+    def look_again(self) -> None:
+        """Something other than a message changed that waiters may depend on; each finds out for itself."""
+        for waiting in tuple(self.waiting):
+            self._post(waiting, None)
+
+    def _post(self, waiting: Waiting, arrival: Arrival | None) -> None:
+        self.remove(waiting)
+        waiting.posted_for = arrival
+        waiting.posted = True
+        waiting.post()

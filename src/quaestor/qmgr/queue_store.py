@@ -1,0 +1,130 @@
+"""The protocol both kinds of queue answer: private queues on page sets, shared queues on list structures.
+
+Rules
+  Q1  A store moves messages; it knows no handles, options or reasons of the MQI but these two: a page set that is
+      full (2192) and a unit with too much in it (2024).
+  Q2  Every message in a store is one `Arrival`: where it is, what it can be selected by, whose it is. The message
+      itself (descriptor and body) is read only when somebody wants it.
+  Q3  An arrival is *available* when nobody holds it. A put in syncpoint is held by its unit until commit, a get in
+      syncpoint likewise; a browse with lock is held by its handle. Nobody waits for a held message (M-84): it is
+      not there for others.
+  Q4  Getting is three steps, so that the caller decides in between (buffer too small, expired, converted):
+      `locate` finds the first available arrival that fits, `read` fetches the message, `take` removes it.
+  Q5  Position is fixed at arrival: priority, then order of arrival; a backed-out get returns to its place.
+  Q6  A call is made with the engine latch held; no call waits for anything but its own page I/O.
+
+Called by message.  Answered by data (private) and coupling_facility (shared).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from quaestor.mqi.messages import Message
+
+
+class Arrival:
+    """A message on a queue: what only the store knows of it; never written as such (Q2).
+
+    `holder` is the unit (or browse handle) that has it, None when it is available (Q3).
+    """
+
+    __slots__ = (
+        "backout_count",
+        "correl_id",
+        "expires_us",
+        "group_id",
+        "holder",
+        "later",
+        "length",
+        "msg_id",
+        "page",
+        "persistent",
+        "priority",
+        "put_us",
+        "queue",
+        "sequence",
+        "slot",
+        "sooner",
+        "state",
+        "text_pages",
+    )
+
+    queue: Any
+    sequence: int  # order of arrival over the whole store
+    priority: int  # of its position; the descriptor's own may differ (MSGDLVSQ FIFO)
+    persistent: bool
+    msg_id: bytes
+    correl_id: bytes
+    group_id: bytes
+    length: int  # of the body
+    put_us: int
+    expires_us: int  # 0 never expires
+    backout_count: int
+    holder: object | None
+    state: int  # one of the four below
+    page: int  # where the store has it: page, place in the page, further pages
+    slot: int
+    text_pages: list[int] | None
+    sooner: "Arrival"  # neighbours on its chain
+    later: "Arrival"
+
+
+WAITING, AVAILABLE, TAKEN, GONE = range(4)
+"""States of an arrival: put and not committed; on its chain; got and not committed; no longer on the queue."""
+
+
+class StoredQueue(Protocol):
+    """A queue as its store sees it."""
+
+    queue_id: int
+    name: str
+    depth: int
+    """CURDEPTH: with uncommitted puts, without uncommitted gets (semantics 10)."""
+
+    uncommitted: int
+    """Puts and gets on it that have not ended."""
+
+    with_expiry: int
+    """Messages on it that expire some time."""
+
+
+Fits = Callable[[Arrival], bool]
+"""A further test of an arrival (groups, logical order, expiry ...); must not change anything."""
+
+
+UnitT_contra = TypeVar("UnitT_contra", contravariant=True)
+QueueT_contra = TypeVar("QueueT_contra", contravariant=True)
+
+
+class QueueStore(Protocol[UnitT_contra, QueueT_contra]):
+    """What the message manager asks of a store (Q1-Q6). A store knows more of its units and queues than others do."""
+
+    def put(self, unit: UnitT_contra | None, queue: QueueT_contra, message: Message, priority: int) -> Arrival:
+        """Put a message at the end of its priority; without a unit it must be non-persistent and is available at once.
+
+        `priority` is that of the position: the message's own, or the queue's default under MSGDLVSQ FIFO.
+        """
+
+    def locate(
+        self,
+        queue: QueueT_contra,
+        msg_id: bytes | None = None,
+        correl_id: bytes | None = None,
+        group_id: bytes | None = None,
+        after: Arrival | None = None,
+        fits: Fits | None = None,
+        holder: object | None = None,
+    ) -> Arrival | None:
+        """The first available arrival that fits, in order; `after` goes on from a browse cursor.
+
+        `holder` names a browse handle whose own locked messages count as available to it.
+        """
+
+    def read(self, arrival: Arrival) -> Message:
+        """Descriptor and body."""
+
+    def take(self, unit: UnitT_contra | None, arrival: Arrival) -> None:
+        """Remove it: at once without a unit (non-persistent only), else when the unit commits."""
+
+    def browse(self, queue: QueueT_contra) -> Iterator[Arrival]:
+        """Every available arrival in order, as it is now."""

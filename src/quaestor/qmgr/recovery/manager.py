@@ -1,0 +1,277 @@
+"""Recovery manager: the one way to change a page, and how a unit of recovery ends.
+
+Rules
+  V1  A page is changed only here: log the change, then make it with the function restart will use, then stamp the
+      page with the record's RBA. Nothing can happen to a page that restart cannot repeat.
+  V2  A unit has committed when its COMMIT record is durable. Before that everything can be undone; after it
+      nothing may fail. The managers are told only then.
+  V3  Backing out reads the unit's records backwards and logs each undoing as a compensation record that names the
+      record to undo next, so a backout that was cut goes on where it stopped and undoing is never undone.
+  V4  A prepared unit is in doubt until its coordinator decides, over any number of restarts.
+  V5  A checkpoint is due after LOGLOAD log records and at a log switch. It writes old pages, then logs which units
+      are incomplete and from where each page set must be redone. Restart needs nothing older than
+      `needed_rba`, and the log is kept from there.
+  V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
+      application does not hold the log back.
+  V7  A change for a unit is refused (2056) while the log could not hold the undoing of what is already there.
+
+Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
+All calls hold the engine latch; commit and prepare give it up while they wait for the log.
+"""
+
+from _thread import LockType, allocate_lock
+from collections.abc import Sequence
+
+from quaestor.clock import Clock
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
+from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint
+from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
+from quaestor.qmgr.resource_manager import ResourceManager, Task
+from quaestor.storage.changes import (
+    REDO,
+    UNDO_NEXT,
+    UNDONE,
+    USE_OF,
+    map_page_of,
+    starts_page,
+    undo_of,
+    undo_part,
+)
+from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, pack_identity
+from quaestor.storage.page import HEADER_LENGTH as PAGE_HEADER
+from quaestor.storage.page import ROOM as SPAN
+from quaestor.storage.page_set import PageSet
+
+SHUNT_AFTER = 2
+NOBODY = Identity()
+
+
+class RecoveryManager:
+    """Units of recovery over the log and the buffer pools (V1-V7)."""
+
+    name = "recovery"
+
+    def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
+        self.log, self.buffers, self._clock = log, buffers, clock
+        self.logload = logload
+        self.latch: LockType = allocate_lock()
+        self.managers: list[ResourceManager] = []
+        self.units: dict[int, UnitOfRecovery] = {}
+        self.checkpoints = 0
+        self._needed_rba = 0
+        log.files.needed_rba = self.needed_rba
+
+    # --- the one way to change a page ---------------------------------------------------------------------------------
+
+    def change(
+        self, unit: UnitOfRecovery | None, kind: int, flags: int, page_set: PageSet, page: int, body: bytes
+    ) -> Frame:
+        """Change a page for a unit, or for good when there is none (V1). Gives the page, no longer in use."""
+        pool = self.buffers.pool_of[page_set.number]
+        rba = self._log_change(unit, kind, flags, page_set.number, page, body)
+        if flags & ALLOCATES:
+            self._take_page(pool, page_set, page, USE_OF[kind], rba)  # type: ignore[index] # Kind is an int
+        if starts_page(kind, body):
+            return pool.started(page_set, page, REDO[kind], body, rba)
+        frame = pool.get(page_set, page)
+        frame.change(REDO[kind], body)
+        pool.set_write(frame, rba)
+        pool.release(frame)
+        return frame
+
+    def change_in_use(self, unit: UnitOfRecovery | None, kind: int, frame: Frame, body: bytes) -> None:
+        """Change a page that the caller has in use already (V1)."""
+        page_set = frame.page_set
+        rba = self._log_change(unit, kind, 0, page_set.number, frame.page, body)
+        frame.change(REDO[kind], body)
+        self.buffers.pool_of[page_set.number].set_write(frame, rba)
+
+    def _log_change(
+        self, unit: UnitOfRecovery | None, kind: int, flags: int, page_set: int, page: int, body: bytes
+    ) -> int:
+        log = self.log
+        if unit is None:
+            return log.append(kind, flags, 0, 0, page_set, page, body)
+        if not log.ready:
+            log.check_space()
+        if unit.urid:
+            rba = log.append(kind, flags, unit.urid, unit.last, page_set, page, body)
+        else:
+            rba = log.append(kind, flags | FIRST, 0, 0, page_set, page, body + pack_identity(unit.identity))
+            unit.urid = unit.first = rba
+            unit.born = self.checkpoints
+            self.units[rba] = unit
+        unit.last = rba
+        return rba
+
+    @staticmethod
+    def _take_page(pool: BufferPool, page_set: PageSet, page: int, use: int, rba: int) -> None:
+        """The space map's part of an ALLOCATES record."""
+        frame = pool.get(page_set, map_page_of(page))
+        frame.data[PAGE_HEADER + page % SPAN] = use  # type: ignore[index] # a space map page has contents
+        pool.set_write(frame, rba)
+        pool.release(frame)
+
+    # --- syncpoint ----------------------------------------------------------------------------------------------------
+
+    def begin(self, connection: str = "", user: str = "", thread: str = "") -> UnitOfRecovery:
+        """A new unit; it leaves no trace until it changes something recoverable."""
+        if connection or user or thread:
+            return UnitOfRecovery(Identity(connection, user, thread, self._clock.now_us()), self.checkpoints)
+        return UnitOfRecovery(NOBODY, self.checkpoints)
+
+    def commit(self, unit: UnitOfRecovery) -> None:
+        """End a unit for good (V2)."""
+        if unit.urid:
+            rba = self.log.append(Kind.COMMIT, 0, unit.urid, unit.last, 0, 0, b"")
+            unit.become(State.IN_COMMIT_2)
+            self._force(rba)
+            self._forget(unit)
+        unit.become(State.ENDED)
+        for manager in self.managers:
+            manager.committed(unit)
+        if self.log.since_checkpoint >= self.logload or self.log.switched:
+            self.checkpoint()
+
+    def prepare(self, unit: UnitOfRecovery, xid: bytes) -> None:
+        """Phase 1: in doubt when this returns (V4). A unit without changes is in doubt only in memory."""
+        unit.become(State.IN_COMMIT_1)
+        unit.xid = xid
+        if unit.urid:
+            unit.last = self.log.append(Kind.PREPARED, 0, unit.urid, unit.last, 0, 0, xid)
+            self._force(unit.last)
+        unit.become(State.IN_DOUBT)
+
+    def _force(self, rba: int) -> None:
+        """Wait for the log without the latch, so that others work on (group commit)."""
+        self.latch.release()
+        try:
+            self.log.force(rba)
+        finally:
+            self.latch.acquire()
+
+    def back_out(self, unit: UnitOfRecovery) -> None:
+        """Undo a unit (V3)."""
+        if unit.urid:
+            unit.last = self.log.append(Kind.BEGIN_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
+            unit.become(State.IN_BACKOUT)
+            rba = unit.last
+            while rba:
+                rba = self.undo(unit, self.log.read(rba))
+            self.end_backout(unit)
+        unit.become(State.ENDED)
+        for manager in self.managers:
+            manager.backed_out(unit)
+
+    def back_out_to(self, unit: UnitOfRecovery, savepoint: int) -> None:
+        """Undo what a unit did after a savepoint (its `last` then): a call that failed half way leaves nothing."""
+        rba = unit.last
+        while rba != savepoint:
+            rba = self.undo(unit, self.log.read(rba))
+
+    def undo(self, unit: UnitOfRecovery, record: LogRecord) -> int:
+        """Undo one record of a unit and give the RBA of the next one to undo, 0 when there is none (V3)."""
+        kind, body = record.kind, record.body
+        if kind == Kind.COMPENSATION:
+            return undo_next(record)
+        if kind == Kind.SHUNTED:
+            kind, body = body[0], body[1:]
+        if kind in UNDONE:
+            undoing = undo_of(kind, record.flags, record.page, body)
+            packed = UNDO_NEXT.pack(record.previous, undoing.kind) + undoing.body
+            rba = self.log.append(Kind.COMPENSATION, 0, unit.urid, unit.last, record.page_set, undoing.page, packed)
+            unit.last = rba
+            self._compensate(self.buffers.page_sets[record.page_set], undoing.page, undoing.kind, undoing.body, rba)
+        return record.previous
+
+    def _compensate(self, page_set: PageSet, page: int, kind: int, body: bytes, rba: int) -> None:
+        pool = self.buffers.pool_of[page_set.number]
+        frame = pool.get(page_set, page)
+        frame.change(REDO[kind], body)
+        pool.set_write(frame, rba)
+        pool.release(frame)
+        if kind == Kind.FREE:
+            page_set.low_free = min(page_set.low_free, page - page % SPAN)
+            page_set.freed_rba = rba
+
+    def end_backout(self, unit: UnitOfRecovery) -> None:
+        self.log.append(Kind.END_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
+        self._forget(unit)
+
+    def _forget(self, unit: UnitOfRecovery) -> None:
+        del self.units[unit.urid]
+
+    def in_doubt(self) -> list[UnitOfRecovery]:
+        return [unit for unit in self.units.values() if unit.state is State.IN_DOUBT]
+
+    def resolve(self, xid: bytes, *, commit: bool) -> None:
+        """RESOLVE INDOUBT: end a unit in its coordinator's place."""
+        found = [unit for unit in self.in_doubt() if unit.xid == xid]
+        if not found:
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, xid=xid.hex())
+        if commit:
+            self.commit(found[0])
+        else:
+            self.back_out(found[0])
+
+    # --- checkpoint ---------------------------------------------------------------------------------------------------
+
+    def checkpoint(self) -> int:
+        """Take a checkpoint and give its RBA (V5)."""
+        by_count = self.log.since_checkpoint >= self.logload
+        self.checkpoints += 1
+        self.buffers.begin_checkpoint(self.log.files.next_end() if self.log.switched else 0)
+        for unit in list(self.units.values()):
+            if unit.born <= self.checkpoints - SHUNT_AFTER and unit.state in {State.IN_FLIGHT, State.IN_DOUBT}:
+                self._shunt(unit)
+        page_sets = self.buffers.recovery_rbas(self.log.end)
+        units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
+        rba = self.log.append(Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets)))
+        self.log.force(rba)
+        self.log.note_checkpoint(rba)
+        self._needed_rba = min([rba, *page_sets.values(), *(unit.first for unit in self.units.values())])
+        if by_count:
+            self.log.stats.checkpoints += 1
+        return rba
+
+    def needed_rba(self) -> int:
+        """Nothing before this RBA is needed to restart or to back out, by the last checkpoint that is durable (V5).
+
+        Units that began later began after it. What shunting has moved counts only once the checkpoint knows.
+        """
+        return self._needed_rba
+
+    def _shunt(self, unit: UnitOfRecovery) -> None:
+        """Log again what undoing needs, oldest first, so that the old records may go (V6)."""
+        chain, rba = [], unit.last
+        while rba:
+            record = self.log.read(rba)
+            if record.kind in UNDONE or record.kind == Kind.SHUNTED:
+                chain.append(record)
+            rba = undo_next(record)
+        previous = first = 0
+        for record in reversed(chain):
+            part = record.body if record.kind == Kind.SHUNTED else bytes((record.kind,)) + undo_part(record)
+            previous = self.log.append(
+                Kind.SHUNTED, record.flags & ~FIRST, unit.urid, previous, record.page_set, record.page, part
+            )
+            first = first or previous
+        if unit.state is State.IN_DOUBT:
+            previous = self.log.append(Kind.PREPARED, 0, unit.urid, previous, 0, 0, unit.xid)
+        unit.first, unit.last, unit.born = first or unit.first, previous or unit.last, self.checkpoints
+
+    def checkpoint_step(self) -> bool:
+        """Background: take a checkpoint when one is due."""
+        if self.log.since_checkpoint >= self.logload or self.log.switched:
+            self.checkpoint()
+        return False
+
+    def tasks(self) -> Sequence[Task]:
+        return (Task("checkpoint", self.checkpoint_step, every_ms=100),)
+
+
+def undo_next(record: LogRecord) -> int:
+    """The record of the same unit to undo after this one (V3)."""
+    return int(UNDO_NEXT.unpack_from(record.body)[0]) if record.kind == Kind.COMPENSATION else record.previous

@@ -1,0 +1,66 @@
+"""Media recovery: image copies of page sets, and what restoring one means.
+
+Rules
+  Y1  An image copy is taken while the queue manager runs. It begins with a checkpoint and names, on its page 0, the RBA
+      of the oldest change that it may lack.
+  Y2  Restoring is putting the copy in the page set's place while the queue manager is down. Restart sees the RBA on
+      page 0 and redoes from there, for that page set alone; the log must still have it, in active logs or archives.
+
+Called by commands and tests; `restored` by restart.  Calls recovery, disk.
+"""
+
+from quaestor.qmgr.recovery.manager import RecoveryManager
+from quaestor.storage.changes import header
+from quaestor.storage.disk import Disk
+from quaestor.storage.page import PAGE, is_whole, seal
+from quaestor.storage.page_set import describe, file_name, media_rba
+
+RUN = 256
+
+
+def copy_name(number: int) -> str:
+    return f"copy-{number:02d}"
+
+
+def image_copy(recovery: RecoveryManager, number: int, disk: Disk) -> int:
+    """Copy a page set (Y1); gives the RBA it must be redone from. The engine latch is held."""
+    recovery.checkpoint()
+    page_set = recovery.buffers.page_sets[number]
+    rba = recovery.buffers.recovery_rbas(recovery.log.end)[number]
+    page_set.sync()
+    name = copy_name(number)
+    if disk.exists(name):
+        disk.delete(name)
+    target = disk.create(name, 0)
+    for page in range(0, page_set.pages, RUN):
+        target.write(page * PAGE, page_set.read_raw(page, min(RUN, page_set.pages - page)))
+    first = bytearray(PAGE)
+    header(first, describe(number, page_set.pages, rba), number, 0)
+    seal(first, 0)
+    target.write(0, first)
+    target.sync()
+    target.close()
+    return rba
+
+
+def restore(disk: Disk, number: int) -> None:
+    """Put an image copy in the page set's place (Y2). The queue manager is down."""
+    source = disk.open(copy_name(number))
+    if disk.exists(file_name(number)):
+        disk.delete(file_name(number))
+    target = disk.create(file_name(number), 0)
+    for at in range(0, source.size(), RUN * PAGE):
+        target.write(at, source.read(at, RUN * PAGE))
+    target.sync()
+    target.close()
+    source.close()
+
+
+def restored(recovery: RecoveryManager) -> dict[int, int]:
+    """{page set: RBA} of page sets that are restored image copies (Y2)."""
+    found = {}
+    for number, page_set in recovery.buffers.page_sets.items():
+        first = page_set.read_raw(0, 1)
+        if is_whole(first, number, 0) and any(first) and media_rba(first):
+            found[number] = media_rba(first)
+    return found

@@ -1,0 +1,276 @@
+"""Restart: bring page sets and units of recovery to where the log says they were.
+
+Rules
+  X1  Four phases: begin; determine the state at failure from the last checkpoint on; redo forward everything that
+      may not have reached the page sets, whoever did it; undo backward what was in flight or in backout.
+  X2  A change is redone only on a page whose RBA is older, so redoing twice changes nothing and restart may be cut
+      and begun again at any point.
+  X3  Undoing logs compensation records, as a backout does: a restart that is cut leaves a unit in backout.
+  X4  A page that is torn waits for a change that starts it (an image at the latest, B4) or for being freed; if
+      neither comes the page is lost and named: media recovery must bring it back.
+  X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
+  X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
+  X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone.
+
+Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
+"""
+
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.buffer import Frame, TornPageError
+from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
+from quaestor.qmgr.recovery.manager import RecoveryManager, undo_next
+from quaestor.qmgr.recovery.media import restored
+from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
+from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, map_page_of, starts_page
+from quaestor.storage.log_files import FIRST_RBA
+from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
+from quaestor.storage.page import HEADER_LENGTH, RBA_AT
+from quaestor.storage.page_set import describe, described_pages, media_rba
+
+NOTHING_APPLIED = -1
+
+
+@dataclass(slots=True)
+class Restart:
+    """What a restart found and did: the facts of messages CSQR003I to CSQR007I."""
+
+    checkpoint_rba: int = 0
+    start_rba: int = 0
+    end_rba: int = 0
+    records_read: int = 0
+    changes_redone: int = 0
+    units: list[tuple[str, int, Identity]] = field(default_factory=list)
+    """(status letter, URID, identity) of every incomplete unit, as found."""
+
+
+def restart(recovery: RecoveryManager) -> Restart:
+    """All four phases (X1). The engine latch is held."""
+    found = Restart()
+    page_sets = _current_status(recovery, found)
+    recovery.log.resume(found.end_rba)
+    _forward(recovery, found, page_sets)
+    _backward(recovery)
+    recovery.checkpoint()
+    return found
+
+
+# --- phase 2: current status -----------------------------------------------------------------------------------------
+
+
+def _current_status(recovery: RecoveryManager, found: Restart) -> dict[int, int]:
+    """Rebuild the table of units and find the end of the log."""
+    log = recovery.log
+    found.checkpoint_rba, page_sets = _last_checkpoint(recovery)
+    for number, rba in restored(recovery).items():
+        page_sets[number] = min(rba, page_sets.get(number, rba))
+    end = found.checkpoint_rba
+    for record in log.scan(found.checkpoint_rba):
+        end = record.end
+        found.records_read += 1
+        if record.urid:
+            _follow(recovery.units, record)
+    written = log.files.inventory.written_rba
+    if end < written:
+        raise Abend("L2", "the log is damaged before its end; use its other copy", good_to=end, written_to=written)
+    found.end_rba = end
+    found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
+    found.units = [(unit.state.value, unit.urid, unit.identity) for unit in recovery.units.values()]
+    return page_sets
+
+
+def _last_checkpoint(recovery: RecoveryManager) -> tuple[int, dict[int, int]]:
+    """RBA and page set RBAs of the last checkpoint; its incomplete units go into the table."""
+    checkpoints = recovery.log.files.inventory.checkpoints
+    if not checkpoints:
+        return FIRST_RBA, {}
+    rba = checkpoints[-1]
+    body = unpack_checkpoint(recovery.log.read(rba).body)
+    for entry in body.units:
+        unit = UnitOfRecovery(entry.identity)
+        unit.urid, unit.first, unit.last, unit.xid = entry.urid, entry.first, entry.last, entry.xid
+        unit.state = State(entry.state)
+        if unit.state is State.IN_COMMIT_1:
+            unit.state = State.IN_DOUBT  # its PREPARED record is before the checkpoint, so it is durable
+        if unit.state is not State.IN_COMMIT_2:  # its COMMIT record is before the checkpoint: it has committed
+            recovery.units[unit.urid] = unit
+    return rba, body.page_sets
+
+
+def _follow(units: dict[int, UnitOfRecovery], record: LogRecord) -> None:
+    """One record of a unit, read forward."""
+    if record.flags & FIRST:
+        unit = UnitOfRecovery(unpack_identity(record.identity))
+        unit.urid = unit.first = record.rba
+        units[record.rba] = unit
+    elif record.urid not in units:
+        return  # a unit in commit 2 at the checkpoint
+    unit = units[record.urid]
+    if record.kind == Kind.SHUNTED:
+        return  # counts once a later record or a checkpoint leads to it: only then all of them are there
+    unit.last = record.rba
+    if record.kind == Kind.PREPARED:
+        unit.state, unit.xid = State.IN_DOUBT, record.body
+    elif record.kind == Kind.BEGIN_BACKOUT:
+        unit.state = State.IN_BACKOUT
+    elif record.kind in {Kind.COMMIT, Kind.END_BACKOUT}:
+        del units[record.urid]
+
+
+# --- phase 3: forward ------------------------------------------------------------------------------------------------
+
+
+def _forward(recovery: RecoveryManager, found: Restart, page_sets: dict[int, int]) -> None:
+    """Redo, in one scan, every change that may not have reached its page set (X2)."""
+    redo = _Redo(recovery, found.end_rba, page_sets)
+    reached = found.start_rba
+    for record in recovery.log.scan(found.start_rba, found.end_rba):
+        found.records_read += 1
+        redo.record(record)
+        reached = record.end
+    if reached != found.end_rba:
+        raise Abend(
+            "L2", "the log is damaged; use its other copy or its archive", good_to=reached, needed=found.end_rba
+        )
+    redo.check_nothing_lost()
+    found.changes_redone = redo.done
+    for number, page_set in recovery.buffers.page_sets.items():
+        frame = recovery.buffers.pool_of[number].get(page_set, 0)
+        page_set.pages = described_pages(frame.data or b"", number)
+        recovery.buffers.pool_of[number].release(frame)
+        if media_rba(frame.data or b""):
+            recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(number, page_set.pages))  # X7: up to date
+
+
+class _Redo:
+    """Repeats changes on pages that do not have them yet."""
+
+    def __init__(self, recovery: RecoveryManager, end: int, page_sets: dict[int, int]) -> None:
+        self._buffers, self._end, self._page_sets = recovery.buffers, end, page_sets
+        self._torn: set[tuple[int, int]] = set()
+        self.done = 0
+
+    def record(self, record: LogRecord) -> None:
+        kind, body = record.kind, record.body
+        if kind == Kind.COMPENSATION:
+            kind, body = body[8], body[UNDO_NEXT.size :]
+        if kind not in REDO or record.rba < self._page_sets.get(record.page_set, 0):
+            return
+        if record.page_set not in self._buffers.page_sets:
+            raise Abend("X4", "the log changes a page set that is not defined", page_set=record.page_set)
+        if record.flags & ALLOCATES:
+            self._take_page(record, USE_OF[kind])  # type: ignore[index] # Kind is an int
+        self._change(record, record.page, kind, body)
+        if kind == Kind.FREE:
+            self._freed(record, body)
+
+    def _take_page(self, record: LogRecord, use: int) -> None:
+        """The space map's part of an ALLOCATES record."""
+        frame = self._frame(record.page_set, map_page_of(record.page), starts=False, image=False)
+        if frame is None:
+            return
+        pool = self._buffers.pool_of[record.page_set]
+        if frame.rba < record.rba:
+            frame.data[HEADER_LENGTH + record.page % SPAN] = use  # type: ignore[index] # a page with contents
+            pool.set_write(frame, record.rba)
+            self.done += 1
+        pool.release(frame)
+
+    def _change(self, record: LogRecord, page: int, kind: int, body: bytes) -> None:
+        pool = self._buffers.pool_of[record.page_set]
+        starts = starts_page(kind, body)
+        rba = int.from_bytes(body[RBA_AT : RBA_AT + 8], "big") if kind == Kind.IMAGE else record.rba
+        frame = self._frame(record.page_set, page, starts=starts and kind != Kind.IMAGE, image=kind == Kind.IMAGE)
+        if frame is None:
+            return
+        if frame.rba < rba:
+            if starts:
+                frame.start(REDO[kind], body)
+            else:
+                frame.change(REDO[kind], body)
+            pool.set_write(frame, record.rba)
+            frame.rba = rba
+            frame.whole = frame.whole or starts
+            self.done += 1
+        pool.release(frame)
+
+    def _frame(self, number: int, page: int, *, starts: bool, image: bool) -> Frame | None:
+        """The page, in use; None while it is torn and nothing has started it (X4, X5).
+
+        A change that starts a page needs nothing of it: every later change of it follows in the log. An image does
+        not: a restart that was cut may have logged one of a page it had only half redone.
+        """
+        page_set, pool = self._buffers.page_sets[number], self._buffers.pool_of[number]
+        if starts:
+            return self._new(number, page)
+        try:
+            frame = pool.get(page_set, page)
+        except TornPageError:
+            if image:
+                return self._new(number, page)
+            self._torn.add((number, page))
+            return None
+        if frame.rba >= self._end:
+            raise Abend("X5", "a page is newer than the log", page_set=number, page=page, rba=frame.rba, end=self._end)
+        return frame
+
+    def _new(self, number: int, page: int) -> Frame:
+        page_set, pool = self._buffers.page_sets[number], self._buffers.pool_of[number]
+        self._torn.discard((number, page))
+        known = page in page_set.frames
+        frame = pool.new(page_set, page)
+        if not known:
+            frame.rba = NOTHING_APPLIED
+        return frame
+
+    def _freed(self, record: LogRecord, body: bytes) -> None:
+        base = record.page - record.page % SPAN
+        for at in range(0, len(body), 2):
+            self._torn.discard((record.page_set, base + int.from_bytes(body[at : at + 2], "big")))
+
+    def check_nothing_lost(self) -> None:
+        if self._torn:
+            page_set, page = min(self._torn)
+            raise Abend(
+                "X4",
+                "a page is torn and the log does not hold it; restore the page set's image copy",
+                page_set=page_set,
+                page=page,
+                pages=len(self._torn),
+            )
+
+
+# --- phase 4: backward -----------------------------------------------------------------------------------------------
+
+
+def _backward(recovery: RecoveryManager) -> None:
+    """Undo units that were in flight or in backout, latest record of any of them first (X3)."""
+    losers = [u for u in recovery.units.values() if u.state in {State.IN_FLIGHT, State.IN_BACKOUT}]
+    todo = [(-unit.last, unit.urid) for unit in losers]
+    for unit in losers:
+        unit.state = State.IN_BACKOUT
+        unit.last = recovery.log.append(Kind.BEGIN_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
+    heapify(todo)
+    while todo:
+        rba, urid = heappop(todo)
+        unit = recovery.units[urid]
+        following = recovery.undo(unit, recovery.log.read(-rba))
+        if following:
+            heappush(todo, (-following, urid))
+        else:
+            recovery.end_backout(unit)
+
+
+def work_of(recovery: RecoveryManager, unit: UnitOfRecovery) -> list[LogRecord]:
+    """What a unit in doubt put and got, oldest first (X6); shunted records stand for the ones they repeat."""
+    work, rba = [], unit.last
+    while rba:
+        record = recovery.log.read(rba)
+        if record.kind == Kind.SHUNTED:
+            work.append(record._replace(kind=record.body[0], body=record.body[1:]))
+        elif record.kind in UNDONE:
+            work.append(record)
+        rba = undo_next(record)
+    return work[::-1]

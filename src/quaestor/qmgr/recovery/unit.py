@@ -1,0 +1,72 @@
+"""Units of recovery: their life cycle as a table, in the paper's words.
+
+Rules
+  U1  A unit moves only along `NEXT`. In commit 2 it must complete; ended is the end.
+  U2  A unit has a URID from its first log record on; before that it may end without a trace.
+  U3  `first` is the oldest log record that undoing it could need: its first, or the first shunted one.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from quaestor.mqi.reasons import Abend
+from quaestor.storage.log_record import Identity
+
+
+class State(Enum):
+    """States of a unit of recovery, with the letter CSQR007I prints."""
+
+    IN_FLIGHT = "F"
+    IN_COMMIT_1 = "1"
+    IN_DOUBT = "D"
+    IN_COMMIT_2 = "C"
+    IN_BACKOUT = "A"
+    ENDED = "-"
+
+
+NEXT = {
+    State.IN_FLIGHT: {State.IN_COMMIT_1, State.IN_COMMIT_2, State.IN_BACKOUT, State.ENDED},
+    State.IN_COMMIT_1: {State.IN_DOUBT, State.IN_BACKOUT},
+    State.IN_DOUBT: {State.IN_COMMIT_2, State.IN_BACKOUT},
+    State.IN_COMMIT_2: {State.ENDED},
+    State.IN_BACKOUT: {State.ENDED},
+    State.ENDED: set(),
+}
+"""U1; in flight may end at once when nothing was logged (U2)."""
+
+
+class UnitOfRecovery:
+    """One unit of recovery."""
+
+    __slots__ = (
+        "born",
+        "first",
+        "gets",
+        "identity",
+        "last",
+        "other",
+        "puts",
+        "state",
+        "undo_next",
+        "urid",
+        "xid",
+    )
+
+    def __init__(self, identity: Identity, born: int = 0) -> None:
+        self.identity = identity
+        self.state = State.IN_FLIGHT
+        self.urid = self.first = self.last = self.undo_next = 0
+        self.puts: list[Any] = []
+        self.gets: list[Any] = []
+        self.other: list[Callable[[], None]] = []  # what else is to be done when it has committed
+        self.born = born
+        self.xid = b""
+
+    def become(self, state: State) -> None:
+        if state not in NEXT[self.state]:
+            raise Abend("U1", "a unit of recovery cannot go there", now=self.state.name, wanted=state.name)
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"<unit {self.urid:x} {self.state.name}>"

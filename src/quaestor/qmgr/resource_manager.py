@@ -1,0 +1,80 @@
+"""What every manager answers, so that recovery and the scheduler need not know which manager it is.
+
+Rules
+  R1  A manager counts into its own SMF section (`stats`) as it works; there is no second counter.
+  R2  Background work is a `Task`: a step that does a bounded piece and says whether more is left.
+      The scheduler runs steps; a manager never sleeps and never starts a thread.
+  R3  A manager that takes part in units of recovery is told how each ended (`committed`, `backed_out`).
+      It is told after the log has decided, so it must not fail: what it needs was reserved before.
+  R4  An invariant that does not hold is an `Abend` (mqi.reasons): nothing is answered any more, restart repairs
+      from the log.
+
+Called by recovery and the scheduler, which know managers only by this protocol.  Calls nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Background work of one manager (R2): `step` does a bounded piece and returns True while more is left."""
+
+    name: str
+    step: Callable[[], bool]
+    every_ms: int = 1000
+
+
+class Unit(Protocol):
+    """What a manager may know of a unit of recovery; the recovery manager owns the rest."""
+
+    urid: int
+    """RBA of the unit's first log record, 0 while it has logged nothing."""
+
+    puts: list[Any]
+    """Arrivals this unit put, in order."""
+
+    gets: list[Any]
+    """Arrivals this unit got, in order."""
+
+    other: list[Callable[[], None]]
+    """What else is to be done when the unit has committed."""
+
+
+class ResourceManager(Protocol):
+    """The protocol of a manager (R1-R3)."""
+
+    name: str
+
+    def tasks(self) -> Sequence[Task]:
+        """Background work this manager wants done."""
+
+    def committed(self, unit: Unit) -> None:
+        """The unit's end is on the log: make its work visible. Must not fail."""
+
+    def backed_out(self, unit: Unit) -> None:
+        """The unit's page changes are undone: take back what was only in memory. Must not fail."""
+
+
+class SyncPoint(Protocol):
+    """What connection and message ask of the recovery manager.
+
+    Every call is made with the engine latch held. `commit` and `prepare` let go of it while they wait for the log,
+    so that other threads work on and one force serves all who wait (group commit).
+    """
+
+    def begin(self, connection: str = "", user: str = "", thread: str = "") -> Unit:
+        """A new unit of recovery; it logs nothing until it changes something recoverable."""
+
+    def commit(self, unit: Unit) -> None:
+        """End the unit: its end is on the log when this returns. Ends a prepared unit too."""
+
+    def back_out(self, unit: Unit) -> None:
+        """Undo everything the unit did."""
+
+    def prepare(self, unit: Unit, xid: bytes) -> None:
+        """Phase 1 of a two-phase commit: in doubt when this returns, and after a restart."""
+
+    def in_doubt(self) -> Sequence[Unit]:
+        """Units that wait for their coordinator."""

@@ -1,0 +1,76 @@
+"""Scheduler: runs the managers' background steps, one at a time, with the engine latch held.
+
+Rules
+  W1  A step does a bounded piece of work. One that says there is more runs again at the next turn, after others have
+      had theirs.
+  W2  In tests the steps run when asked (`run_due`); in service one thread asks. No other manager has a thread.
+  W3  A step that fails stops all background work and is told to whoever asked to know (`on_failure`): an error that
+      nobody hears is worse than none.
+
+Called by queue_manager.  Calls the managers' tasks.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from quaestor.clock import Clock
+from quaestor.qmgr.resource_manager import Task
+
+NS_PER_MS = 1_000_000
+
+
+class HasTasks(Protocol):
+    """A manager, as far as the scheduler is concerned."""
+
+    def tasks(self) -> Sequence[Task]: ...
+
+
+class Scheduler:
+    """Background work of all managers (W1-W3)."""
+
+    def __init__(
+        self,
+        latch: threading.Lock,
+        managers: Iterable[HasTasks],
+        clock: Clock,
+        on_failure: Callable[[BaseException], None] = lambda _error: None,
+    ) -> None:
+        self._latch, self._clock, self._on_failure = latch, clock, on_failure
+        self.tasks: list[Task] = [task for manager in managers for task in manager.tasks()]
+        self._due_ns = dict.fromkeys(range(len(self.tasks)), 0)
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.failure: BaseException | None = None
+
+    def run_due(self) -> int:
+        """Run every step that is due; gives the milliseconds until the next one is (W1)."""
+        for number, task in enumerate(self.tasks):
+            now = self._clock.monotonic_ns()
+            if self._due_ns[number] <= now:
+                with self._latch:
+                    more = task.step()
+                self._due_ns[number] = now + (0 if more else task.every_ms * NS_PER_MS)
+        now = self._clock.monotonic_ns()
+        return max(1, (min(self._due_ns.values(), default=now) - now) // NS_PER_MS)
+
+    def start(self) -> None:
+        """Run steps on a thread of their own until `stop` (W2)."""
+        self._thread = threading.Thread(target=self._serve, name="quaestor-scheduler", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Return when no step runs any more. The latch is not held."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _serve(self) -> None:
+        wait_ms = 0
+        try:
+            while not self._stopping.wait(wait_ms / 1000):
+                wait_ms = self.run_due()
+        except BaseException as error:  # noqa: BLE001 - told to whoever listens (W3)
+            self.failure = error
+            self._on_failure(error)

@@ -1,0 +1,247 @@
+"""One HTML file: the exceptions first, then the pictures, each with the table behind it.
+
+Rules
+  M1  The file is whole: style, script and plotly.js stand inside it, nothing is fetched. It opens from a disk, in a
+      mail or without a network.
+  M2  A section that has nothing to show says so in words. Without a script the tables are still there.
+  M3  plotly.js is the largest part by far; it is packed with gzip and unpacked by the browser.
+  M4  What recurs day after day is one line of the list, with its first and last day; the table has every day.
+
+Called by the door.  Calls charts, markup.
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import pyarrow as pa
+
+from quaestor.reports import charts
+from quaestor.reports.catalog import REPORTS
+from quaestor.reports.catalog.model import Report
+from quaestor.reports.findings import condensed, findings_list
+from quaestor.reports.markup import table
+from quaestor.reports.values import duration, figure
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A section with charts: the report behind it, what to see in it, and a caption for every chart."""
+
+    report: str
+    title: str
+    about: str
+    draw: Callable[[charts.Rows], list[charts.Figure]]
+    captions: tuple[str, ...] = ("",)
+    columns: str = "wide"
+
+
+PICTURES = (
+    Picture(
+        "cpu-by-week",
+        "CPU by application",
+        "CPU time of MQI calls and commits. Channels stand under their own names.",
+        charts.cpu_by_week,
+    ),
+    Picture(
+        "elapsed-split",
+        "Where elapsed time goes",
+        "Time inside MQ by what it was spent on; the figure beside a name is its elapsed time in the whole period.",
+        charts.elapsed_split,
+    ),
+    Picture(
+        "queue-traffic",
+        "Bytes and messages by queue",
+        "Successful puts and gets, under the base name of the queue.",
+        charts.queue_traffic,
+        ("Bytes", "Messages"),
+        "two",
+    ),
+    Picture(
+        "time-on-queue",
+        "Time on queue",
+        "How long messages lay before a destructive get. A long stay on a channel's sync queue is no fault.",
+        charts.time_on_queue,
+    ),
+    Picture(
+        "buffer-pools",
+        "Buffer pools",
+        "The least part of a pool that could be stolen in each hour, for the pools that came closest to full.",
+        charts.buffer_pools,
+    ),
+    Picture(
+        "log-activity",
+        "Log",
+        "Both copies together; forces are tasks that waited for a log write; checkpoints are those LOGLOAD caused.",
+        charts.log_activity,
+        ("Written", "Forces", "Checkpoints"),
+        "three",
+    ),
+    Picture(
+        "cf-activity",
+        "Coupling facility structures",
+        "Response of the structures to requests for a single entry, and how many requests of all kinds there were.",
+        charts.cf_activity,
+        ("Response", "Requests"),
+        "two",
+    ),
+    Picture(
+        "channel-traffic",
+        "Channels",
+        "Messages moved, and the batches that were achieved against the negotiated size.",
+        charts.channel_traffic,
+        ("Messages", "Batches"),
+        "two",
+    ),
+)
+NEEDED = ("exceptions", *(each.report for each in PICTURES))
+"""The reports that the page is made of."""
+
+
+def page(results: Mapping[str, pa.Table], title: str, written: str) -> str:
+    """The whole file from the tables of `NEEDED`; `written` says when and from what."""
+    sections = [_exceptions(REPORTS["exceptions"], results["exceptions"])]
+    sections += [_picture(each, results[each.report]) for each in PICTURES]
+    links = [("exceptions", "Exceptions"), *((each.report, each.title) for each in PICTURES)]
+    places = "".join(f'<a href="#{name}">{escape(text)}</a>' for name, text in links)
+    body = (
+        f"<header><h1>{escape(title)}</h1><p class='lead'>{escape(_period(results))}</p><nav>{places}</nav>"
+        f"{_figures(results)}</header>\n<main>\n{''.join(sections)}</main>\n"
+        f"<footer><p>{escape(written)}</p></footer>\n"
+    )
+    scripts = f'<script type="text/plain" id="plotly">{_packed_plotly()}</script>\n<script>{_asset("page.js")}</script>'
+    return _document(title, body, scripts)
+
+
+def small_page(report: Report, rows: pa.Table) -> str:
+    """One report as a page of its own, without charts."""
+    body = (
+        f"<header><h1>{escape(report.title)}</h1><p class='lead'>{escape(report.grain)}</p></header>\n"
+        f"<main><section>{table(report, rows, most=None)}</section></main>\n"
+    )
+    return _document(report.title, body, "")
+
+
+def _document(title: str, body: str, scripts: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{_asset('page.css')}</style>\n</head>\n"
+        f"<body>\n{body}{scripts}\n</body>\n</html>\n"
+    )
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+
+def _exceptions(report: Report, rows: pa.Table) -> str:
+    if rows.num_rows == 0:
+        inside = f'<p class="empty">{escape(report.empty)} Every threshold of MP1B was tried.</p>'
+    else:
+        inside = findings_list(rows.to_pylist()) + _details(report, rows)
+    about = "Thresholds of MP1B that were crossed; the same finding on several days is one line."
+    return _section(report.name, "Exceptions", about, inside)
+
+
+def _picture(picture: Picture, rows: pa.Table) -> str:
+    report = REPORTS[picture.report]
+    figures = picture.draw(rows.to_pylist()) if rows.num_rows else []
+    if not figures:
+        inside = f'<p class="nodata">{escape(report.empty)}</p>'
+        return _section(report.name, picture.title, picture.about, inside)
+    parts = []
+    for number, (made, caption) in enumerate(zip(figures, picture.captions, strict=False)):
+        heading = f"<h3>{escape(caption)}</h3>" if caption else ""
+        parts.append(f"<div>{heading}{_chart(f'{report.name}-{number}', made)}</div>")
+    inside = f'<div class="charts {picture.columns}">{"".join(parts)}</div>{_details(report, rows)}'
+    return _section(report.name, picture.title, picture.about, inside)
+
+
+def _section(name: str, title: str, about: str, inside: str) -> str:
+    return f'<section id="{name}"><h2>{escape(title)}</h2><p class="about">{escape(about)}</p>{inside}</section>\n'
+
+
+def _chart(name: str, made: charts.Figure) -> str:
+    data = json.dumps(made, separators=(",", ":")).replace("<", "\\u003c")
+    height = made["layout"]["height"]
+    return (
+        f'<div class="chart" data-figure="figure-{name}" style="min-height:{height}px">'
+        "<noscript><p class='nodata'>A chart needs a script; the table below has its figures.</p></noscript></div>"
+        f'<script type="application/json" id="figure-{name}">{data}</script>'
+    )
+
+
+def _details(report: Report, rows: pa.Table) -> str:
+    many = f"{rows.num_rows:,} row{'s' if rows.num_rows != 1 else ''}"
+    return f"<details><summary>Table: {escape(report.grain)} ({many})</summary>{table(report, rows)}</details>"
+
+
+# --- the head ---------------------------------------------------------------------------------------------------------
+
+
+def _period(results: Mapping[str, pa.Table]) -> str:
+    """Which days and queue managers the page is about."""
+    rows = results["log-activity"].to_pylist() or results["buffer-pools"].to_pylist()
+    if not rows:
+        return "No statistics in this period."
+    first, last = min(row["hour"] for row in rows), max(row["hour"] for row in rows)
+    if last > first:
+        last -= timedelta(seconds=1)  # a record carries the end of its interval: midnight ends the day before
+    managers = sorted({row["QMGR"] for row in rows})
+    days = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{first:%-d %B} to {last:%-d %B %Y}"
+    plural = "s" if len(managers) > 1 else ""
+    return f"{days}, queue manager{plural} {', '.join(managers)}"
+
+
+def _figures(results: Mapping[str, pa.Table]) -> str:
+    """The few figures that say how large the installation is."""
+    weeks, queues = results["cpu-by-week"].to_pylist(), results["queue-traffic"].to_pylist()
+    bad = results["exceptions"].to_pylist()
+    made = {
+        "Exceptions": (str(len(condensed(bad))), _on_days(len({row["date"] for row in bad}))),
+        "CPU": (duration(1e6 * _sum(weeks, "cpu_s")), "") if weeks else ("-", ""),
+        "Commits": (_large(_sum(weeks, "commits")), ""),
+        "Messages put": (_large(_sum(queues, "messages_put")), ""),
+        "Bytes put": (_large(1e6 * _sum(queues, "megabytes_put")) + "B", ""),
+    }
+    cells = (
+        f"<div><dt>{name}</dt><dd>{value} <small>{more}</small></dd></div>" for name, (value, more) in made.items()
+    )
+    return f'<dl class="figures">{"".join(cells)}</dl>'
+
+
+def _on_days(days: int) -> str:
+    return f"on {days} day{'s' if days != 1 else ''}" if days else ""
+
+
+def _sum(rows: list[dict[str, Any]], column: str) -> float:
+    return float(sum(row[column] or 0 for row in rows))
+
+
+def _large(value: float) -> str:
+    """A large number in few characters."""
+    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if value >= size:
+            return f"{figure(value / (1e3 if unit == 'k' else size))} {unit}"
+    return figure(int(value), grouped=True)
+
+
+# --- what the file brings along ---------------------------------------------------------------------------------------
+
+
+def _asset(name: str) -> str:
+    return files("quaestor.reports").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _packed_plotly() -> str:
+    """plotly.js as the package of that name ships it, packed for `page.js` to unpack (M3)."""
+    source = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
+    return base64.b64encode(gzip.compress(source, 9, mtime=0)).decode("ascii")

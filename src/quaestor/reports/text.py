@@ -1,0 +1,53 @@
+"""A report as text: aligned columns, numbers to the right, two blanks between.
+
+Rules
+  F1  Every line of a table has the same columns under the same heading; a wide value widens its column, nothing is cut.
+  F2  The heading says what was asked; the last line says how many rows there are. No rows: a sentence says so.
+
+Called by the door.  Calls values.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from quaestor.reports.catalog.model import Report
+from quaestor.reports.values import shown
+
+
+def as_text(report: Report, rows: pa.Table, asked: Mapping[str, Any]) -> str:
+    """The whole report (F2)."""
+    lines = [f"{report.name}: {report.title}"]
+    given = [f"{name}={_plain(value)}" for name, value in asked.items() if value is not None]
+    if given:
+        lines.append("  " + "  ".join(given))
+    if rows.num_rows == 0:
+        return "\n".join([*lines, "", report.empty, ""])
+    many = f"{rows.num_rows} row{'s' if rows.num_rows != 1 else ''}"
+    return "\n".join([*lines, "", *table_lines(report, rows), "", many, ""])
+
+
+def table_lines(report: Report, rows: pa.Table) -> list[str]:
+    """Heading, rule and rows (F1)."""
+    cells = [[shown(value, each.unit) for value in rows[each.name].to_pylist()] for each in report.columns]
+    titles = [each.title for each in report.columns]
+    numeric = [each.unit.is_number for each in report.columns]
+    widths = [max(len(title), *map(len, column)) for title, column in zip(titles, cells, strict=True)]
+    rule = ["-" * width for width in widths]
+    body = zip(*cells, strict=True)
+    return [_line(each, widths, numeric) for each in (titles, rule, *body)]
+
+
+def _line(cells: Iterable[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    aligned = (
+        cell.rjust(width) if right else cell.ljust(width)
+        for cell, width, right in zip(cells, widths, numeric, strict=True)
+    )
+    return "  ".join(aligned).rstrip()
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

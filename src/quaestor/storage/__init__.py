@@ -1,0 +1,1 @@
+"""Media: files, pages, page sets, log records and log data sets."""

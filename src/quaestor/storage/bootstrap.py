@@ -1,0 +1,113 @@
+"""The bootstrap data set (BSDS): where the log is, and from where restart begins.
+
+Rules
+  S1  It holds the log inventory: which RBA range each active log holds, which archives exist, the last
+      checkpoints, the epoch of this start, and a low estimate of how far the log had been written.
+  S2  It is written in turn to two places of each copy, each time with a higher version and a checksum, and synced:
+      a cut during a write leaves the version before it.
+  S3  A copy that cannot be read is named and made good from the other; without any good copy nothing starts.
+
+Called by log_files.  Calls disk.
+"""
+
+import json
+import struct
+from dataclasses import asdict, dataclass, field
+from zlib import crc32
+
+from quaestor.mqi.reasons import Abend
+from quaestor.storage.disk import Disk, File
+
+NAMES = ("BSDS1", "BSDS2")
+PLACE = 1 << 18
+FORMAT = 1
+CHECKPOINTS_KEPT = 8
+_HEADER = struct.Struct(">4sIQII")
+_MARK = b"BSDS"
+
+
+@dataclass(slots=True)
+class Inventory:
+    """What the bootstrap data set holds (S1)."""
+
+    log_bytes: int
+    copies: int
+    starts: list[int]
+    """First RBA in each active log, -1 where it holds nothing."""
+
+    epoch: int = 0
+    written_rba: int = 0
+    checkpoints: list[int] = field(default_factory=list)
+    page_sets: list[int] = field(default_factory=list)
+    """Page sets that were made: one of these that is missing is lost, not new."""
+
+    archives: list[tuple[int, int, str]] = field(default_factory=list)
+    """(first RBA, RBA after the last, name), ascending."""
+
+    def add_checkpoint(self, rba: int) -> None:
+        self.checkpoints = [*self.checkpoints, rba][-CHECKPOINTS_KEPT:]
+
+
+class Bootstrap:
+    """The copies of the bootstrap data set."""
+
+    def __init__(self, files: list[File], inventory: Inventory, version: int) -> None:
+        self._files, self.inventory, self._version = files, inventory, version
+
+    @classmethod
+    def create(cls, disk: Disk, inventory: Inventory, *, dual: bool) -> "Bootstrap":
+        files = [disk.create(name, 2 * PLACE) for name in NAMES[: 2 if dual else 1]]
+        bootstrap = cls(files, inventory, 0)
+        bootstrap.save()
+        return bootstrap
+
+    @staticmethod
+    def formatted(disk: Disk) -> bool:
+        """Whether a log was ever set up here; a run that was cut while formatting leaves none."""
+        for name in NAMES:
+            if disk.exists(name):
+                file = disk.open(name)
+                written = any(file.read(at, _HEADER.size).strip(b"\0") for at in (0, PLACE))
+                file.close()
+                if written:
+                    return True
+        return False
+
+    @classmethod
+    def open(cls, disk: Disk) -> "Bootstrap":
+        files = [disk.open(name) for name in NAMES if disk.exists(name)]
+        found = [good for file in files for at in (0, PLACE) if (good := _read(file, at)) is not None]
+        if not found:
+            raise Abend("S3", "no copy of the bootstrap data set can be read; restore one from its archive")
+        version, inventory = max(found, key=lambda good: good[0])
+        return cls(files, inventory, version)
+
+    def save(self) -> None:
+        """Write the next version to every copy (S2)."""
+        self._version += 1
+        packed = json.dumps(asdict(self.inventory), separators=(",", ":")).encode()
+        if len(packed) > PLACE - _HEADER.size:
+            raise Abend("S1", "the log inventory is full; delete archives that are no longer needed")
+        data = _HEADER.pack(_MARK, FORMAT, self._version, len(packed), crc32(packed)) + packed
+        for file in self._files:
+            file.write(PLACE * (self._version % 2), data)
+            file.sync()
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+def _read(file: File, at: int) -> tuple[int, Inventory] | None:
+    header = file.read(at, _HEADER.size)
+    if len(header) < _HEADER.size:
+        return None
+    mark, form, version, length, checksum = _HEADER.unpack(header)
+    packed = file.read(at + _HEADER.size, length) if mark == _MARK and length <= PLACE else b""
+    if not packed or crc32(packed) != checksum:
+        return None
+    if form != FORMAT:
+        raise Abend("S1", "the bootstrap data set has another format", format=form, known=FORMAT)
+    inventory = Inventory(**json.loads(packed))
+    inventory.archives = [(start, end, name) for start, end, name in inventory.archives]
+    return version, inventory

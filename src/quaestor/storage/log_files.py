@@ -1,0 +1,214 @@
+"""Log data sets: a ring of active logs, the archives behind it, and the bytes of any RBA that still exist.
+
+Rules
+  F1  The log is one long byte address space. An active log holds a range of it as long as the data set; the next
+      range goes to the next data set of the ring. Data sets are formatted when they are made and then only
+      overwritten, so forcing the log changes no file metadata.
+  F2  An active log is used again only when its range is archived, or nothing needs it (`needed_rba`): neither
+      restart, nor a unit that may be backed out, nor media recovery where archives are kept.
+  F3  The next data set of the ring is made ready soon after the current one is entered, so that the end of the
+      current one is never a surprise: `limit` is the RBA up to which the ring can be written now.
+  F4  With two copies every write goes to both; a read takes the copy that is good.
+
+Called by log.  Calls disk, bootstrap.
+"""
+
+from collections.abc import Callable
+
+from quaestor.mqi.reasons import Abend
+from quaestor.storage.bootstrap import Bootstrap, Inventory
+from quaestor.storage.disk import Disk, File
+
+CI = 4096
+FIRST_RBA = CI
+COPY_CHUNK = 1 << 20
+
+
+class LogFiles:
+    """The active ring and the archives (F1-F4)."""
+
+    def __init__(self, disk: Disk, bootstrap: Bootstrap, *, archive: bool) -> None:
+        self._disk, self._bootstrap, self._archive = disk, bootstrap, archive
+        self.inventory = bootstrap.inventory
+        self.copies = self.inventory.copies
+        self.size = self.inventory.log_bytes
+        self._active = [
+            [self._open(copy, number) for copy in range(self.copies)] for number in range(len(self.inventory.starts))
+        ]
+        self._current = max(range(len(self._active)), key=self.inventory.starts.__getitem__)
+        self.start = self.inventory.starts[self._current]
+        self._ready = False
+        self.needed_rba: Callable[[], int] = lambda: 0
+        self.archived_cis = 0
+        self.archives_made = 0
+
+    @classmethod
+    def create(
+        cls, disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bool = False, archive: bool = False
+    ) -> "LogFiles":
+        """Format a ring of `logs` active logs and a bootstrap data set; what a cut run left is removed first."""
+        copies = 2 if dual else 1
+        for name in [*disk.names("log"), *disk.names("BSDS")]:
+            disk.delete(name)
+        for number in range(logs):
+            for copy in range(copies):
+                disk.create(_name(copy, number), log_bytes).close()
+        inventory = Inventory(log_bytes, copies, [FIRST_RBA] + [-1] * (logs - 1))
+        return cls(disk, Bootstrap.create(disk, inventory, dual=dual), archive=archive)
+
+    @classmethod
+    def open(cls, disk: Disk, *, archive: bool = False) -> "LogFiles":
+        return cls(disk, Bootstrap.open(disk), archive=archive)
+
+    def save(self) -> None:
+        """Make the inventory durable."""
+        self._bootstrap.save()
+
+    def write(self, rba: int, data: memoryview) -> None:
+        """Write log bytes; volatile until `sync`."""
+        self._each(rba, data, through=False)
+
+    def write_through(self, rba: int, data: memoryview) -> None:
+        self._each(rba, data, through=True)
+
+    def repair(self, rba: int, data: memoryview) -> None:
+        """Write bytes that one copy lacks to both, where they are in active logs."""
+        if rba >= min(start for start in self.inventory.starts if start >= 0):
+            self.write(rba, data)
+
+    def sync(self, since: int = 0) -> None:
+        """Make durable what was written at or after RBA `since`."""
+        for files, start in zip(self._active, self.inventory.starts, strict=True):
+            if start >= 0 and start + self.size > since:
+                for file in files:
+                    file.sync()
+
+    def read(self, rba: int, size: int, copy: int = 0) -> tuple[bytes, bool]:
+        """Up to `size` bytes from one data set, and whether they came from an archive; no bytes if nothing has them."""
+        for files, start in zip(self._active, self.inventory.starts, strict=True):
+            if 0 <= start <= rba < start + self.size:
+                return files[copy].read(rba - start, min(size, start + self.size - rba)), False
+        for start, end, name in self.inventory.archives:
+            if start <= rba < end:
+                return self._read_archive(name, rba - start, min(size, end - rba)), True
+        return b"", False
+
+    @property
+    def limit(self) -> int:
+        """The RBA up to which the ring can be written now (F3)."""
+        return self.start + (2 if self._ready else 1) * self.size
+
+    def make_ready(self) -> None:
+        """See that the next data set of the ring may be used again: archive it if anything may need it (F2)."""
+        if self._ready:
+            return
+        number = (self._current + 1) % len(self._active)
+        start = self.inventory.starts[number]
+        if start >= 0:
+            if self._archive or start + self.size > self.needed_rba():
+                self.offload(number)
+            self.inventory.starts[number] = -1
+            self._drop_archives()
+        self._ready = True
+
+    def next_end(self) -> int:
+        """The RBA after the range of the active log that is to be used again next; 0 when it holds nothing."""
+        start = self.inventory.starts[(self._current + 1) % len(self._active)]
+        return start + self.size if start >= 0 else 0
+
+    def switch(self) -> None:
+        """Enter the next data set of the ring."""
+        self.make_ready()
+        self._current = (self._current + 1) % len(self._active)
+        self.start += self.size
+        self.inventory.starts[self._current] = self.start
+        self._ready = False
+        self.save()
+
+    def offload(self, number: int) -> None:
+        """Copy an active log to an archive, unless that was done."""
+        start = self.inventory.starts[number]
+        if any(first == start for first, _, _ in self.inventory.archives):
+            return
+        name = f"archive-{start:016x}"
+        if self._disk.exists(name):
+            self._disk.delete(name)  # left by a cut before the inventory knew of it
+        archive = self._disk.create(name, self.size)
+        for at in range(0, self.size, COPY_CHUNK):
+            archive.write(at, self._active[number][0].read(at, COPY_CHUNK))
+        archive.sync()
+        archive.close()
+        self.inventory.archives.append((start, start + self.size, name))
+        self.archived_cis += self.size // CI
+        self.archives_made += 1
+        self.save()
+
+    def offload_step(self) -> bool:
+        """Archive the oldest full active log that is not yet archived; False when there is none."""
+        if not self._archive:
+            return False
+        archived = {first for first, _, _ in self.inventory.archives}
+        starts = self.inventory.starts
+        due = [n for n, start in enumerate(starts) if 0 <= start < self.start and start not in archived]
+        if due:
+            self.offload(min(due, key=starts.__getitem__))
+        return len(due) > 1
+
+    def close(self) -> None:
+        for files in self._active:
+            for file in files:
+                file.close()
+        self._bootstrap.close()
+
+    def _each(self, rba: int, data: memoryview, *, through: bool) -> None:
+        """Write to the data set(s) that hold these addresses, every copy (F4)."""
+        while len(data):
+            number = self._number_of(rba)
+            at = rba - self.inventory.starts[number]
+            part = data[: self.size - at]
+            for file in self._active[number]:
+                if through:
+                    file.write_through(at, part)
+                else:
+                    file.write(at, part)
+            rba, data = rba + len(part), data[len(part) :]
+
+    def _number_of(self, rba: int) -> int:
+        if rba >= self.start:
+            return self._current
+        for number, start in enumerate(self.inventory.starts):
+            if 0 <= start <= rba < start + self.size:
+                return number
+        raise Abend("F1", "no active log holds this RBA", rba=rba)
+
+    def _read_archive(self, name: str, at: int, size: int) -> bytes:
+        if not self._disk.exists(name):
+            raise Abend("F2", "an archive that restart needs is missing; put it back", archive=name)
+        archive = self._disk.open(name)
+        try:
+            return archive.read(at, size)
+        finally:
+            archive.close()
+
+    def _drop_archives(self) -> None:
+        """Where archives are not kept, those that nothing needs any more go (F2)."""
+        if self._archive:
+            return
+        needed = self.needed_rba()
+        for entry in [entry for entry in self.inventory.archives if entry[1] <= needed]:
+            self.inventory.archives.remove(entry)
+            if self._disk.exists(entry[2]):
+                self._disk.delete(entry[2])
+
+    def _open(self, copy: int, number: int) -> File:
+        name = _name(copy, number)
+        if not self._disk.exists(name):
+            raise Abend("F1", "an active log data set is missing; put it back or copy its twin", log=name)
+        file = self._disk.open(name)
+        if file.size() < self.size:
+            raise Abend("F1", "an active log data set is too short", log=name, bytes=file.size(), expected=self.size)
+        return file
+
+
+def _name(copy: int, number: int) -> str:
+    return f"log{copy + 1}-{number + 1:02d}"

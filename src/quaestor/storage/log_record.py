@@ -1,0 +1,115 @@
+"""Log records: their form, their kinds, and how a reader knows where the log ends.
+
+Rules
+  L1  A record is a header and a body. The header carries the record's own RBA and the epoch, a number that rises
+      with every start of the queue manager. A record is good when its checksum holds, its RBA is where it was
+      read, and its epoch is not older than that of the record before it.
+  L2  The log ends at the first record that is not good. Bytes behind it, left by an earlier use of the data set
+      or by a write whose beginning was lost, fail L1: the former by RBA, the latter by epoch once something
+      newer has been written in front of them.
+  L3  Records of one unit of recovery are chained backwards by `previous`; a unit's id (URID) is the RBA of its
+      first record. That first record is flagged FIRST and ends with the unit's identity.
+  L4  A compensation record names in `body` what is undone and in its first eight bytes the record to undo next,
+      so undoing is never undone and a backout that was cut goes on where it stopped.
+  L5  The flag ALLOCATES says that the record also takes its page in the space map.
+
+Called by log, recovery, the log printer.  Calls nothing.
+"""
+
+import struct
+from enum import IntEnum
+from typing import NamedTuple
+from zlib import crc32
+
+HEADER = struct.Struct(">IIQQQIIHBB")
+"""checksum, length, rba, urid, previous, page, epoch, page set, kind, flags"""
+
+HEADER_LENGTH = HEADER.size
+RECORD_MAX = 1 << 18
+FIRST, ALLOCATES = 1, 2
+
+
+class Kind(IntEnum):
+    """What a record says. 1-19 change a page; 20-39 move a unit of recovery; 40 and up serve restart."""
+
+    INSERT = 1  # a message (or object) into a page; starts the page when it is the first there
+    DELETE = 2  # a message is logically deleted
+    UNDELETE = 3  # a deleted message is there again, with its backout count
+    TEXT = 4  # a page of text or references of a long message
+    FREE = 5  # pages are no longer used: states in one space map page
+    CHAIN = 6  # a page points to the next of its subqueue
+    HEADER = 7  # page 0 of a page set
+    FORMAT_MAP = 8  # an empty space map page
+    IMAGE = 9  # a whole page, before it is written over its old self
+    START = 10  # an empty page for messages
+
+    COMMIT = 20  # the unit has committed: the moment of truth
+    PREPARED = 21  # end of phase 1: in doubt
+    BEGIN_BACKOUT = 22
+    END_BACKOUT = 23
+    COMPENSATION = 24  # a change that undoes an earlier one
+    SHUNTED = 25  # what is needed to undo an old record, again
+
+    CHECKPOINT = 40
+
+
+class LogRecord(NamedTuple):
+    """A record as read back from the log."""
+
+    rba: int
+    kind: int
+    flags: int
+    urid: int
+    previous: int
+    page_set: int
+    page: int
+    epoch: int
+    length: int
+    body: bytes  # without the identity of a FIRST record
+    identity: bytes = b""  # of a FIRST record
+
+    @property
+    def end(self) -> int:
+        return self.rba + self.length
+
+
+class Identity(NamedTuple):
+    """Who a unit of recovery works for (L3)."""
+
+    connection: str = ""
+    user: str = ""
+    thread: str = ""
+    started_us: int = 0
+
+
+_IDENTITY = struct.Struct(">16s16s32sQ")
+IDENTITY_LENGTH = _IDENTITY.size
+
+
+def pack_identity(identity: Identity) -> bytes:
+    connection, user, thread, started_us = identity
+    return _IDENTITY.pack(connection.encode()[:16], user.encode()[:16], thread.encode()[:32], started_us)
+
+
+def unpack_identity(packed: bytes) -> Identity:
+    connection, user, thread, started_us = _IDENTITY.unpack(packed)
+    connection, user, thread = (part.rstrip(b"\0").decode("utf-8", "replace") for part in (connection, user, thread))
+    return Identity(connection, user, thread, started_us)
+
+
+def record_length(header: bytes | bytearray) -> int:
+    """The length a header claims; 0 when it cannot be one."""
+    length = int.from_bytes(header[4:8], "big")
+    return length if HEADER_LENGTH <= length <= RECORD_MAX else 0
+
+
+def parse(raw: bytes, rba: int, epoch: int = 0) -> LogRecord | None:
+    """The record in `raw`, or None when it is not a good one (L1)."""
+    checksum, length, own_rba, urid, previous, page, own_epoch, page_set, kind, flags = HEADER.unpack_from(raw)
+    if own_rba != rba or own_epoch < epoch or length != len(raw) or crc32(raw[4:]) != checksum:
+        return None
+    if not flags & FIRST:
+        return LogRecord(rba, kind, flags, urid, previous, page_set, page, own_epoch, length, raw[HEADER_LENGTH:])
+    end = length - IDENTITY_LENGTH
+    body, identity = raw[HEADER_LENGTH:end], raw[end:]
+    return LogRecord(rba, kind, flags, rba, previous, page_set, page, own_epoch, length, body, identity)

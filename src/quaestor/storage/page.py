@@ -1,0 +1,97 @@
+"""Pages: 4 KB, a header that says what the page is and whose, and a checksum that tells a whole page from a torn one.
+
+Rules
+  P1  Every page names itself (page set and page number): a page read from the wrong place is known as such.
+  P2  The checksum covers the whole page and is made when the page is written; a page of zeros was never written.
+  P3  The RBA in the header is that of the last log record applied to the page. In memory it lives in the frame and
+      is stamped into the page when it is written.
+  P4  A message page holds records one after the other from the header on; a record's first byte is its state.
+
+Called by changes, page_set, buffer, data, checker.  Calls nothing.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+from zlib import crc32
+
+PAGE = 4096
+HEADER = struct.Struct(">IBBHQIIIBBH")
+"""checksum, kind, records, end of records, rba, page, queue id, next page, page set, subqueue, (reserved)"""
+
+HEADER_LENGTH = HEADER.size
+ROOM = PAGE - HEADER_LENGTH
+RBA_AT, NEXT_AT, RECORDS_AT = 8, 24, 5
+
+UNWRITTEN, PAGE_SET_HEADER, SPACE_MAP, MESSAGES, TEXT, VOLATILE = range(6)
+KIND_NAMES = ("unwritten", "page set header", "space map", "messages", "text", "non-persistent messages")
+
+RECORD = struct.Struct(">BBHHHIIQ")
+"""state, form, backout count, stored length, descriptor length, body length, text pages, sequence"""
+
+RECORD_LENGTH = RECORD.size
+LIVE, DELETED = 0, 1
+SHORT, LONG, VERY_LONG = range(3)
+"""Forms: body in the record; record lists the text pages; record lists pages that list the text pages."""
+
+_RBA = struct.Struct(">Q")
+_SUM = struct.Struct(">I")
+
+
+class PageHeader(NamedTuple):
+    """A page's header, unpacked."""
+
+    checksum: int
+    kind: int
+    records: int
+    end: int
+    rba: int
+    page: int
+    queue_id: int
+    next_page: int
+    page_set: int
+    subqueue: int
+    reserved: int
+
+
+class StoredRecord(NamedTuple):
+    """A message record in a page, unpacked; `at` is where it begins (P4)."""
+
+    at: int
+    state: int
+    form: int
+    backout_count: int
+    stored_length: int
+    descriptor_length: int
+    body_length: int
+    text_pages: int
+    sequence: int
+
+
+def header_of(data: bytes | bytearray) -> PageHeader:
+    return PageHeader(*HEADER.unpack_from(data))
+
+
+def records_of(data: bytes | bytearray) -> Iterator[StoredRecord]:
+    """The records of a message page in order (P4)."""
+    at = HEADER_LENGTH
+    for _ in range(data[RECORDS_AT]):
+        record = StoredRecord(at, *RECORD.unpack_from(data, at))
+        yield record
+        at += record.stored_length
+
+
+def seal(data: bytearray, rba: int) -> None:
+    """Stamp RBA and checksum into a page that is about to be written (P2, P3)."""
+    _RBA.pack_into(data, RBA_AT, rba)
+    _SUM.pack_into(data, 0, crc32(memoryview(data)[4:]))
+
+
+def is_whole(data: bytes | bytearray, page_set: int, page: int) -> bool:
+    """Whether a page as read is one that was written here, or was never written (P1, P2)."""
+    if len(data) < PAGE:
+        return False
+    checksum, kind, _, _, _, own_page, _, _, own_page_set, _, _ = HEADER.unpack_from(data)
+    if kind == UNWRITTEN:
+        return not any(data)
+    return own_page == page and own_page_set == page_set and crc32(memoryview(data)[4:]) == int(checksum)

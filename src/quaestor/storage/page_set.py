@@ -1,0 +1,155 @@
+"""Page sets: files of 4 KB pages. Page 0 describes the page set, a space map says what each page is used for.
+
+Rules
+  T1  Page 0 and every space map page are system pages; the space map of a span stands at its beginning.
+  T2  A page set grows by an extent that the file system has reserved before the growth is logged, so writing a
+      page later cannot fail for want of space.
+  T3  A page that is not whole is given to the caller as None: it is repaired by a change that starts the page, or
+      named as lost. It is never handed on as if it were good.
+  T4  A page set knows the page set it is (number and format); a file put in its place by mistake is refused.
+
+Called by buffer.  Calls disk, page.
+"""
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from quaestor.mqi.reasons import Abend
+from quaestor.storage.changes import SPAN, format_map, header
+from quaestor.storage.disk import Disk, File
+from quaestor.storage.page import HEADER_LENGTH, PAGE, is_whole, seal
+
+FORMAT = 1
+PAGES_MAX = 1 << 24  # 64 GB
+_DESCRIPTION = struct.Struct(">8sHHIQ")
+_MARK = b"PAGESET "
+
+
+class PageSet:
+    """One page set (T1-T4).
+
+    `frames` are its pages in the buffer pool, by page number; `freed_rba` is the last log record that freed one of its
+    pages; `unsynced_rba` the oldest change among pages written and not yet synced, 0 when there is none.
+    """
+
+    __slots__ = (
+        "buffer_pool",
+        "expansions",
+        "file",
+        "frames",
+        "freed_rba",
+        "low_free",
+        "number",
+        "pages",
+        "unsynced_rba",
+    )
+
+    def __init__(self, number: int, file: File, pages: int) -> None:
+        self.number, self.file, self.pages = number, file, pages
+        self.frames: dict[int, Any] = {}
+        self.buffer_pool = 0
+        self.low_free = 2
+        self.expansions = 0
+        self.freed_rba = 0
+        self.unsynced_rba = 0
+
+    @classmethod
+    def create(cls, disk: Disk, number: int, pages: int = 1024) -> "PageSet":
+        """Format a page set; one that a cut left half made is made again."""
+        name = file_name(number)
+        if disk.exists(name):
+            disk.delete(name)
+        file = disk.create(name, 0)
+        file.extend(pages * PAGE)
+        first, space = bytearray(PAGE), bytearray(PAGE)
+        format_map(space, bytes((0, 1)), number, 1)
+        header(first, describe(number, pages), number, 0)
+        seal(space, 0)
+        file.write(PAGE, space)
+        file.sync()
+        seal(first, 0)
+        file.write(0, first)
+        file.sync()
+        return cls(number, file, pages)
+
+    @classmethod
+    def open(cls, disk: Disk, number: int) -> "PageSet":
+        """Open a page set (T4); page 0 may be torn, then the log repairs it and its size is that of the file."""
+        name = file_name(number)
+        if not disk.exists(name):
+            raise Abend("T4", "a page set is missing; restore its image copy", page_set=number)
+        file = disk.open(name)
+        first = file.read(0, PAGE)
+        page_set = cls(number, file, file.size() // PAGE)
+        if is_whole(first, number, 0) and any(first):
+            page_set.pages = described_pages(first, number)
+            if file.size() < page_set.pages * PAGE:
+                raise Abend("T4", "a page set is too short; restore its image copy", page_set=number, bytes=file.size())
+        return page_set
+
+    @staticmethod
+    def formatted(disk: Disk, number: int) -> bool:
+        """Whether a page set was completely made."""
+        name = file_name(number)
+        if not disk.exists(name):
+            return False
+        file = disk.open(name)
+        made = any(file.read(0, PAGE))
+        file.close()
+        return made
+
+    def read(self, page: int) -> bytearray | None:
+        """A page, or None when it is not whole (T3)."""
+        data = self.file.read(page * PAGE, PAGE)
+        return bytearray(data) if is_whole(data, self.number, page) else None
+
+    def read_raw(self, page: int, count: int) -> bytes:
+        """Pages one after the other, unchecked."""
+        return self.file.read(page * PAGE, count * PAGE)
+
+    def write(self, page: int, run: Sequence[bytes | bytearray]) -> None:
+        """Write a run of sealed pages; volatile until `sync`."""
+        self.file.write_many(page * PAGE, run)
+
+    def sync(self) -> None:
+        self.file.sync()
+        self.unsynced_rba = 0
+
+    def reserve(self, pages: int) -> None:
+        """Have the file system set space aside, durably, before the growth is logged (T2)."""
+        if self.file.size() < pages * PAGE:
+            self.file.extend(pages * PAGE)
+            self.file.sync()
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def file_name(number: int) -> str:
+    return f"pageset-{number:02d}"
+
+
+def describe(number: int, pages: int, media_rba: int = 0) -> bytes:
+    """Body of page 0; an image copy names the RBA from which the log brings it up to date."""
+    return _DESCRIPTION.pack(_MARK, FORMAT, number, pages, media_rba)
+
+
+def media_rba(first: bytes | bytearray) -> int:
+    """From where a restored image copy must be brought up to date, 0 for a page set that is not one."""
+    return int(_DESCRIPTION.unpack_from(first, HEADER_LENGTH)[4])
+
+
+def described_pages(first: bytes | bytearray, number: int) -> int:
+    """How many pages page 0 says there are (T4)."""
+    mark, form, own_number, pages, _ = _DESCRIPTION.unpack_from(first, HEADER_LENGTH)
+    if mark != _MARK or own_number != number:
+        raise Abend("T4", "the file is not this page set", page_set=number, found=own_number)
+    if form != FORMAT:
+        raise Abend("T4", "the page set has another format; migrate it", page_set=number, format=form, known=FORMAT)
+    return int(pages)
+
+
+def spans(pages: int) -> range:
+    """First page of every span of a page set."""
+    return range(0, pages, SPAN)

@@ -1,0 +1,143 @@
+"""`quaestor advise`: dumps in, findings out."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from quaestor.cli.main import main
+from quaestor.smf.dump import DumpWriter
+from quaestor.smf.synth.generate import generate, with_days
+from quaestor.smf.synth.profile_file import load_profile
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory):
+    """The first day of the profile with incidents."""
+    path = tmp_path_factory.mktemp("advise") / "incidents.smf"
+    with path.open("wb") as stream, DumpWriter(stream) as writer:
+        generate(with_days(load_profile("incidents"), 1), writer)
+    return str(path)
+
+
+def quaestor(*arguments):
+    return CliRunner().invoke(main, ["advise", *map(str, arguments)])
+
+
+def test_findings_as_a_person_reads_them(dump):
+    result = quaestor(dump, "--qmgr", "QM01")
+    assert 1 == result.exit_code  # an alert
+    first = result.stdout.split("\n\n")[0].splitlines()
+    assert first[0].startswith("ALERT    QM01 buffer pool 3: No buffer was free  [mp1b/A-24]")
+    assert "  when     2 of 24 intervals, 2026-03-02 09:00 to 2026-03-02 11:00, worst at 2026-03-02 11:00" in first
+    text = " ".join(line.strip() for line in first)
+    assert "QPSTSOS short_on_storage 4" in text
+    assert "do       ALTER BUFFPOOL(3) BUFFERS(25000)" in text
+    assert "effect   25,000 buffers leave" in text
+    assert "source   MP1B" in text
+    assert "QM02" not in result.stdout
+
+
+def test_findings_as_json(dump):
+    found = json.loads(quaestor(dump, "--json").stdout)
+    assert {"QM01", "QM02", "QM03"} == {each["queue_manager"] for each in found["findings"]}
+    assert {"alert", "warning"} == {each["severity"] for each in found["findings"]}
+    assert "setting logload is not known" in found["not_run"].values()
+
+
+def test_a_range_of_time(dump):
+    found = json.loads(quaestor(dump, "--json", "--from", "2026-03-02T12:30", "--to", "2026-03-02T14:30").stdout)
+    assert {"mp1b/A-36", "mp1b/A-37", "mp1b/A-14"} == {each["rule"] for each in found["findings"]}
+
+
+def test_least_severity(dump):
+    def severities(*options):
+        return {each["severity"] for each in json.loads(quaestor(dump, "--json", *options).stdout)["findings"]}
+
+    assert {"alert"} == severities("--severity", "alert")
+    assert {"alert", "warning", "note"} == severities("--severity", "note")
+
+
+def test_settings_and_cutoffs(dump, tmp_path):
+    settings, cutoffs = tmp_path / "settings.toml", tmp_path / "cutoffs.toml"
+    settings.write_text('[all]\nlogload = 4000\n[QM01.buffer_pool.3]\nmessages_live = "long"\n', encoding="utf-8")
+    cutoffs.write_text("[A-24]\nenabled = false\n", encoding="utf-8")
+    found = json.loads(quaestor(dump, "--json", "--settings", settings, "--cutoffs", cutoffs).stdout)["findings"]
+    rules = {(each["rule"], each["queue_manager"]) for each in found}
+    assert ("mp16-ch1/A-63", "all") in rules
+    assert not {rule for rule, _ in rules} & {"mp1b/A-24", "mp1b/A-25", "mp1b/A-26", "mp1b/A-28"}
+
+
+def test_settings_alone_will_do(tmp_path):
+    display = tmp_path / "display.txt"
+    display.write_text(
+        "CSQJ322I !QM01 DISPLAY LOG report ...\nLOGLOAD     500000\nEnd of LOG report\n", encoding="utf-8"
+    )
+    result = quaestor("--settings", display, "--qmgr", "QM01")
+    assert "WARNING  QM01 queue manager: LOGLOAD is small  [mp16-ch1/A-63]" in result.stdout
+    assert 0 == result.exit_code
+
+
+@pytest.mark.parametrize(
+    ("content", "option", "said"),
+    [
+        ("[QM01]\nlogloads = 3\n", "--settings", "no setting logloads; did you mean logload?"),
+        ("[A-99]\nx = 3\n", "--cutoffs", "A-99 names none"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_said(dump, tmp_path, content, option, said):
+    path = tmp_path / "file.toml"
+    path.write_text(content, encoding="utf-8")
+    result = quaestor(dump, option, path)
+    assert 2 == result.exit_code
+    assert said in " ".join(result.stderr.split())
+
+
+def test_neither_dump_nor_lake_nor_both(dump):
+    assert 2 == quaestor("run").exit_code
+    assert 2 == quaestor(dump, "--lake", "somewhere").exit_code
+
+
+def test_what_is_no_dump_is_said(tmp_path):
+    path = tmp_path / "text"
+    path.write_text("this is not SMF\n" * 50, encoding="utf-8")
+    result = quaestor(path)
+    assert 2 == result.exit_code
+    assert str(path) in result.stderr
+
+
+def test_what_could_not_be_run_is_listed_when_asked(dump):
+    assert "setting logload is not known" in quaestor(dump, "-v").stdout
+    assert "setting logload is not known" not in quaestor(dump).stdout
+
+
+def test_explain_a_rule_of_two_papers():
+    text = quaestor("explain", "a-33").stdout
+    assert text.startswith("mp1b/A-33  Page writes are not batched\n")
+    assert "reads      QPSTTPW pages_written, QPSTWIO write_ios" in text
+    assert "cut-off    pages_min = 2.5: pages to a write I/O; 4 is usual (ours)" in text
+    assert "mp16-ch1/A-33\n  not a rule of the advisor: waits inside a unit of recovery" in text
+
+
+def test_explain_finds_what_covers_a_rule():
+    assert "mp1b/A-36  Tasks waited for a log buffer" in quaestor("explain", "LOG-1").stdout
+
+
+def test_explain_an_unknown_rule():
+    result = quaestor("explain", "A-999")
+    assert 2 == result.exit_code
+    assert "no rule A-999" in result.stderr
+
+
+def test_all_rules_are_listed():
+    from quaestor.advisor.catalog import RULES
+
+    text = quaestor("rules").stdout
+    assert all(rule.id in text for rule in RULES)
+    lines = quaestor("rules", "--json").stdout.splitlines()
+    assert len(RULES) == len(lines)
+    assert "manager" in json.loads(lines[0])
+
+
+def test_a_lake_needs_to_be_there(tmp_path):
+    assert 0 != quaestor("--lake", tmp_path / "nowhere").exit_code

@@ -1,0 +1,101 @@
+"""`quaestor report`: names, parameters and errors of one line; nothing here starts Spark."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner
+
+from quaestor.cli.main import main
+from quaestor.reports.catalog import REPORTS, find
+from reports.given import four_weeks, table_of
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, ["report", *arguments])
+
+
+def test_all_reports_are_listed():
+    result = invoke("list")
+    assert 0 == result.exit_code
+    assert all(f"  {name} " in result.output for name in REPORTS)
+
+
+def test_one_report_is_described():
+    output = invoke("list", "Q-3").output
+    assert "slow-transactions: Transactions over a limit" in output
+    assert "after mp1b Q-3" in output
+    assert "limit_us                  us of elapsed time per commit; 10000 is the paper's example [10000]" in output
+    assert "shared_only               only queues in a structure (yes or no) [no]" in invoke("list", "Q-10").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "time-on-que"], "no report 'time-on-que'; did you mean time-on-queue?"),
+        (["run", "stats", "-p", "grain=day"], "grain=day: one of record, job is needed"),
+        (["run", "stats", "-p", "grain"], "--param grain: write NAME=VALUE"),
+        (["run", "stats", "--lake", "{tmp}/none"], "{tmp}/none: there is no lake"),
+        (["html", "-o", "x.html", "--from", "monday"], "from=monday: a day such as 2026-03-31 is needed"),
+        (["html", "-o", "x.html", "--lake", "{tmp}/none"], "{tmp}/none: there is no lake"),
+        (["list", "nothing"], "no report 'nothing'"),
+    ],
+)
+def test_errors_are_one_line_and_leave_with_2(arguments, message, tmp_path):
+    result = invoke(*(each.format(tmp=tmp_path) for each in arguments))
+    assert 2 == result.exit_code
+    assert result.stderr.startswith(message.format(tmp=tmp_path))
+    assert 1 == len(result.stderr.splitlines())
+    assert "" == result.stdout
+
+
+@pytest.mark.parametrize(
+    ("form", "begins"), [("text", "exceptions: "), ("csv", "severity,"), ("json", "{"), ("html", "<!doc")]
+)
+def test_every_form(form, begins):
+    from quaestor.cli.report_run import rendered
+
+    assert rendered(find("exceptions"), four_weeks()["exceptions"], {}, form).startswith(begins)
+
+
+@contextmanager
+def no_tables(lake, options):
+    yield None
+
+
+def test_a_run_renders_what_the_query_gave(monkeypatch, tmp_path):
+    """The door parses, calls and prints: tables and query are given, the output is a file."""
+    rows = table_of("commits-by-day", [{"TOTALCOMMITS": 12}])
+    monkeypatch.setattr("quaestor.cli.report_run.lake_tables", no_tables)
+    monkeypatch.setattr("quaestor.reports.run.result", lambda report, tables, asked: rows)
+    result = invoke("run", "Q-2", "--format", "csv", "-o", str(tmp_path / "commits.csv"))
+    assert (0, "") == (result.exit_code, result.output)
+    assert "DATE,TOTALCOMMITS\n,12\n" == (tmp_path / "commits.csv").read_text(encoding="utf-8")
+    result = invoke("run", "Q-2", "-o", str(tmp_path / "no" / "folder.txt"))
+    assert (2, f"{tmp_path / 'no' / 'folder.txt'}: No such file or directory\n") == (
+        result.exit_code,
+        result.stderr,
+    )
+
+
+def test_html_writes_the_page_and_says_where(monkeypatch, tmp_path):
+    monkeypatch.setattr("quaestor.cli.report_html.lake_tables", no_tables)
+    monkeypatch.setattr("quaestor.reports.run.results", lambda names, tables, given: four_weeks())
+    path = tmp_path / "report.html"
+    result = invoke("html", "-o", str(path), "--title", "Our MQ")
+    assert (0, f"{path}\n") == (result.exit_code, result.output)
+    assert "<title>Our MQ</title>" in path.read_text(encoding="utf-8")
+
+
+def test_knowing_the_reports_needs_no_spark():
+    code = "import sys, quaestor.cli.report_list, quaestor.reports.page; sys.exit('pyspark' in sys.modules)"
+    assert (
+        0
+        == subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}, check=False).returncode
+    )
+
+
+@pytest.mark.parametrize("command", ["list", "run", "html"])
+def test_help_has_examples(command):
+    assert "quaestor report" in invoke(command, "--help").output.split("Examples:")[1]

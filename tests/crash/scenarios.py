@@ -1,0 +1,209 @@
+"""Scenarios for power cuts: each is a script over an engine that says, at every moment, what may be found after a cut.
+
+A script calls `world.unit(...)` for one unit of recovery and keeps `world.allowed`: the states (messages on the
+queue, in order) that a restart may show. Before a commit returns there are two, afterwards one.
+"""
+
+from dataclasses import replace
+
+from quaestor.qmgr.checker import check
+from quaestor.testing import SMALL, FaultyDisk, PowerCut, SmallEngine
+
+TINY = replace(SMALL, log_bytes=64 << 10, buffer_pools={0: 16, 1: 16}, pages=16, logload=200)
+
+
+class World:
+    """An engine and what is known of its queue."""
+
+    def __init__(self, disk, settings=TINY):
+        self.allowed = [[]]
+        self.settings = settings
+        self.disk = disk
+        self.engine = SmallEngine(disk, settings)
+
+    @property
+    def state(self):
+        return self.allowed[-1]
+
+    def unit(self, puts=(), gets=0, outcome="commit", volatile=()):
+        """One unit of recovery: gets from the front, puts at the end, then its end."""
+        engine, before = self.engine, self.state
+        unit = engine.begin()
+        for _ in range(gets):
+            engine.get(unit)
+        for body in puts:
+            engine.put(unit, body)
+        for body in volatile:
+            engine.put(unit, body, persistent=False)
+        if outcome == "commit":
+            self.allowed = [before, [*before[gets:], *puts]]
+            engine.commit(unit)
+            self.allowed = self.allowed[1:]
+        elif outcome == "back out":
+            engine.back_out(unit)
+        return unit
+
+
+def message(number, size=40):
+    return f"message {number} ".encode().ljust(size, b".")
+
+
+def puts_and_gets(world):
+    for n in range(6):
+        world.unit(puts=[message(n)])
+    world.unit(gets=2)
+    world.unit(puts=[message(n) for n in range(6, 9)], gets=1)
+    world.unit(gets=3)
+
+
+def backouts(world):
+    world.unit(puts=[message(n) for n in range(4)])
+    world.unit(puts=[message(n) for n in range(4, 7)], outcome="back out")
+    world.unit(gets=3, outcome="back out")
+    world.unit(gets=1, puts=[message(8)])
+    world.unit(gets=2, puts=[message(9)], outcome="back out")
+    world.unit(puts=[message(10)])
+
+
+def pages_leave_early(world):
+    """Uncommitted changes reach the page set; then the unit is in flight at the cut."""
+    world.unit(puts=[message(n) for n in range(3)])
+    world.unit(puts=[message(n) for n in range(3, 6)], outcome="leave")
+    world.engine.buffers.write_all()
+    world.unit(gets=1, outcome="leave")
+    world.engine.buffers.write_all()
+    world.unit(puts=[message(7)])
+    world.engine.buffers.write_all()
+
+
+def checkpoints(world):
+    for n in range(5):
+        world.unit(puts=[message(n), message(100 + n)])
+        world.engine.recovery.checkpoint()
+        world.unit(gets=1)
+    world.engine.recovery.checkpoint()
+    world.engine.recovery.checkpoint()
+
+
+def log_switches(world):
+    """More log than the ring holds: switches, reuse, a unit that stays open over all of it."""
+    world.unit(puts=[message(n) for n in range(2)])
+    world.unit(puts=[message(n) for n in range(90, 102)], outcome="leave")
+    for n in range(2, 40):
+        world.unit(puts=[message(n, 3500)], gets=1 if n > 4 else 0)
+    world.unit(gets=1)
+
+
+def expansion(world):
+    """More messages than the page set and the buffer pool have pages."""
+    world.unit(puts=[message(n) for n in range(30)])
+    world.unit(puts=[message(n) for n in range(30, 330)])
+    world.unit(gets=3, puts=[message(400)])
+
+
+def long_messages(world):
+    world.unit(puts=[message(1, 20_000)])
+    world.unit(puts=[message(2, 60_000), message(3)])
+    world.unit(gets=1)
+    world.unit(puts=[message(4, 30_000)], outcome="back out")
+    world.unit(gets=1, puts=[message(5, 9_000)])
+
+
+def volatile_and_persistent(world):
+    """Pages change hands between persistent and non-persistent messages."""
+    world.unit(puts=[message(n) for n in range(12)])
+    world.unit(gets=10)
+    world.engine.data.space._reclaim(world.engine.queue.page_set)
+    unit = world.engine.begin()
+    for n in range(40):
+        world.engine.put(unit, message(n, 3000), persistent=False)
+    world.engine.recovery.commit(unit)
+    world.engine.run_tasks()
+    world.unit(puts=[message(200)])
+
+
+def many_backouts(world):
+    """Backouts long enough that a cut leaves one half on the log."""
+    world.unit(puts=[message(n) for n in range(12)])
+    for n in range(4):
+        world.unit(gets=6, puts=[message(20 + 10 * n + each, 700) for each in range(5)], outcome="back out")
+        world.unit(puts=[message(100 + n)])
+
+
+def killed_then_cut(world):
+    """The process is killed and started again on what it had written; only then power goes."""
+    for n in range(4):
+        world.unit(puts=[message(n), message(50 + n)])
+        world.unit(puts=[message(70 + each, 3000) for each in range(12)], outcome="leave")
+        world.engine.buffers.write_all()
+        world.engine = SmallEngine(world.disk, world.settings)
+        assert world.state == world.engine.bodies()
+
+
+def unit_longer_than_the_ring(world):
+    """One unit logs more than all active logs hold, and is backed out; another is in flight at the cut."""
+    world.unit(puts=[message(n) for n in range(3)])
+    world.unit(gets=2, puts=[message(n, 3500) for n in range(60)], outcome="back out")
+    world.unit(gets=1, puts=[message(n, 3500) for n in range(70)], outcome="leave")
+    world.unit(puts=[message(5)])
+
+
+SCENARIOS = [
+    puts_and_gets,
+    backouts,
+    pages_leave_early,
+    checkpoints,
+    log_switches,
+    expansion,
+    long_messages,
+    volatile_and_persistent,
+    many_backouts,
+    killed_then_cut,
+    unit_longer_than_the_ring,
+]
+
+
+def run_until_cut(script, disk, settings=TINY):
+    """Run a script; give the states a restart may show."""
+    allowed = [[]]
+    try:
+        world = World(disk, settings)
+        allowed = world.allowed
+        try:
+            script(world)
+        finally:
+            allowed = world.allowed
+    except PowerCut:
+        pass
+    return allowed
+
+
+def operations_of(script, settings=TINY):
+    """How many operations a script makes on its disk: the number of moments at which power can go."""
+    disk = FaultyDisk()
+    run_until_cut(script, disk, settings)
+    return disk.operations
+
+
+def found_after(disk, settings=TINY):
+    """What a restart finds; everything it left must be in order."""
+    engine = SmallEngine(disk, settings)
+    problems = check(engine.data)
+    assert [] == problems
+    return engine.bodies()
+
+
+def cuts(script, settings=TINY, at_most=150):
+    """Every operation, or evenly spread ones where there are very many."""
+    operations = operations_of(script, settings)
+    step = max(1, operations // at_most)
+    return range(0, operations + 1, step)
+
+
+def prove(script, settings=TINY, at_most=150, seeds=1):
+    """Cut the power everywhere; what was confirmed is there and nothing else."""
+    for cut in cuts(script, settings, at_most):
+        for seed in range(seeds):
+            disk = FaultyDisk(cut_after=cut, seed=cut + 1000 * seed)
+            allowed = run_until_cut(script, disk, settings)
+            assert found_after(disk.after_power_cut(), settings) in allowed, f"cut after {cut}, seed {seed}"

@@ -1,0 +1,71 @@
+"""Power is cut at every operation of every scenario; what was confirmed is there, what was not is not."""
+
+from dataclasses import replace
+
+import pytest
+
+from crash.scenarios import SCENARIOS, TINY, World, cuts, found_after, message, prove, run_until_cut
+from quaestor.qmgr.checker import check
+from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
+
+pytestmark = pytest.mark.crash
+
+
+@pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)
+def test_what_was_confirmed_is_there_and_nothing_else(script):
+    prove(script)
+
+
+@pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"packing": True},
+        {"dual_logs": True},
+        {"archive": True},
+        {"buffer_pools": {0: 12, 1: 12}, "pages_per_io": 4},
+    ],
+    ids=["packing", "dual", "archive", "few buffers"],
+)
+def test_settings_change_nothing_about_it(script, change):
+    prove(script, replace(TINY, **change), at_most=20)
+
+
+@pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)
+def test_a_restart_may_be_cut_and_begun_again(script):
+    """Power goes in the scenario, then in the restart, then in the restart of that."""
+    for cut in cuts(script, at_most=12):
+        first = FaultyDisk(cut_after=cut, seed=cut)
+        allowed = run_until_cut(script, first)
+        probe = first.after_power_cut()
+        SmallEngine(probe, TINY)
+        for second_cut in range(0, probe.operations, max(1, probe.operations // 8)):
+            disk = first.after_power_cut(cut_after=second_cut)
+            with pytest.raises(PowerCut):
+                SmallEngine(disk, TINY)
+            disk = disk.after_power_cut(seed=second_cut, cut_after=second_cut // 2 + 1)
+            try:
+                SmallEngine(disk, TINY)
+            except PowerCut:
+                disk = disk.after_power_cut(seed=second_cut + 7)
+            disk.cut_after = None
+            assert found_after(disk) in allowed, f"cut after {cut}, then {second_cut}"
+
+
+def test_a_unit_in_doubt_stays_in_doubt_over_restarts():
+    world = World(FaultyDisk())
+    world.unit(puts=[message(1), message(2)])
+    unit = world.unit(puts=[message(3)], gets=1, outcome="leave")
+    world.engine.recovery.prepare(unit, b"XID-1")
+    engine = world.engine
+    for seed in range(3):
+        engine = SmallEngine(engine.disk.after_power_cut(seed), TINY)
+        assert [message(2)] == engine.bodies()
+        assert [b"XID-1"] == [each.xid for each in engine.recovery.in_doubt()]
+        assert [] == check(engine.data)
+    committed = SmallEngine(engine.disk.after_power_cut(9), TINY)
+    committed.recovery.resolve(b"XID-1", commit=True)
+    assert [message(2), message(3)] == committed.bodies()
+    engine.recovery.resolve(b"XID-1", commit=False)
+    assert [message(1), message(2)] == engine.bodies()
+    assert [] == check(engine.data) == check(committed.data)

@@ -1,0 +1,74 @@
+"""MP16 section 5, how it works: the same examples, read off a running engine's own SMF sections."""
+
+from dataclasses import replace
+
+import pytest
+
+from quaestor.qmgr.buffer import BufferPool
+from quaestor.testing import SMALL, FaultyDisk, SmallEngine, since, snapshot
+
+
+def loaded(count, **changes):
+    settings = replace(SMALL, buffer_pools={0: 200, 1: 400}, pages=400, logload=10**9, **changes)
+    engine = SmallEngine(FaultyDisk(), settings)
+    unit = engine.begin()
+    for _ in range(count):
+        engine.put(unit, b"x" * 500)
+    engine.commit(unit)
+    return engine
+
+
+@pytest.mark.oracle("mp16-ch4-11/19", kind="scenario", lines="4730-4737")
+def test_two_gets_and_a_commit_are_three_records_and_one_io():
+    """One application gets two persistent messages and commits; nothing else is running."""
+    engine = loaded(2)
+    before = snapshot(engine.log.stats)
+    unit = engine.begin()
+    engine.get(unit)
+    engine.get(unit)
+    engine.commit(unit)
+    fields = ("writes_nowait", "logger_calls", "log_ios", "suspensions")
+    assert (3, 1, 1, 1) == since(before, engine.log.stats, *fields)
+
+
+@pytest.mark.oracle("mp16-ch4-11/18", kind="exact", lines="4571-4573")
+def test_a_pool_of_1050_buffers_writes_at_these_counts():
+    pool = BufferPool(0, 1050, None, None)
+    assert (157, 263) == (pool.few, pool.enough)
+    assert (893, 998) == (pool.start_at + 1, pool.synchronous_at + 1)
+
+
+@pytest.mark.oracle("mp16-ch4-11/15", kind="scenario", lines="4502-4504")
+def test_short_lived_messages_cause_no_page_set_io():
+    engine = loaded(0)
+    before = snapshot(engine.buffers.pools[1].stats)
+    for _ in range(500):
+        unit = engine.begin()
+        engine.put(unit, b"x" * 500)
+        engine.commit(unit)
+        unit = engine.begin()
+        engine.get(unit)
+        engine.commit(unit)
+    fields = ("deferred_write_starts", "page_reads", "pages_written")
+    assert (0, 0, 0) == since(before, engine.buffers.pools[1].stats, *fields)
+
+
+@pytest.mark.oracle("mp16-ch4-11/16", kind="scenario", lines="4506")
+def test_a_long_lived_message_is_written_after_its_put_and_after_its_get():
+    """Held over two checkpoints, got, and two more checkpoints: every page is written twice and never read."""
+    engine = loaded(100)
+    stats = engine.buffers.pools[1].stats
+    read_at_start = stats.page_reads
+    for _ in range(3):
+        engine.recovery.checkpoint()
+    after_put = stats.pages_written
+    unit = engine.begin()
+    for _ in range(100):
+        engine.get(unit)
+    engine.commit(unit)
+    for _ in range(3):
+        engine.recovery.checkpoint()
+    system_pages = 2
+    assert 100 <= after_put <= 100 + system_pages
+    assert 200 <= stats.pages_written <= 200 + 2 * system_pages
+    assert read_at_start == stats.page_reads

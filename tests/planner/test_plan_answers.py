@@ -1,0 +1,172 @@
+"""Every question of the three lists is answered or says what is missing, and every answer can be computed again."""
+
+from dataclasses import replace
+from importlib import import_module
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quaestor.planner.answer import Unit, plain, show
+from quaestor.planner.answers import plan
+from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_message
+from quaestor.planner.questions.catalog import LISTS, QUESTIONS, question
+from quaestor.planner.questions.load import Load
+from quaestor.planner.source import FORMULAS
+from quaestor.planner.workload_file import load_workload, parse
+
+LEAST = """
+[queue_manager]
+name = "QM1"
+[[flow]]
+queue = "A"
+size = 1024
+rate = "100/s"
+persistent = true
+"""
+
+
+def times_faster(workload, times):
+    flows = tuple(replace(flow, average_per_s=flow.average_per_s * times) for flow in workload.flows)
+    return replace(workload, flows=flows)
+
+
+@pytest.fixture(scope="module")
+def example():
+    return plan(load_workload())
+
+
+def test_the_three_lists_are_whole():
+    numbers = [f"{chapter}-{place}" for chapter, last in LISTS.items() for place in range(1, last + 1)]
+    assert sorted(numbers) == sorted(QUESTIONS)
+    assert 100 == len(numbers)
+
+
+def test_no_question_is_left_out(example):
+    answered = {each.number for each in example.answers}
+    assert set(QUESTIONS) == answered | {each.number for each in example.unanswered}
+    assert len(answered) >= 85
+
+
+def test_a_question_is_answered_once():
+    with pytest.raises(ValueError, match="ch1-1 is answered twice"):
+        question("ch1-1", "again")(lambda _load: iter(()))
+
+
+def test_every_answer_can_be_computed_again(example):
+    """A1: the formula named, called with the inputs shown, gives the result; its source is the formula's own."""
+    for each in example.answers:
+        module, _, name = each.formula.partition(".")
+        found = getattr(import_module(f"quaestor.planner.{module}"), name)
+        if callable(found):
+            assert each.result == found(**each.inputs), each
+            assert FORMULAS[each.formula] == each.source
+        else:
+            key = each.inputs[found.columns[0]]
+            assert each.result == found.between(key, each.inputs["column"])
+
+
+def test_the_log_rate_adds_up_by_hand():
+    """100 messages/s of 1 KB: a put of 2088 bytes and its get, from the charts."""
+    load = Load(parse(LEAST, "w"))
+    each = 2088 + log_bytes_per_message(1024, Action.GET, QueueKind.LOCAL)
+    assert each == load.log_bytes_per_message(load.persistent[0])
+    assert 100 * each == pytest.approx(load.peak_log_rate)
+
+
+def test_a_member_carries_its_part_of_a_shared_flow():
+    shared = LEAST + "shared = true\n[coupling_facility]\ncfcc_level = 17\n"
+    alone = Load(parse(shared, "w")).peak_log_rate
+    four = Load(parse(shared.replace('"QM1"', '"QM1"\nmembers = 4'), "w")).peak_log_rate
+    assert alone == pytest.approx(4 * four)
+
+
+def test_batches_add_to_the_log():
+    channel = '[[channel]]\nname="C"\nkind="sender"\nsize=1024\nrate="10/s"\npersistent=true\nchannels=3\n'
+    more = Load(parse(LEAST + channel, "w")).peak_log_rate - Load(parse(LEAST, "w")).peak_log_rate
+    assert 3 * 10 * 2.5 * 1024 == pytest.approx(more)
+
+
+def test_what_is_missing_is_said():
+    found = {each.number: each.why for each in plan(parse(LEAST, "w")).unanswered}
+    assert "the workload lacks [dasd]" == found["ch4-1"]
+    assert "the workload lacks a shared [[flow]]" == found["ch2-4"]
+    assert "the workload lacks a [[channel]]" == found["ch2-29"]
+    assert "advisor" in found["ch1-23"]
+
+
+def test_a_workload_without_log_answers_what_it_can():
+    quiet = plan(parse(LEAST.replace("true", "false"), "w"))
+    assert not quiet.of("ch1-4")
+    assert quiet.of("ch1-16")
+    why = next(each.why for each in quiet.unanswered if each.number == "ch1-4")
+    assert "the workload lacks a persistent [[flow]] with a rate above 0" == why
+
+
+def test_a_formula_that_refuses_leaves_its_own_words():
+    old = '[dasd]\ntype = "RVA-T82"\n'
+    found = plan(parse(LEAST.replace("1024", '"1 MB"') + old, "w")).unanswered
+    assert any("message_bytes" in each.why and "is not valid: 1000 to 5120" in each.why for each in found)
+
+
+def test_limits_come_tightest_first_and_the_passed_ones_are_known(example):
+    percents = [room.percent for _, room in example.limits]
+    assert percents == sorted(percents)
+    assert [room.what for _, room in example.passed] == [
+        "active logs of a copy",
+        "page set 3 before it expands",
+        "30 minutes for one active log",
+    ]
+
+
+def test_rates_above_what_the_dasd_does_are_below_no_head_room():
+    workload = load_workload()
+    fast = replace(
+        workload, flows=tuple(replace(flow, average_per_s=flow.average_per_s * 100) for flow in workload.flows)
+    )
+    passed = {room.what for _, room in plan(fast).passed}
+    assert {"half the log data rate of the DASD", "persistent messages at most"} <= passed
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(1, 50))
+def test_more_messages_never_leave_more_head_room(times):
+    workload = load_workload()
+    before, after = (
+        {(room.what, answer.about, answer.what): room.percent for answer, room in plan(each).limits}
+        for each in (workload, times_faster(workload, times))
+    )
+    assert before.keys() == after.keys()
+    for key, percent in after.items():
+        assert percent <= before[key] + 1e-6, key
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (True, Unit.FLAG, "yes"),
+        (2048, Unit.BYTES, "2 KiB"),
+        (2048, Unit.BYTES_PER_S, "2 KiB/s"),
+        (90, Unit.SECONDS, "1 min 30 s"),
+        (500.0, Unit.PER_S, "500/s"),
+        (1234567, Unit.PAGES, "1,234,567 pages"),
+        ((15, 15), Unit.PERCENT, "15 %"),
+        ((15, 55), Unit.PERCENT, "15 % to 55 %"),
+        (Action.PUT, Unit.TEXT, "put"),
+        ("x", Unit.TEXT, "x"),
+    ],
+)
+def test_a_value_is_shown_with_its_unit(value, unit, shown):
+    assert shown == show(value, unit)
+
+
+def test_a_plan_is_plain_for_other_programs(example):
+    import json
+
+    for each in example.answers:
+        made = each.as_plain()
+        assert made == json.loads(json.dumps(made, allow_nan=False))
+
+
+def test_no_number_without_end_reaches_json():
+    assert plain(float("inf")) is None

@@ -1,0 +1,250 @@
+"""Faults below the MQI: a full page set, a full disk, an I/O error, an interrupt. What is acknowledged is kept."""
+
+import errno
+from threading import Event, Thread
+
+import pytest
+from conftest import EVERYTHING, page_queue_manager
+
+from model.answers import bodies, drain, fails
+from quaestor.clock import SystemClock
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes
+from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.buffer import TornPageError
+from quaestor.qmgr.resource_manager import Task
+from quaestor.testing import FaultyDisk
+
+NOW = PutOptions.NO_SYNCPOINT
+KEPT = MQMD(persistence=1)
+
+
+@pytest.fixture
+def disk():
+    return FaultyDisk()
+
+
+@pytest.fixture
+def qm(disk):
+    qm = page_queue_manager(disk=disk)
+    qm.queue("ORDERS", max_msg_length=104857600)
+    return qm
+
+
+def after_restart(disk):
+    return bodies(drain(page_queue_manager(disk=disk.after_power_cut()).connect().open("ORDERS", EVERYTHING)))
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_the_log_cannot_be_written(disk, qm, code):
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    orders.put("acknowledged", KEPT, NOW)
+    orders.put("not acknowledged", KEPT)
+    disk.fail_at = dict.fromkeys(range(disk.operations + 1, disk.operations + 50), code)
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+    for call in (app.commit, lambda: orders.put("x"), orders.get, lambda: app.open("ORDERS")):
+        with fails(Reason.CONNECTION_BROKEN):
+            call()
+    with fails(Reason.Q_MGR_NOT_AVAILABLE):
+        qm.connect()
+    qm.manager.stop()
+    assert after_restart(disk)[:1] == ["acknowledged"]
+
+
+def test_a_failure_ends_the_waits_of_others(disk, qm):
+    outcome = []
+
+    def wait():
+        with pytest.raises(MQError) as caught:
+            qm.connect().open("ORDERS", EVERYTHING).get(wait_ms=-1)
+        outcome.append(caught.value.reason)
+
+    app = qm.connect()
+    app.put1("ORDERS", "x", KEPT)
+    thread = Thread(target=wait)
+    thread.start()
+    while not qm.messages.catalogue.state("ORDERS").waiters:
+        thread.join(0.001)
+    disk.fail_at = dict.fromkeys(range(disk.operations + 1, disk.operations + 50), errno.EIO)
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+    thread.join(5)
+    assert outcome in [[Reason.Q_MGR_STOPPING], [Reason.CONNECTION_BROKEN]]
+
+
+def test_a_broken_invariant_stops_everything(qm):
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+
+    def broken(*_):
+        raise Abend("B3", "stole a page in use", page=7)
+
+    orders._output._store_put = broken
+    with fails(Reason.CONNECTION_BROKEN) as caught:
+        orders.put("x")
+    assert "B3: stole a page in use" in caught.value.facts["why"]
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+
+
+def test_a_message_on_a_page_that_is_not_whole_is_refused_and_stays(qm):
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    orders.put("x", KEPT, NOW)
+
+    def torn(_):
+        raise TornPageError(1, 17)
+
+    read, orders._input._read = orders._input._read, torn
+    with fails(Reason.PAGESET_ERROR) as caught:
+        orders.get()
+    assert caught.value.facts == {"page_set": 1, "page": 17}
+    orders._input._read = read
+    assert ["x"] == bodies(drain(orders))
+
+
+def test_an_interrupt_in_the_middle_of_a_change_stops_everything(disk, qm):
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    orders.put("kept", KEPT, NOW)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    orders._output._store_put = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        orders.put("x")
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+    assert after_restart(disk) == ["kept"]
+
+
+def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
+    class Interrupted:
+        def acquire(self, timeout=None):
+            if timeout is not None:
+                raise KeyboardInterrupt
+
+        def release(self):
+            pass
+
+    monkeypatch.setattr("quaestor.qmgr.connection.handle.allocate_lock", Interrupted)
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    with pytest.raises(KeyboardInterrupt):
+        orders.get(wait_ms=1000)
+    orders.put("work goes on", None, NOW)
+    assert orders.get(GetOptions.NO_SYNCPOINT).text == "work goes on"
+    assert not qm.messages.catalogue.anybody_waits
+
+
+@pytest.mark.parametrize("persistence", [0, 1])
+def test_a_full_page_set_fails_the_put_and_leaves_the_unit_as_it_was(qm, disk, persistence, monkeypatch):
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    orders.put("before", MQMD(persistence=persistence))
+    depth = orders.inquire("CURDEPTH")
+    monkeypatch.setattr(qm.manager.engine.data.space, "free_page", _full)
+    monkeypatch.setattr(qm.manager.engine.data.space, "volatile_page", _full)
+    with fails(Reason.STORAGE_MEDIUM_FULL):
+        orders.put(bytes(20000), MQMD(persistence=persistence))
+    assert orders.inquire("CURDEPTH") == depth
+    app.commit()
+    assert ["before"] == bodies(drain(orders))
+
+
+def _full(*_):
+    raise MQError(Reason.STORAGE_MEDIUM_FULL)
+
+
+@pytest.mark.parametrize("options", ["text", None, 1.5, True])
+def test_options_of_the_wrong_type_stop_nobody(qm, options):
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    for call in (
+        lambda: orders.put("x", None, options),
+        lambda: orders.get(options),
+        lambda: app.open("ORDERS", options),
+    ):
+        with fails(Reason.OPTIONS_ERROR):
+            call()
+    orders.put("x", None, NOW)
+    assert ["x"] == bodies(drain(orders))
+
+
+def test_a_definition_that_cannot_be_saved_leaves_nothing(qm, monkeypatch):
+    app = qm.connect()
+    monkeypatch.setattr(qm.messages._store, "save", _full)
+    with fails(Reason.STORAGE_MEDIUM_FULL):
+        app.define(LocalQueue("NEW"))
+    with fails(Reason.STORAGE_MEDIUM_FULL):
+        app.alter(LocalQueue, "ORDERS", max_depth=1)
+    monkeypatch.undo()
+    assert "NEW" not in {stored.name for stored in qm.messages._store.stored()}
+    with fails(Reason.UNKNOWN_OBJECT_NAME):
+        app.open("NEW")
+    app.define(LocalQueue("NEW"))
+    assert app.open("ORDERS", EVERYTHING).inquire("MAXDEPTH") == {"MAXDEPTH": 999_999_999}
+
+
+def test_a_definition_that_cannot_be_deleted_stays(qm, monkeypatch):
+    app = qm.connect()
+    app.put1("ORDERS", "x", KEPT, NOW)
+    monkeypatch.setattr(qm.messages._store, "discard", _full)
+    with fails(Reason.STORAGE_MEDIUM_FULL):
+        app.delete(LocalQueue, "ORDERS", purge=True)
+    assert ["x"] == bodies(drain(app.open("ORDERS", EVERYTHING)))
+
+
+def test_an_object_is_changed_by_one_application_at_a_time(qm, monkeypatch):
+    """The log is forced without the latch: meanwhile another application tries the same object."""
+    app, recovery = qm.connect(), qm.manager.engine.recovery
+    force, meanwhile = recovery._force, []
+
+    def slow_force(rba):
+        monkeypatch.setattr(recovery, "_force", force)
+        with fails(Reason.OBJECT_IN_USE):
+            qm.messages.catalogue.alter(LocalQueue, "ORDERS", max_depth=2)
+        meanwhile.append(qm.messages.catalogue.find(LocalQueue, "ORDERS").max_depth)
+        force(rba)
+
+    monkeypatch.setattr(recovery, "_force", slow_force)
+    app.alter(LocalQueue, "ORDERS", max_depth=1)
+    assert meanwhile == [999_999_999]
+    assert qm.messages.catalogue.find(LocalQueue, "ORDERS").max_depth == 1
+
+
+def test_background_work_that_fails_ends_every_connection(qm):
+    app = qm.connect()
+
+    def broken():
+        raise Abend("B2", "a page went before its log record")
+
+    qm.manager.scheduler.tasks[0] = Task("broken", broken)
+    qm.manager.scheduler.start()
+    for _ in range(5000):
+        if not app.connected:
+            break
+        Event().wait(0.001)
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+    qm.manager.stop()
+
+
+def test_background_work_runs_by_itself(disk):
+    qm = page_queue_manager(disk=disk, clock=SystemClock())
+    qm.manager.scheduler.start()
+    qm.queue("ORDERS")
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    app.alter(QueueManagerAttributes, expiry_interval_s=1)
+    orders.put("x", MQMD(expiry=1, persistence=1), NOW)
+    for _ in range(8000):
+        if orders.inquire("CURDEPTH") == {"CURDEPTH": 0}:
+            break
+        Event().wait(0.001)
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
+    qm.manager.stop()

@@ -1,0 +1,162 @@
+"""Units of recovery, two-phase commit, shunting, image copies, the log in words, group commit."""
+
+import itertools
+import sqlite3
+import threading
+from dataclasses import replace
+
+import pytest
+
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.checker import check, used_pages
+from quaestor.qmgr.recovery import NEXT, State, UnitOfRecovery
+from quaestor.qmgr.recovery.describe import describe
+from quaestor.qmgr.recovery.media import copy_name, image_copy, restore
+from quaestor.storage.disk import RealDisk
+from quaestor.storage.log_record import Identity, Kind
+from quaestor.testing import SMALL, FaultyDisk, SmallEngine
+
+
+def put(engine, *bodies):
+    unit = engine.begin()
+    for body in bodies:
+        engine.put(unit, body)
+    engine.commit(unit)
+
+
+@pytest.mark.parametrize(("now", "wanted"), list(itertools.product(State, State)))
+def test_a_unit_moves_only_along_its_table(now, wanted):
+    unit = UnitOfRecovery(Identity())
+    unit.state = now
+    if wanted in NEXT[now]:
+        unit.become(wanted)
+        assert wanted is unit.state
+    else:
+        with pytest.raises(Abend, match="U1"):
+            unit.become(wanted)
+
+
+def test_the_states_of_a_two_phase_commit():
+    """Two log forces: one at the end of phase 1, one when it goes from phase 1 to phase 2."""
+    engine = SmallEngine()
+    put(engine, b"a", b"b")
+    unit = engine.begin()
+    assert (State.IN_FLIGHT, 0) == (unit.state, unit.urid)
+    engine.get(unit)
+    engine.get(unit)
+    forces = engine.log.stats.suspensions
+    engine.recovery.prepare(unit, b"X")
+    assert State.IN_DOUBT is unit.state
+    engine.recovery.commit(unit)
+    assert State.ENDED is unit.state
+    assert forces + 2 == engine.log.stats.suspensions
+    assert [] == engine.bodies()
+
+
+@pytest.mark.parametrize("sqlite_commits", [True, False])
+def test_together_with_a_sqlite_transaction(sqlite_commits, tmp_path):
+    """The coordinator prepares us, then decides by what the database did; a failure in between leaves us in doubt."""
+    engine = SmallEngine()
+    put(engine, b"order 1")
+    database = sqlite3.connect(tmp_path / "orders.db", isolation_level=None)
+    database.execute("create table orders (body)")
+    unit = engine.begin()
+    body = engine.get(unit)
+    database.execute("begin")
+    database.execute("insert into orders values (?)", (body,))
+    engine.recovery.prepare(unit, b"order 1")
+    database.execute("commit" if sqlite_commits else "rollback")
+    engine = SmallEngine(engine.disk.after_power_cut())
+    (found,) = engine.recovery.in_doubt()
+    done = database.execute("select count(*) from orders").fetchone()[0]
+    engine.recovery.resolve(found.xid, commit=bool(done))
+    assert (done == 0) == (engine.bodies() == [b"order 1"])
+    database.close()
+
+
+def test_a_long_unit_is_shunted_and_the_log_goes_on():
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, log_bytes=64 << 10, logload=50))
+    slow = engine.begin()
+    engine.put(slow, b"slow")
+    first = slow.first
+    for n in range(200):
+        put(engine, b"%d" % n * 200)
+        unit = engine.begin()
+        engine.get(unit)
+        engine.commit(unit)
+    assert slow.first > first
+    assert engine.recovery.needed_rba() > first
+    engine.back_out(slow)
+    assert [] == engine.bodies()
+    assert [] == check(engine.data)
+
+
+def test_a_lost_page_set_comes_back_from_its_image_copy_and_the_log():
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, archive=True, log_bytes=64 << 10))
+    put(engine, b"before", b"got later")
+    image_copy(engine.recovery, 1, engine.disk)
+    unit = engine.begin()
+    engine.get(unit)
+    engine.put(unit, b"after")
+    engine.commit(unit)
+    for n in range(60):
+        put(engine, b"%d" % n * 1000)
+    wanted = engine.bodies()
+    disk = engine.disk.after_power_cut()
+    del disk.files["pageset-01"]
+    restore(disk, 1)
+    assert disk.exists(copy_name(1))
+    restarted = SmallEngine(disk, engine.engine.settings)
+    assert wanted == restarted.bodies()
+    assert [] == check(restarted.data)
+    assert wanted == restarted.again().bodies()
+
+
+def test_every_record_can_be_described():
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, packing=True))
+    put(engine, b"a", b"b" * 9000, b"c" * 1000, b"d" * 3000)
+    unit = engine.begin()
+    engine.get(unit)
+    engine.put(unit, b"x")
+    engine.back_out(unit)
+    engine.buffers.write_all()
+    engine.recovery.checkpoint()
+    records = list(engine.log.scan(4096))
+    lines = [describe(record) for record in records]
+    assert len(lines) == len(records)
+    seen = {Kind(record.kind) for record in records}
+    assert {Kind.INSERT, Kind.TEXT, Kind.START, Kind.CHAIN, Kind.COMPENSATION, Kind.COMMIT, Kind.CHECKPOINT} <= seen
+    assert any("undo next" in line for line in lines)
+
+
+def test_usage_adds_up():
+    engine = SmallEngine()
+    put(engine, b"a", b"b")
+    engine.put(None, b"n", persistent=False)
+    usage = used_pages(engine.data, 1)
+    assert usage["total"] == usage["unused"] + usage["persistent"] + usage["non_persistent"]
+    assert (1, 4) == (usage["non_persistent"], usage["persistent"])
+
+
+def test_one_force_serves_many_commits(tmp_path):
+    """Eight threads commit at once: fewer calls of the logger than commits, and nothing lost."""
+    engine = SmallEngine(RealDisk(tmp_path), replace(SMALL, buffer_pools={0: 64, 1: 2000}))
+    engine.recovery.latch.release()
+    before = engine.log.stats.logger_calls
+
+    def work(name):
+        for n in range(40):
+            with engine.recovery.latch:
+                unit = engine.begin()
+                engine.put(unit, b"%d/%d" % (name, n))
+                engine.commit(unit)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    calls = engine.log.stats.logger_calls - before
+    assert calls < 8 * 40
+    again = SmallEngine(RealDisk(tmp_path), engine.engine.settings)
+    assert {b"%d/%d" % (name, n) for name in range(8) for n in range(40)} == set(again.bodies())

@@ -1,0 +1,60 @@
+"""Background work: steps when they are due, a failure that is heard."""
+
+import threading
+
+import pytest
+
+from quaestor.clock import FakeClock
+from quaestor.qmgr.resource_manager import Task
+from quaestor.qmgr.scheduler import Scheduler
+
+
+class Manager:
+    """A manager with one task that has three pieces to do."""
+
+    def __init__(self, step=None):
+        self.pieces, self.done = 3, 0
+        self.step = step or self._step
+
+    def _step(self):
+        self.done += 1
+        return self.done < self.pieces
+
+    def tasks(self):
+        return [Task("work", self.step, every_ms=100)]
+
+
+def test_a_step_with_more_to_do_runs_again_at_the_next_turn():
+    manager, clock = Manager(), FakeClock()
+    scheduler = Scheduler(threading.Lock(), [manager], clock)
+    for _ in range(5):
+        scheduler.run_due()
+    assert 3 == manager.done
+    clock.advance(milliseconds=100)
+    scheduler.run_due()
+    assert 4 == manager.done
+
+
+def test_the_thread_stops_when_told():
+    manager = Manager()
+    ran = threading.Event()
+    manager.step = lambda: bool(ran.set())
+    scheduler = Scheduler(threading.Lock(), [manager], FakeClock())
+    scheduler.start()
+    assert ran.wait(5)
+    scheduler.stop()
+    assert scheduler.failure is None
+
+
+def test_a_failure_is_heard():
+    heard = []
+
+    def fail():
+        raise OSError("disk")
+
+    scheduler = Scheduler(threading.Lock(), [Manager(fail)], FakeClock(), heard.append)
+    scheduler.start()
+    scheduler.stop()
+    assert [scheduler.failure] == heard
+    with pytest.raises(OSError, match="disk"):
+        raise heard[0]

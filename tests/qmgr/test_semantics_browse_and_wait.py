@@ -1,0 +1,350 @@
+"""Semantics 13 to 18: browse cursors and locks, get-wait, match options."""
+
+from threading import Thread
+
+import pytest
+from conftest import EVERYTHING
+
+from model.answers import bodies, drain, fails
+from quaestor.mqi.descriptors import MQMD, NO_ID
+from quaestor.mqi.objects import AliasQueue, LocalQueue
+from quaestor.mqi.options import GetOptions, MatchOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+
+NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
+FIRST, NEXT, UNDER = GetOptions.BROWSE_FIRST, GetOptions.BROWSE_NEXT, GetOptions.BROWSE_MSG_UNDER_CURSOR
+TAKE = GetOptions.MSG_UNDER_CURSOR
+
+
+def put(handle, *texts, **described):
+    return [handle.put(text, MQMD(**described), NOW) for text in texts]
+
+
+def test_13_the_cursor_starts_before_the_first_message(orders):
+    put(orders, "a", "b", "c")
+    assert ["a", "b", "c"] == bodies([orders.browse() for _ in range(3)])
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.browse()
+    assert orders.browse(FIRST).text == "a"
+
+
+def test_13_each_handle_has_its_own_cursor(app, other, orders):
+    put(orders, "a", "b")
+    second = other.open("ORDERS", OpenOptions.BROWSE)
+    assert ["a", "b", "a"] == bodies([orders.browse(), orders.browse(), second.browse()])
+
+
+def test_13_going_on_does_not_see_what_arrives_in_front(orders):
+    put(orders, "a", "b", priority=4)
+    orders.browse()
+    put(orders, "urgent", priority=9)
+    assert orders.browse().text == "b"
+    assert orders.browse(FIRST).text == "urgent"
+
+
+def test_13_the_cursor_goes_on_from_a_message_that_was_taken(other, orders):
+    put(orders, "a", "b", "c")
+    orders.browse()
+    other.get("ORDERS", GET_NOW)
+    assert orders.browse().text == "b"
+
+
+def test_13_the_cursor_sees_what_arrives_behind_a_message_that_was_taken(app, other, orders):
+    put(orders, "a")
+    orders.browse()
+    other.get("ORDERS", GET_NOW)
+    put(orders, "b")
+    assert orders.browse().text == "b"
+
+
+def test_13_the_cursor_sees_what_comes_back_between(app, other, orders):
+    put(orders, "a", "b", "c")
+    orders.browse()
+    assert ["a", "b"] == bodies([other.get("ORDERS", GET_NOW), orders.get()])
+    app.backout()
+    assert ["b", "c"] == bodies([orders.browse(), orders.browse()])
+
+
+def test_13_browsing_needs_a_handle_opened_for_it(qm, app):
+    qm.queue("ORDERS")
+    handle = app.open("ORDERS", OpenOptions.INPUT_SHARED)
+    for options in (FIRST, NEXT, UNDER, TAKE, GetOptions.UNLOCK):
+        with fails(Reason.NOT_OPEN_FOR_BROWSE):
+            handle.get(options)
+
+
+def test_14_under_the_cursor(app, orders):
+    put(orders, "a", "b")
+    orders.browse()
+    orders.browse()
+    assert orders.browse(UNDER).text == "b"
+    assert orders.get(TAKE).text == "b"
+    app.commit()
+    assert ["a"] == bodies(drain(orders))
+
+
+def test_14_nothing_under_a_cursor_that_was_never_placed(orders):
+    put(orders, "a")
+    for options in (UNDER, TAKE):
+        with fails(Reason.NO_MSG_UNDER_CURSOR):
+            orders.get(options)
+
+
+def test_14_nothing_under_the_cursor_once_the_message_is_taken(other, orders):
+    put(orders, "a")
+    orders.browse()
+    other.get("ORDERS")
+    with fails(Reason.NO_MSG_UNDER_CURSOR):
+        orders.get(TAKE)
+
+
+def test_14_nothing_under_the_cursor_once_it_is_locked_or_expired(qm, other, orders):
+    put(orders, "a", expiry=100)
+    orders.browse()
+    elsewhere = other.open("ORDERS", EVERYTHING)
+    elsewhere.browse(FIRST | GetOptions.LOCK)
+    with fails(Reason.NO_MSG_UNDER_CURSOR):
+        orders.get(TAKE)
+    elsewhere.get(GetOptions.UNLOCK)
+    assert orders.browse(UNDER).text == "a"
+    qm.clock.advance(seconds=11)
+    with fails(Reason.NO_MSG_UNDER_CURSOR):
+        orders.get(TAKE)
+
+
+def test_15_a_locked_message_is_there_for_its_handle_only(other, orders):
+    put(orders, "a", "b")
+    elsewhere = other.open("ORDERS", EVERYTHING)
+    assert orders.browse(FIRST | GetOptions.LOCK).text == "a"
+    assert ["b"] == bodies(drain(elsewhere))
+    assert orders.browse(FIRST).text == "a"
+    assert orders.get(TAKE | GET_NOW).text == "a"
+
+
+def test_15_unlock_gives_it_back(other, orders):
+    put(orders, "a")
+    orders.browse(FIRST | GetOptions.LOCK)
+    orders.get(GetOptions.UNLOCK)
+    assert other.get("ORDERS").text == "a"
+
+
+def test_15_another_lock_and_closing_release_the_first(app, other, orders):
+    put(orders, "a", "b")
+    orders.browse(FIRST | GetOptions.LOCK)
+    orders.browse(NEXT | GetOptions.LOCK)
+    assert other.get("ORDERS").text == "a"
+    orders.close()
+    assert other.get("ORDERS").text == "b"
+
+
+def test_15_unlocking_nothing_is_2209(orders):
+    with fails(Reason.NO_MSG_LOCKED):
+        orders.get(GetOptions.UNLOCK)
+
+
+# -- 16, 17: waiting
+
+
+class Getter(Thread):
+    """An application that waits for one message on a thread of its own."""
+
+    def __init__(self, qm, queue="ORDERS", wait_ms=-1, options=GET_NOW, **selecting):
+        super().__init__(daemon=True)
+        self.handle = qm.connect().open(queue, OpenOptions.INPUT_SHARED | OpenOptions.BROWSE)
+        self.asked = {"wait_ms": wait_ms, "options": options, **selecting}
+        self.outcome, self._qm, self._queue = None, qm, queue
+        waiters = qm.messages.catalogue.state(self.handle.name).waiters
+        before = len(waiters)
+        self.start()
+        while self.is_alive() and len(waiters) == before:
+            self.join(0.001)
+
+    def run(self):
+        try:
+            self.outcome = self.handle.get(**self.asked).text
+        except MQError as error:
+            self.outcome = error.reason
+
+    def result(self):
+        """The outcome; None for one that nobody woke."""
+        self.join(5)
+        return self.outcome
+
+
+def test_16_no_delay_when_a_message_is_there(orders):
+    put(orders, "a")
+    assert orders.get(wait_ms=-1).text == "a"
+
+
+def test_16_the_time_is_over(orders):
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get(wait_ms=5)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get(GetOptions.WAIT)
+
+
+def test_16_a_bad_interval(orders):
+    with fails(Reason.WAIT_INTERVAL_ERROR):
+        orders.get(wait_ms=-2)
+
+
+@pytest.mark.parametrize("persistence", [0, 1])
+@pytest.mark.parametrize("get_options", [GetOptions.NONE, GET_NOW])
+@pytest.mark.parametrize("in_syncpoint", [True, False])
+def test_16_a_message_ends_the_wait(qm, app, orders, persistence, get_options, in_syncpoint):
+    getter = Getter(qm, options=get_options)
+    orders.put("a", MQMD(persistence=persistence), PutOptions.NONE if in_syncpoint else NOW)
+    app.commit()
+    assert getter.result() == "a"
+
+
+def test_16_an_uncommitted_message_does_not_end_the_wait(qm, app, orders):
+    getter = Getter(qm, wait_ms=60)
+    orders.put("a")
+    assert getter.result() is Reason.NO_MSG_AVAILABLE
+
+
+def test_16_a_backed_out_get_ends_the_wait(qm, app, orders):
+    put(orders, "a")
+    orders.get()
+    getter = Getter(qm)
+    app.backout()
+    assert getter.result() == "a"
+
+
+def test_16_get_disabled_cancels_the_wait(qm, app, orders):
+    getter = Getter(qm, wait_ms=-1)
+    orders.set(GET="DISABLED")
+    assert getter.result() is Reason.GET_INHIBITED
+
+
+def test_16_get_disabled_on_the_alias_cancels_the_wait_of_those_who_use_it(qm, app, orders):
+    app.define(AliasQueue("FRONT", target="ORDERS"))
+    by_alias, direct = Getter(qm, "FRONT", wait_ms=-1), Getter(qm)
+    app.alter(AliasQueue, "FRONT", get_allowed=False)
+    assert by_alias.result() is Reason.GET_INHIBITED
+    put(orders, "a")
+    assert direct.result() == "a"
+
+
+def test_16_the_end_of_the_queue_manager_ends_every_wait(qm, orders):
+    told = Getter(qm, wait_ms=-1, options=GetOptions.FAIL_IF_QUIESCING)
+    patient, stopped = Getter(qm, wait_ms=-1), Getter(qm, wait_ms=-1)
+    qm.connections.quiesce()
+    assert told.result() is Reason.Q_MGR_QUIESCING
+    with fails(Reason.Q_MGR_QUIESCING):
+        qm.connect()
+    while len(patient.handle._opened.state.waiters) < 2:
+        patient.join(0.001)
+    put(orders, "still served")
+    assert patient.result() == "still served"
+    assert stopped.is_alive()
+    qm.connections.stop()
+    assert stopped.result() in {Reason.Q_MGR_STOPPING, Reason.CONNECTION_BROKEN}
+
+
+def test_17_one_getter_is_woken_the_longest_waiting_first(qm, orders):
+    first, second = Getter(qm), Getter(qm)
+    put(orders, "a")
+    assert first.result() == "a"
+    assert second.is_alive()
+    put(orders, "b")
+    assert second.result() == "b"
+
+
+def test_17_a_getter_that_asks_for_an_identifier_is_preferred(qm, orders):
+    anybody, specific = Getter(qm), Getter(qm, correl_id=b"K" * 24)
+    orders.put("for K", MQMD(correl_id=b"K" * 24), NOW)
+    assert specific.result() == "for K"
+    put(orders, "for anybody")
+    assert anybody.result() == "for anybody"
+
+
+def test_17_if_only_browsers_wait_all_are_woken(qm, orders):
+    browsers = [Getter(qm, options=FIRST) for _ in range(3)]
+    put(orders, "a")
+    assert ["a"] * 3 == [browser.result() for browser in browsers]
+
+
+def test_17_a_woken_getter_that_leaves_the_message_wakes_the_next(qm, orders):
+    picky, modest = Getter(qm, max_length=2, options=GetOptions.NONE), Getter(qm, options=GetOptions.NONE)
+    put(orders, "too long for one")
+    assert picky.result() is Reason.TRUNCATED_MSG_FAILED
+    assert modest.result() == "too long for one"
+
+
+def test_17_unlocking_wakes_a_getter(qm, orders):
+    put(orders, "a")
+    orders.browse(FIRST | GetOptions.LOCK)
+    getter = Getter(qm)
+    orders.get(GetOptions.UNLOCK)
+    assert getter.result() == "a"
+
+
+@pytest.mark.parametrize("persistence", [0, 1])
+def test_17_out_of_syncpoint_a_message_goes_straight_to_the_getter(qm, orders, persistence, monkeypatch):
+    getter = Getter(qm, options=GET_NOW)
+    monkeypatch.setattr(qm.messages._store, "put", None)  # never on the queue
+    orders.put("a", MQMD(persistence=persistence), NOW)
+    assert getter.result() == "a"
+
+
+# -- 18: matching
+
+
+def test_18_zero_identifiers_match_any_and_others_must_match(orders):
+    made = [
+        orders.put(text, MQMD(correl_id=correl * 24), NOW) for text, correl in [("a", b"A"), ("b", b"B"), ("c", b"B")]
+    ]
+    assert orders.get(correl_id=b"B" * 24).text == "b"
+    assert orders.get(msg_id=made[2].msg_id).text == "c"
+    assert orders.get(msg_id=NO_ID, correl_id=NO_ID).text == "a"
+
+
+def test_18_both_identifiers_must_match(orders):
+    a = orders.put("a", MQMD(correl_id=b"A" * 24), NOW)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get(msg_id=a.msg_id, correl_id=b"B" * 24)
+    assert orders.get(msg_id=a.msg_id, correl_id=b"A" * 24).text == "a"
+
+
+def test_18_match_options_say_what_counts(orders):
+    orders.put("a", MQMD(correl_id=b"A" * 24), NOW)
+    asked = {"msg_id": b"nobody's", "correl_id": b"A" * 24}
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get(match=MatchOptions.MSG_ID, **asked)
+    assert orders.get(match=MatchOptions.CORREL_ID, **asked).text == "a"
+
+
+@pytest.mark.parametrize("match", [16, 64, 1 << 20])
+def test_18_unknown_match_options(orders, match):
+    with fails(Reason.MATCH_OPTIONS_ERROR):
+        orders.get(correl_id=b"A", match=match)
+
+
+def test_18_an_identifier_that_is_too_long(orders):
+    with fails(Reason.MATCH_OPTIONS_ERROR):
+        orders.get(msg_id=b"x" * 25)
+
+
+def test_18_a_short_identifier_is_padded_on_both_sides(orders):
+    orders.put("a", MQMD(correl_id=b"short"), NOW)
+    got = orders.get(correl_id=b"short")
+    assert got.correl_id == b"short".ljust(24, b"\0")
+
+
+def test_18_the_token_names_the_very_message_browsed(orders):
+    put(orders, "a", "b")
+    orders.browse()
+    orders.browse()
+    token = orders.token
+    assert orders.get(token=token).text == "b"
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get(token=token)
+
+
+def test_18_returned_identifiers_stand_in_the_descriptor(app, orders):
+    made = orders.put("a", MQMD(msg_id=b"M" * 24, correl_id=b"C" * 24), NOW)
+    md = orders.get().descriptor
+    assert (b"M" * 24, b"C" * 24) == (md.msg_id, md.correl_id) == (made.msg_id, made.correl_id)
+    app.alter(LocalQueue, "ORDERS", descr="still open")

@@ -1,0 +1,471 @@
+"""Semantics 19 to 25: index types, groups, segments, expiry, reports, dead letters, triggering."""
+
+import pytest
+from conftest import EVERYTHING
+
+from model.answers import bodies, drain, fails, warns
+from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
+from quaestor.mqi.headers import MQDLH, MQXQH, TriggerMessage
+from quaestor.mqi.objects import IndexType, LocalQueue, Process, QueueManagerAttributes, TriggerType
+from quaestor.mqi.options import GetOptions, MsgFlags, OpenOptions, PutOptions
+from quaestor.mqi.reasons import CompCode, Reason
+from quaestor.mqi.reports import Feedback, Report
+
+NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
+LOGICAL, IN_ORDER = NOW | PutOptions.LOGICAL_ORDER, GET_NOW | GetOptions.LOGICAL_ORDER
+MEMBER, LAST = MsgFlags.MSG_IN_GROUP, MsgFlags.LAST_MSG_IN_GROUP
+
+
+@pytest.fixture
+def groups(qm, app):
+    qm.queue("GROUPS", index_type=IndexType.GROUPID)
+    return app.open("GROUPS", EVERYTHING)
+
+
+def put_group(handle, *texts, options=LOGICAL, **described):
+    flags = [MEMBER] * (len(texts) - 1) + [LAST]
+    return [
+        handle.put(text, MQMD(msg_flags=flag, **described), options) for text, flag in zip(texts, flags, strict=True)
+    ]
+
+
+# -- 19, 20, 21
+
+
+def test_20_logical_order_gives_a_group_its_identifier_and_numbers(groups):
+    made = put_group(groups, "1", "2", "3")
+    assert {made[0].envelope.group_id} == {message.envelope.group_id for message in made} != {NO_ID}
+    assert [1, 2, 3] == [message.envelope.msg_seq_number for message in made]
+    assert put_group(groups, "next")[0].envelope.group_id != made[0].envelope.group_id
+
+
+def test_20_a_group_is_got_in_order_at_the_place_of_its_first(qm, app, groups):
+    second = app.open("GROUPS", EVERYTHING)
+    groups.put("a1", MQMD(msg_flags=MEMBER), LOGICAL)
+    second.put("b1", MQMD(msg_flags=MEMBER), LOGICAL)
+    second.put("b2", MQMD(msg_flags=LAST), LOGICAL)
+    groups.put("a2", MQMD(msg_flags=LAST), LOGICAL)
+    second.put("single", None, NOW)
+    assert ["a1", "a2", "b1", "b2", "single"] == bodies(drain(groups, IN_ORDER))
+
+
+def test_20_physical_order_ignores_groups(app, groups):
+    gid = b"G" * 24
+    for number, text in [(2, "two"), (1, "one")]:
+        groups.put(text, MQMD(group_id=gid, msg_seq_number=number, msg_flags=LAST if number == 2 else MEMBER), NOW)
+    assert ["two", "one"] == bodies(drain(app.open("GROUPS", EVERYTHING)))
+
+
+def test_20_out_of_order_arrival_is_put_right(groups):
+    gid = b"G" * 24
+    for number, text in [(3, "three"), (1, "one"), (2, "two")]:
+        groups.put(text, MQMD(group_id=gid, msg_seq_number=number, msg_flags=LAST if number == 3 else MEMBER), NOW)
+    assert ["one", "two", "three"] == bodies(drain(groups, IN_ORDER))
+
+
+def test_20_all_messages_available_takes_complete_groups_only(app, groups):
+    groups.put("1", MQMD(msg_flags=MEMBER), LOGICAL)
+    whole = IN_ORDER | GetOptions.ALL_MSGS_AVAILABLE
+    reader = app.open("GROUPS", EVERYTHING)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        reader.get(whole)
+    groups.put("2", MQMD(msg_flags=LAST), LOGICAL)
+    assert ["1", "2"] == bodies(drain(reader, whole))
+
+
+def test_20_browsing_in_logical_order(app, groups):
+    second = app.open("GROUPS", EVERYTHING)
+    groups.put("a1", MQMD(msg_flags=MEMBER), LOGICAL)
+    put_group(second, "b1", "b2")
+    groups.put("a2", MQMD(msg_flags=LAST), LOGICAL)
+    step = GetOptions.BROWSE_NEXT | GetOptions.LOGICAL_ORDER
+    assert ["a1", "a2", "b1", "b2"] == bodies([groups.get(step) for _ in range(4)])
+    with fails(Reason.NO_MSG_AVAILABLE):
+        groups.get(step)
+    assert groups.get(GetOptions.BROWSE_FIRST | GetOptions.LOGICAL_ORDER).text == "a1"
+
+
+def test_20_a_group_needs_an_index_by_group(orders):
+    with fails(Reason.Q_INDEX_TYPE_ERROR):
+        orders.get(GetOptions.LOGICAL_ORDER)
+
+
+def test_20_a_message_outside_the_group_is_refused_inside_it(app, groups):
+    groups.put("1", MQMD(msg_flags=MEMBER), LOGICAL)
+    with fails(Reason.INCOMPLETE_GROUP, CompCode.FAILED):
+        groups.put("x", None, LOGICAL)
+    groups.put("y", None, NOW)
+    assert warns(app, Reason.INCOMPLETE_GROUP)
+
+
+def test_20_closing_or_leaving_inside_a_group_warns(app, groups):
+    groups.put("1", MQMD(msg_flags=MEMBER), LOGICAL)
+    groups.put("2", MQMD(msg_flags=LAST), LOGICAL)
+    reader = app.open("GROUPS", EVERYTHING)
+    reader.get(IN_ORDER)
+    reader.close()
+    assert warns(app, Reason.INCOMPLETE_GROUP)
+
+
+def test_20_a_group_is_all_in_or_all_out_of_syncpoint(groups):
+    groups.put("1", MQMD(msg_flags=MEMBER), LOGICAL)
+    with fails(Reason.INCONSISTENT_UOW):
+        groups.put("2", MQMD(msg_flags=LAST), PutOptions.LOGICAL_ORDER)
+
+
+def test_20_a_get_in_a_group_is_all_in_or_all_out_too(groups):
+    put_group(groups, "1", "2")
+    groups.get(IN_ORDER)
+    with fails(Reason.INCONSISTENT_UOW):
+        groups.get(GetOptions.LOGICAL_ORDER)
+
+
+def test_20_a_group_has_one_persistence(groups):
+    groups.put("1", MQMD(msg_flags=MEMBER, persistence=1), LOGICAL)
+    with fails(Reason.INCONSISTENT_PERSISTENCE):
+        groups.put("2", MQMD(msg_flags=LAST, persistence=0), LOGICAL)
+
+
+def test_20_identifiers_do_not_select_inside_a_group(groups):
+    made = put_group(groups, "1", "2")
+    groups.get(IN_ORDER)
+    with fails(Reason.MATCH_OPTIONS_ERROR):
+        groups.get(IN_ORDER, msg_id=made[1].msg_id)
+
+
+def test_20_a_group_can_be_selected_by_identifier_and_number(groups):
+    put_group(groups, "a", "b")
+    made = put_group(groups, "1", "2", "3")
+    assert groups.get(GET_NOW, group_id=made[0].envelope.group_id, sequence=2).text == "2"
+
+
+@pytest.mark.parametrize("flags", [1, 2, 4, 6, 64])
+def test_21_segments_are_not_supported(orders, flags):
+    with fails(Reason.MSG_FLAGS_ERROR):
+        orders.put("x", MQMD(msg_flags=flags), NOW)
+
+
+# -- 22
+
+
+@pytest.mark.parametrize("expiry", [0, -2])
+def test_22_a_bad_expiry(orders, expiry):
+    with fails(Reason.EXPIRY_ERROR):
+        orders.put("x", MQMD(expiry=expiry), NOW)
+
+
+def test_22_what_is_left_is_returned_in_tenths(qm, orders):
+    orders.put("x", MQMD(expiry=100), NOW)
+    qm.clock.advance(seconds=3.25)
+    assert orders.browse(GetOptions.BROWSE_FIRST).descriptor.expiry == 67
+    qm.clock.advance(seconds=6.7)
+    assert orders.get().descriptor.expiry == 1
+
+
+def test_22_without_expiry_unlimited_is_returned(qm, orders):
+    orders.put("x", None, NOW)
+    qm.clock.advance(days=3000)
+    assert orders.get().descriptor.expiry == -1
+
+
+def test_22_the_clock_starts_at_the_put_not_at_the_commit(qm, app, orders):
+    orders.put("x", MQMD(expiry=10))
+    qm.clock.advance(seconds=2)
+    app.commit()
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get()
+
+
+@pytest.mark.parametrize("persistence", [0, 1])
+@pytest.mark.parametrize("options", [GetOptions.NONE, GET_NOW, GetOptions.BROWSE_FIRST, GetOptions.BROWSE_NEXT])
+def test_22_a_get_or_browse_that_would_return_it_discards_it(qm, app, orders, persistence, options):
+    orders.put("old", MQMD(expiry=10, persistence=persistence), NOW)
+    orders.put("fresh", None, NOW)
+    qm.clock.advance(seconds=1)
+    assert orders.get(options).text == "fresh"
+    app.backout()
+    assert orders.inquire("CURDEPTH")["CURDEPTH"] == (options != GET_NOW)
+
+
+def test_22_a_get_that_would_not_return_it_leaves_it(qm, orders):
+    orders.put("old", MQMD(expiry=10, correl_id=b"A"), NOW)
+    orders.put("fresh", MQMD(correl_id=b"B"), NOW)
+    qm.clock.advance(seconds=1)
+    assert orders.get(GET_NOW, correl_id=b"B").text == "fresh"
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 1}
+
+
+def test_22_the_scan_runs_once_after_start_and_then_every_expryint(qm, app, orders):
+    def put_old():
+        orders.put("old", MQMD(expiry=1), NOW)
+        qm.clock.advance(seconds=1)
+
+    def scan_all():
+        qm.scan()
+        return orders.inquire("CURDEPTH")["CURDEPTH"]
+
+    put_old()
+    assert scan_all() == 0
+    put_old()
+    assert scan_all() == 1  # EXPRYINT(OFF)
+    app.alter(QueueManagerAttributes, expiry_interval_s=60)
+    qm.clock.advance(seconds=61)
+    assert scan_all() == 0
+    put_old()
+    assert scan_all() == 1
+    qm.clock.advance(seconds=60)
+    assert scan_all() == 0
+
+
+def test_22_capexpry_shortens_expiry(qm, app):
+    qm.queue("CAPPED", max_expiry=50)
+    capped = app.open("CAPPED", EVERYTHING)
+    for expiry, left in [(-1, 50), (20, 20), (80, 50)]:
+        capped.put("x", MQMD(expiry=expiry), NOW)
+        assert capped.get().descriptor.expiry == left
+
+
+# -- 23
+
+
+@pytest.fixture
+def replies(qm, app):
+    qm.queue("REPLIES")
+    return app.open("REPLIES", EVERYTHING)
+
+
+def test_23_confirm_on_arrival_comes_with_the_commit(app, orders, replies):
+    made = orders.put("x" * 200, MQMD(report=Report.COA, reply_to_q="REPLIES", priority=3))
+    assert [] == drain(replies)
+    app.commit()
+    (report,) = drain(replies)
+    md = report.descriptor
+    assert (REPORT, Feedback.COA, 3, b"") == (md.msg_type, md.feedback, md.priority, report.body)
+    assert (made.msg_id, True) == (md.correl_id, md.msg_id not in {NO_ID, made.msg_id})
+
+
+def test_23_confirm_on_delivery_is_in_the_unit_of_the_get(app, orders, replies):
+    orders.put("x", MQMD(report=Report.COD_WITH_FULL_DATA, reply_to_q="REPLIES", persistence=1), NOW)
+    orders.get()
+    app.backout()
+    assert [] == drain(replies)
+    orders.get()
+    app.commit()
+    (report,) = drain(replies)
+    assert (b"x", Feedback.COD, 1) == (report.body, report.descriptor.feedback, report.persistence)
+
+
+@pytest.mark.parametrize(
+    ("asked", "length"),
+    [(Report.EXPIRATION, 0), (Report.EXPIRATION_WITH_DATA, 100), (Report.EXPIRATION_WITH_FULL_DATA, 250)],
+)
+def test_23_an_expired_message_is_reported(qm, orders, replies, asked, length):
+    orders.put("x" * 250, MQMD(report=asked, reply_to_q="REPLIES", expiry=1), NOW)
+    qm.clock.advance(seconds=1)
+    qm.scan()
+    (report,) = drain(replies)
+    assert (length, Feedback.EXPIRATION) == (len(report.body), report.descriptor.feedback)
+
+
+def test_23_identifiers_can_be_passed(orders, replies):
+    asked = Report.COA | Report.PASS_MSG_ID | Report.PASS_CORREL_ID
+    made = orders.put("x", MQMD(report=asked, reply_to_q="REPLIES", correl_id=b"C" * 24), NOW)
+    (report,) = drain(replies)
+    assert (made.msg_id, b"C" * 24) == (report.msg_id, report.correl_id)
+
+
+@pytest.mark.parametrize("described", [{"msg_type": REQUEST}, {"report": Report.COA}, {"report": Report.EXPIRATION}])
+def test_23_a_reply_needs_a_queue(orders, described):
+    with fails(Reason.MISSING_REPLY_TO_Q):
+        orders.put("x", MQMD(**described), NOW)
+
+
+def test_23_the_reply_queue_manager_is_filled_in(orders):
+    assert orders.put("x", MQMD(reply_to_q="REPLIES"), NOW).envelope.reply_to_qmgr == "QM1"
+
+
+@pytest.mark.parametrize("report", [0x200, 0x400, 0x600, 0x40000000])
+def test_23_report_options_that_mean_nothing(orders, report):
+    with fails(Reason.REPORT_OPTIONS_ERROR):
+        orders.put("x", MQMD(report=report, reply_to_q="R"), NOW)
+
+
+# -- 24
+
+
+def test_24_a_report_that_cannot_be_put_goes_to_the_dead_letter_queue(qm, app, orders):
+    qm.queue("DEAD")
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    orders.put("text", MQMD(report=Report.COA_WITH_FULL_DATA, reply_to_q="NOWHERE"), NOW)
+    message = app.get("DEAD", GET_NOW)
+    header, body = MQDLH.unpack(message.body)
+    assert (Reason.UNKNOWN_OBJECT_NAME, "NOWHERE", "QM1", "MQSTR") == (
+        header.reason,
+        header.dest_q_name,
+        header.dest_qmgr_name,
+        header.format,
+    )
+    assert (b"text", "MQDEAD") == (body, message.descriptor.format)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"put_allowed": False}, Reason.PUT_INHIBITED),
+        ({"max_depth": 0}, Reason.Q_FULL),
+        ({"max_msg_length": 3}, Reason.MSG_TOO_BIG_FOR_Q),
+    ],
+)
+def test_24_why_a_report_could_not_be_put(qm, app, orders, attributes, reason):
+    qm.queue("DEAD")
+    qm.queue("REPLIES", **attributes)
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    orders.put("text", MQMD(report=Report.COA_WITH_FULL_DATA, reply_to_q="REPLIES"), NOW)
+    assert MQDLH.unpack(app.get("DEAD", GET_NOW).body)[0].reason == reason
+
+
+def test_24_a_dead_letter_queue_that_is_full_itself(qm, app, orders):
+    qm.queue("DEAD", max_depth=0)
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="NOWHERE"), NOW)
+    assert qm.messages.consequences.given_up == 1
+
+
+def test_23_a_report_travels_to_another_queue_manager(app, orders):
+    app.define(LocalQueue("QM2", xmit=True))
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="REPLIES", reply_to_qmgr="QM2"), NOW)
+    header, _ = MQXQH.unpack(app.get("QM2", GET_NOW).body)
+    assert ("REPLIES", "QM2", REPORT) == (header.remote_q_name, header.remote_qmgr_name, header.descriptor.msg_type)
+
+
+def test_23_a_report_wakes_a_getter_and_triggers(app, orders, monitor):
+    replies = triggered(app, TriggerType.EVERY)
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="WORK"), NOW)
+    assert len(drain(monitor)) == 1
+    assert replies.inquire("CURDEPTH") == {"CURDEPTH": 1}
+
+
+def test_24_without_a_dead_letter_queue_the_report_is_given_up_not_the_put(qm, orders):
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="NOWHERE"), NOW)
+    assert qm.messages.consequences.given_up == 1
+    assert ["x"] == bodies(drain(orders))
+
+
+def test_24_a_put_that_fails_is_the_applications_own_affair(qm, app):
+    qm.queue("DEAD")
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    with fails(Reason.UNKNOWN_OBJECT_NAME):
+        app.put1("NOWHERE", "x")
+    with fails(Reason.NO_MSG_AVAILABLE):
+        app.get("DEAD")
+
+
+@pytest.mark.parametrize("body", [b"", b"DLH ", b"XXX " + bytes(168), b"DLH " + bytes(168)])
+def test_24_a_bad_dead_letter_header(body):
+    with fails(Reason.DLH_ERROR):
+        MQDLH.unpack(body)
+
+
+# -- 25
+
+
+@pytest.fixture
+def monitor(qm, app):
+    """A trigger monitor that reads the initiation queue."""
+    qm.queue("INIT")
+    app.define(Process("RUN", appl_id="serve", user_data="fast"))
+    return app.open("INIT", EVERYTHING)
+
+
+def triggered(app, kind, **attributes):
+    attributes = {"initiation_queue": "INIT", "process": "RUN", "share": True} | attributes
+    app.define(LocalQueue("WORK", trigger=True, trigger_type=kind, **attributes))
+    return app.open("WORK", OpenOptions.OUTPUT | OpenOptions.INQUIRE | OpenOptions.SET)
+
+
+def test_25_first_triggers_when_the_first_message_arrives(app, monitor):
+    work = triggered(app, TriggerType.FIRST, trigger_data="D")
+    for text in "abc":
+        work.put(text, None, NOW)
+    (message,) = drain(monitor)
+    assert ("MQTRIG", 0) == (message.descriptor.format, message.persistence)
+    assert TriggerMessage("WORK", "RUN", "D", 2, "serve", "", "fast") == TriggerMessage.unpack(message.body)
+
+
+def test_25_every_triggers_each_time(app, monitor):
+    work = triggered(app, TriggerType.EVERY)
+    app.open("WORK", OpenOptions.INPUT_SHARED)
+    for text in "abc":
+        work.put(text, None, NOW)
+    assert len(drain(monitor)) == 3
+
+
+def test_25_depth_triggers_once_and_switches_itself_off(app, monitor):
+    work = triggered(app, TriggerType.DEPTH, trigger_depth=3)
+    counts = []
+    for text in "abcd":
+        work.put(text, None, NOW)
+        counts.append(len(drain(monitor)))
+    assert [0, 0, 1, 0] == counts
+    assert work.inquire("TRIGGER") == {"TRIGGER": False}
+    work.set(TRIGGER=True)
+    assert len(drain(monitor)) == 1
+
+
+def test_25_a_low_priority_does_not_trigger_and_is_not_counted(app, monitor):
+    work = triggered(app, TriggerType.FIRST, trigger_priority=5)
+    work.put("low", MQMD(priority=4), NOW)
+    assert [] == drain(monitor)
+    work.put("high", MQMD(priority=5), NOW)
+    work.put("high again", MQMD(priority=9), NOW)
+    assert len(drain(monitor)) == 1
+
+
+def test_25_an_open_input_handle_stops_first_and_its_close_makes_up_for_it(app, monitor):
+    work = triggered(app, TriggerType.FIRST)
+    server = app.open("WORK", OpenOptions.INPUT_SHARED)
+    work.put("a", None, NOW)
+    assert [] == drain(monitor)
+    server.close()
+    assert len(drain(monitor)) == 1
+
+
+def test_25_uncommitted_messages_count_and_the_trigger_waits_for_the_end_of_the_unit(app, other, monitor):
+    work = triggered(app, TriggerType.FIRST)
+    work.put("a")
+    other.put1("WORK", "b", options=NOW)  # the second message, though the first is not committed
+    assert [] == drain(monitor)
+    app.commit()
+    assert len(drain(monitor)) == 1
+
+
+def test_25_a_unit_that_backs_out_leaves_its_trigger_message(app, monitor):
+    work = triggered(app, TriggerType.FIRST)
+    work.put("a")
+    app.backout()
+    assert len(drain(monitor)) == 1
+
+
+def test_25_without_a_trigger_monitor_nothing_happens_until_one_comes(app, monitor):
+    monitor.close()
+    work = triggered(app, TriggerType.FIRST)
+    work.put("a", None, NOW)
+    assert len(drain(app.open("INIT", EVERYTHING))) == 1
+
+
+@pytest.mark.parametrize("missing", [{"process": "NOBODY"}, {"initiation_queue": "NONE"}, {"get_allowed": False}])
+def test_25_what_must_be_there_for_a_trigger(app, monitor, missing):
+    triggered(app, TriggerType.EVERY, **missing).put("a", None, NOW)
+    assert [] == drain(monitor)
+
+
+def test_25_first_triggers_again_after_the_trigger_interval(qm, app, monitor):
+    app.alter(QueueManagerAttributes, trigger_interval_ms=5000)
+    work = triggered(app, TriggerType.FIRST)
+    work.put("a", None, NOW)
+    qm.clock.advance(seconds=4)
+    work.put("b", None, NOW)
+    assert len(drain(monitor)) == 1
+    qm.clock.advance(seconds=1)
+    work.put("c", None, NOW)
+    assert len(drain(monitor)) == 1

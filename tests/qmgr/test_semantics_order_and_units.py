@@ -1,0 +1,250 @@
+"""Semantics 1 to 12 of the MQI: order, defaults, syncpoint, backout, depth, limits."""
+
+import gc
+
+import pytest
+from conftest import EVERYTHING
+
+from model.answers import bodies, drain, fails, warns
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import AliasQueue, LocalQueue, QueueManagerAttributes
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import Reason
+
+NOW = PutOptions.NO_SYNCPOINT
+
+
+def put(handle, body, options=NOW, **described):
+    return handle.put(body, MQMD(**described), options)
+
+
+def test_01_highest_priority_first_and_in_order_of_arrival_within(orders):
+    for body, priority in [("a1", 1), ("b5", 5), ("c1", 1), ("d9", 9), ("e5", 5)]:
+        put(orders, body, priority=priority)
+    assert ["d9", "b5", "e5", "a1", "c1"] == bodies(drain(orders))
+
+
+def test_01_fifo_ignores_priority_but_keeps_it_in_the_descriptor(qm, app):
+    qm.queue("FIFO", fifo=True, def_priority=3)
+    queue = app.open("FIFO", EVERYTHING)
+    for body, priority in [("first", 1), ("second", 9), ("third", 4)]:
+        put(queue, body, priority=priority)
+    got = drain(queue)
+    assert ["first", "second", "third"] == bodies(got)
+    assert [1, 9, 4] == [message.descriptor.priority for message in got]
+
+
+def test_01_position_is_fixed_at_arrival(qm, app, orders):
+    put(orders, "low", priority=0)
+    app.alter(LocalQueue, "ORDERS", fifo=True, def_priority=5)
+    put(orders, "arrived under FIFO", priority=0)
+    app.alter(LocalQueue, "ORDERS", fifo=False)
+    put(orders, "four", priority=4)
+    assert ["arrived under FIFO", "four", "low"] == bodies(drain(orders))
+
+
+def test_01_priority_above_the_maximum_warns_and_queues_at_the_maximum(app, orders):
+    put(orders, "nine", priority=9)
+    put(orders, "twelve", priority=12)
+    assert warns(app, Reason.PRIORITY_EXCEEDS_MAXIMUM)
+    got = drain(orders)
+    assert ["nine", "twelve"] == bodies(got)
+    assert got[1].descriptor.priority == 12
+
+
+@pytest.mark.parametrize("priority", [-2, -100])
+def test_01_a_priority_below_as_queue_says_is_refused(orders, priority):
+    with fails(Reason.PRIORITY_ERROR):
+        put(orders, "x", priority=priority)
+
+
+def test_02_defaults_come_from_the_first_definition_of_the_path(qm, app):
+    qm.queue("BASE", def_priority=2, def_persistent=False)
+    app.define(AliasQueue("FRONT", target="BASE", def_priority=7, def_persistent=True))
+    for name, priority, persistence in [("BASE", 2, 0), ("FRONT", 7, 1)]:
+        put(app.open(name, OpenOptions.OUTPUT), name)
+        message = app.get("BASE", GetOptions.NO_SYNCPOINT)
+        assert (priority, persistence) == (message.descriptor.priority, message.descriptor.persistence)
+
+
+def test_02_defaults_are_those_in_force_at_the_put(app, orders):
+    app.alter(LocalQueue, "ORDERS", def_priority=6)
+    put(orders, "x")
+    assert orders.get().priority == 6
+
+
+def test_03_put_in_syncpoint_is_invisible_until_commit(app, other, orders):
+    elsewhere = other.open("ORDERS", EVERYTHING)
+    orders.put("x")
+    with fails(Reason.NO_MSG_AVAILABLE):
+        elsewhere.get()
+    with fails(Reason.NO_MSG_AVAILABLE):
+        elsewhere.browse()
+    app.commit()
+    assert elsewhere.get().text == "x"
+
+
+def test_03_backout_removes_what_was_put(app, orders):
+    orders.put("x")
+    app.backout()
+    assert [] == drain(orders)
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
+
+
+def test_04_the_putter_does_not_get_its_own_uncommitted_message(orders):
+    orders.put("x")
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get()
+
+
+def test_05_get_in_syncpoint_hides_the_message_and_backout_restores_it_in_place(app, other, orders):
+    for body in ("one", "two"):
+        put(orders, body)
+    elsewhere = other.open("ORDERS", EVERYTHING)
+    assert orders.get().text == "one"
+    assert elsewhere.browse(GetOptions.BROWSE_FIRST).text == "two"
+    app.backout()
+    assert ["one", "two"] == bodies(drain(elsewhere))
+
+
+def test_05_each_backout_counts_and_browsing_does_not(app, orders):
+    put(orders, "x")
+    for count in range(3):
+        orders.browse(GetOptions.BROWSE_FIRST)
+        assert orders.get().descriptor.backout_count == count
+        app.backout()
+    assert orders.get(GetOptions.NO_SYNCPOINT).backout_count == 3
+
+
+def test_05_the_count_stops_at_255(app, orders):
+    put(orders, "x")
+    for _ in range(260):
+        orders.get()
+        app.backout()
+    assert orders.get().backout_count == 255
+
+
+def test_06_no_syncpoint_option_means_in_syncpoint(app, orders):
+    orders.put("x")
+    app.backout()
+    put(orders, "y")
+    assert orders.get().text == "y"
+    app.backout()
+    assert ["y"] == bodies(drain(orders))
+
+
+def test_06_syncpoint_if_persistent_looks_at_the_message(app, orders):
+    put(orders, "lost", persistence=0)
+    put(orders, "kept", persistence=1)
+    for body in ("lost", "kept"):
+        assert orders.get(GetOptions.SYNCPOINT_IF_PERSISTENT).text == body
+    app.backout()
+    assert ["kept"] == bodies(drain(orders))
+
+
+def test_08_the_queue_manager_does_nothing_at_the_backout_threshold(qm, app):
+    qm.queue("REJECTS")
+    qm.queue("WORK", backout_threshold=1, backout_queue="REJECTS")
+    work = app.open("WORK", EVERYTHING)
+    put(work, "x")
+    for _ in range(5):
+        assert work.get().text == "x"
+        app.backout()
+    assert work.inquire("CURDEPTH", "BOTHRESH", "BOQNAME") == {"CURDEPTH": 1, "BOTHRESH": 1, "BOQNAME": "REJECTS"}
+
+
+def test_09_disconnecting_commits(qm, other, orders, app):
+    orders.put("x")
+    app.disconnect()
+    assert other.get("ORDERS").text == "x"
+
+
+def test_09_ending_without_disconnecting_backs_out(qm, other):
+    qm.queue("ORDERS")
+
+    def application():
+        with qm.connect() as app:
+            app.put1("ORDERS", "x")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        application()
+    with fails(Reason.NO_MSG_AVAILABLE):
+        other.get("ORDERS")
+
+
+def test_09_an_application_that_is_simply_gone_is_backed_out(qm, other):
+    qm.queue("ORDERS", share=False)
+    app = qm.connect()
+    handle = app.open("ORDERS", EVERYTHING)
+    handle.put("x")
+    del app, handle
+    gc.collect()
+    qm.connect()  # whoever comes next finds it cleaned up
+    assert other.open("ORDERS", EVERYTHING).inquire("CURDEPTH", "IPPROCS") == {"CURDEPTH": 0, "IPPROCS": 1}
+
+
+def test_09_stopping_the_queue_manager_backs_out(qm, app, orders):
+    orders.put("x")
+    qm.connections.stop()
+    assert qm.messages.catalogue.state("ORDERS").stored.depth == 0
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+
+
+def test_10_depth_counts_uncommitted_puts_and_not_uncommitted_gets(app, orders):
+    def depth():
+        return orders.inquire("CURDEPTH")["CURDEPTH"]
+
+    orders.put("x")
+    assert depth() == 1
+    app.commit()
+    orders.get()
+    assert depth() == 0
+    app.backout()
+    assert depth() == 1
+
+
+def test_10_full_is_2053_and_backout_may_exceed_the_maximum(qm, app, other):
+    qm.queue("SMALL", max_depth=2)
+    small = app.open("SMALL", EVERYTHING)
+    for body in ("1", "2"):
+        put(small, body)
+    with fails(Reason.Q_FULL) as caught:
+        put(small, "3")
+    assert caught.value.facts == {"queue": "SMALL", "depth": 2}
+    small.get()
+    other.put1("SMALL", "3", options=NOW)
+    app.backout()
+    assert small.inquire("CURDEPTH") == {"CURDEPTH": 3}
+
+
+def test_10_expired_messages_count_until_they_are_discarded(qm, orders):
+    put(orders, "x", expiry=10)
+    qm.clock.advance(seconds=2)
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 1}
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get()
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
+
+
+def test_12_puts_and_gets_of_one_unit_are_limited(qm, app, orders):
+    app.alter(QueueManagerAttributes, max_uncommitted=3)
+    put(orders, "ready")
+    orders.put("1")
+    orders.put("2")
+    orders.get()
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+        orders.put("4")
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+        put(orders, "ready too")
+        orders.get()
+    app.commit()
+    orders.put("now there is room")
+
+
+def test_12_work_out_of_syncpoint_is_not_limited(app, orders):
+    app.alter(QueueManagerAttributes, max_uncommitted=1)
+    orders.put("1")
+    for _ in range(5):
+        put(orders, "x", persistence=1)

@@ -1,0 +1,105 @@
+"""The plan's page is one small file that says what the plan says, and nothing in it can run away."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from quaestor.planner.answers import plan
+from quaestor.planner.definitions import definitions
+from quaestor.planner.workload_file import load_workload, parse
+from quaestor.reports.plan_page import plan_page
+from quaestor.reports.svg import bars, curve, stacked
+
+
+def page_of(workload):
+    return plan_page(plan(workload), definitions(workload))
+
+
+@pytest.fixture(scope="module")
+def page():
+    return page_of(load_workload())
+
+
+class Balance(HTMLParser):
+    """Every tag that is opened is closed, in order."""
+
+    VOID = ("meta",)
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_tags_are_balanced(page):
+    parser = Balance()
+    parser.feed(page)
+    assert [] == parser.open
+
+
+def test_one_small_file_that_fetches_nothing(page):
+    assert len(page) < 200_000
+    assert not re.search(r"(src|href)=|url\(|@import|<script", page)
+
+
+def test_the_page_says_what_the_plan_says(page):
+    made = plan(load_workload())
+    for _, room in made.passed:
+        assert room.what in page
+    assert "DEFINE BUFFPOOL(2)" in page
+    assert all(each.formula in page for each in made.answers)
+
+
+def test_there_is_a_chart_for_head_room_restart_and_fill_time(page):
+    assert 3 == page.count("<svg ")
+    assert 1 + len(plan(load_workload()).limits) <= page.count("<rect ")
+
+
+def test_what_came_from_a_workload_is_escaped():
+    workload = load_workload()
+    evil = "<script>alert('x')</script>"
+    flows = (replace(workload.flows[0], queue=evil), *workload.flows[1:])
+    made = page_of(replace(workload, title=evil, flows=flows))
+    assert "<script" not in made
+    assert "&lt;script&gt;" in made
+
+
+def test_a_workload_without_limits_has_a_page():
+    made = page_of(parse('[queue_manager]\nname="Q"\n[[flow]]\nqueue="A"\nsize=1\nrate=1\npersistent=false', "w"))
+    assert "every limit holds" in made
+    assert "<svg" not in made
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        bars([("a < b", 50.0, "50 %"), ("c", -20.0, "-20 %")], -100, 100),
+        stacked([("a", 1.0, "1 s"), ("b", 0.0, "0 s")]),
+        stacked([("nothing", 0.0, "0 s")]),
+        curve([(0.5, 60), (1, 30), (2, 15)], 30, "x", "y", "limit"),
+    ],
+)
+def test_charts_are_well_formed(drawn):
+    ET.fromstring(drawn)
+
+
+def test_a_bar_is_as_long_as_its_value():
+    drawn = ET.fromstring(bars([("a", 100.0, ""), ("b", 50.0, "")], -100, 100))
+    whole, half = (float(each.get("width")) for each in drawn.iter("rect"))
+    assert whole == pytest.approx(2 * half, rel=0.01)
+
+
+def test_what_is_over_is_marked_by_more_than_colour():
+    drawn = bars([("a", 50.0, "50 %"), ("b", -20.0, "-20 %")], -100, 100)
+    assert "-20 %" in drawn
+    bar, over = (float(each.get("x")) for each in ET.fromstring(drawn).iter("rect"))
+    assert over < bar
