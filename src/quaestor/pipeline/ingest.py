@@ -32,7 +32,7 @@ from quaestor.smf.splitting import WHOLE, split
 
 LARGEST_TASK = 64 << 20
 SMALLEST_TASK = 8 << 20
-_CHUNKS_PER_TASK = 16
+_CHUNKS_PER_TASK = 4
 _CONNECT_PARALLELISM = 8
 
 
