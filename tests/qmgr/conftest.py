@@ -1,64 +1,8 @@
-"""A queue manager for tests of the MQI, on the plain model in memory."""
-
-from dataclasses import dataclass
-from typing import Any
+"""The queue manager that tests of the MQI are given: on the plain model, and on pages with a log."""
 
 import pytest
 
-from model.memory_store import MemoryRecovery, MemoryStore
-from quaestor.clock import FakeClock
-from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.options import OpenOptions
-from quaestor.qmgr.connection import ConnectionManager
-from quaestor.qmgr.message import MessageManager
-from quaestor.qmgr.queue_manager import QueueManager
-from quaestor.qmgr.security import SecurityManager
-from quaestor.testing import SMALL, FaultyDisk
-
-
-@dataclass
-class Small:
-    """A queue manager and what a test looks at from outside."""
-
-    clock: FakeClock
-    messages: MessageManager
-    connections: ConnectionManager
-    security: SecurityManager
-    manager: Any = None
-
-    def connect(self, user="ALICE", account=None):
-        return self.connections.connect(user, "test", account)
-
-    def scan(self):
-        """Every step of the expiry scan that is due, as the scheduler makes them."""
-        with self.messages._recovery.latch:
-            while self.messages.expiry_scan_step():
-                pass
-
-    def queue(self, name="ORDERS", **attributes):
-        """Define a local queue that may be shared."""
-        with self.connect() as app:
-            app.define(LocalQueue(name, **{"share": True, "def_exclusive": False} | attributes))
-        return name
-
-
-def memory_queue_manager(profiles=None):
-    clock, store, recovery = FakeClock(), MemoryStore(), MemoryRecovery()
-    security = SecurityManager(lambda: profiles, clock)
-    messages = MessageManager("QM1", store, recovery, security, clock)
-    recovery.managers = [store, messages]
-    messages.start()
-    return Small(clock, messages, ConnectionManager(messages, recovery, security, clock), security)
-
-
-def page_queue_manager(profiles=None, disk=None, clock=None):
-    clock = clock or FakeClock()
-    manager = QueueManager("QM1", disk or FaultyDisk(), clock, SMALL, lambda: profiles)
-    manager.start(background=False)
-    return Small(clock, manager.messages, manager.connections, manager.security, manager)
-
-
-KINDS = {"memory": memory_queue_manager, "pages": page_queue_manager}
+from qmgr.small import EVERYTHING, KINDS
 
 
 @pytest.fixture(params=KINDS)
@@ -83,6 +27,3 @@ def orders(qm, app):
     """An open queue, for everything."""
     qm.queue("ORDERS")
     return app.open("ORDERS", EVERYTHING)
-
-
-EVERYTHING = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | OpenOptions.BROWSE | OpenOptions.INQUIRE | OpenOptions.SET

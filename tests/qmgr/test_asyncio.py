@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
-from conftest import EVERYTHING
 
 from model.answers import fails
+from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions, PutOptions

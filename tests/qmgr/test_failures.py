@@ -4,9 +4,9 @@ import errno
 from threading import Event, Thread
 
 import pytest
-from conftest import EVERYTHING, page_queue_manager
 
 from model.answers import bodies, drain, fails
+from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.clock import SystemClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes

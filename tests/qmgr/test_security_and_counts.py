@@ -1,9 +1,9 @@
 """Security profiles; what the message manager counts; what a task's account is told."""
 
 import pytest
-from conftest import EVERYTHING, memory_queue_manager
 
 from model.answers import fails
+from qmgr.small import EVERYTHING, memory_queue_manager
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue, Process

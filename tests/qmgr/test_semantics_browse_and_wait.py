@@ -3,9 +3,9 @@
 from threading import Thread
 
 import pytest
-from conftest import EVERYTHING
 
 from model.answers import bodies, drain, fails
+from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD, NO_ID
 from quaestor.mqi.objects import AliasQueue, LocalQueue
 from quaestor.mqi.options import GetOptions, MatchOptions, OpenOptions, PutOptions

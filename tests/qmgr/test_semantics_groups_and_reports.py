@@ -1,9 +1,9 @@
 """Semantics 19 to 25: index types, groups, segments, expiry, reports, dead letters, triggering."""
 
 import pytest
-from conftest import EVERYTHING
 
 from model.answers import bodies, drain, fails, warns
+from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
 from quaestor.mqi.headers import MQDLH, MQXQH, TriggerMessage
 from quaestor.mqi.objects import IndexType, LocalQueue, Process, QueueManagerAttributes, TriggerType

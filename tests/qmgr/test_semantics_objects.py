@@ -1,9 +1,9 @@
 """Semantics 26 to 36: resolution, dynamic queues, open options, inhibits, lengths, truncation, handles, identifiers."""
 
 import pytest
-from conftest import EVERYTHING
 
 from model.answers import bodies, drain, fails, warns
+from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD, NO_ID
 from quaestor.mqi.headers import MQXQH
 from quaestor.mqi.objects import (

@@ -3,9 +3,9 @@
 import gc
 
 import pytest
-from conftest import EVERYTHING
 
 from model.answers import bodies, drain, fails, warns
+from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import AliasQueue, LocalQueue, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions

@@ -1,9 +1,9 @@
 """What the MQI promises beyond the end of the queue manager: semantics 7, 22, 27, 35, definitions, in-flight work."""
 
 import pytest
-from conftest import EVERYTHING, page_queue_manager
 
 from model.answers import bodies, drain, fails
+from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import (

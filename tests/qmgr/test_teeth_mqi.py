@@ -4,9 +4,9 @@ from contextlib import nullcontext
 from threading import Thread
 
 import pytest
-from conftest import EVERYTHING, memory_queue_manager
 
 from model.answers import bodies, drain
+from qmgr.small import EVERYTHING, memory_queue_manager
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import AliasQueue, LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions

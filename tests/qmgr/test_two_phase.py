@@ -9,9 +9,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from conftest import EVERYTHING, page_queue_manager
 
 from model.answers import bodies, drain, fails
+from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import PutOptions
