@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from quaestor.pipeline.java import java_home
@@ -118,6 +119,7 @@ def _environment(*, verbose: bool) -> None:
         settings.mkdir(exist_ok=True)
         (settings / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
         os.environ["SPARK_CONF_DIR"] = str(settings)
+        PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True  # its errors are raised as well
 
 
 __all__ = ["SparkSession", "opened", "session"]
