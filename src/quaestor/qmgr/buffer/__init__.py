@@ -79,8 +79,12 @@ class BufferManager:
             pool.write_all()
         self.sync()
 
+    def deferred_write_step(self) -> bool:
+        """Background: a piece of writing for every pool that needs it; pools come and go while this task stays (B5)."""
+        return any([pool.deferred_write_step() for pool in list(self.pools.values())])
+
     def tasks(self) -> Sequence[Task]:
-        return [task for pool in self.pools.values() for task in pool.tasks()]
+        return (Task("deferred write", self.deferred_write_step, every_ms=20),)
 
     def committed(self, unit: Unit) -> None:
         """Not told: changed buffers stay as they are (no force)."""

@@ -7,7 +7,6 @@ from itertools import groupby, islice
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.resource_manager import Task
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.storage.changes import Redo
 from quaestor.storage.log_record import Kind
@@ -210,6 +209,7 @@ class BufferPool:
 
     def _short_on_storage(self) -> None:
         self.stats.short_on_storage += 1
+        self._start_writing()
         self.deferred_write_step()
         if not self._stealable:
             raise Abend("B3", "every buffer of the pool is in use", buffer_pool=self.number)
@@ -332,9 +332,6 @@ class BufferPool:
             if frame.first_rba and frame.first_rba < found.get(number, 1 << 63):
                 found[number] = frame.first_rba
         return found
-
-    def tasks(self) -> Sequence[Task]:
-        return (Task(f"deferred write {self.number}", self.deferred_write_step, every_ms=20),)
 
     def close_interval(self) -> BufferStatistics:
         """The section of the interval that ends now; a new one begins."""

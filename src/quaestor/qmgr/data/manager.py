@@ -387,7 +387,8 @@ class DataManager:
             self.release_pages(arrival)
 
     def backed_out(self, unit: Unit) -> None:
-        """Gets return to their place with a higher backout count, puts are gone (D4)."""
+        """Gets return to their place with a higher backout count, which HARDENBO makes durable; puts are gone (D4)."""
+        hardens = False
         for arrival in unit.gets:
             queue = arrival.queue
             queue.uncommitted -= 1
@@ -396,6 +397,7 @@ class DataManager:
             if arrival.expires_us:
                 queue.with_expiry += 1
             arrival.backout_count = min(arrival.backout_count + 1, 255)
+            hardens = hardens or queue.harden_backout
             self.locks.unlock(arrival, unit)
             queue.add(arrival)
         for arrival in unit.puts:
@@ -408,6 +410,8 @@ class DataManager:
             arrival.state = GONE
             self.locks.unlock(arrival, unit)
             self.release_pages(arrival, texts=False)
+        if hardens:
+            self.recovery.harden()
 
     def release_pages(self, arrival: Arrival, *, texts: bool = True) -> None:
         """What a message occupied is free again; undoing a put has already given its text pages back (D4, Z3)."""

@@ -7,7 +7,8 @@ Rules
       nothing may fail. The managers are told only then.
   V3  Backing out reads the unit's records backwards and logs each undoing as a compensation record that names the
       record to undo next, so a backout that was cut goes on where it stopped and undoing is never undone.
-  V4  A prepared unit is in doubt until its coordinator decides, over any number of restarts.
+  V4  A prepared unit is in doubt until its coordinator decides, over any number of restarts; either decision is
+      durable before it is answered. Any other backout need not be: restart backs out what was in flight anyway.
   V5  A checkpoint is due after LOGLOAD log records and at a log switch. It writes old pages, then logs which units
       are incomplete and from where each page set must be redone. Restart needs nothing older than
       `needed_rba`, and the log is kept from there.
@@ -129,6 +130,8 @@ class RecoveryManager:
             unit.become(State.IN_COMMIT_2)
             self._force(rba)
             self._forget(unit)
+        elif unit.state is State.IN_DOUBT:
+            unit.become(State.IN_COMMIT_2)
         unit.become(State.ENDED)
         for manager in self.managers:
             manager.committed(unit)
@@ -153,14 +156,19 @@ class RecoveryManager:
             self.latch.acquire()
 
     def back_out(self, unit: UnitOfRecovery) -> None:
-        """Undo a unit (V3)."""
+        """Undo a unit (V3); the decision about one in doubt is durable before anybody is told (V4)."""
+        decided = unit.state is State.IN_DOUBT
         if unit.urid:
             unit.last = self.log.append(Kind.BEGIN_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
             unit.become(State.IN_BACKOUT)
             rba = unit.last
             while rba:
                 rba = self.undo(unit, self.log.read(rba))
-            self.end_backout(unit)
+            ended = self.end_backout(unit)
+            if decided:
+                self._force(ended)
+        elif decided:
+            unit.become(State.IN_BACKOUT)
         unit.become(State.ENDED)
         for manager in self.managers:
             manager.backed_out(unit)
@@ -196,9 +204,14 @@ class RecoveryManager:
             page_set.low_free = min(page_set.low_free, page - page % SPAN)
             page_set.freed_rba = rba
 
-    def end_backout(self, unit: UnitOfRecovery) -> None:
-        self.log.append(Kind.END_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
+    def end_backout(self, unit: UnitOfRecovery) -> int:
+        rba = self.log.append(Kind.END_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
         self._forget(unit)
+        return rba
+
+    def harden(self) -> None:
+        """Make everything logged so far durable, without giving up the latch: for what managers do at the end of a unit."""
+        self.log.force(self.log.end - 1)
 
     def _forget(self, unit: UnitOfRecovery) -> None:
         del self.units[unit.urid]
