@@ -12,6 +12,8 @@ Rules
       rest of the current one is left for ending the units there are.
   J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
       groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
+  J8  A force of one data set writes whole CIs from aligned memory, so that the disk can take them as they lie in the
+      buffers. What stands behind the last record in its CI is no record: it has another RBA.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.
@@ -19,6 +21,7 @@ Why forcing has no timer: a commit that waits for company is slow when alone; un
 
 from _thread import LockType, allocate_lock
 from collections.abc import Iterator, Sequence
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 from zlib import crc32
 
@@ -55,7 +58,7 @@ class LogManager:
         self.since_checkpoint = 0
         self.switched = False
         self._wrthrsh, self._ci_per_io = min(wrthrsh, self.buffers), ci_per_io
-        self._buffer = bytearray(max(self.buffers * CI, 2 * RECORD_MAX))
+        self._buffer = mmap(-1, max(self.buffers * CI, 2 * RECORD_MAX), flags=MAP_PRIVATE | MAP_ANONYMOUS)  # J8
         self._view = memoryview(self._buffer)
         self._io, self._queue = allocate_lock(), allocate_lock()
         self._leading, self._waiting = False, list[_Waiter]()
@@ -224,18 +227,15 @@ class LogManager:
         start = self.written
         if upto <= start:
             return
-        view = self._view[start - self.base : upto - self.base]
-        if self.hardened == start and self._syncs_alone(start, upto):
-            self.files.write_through(start, view)
+        files, first = self.files, start - start % CI
+        if self.hardened == start and self.end == upto and first >= files.start:
+            last = min(upto + -upto % CI, files.start + files.size)  # J8: one data set, and nothing volatile is before
+            files.write_through(first, self._view[first - self.base : last - self.base])
             self.hardened = upto
         else:
-            self.files.write(start, view)
+            files.write(start, self._view[start - self.base : upto - self.base])
         self.written = upto
         self._count_write(start, upto)
-
-    def _syncs_alone(self, start: int, upto: int) -> bool:
-        """Whether one write-through makes everything durable: it is one data set, and nothing volatile is before."""
-        return self.end == upto and start >= self.files.start
 
     def _harden(self) -> None:
         """Sync what has been written."""
