@@ -67,20 +67,28 @@ def load_workload(path: Path | None = None) -> Workload:
     """The workload in a file; without one, the example that comes with the product."""
     if path is None:
         return parse(EXAMPLE.read_text(encoding="utf-8"), "example")
+    return workload_of(load_tables(path), str(path))
+
+
+def load_tables(path: Path) -> dict[str, Any]:
+    """The tables of a file as they are written, for whoever puts measured ones in their place."""
     try:
         written = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise WorkloadError(str(path), [getattr(error, "strerror", None) or str(error)]) from None
-    return parse(written, str(path))
+    return _tables(written, str(path))
 
 
 def parse(written: str, place: str) -> Workload:
     """The workload in a TOML text; `place` names it in mistakes."""
+    return workload_of(_tables(written, place), place)
+
+
+def _tables(written: str, place: str) -> dict[str, Any]:
     try:
-        tables = tomllib.loads(written)
+        return tomllib.loads(written)
     except tomllib.TOMLDecodeError as error:
         raise WorkloadError(place, [str(error)]) from None
-    return workload_of(tables, place)
 
 
 def workload_of(tables: Mapping[str, Any], place: str) -> Workload:
