@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.answers import fails
+from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend, Reason
 from quaestor.qmgr.checker import check
@@ -110,7 +111,7 @@ def test_the_rules_of_pools():
     with fails(Reason.OBJECT_NAME_ERROR):
         storage.define_pool(100, PoolDefinition(500))
     for definition in (PoolDefinition(99), PoolDefinition(500_001)):
-        with fails(Reason.STORAGE_NOT_AVAILABLE):
+        with pytest.raises(AttributeValueError, match="a number from 100 to 500000"):
             storage.define_pool(2, definition)
     storage.define_pool(2, PoolDefinition(500_001, "ABOVE"))
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass, replace
 from typing import Any, TypeVar
 
+from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import BufferManager
 from quaestor.qmgr.data.space import Space
@@ -230,9 +231,5 @@ def _check_number(number: int) -> None:
 def _check_buffers(definition: PoolDefinition) -> None:
     most = BUFFERS_MAX if definition.location == "ABOVE" else BUFFERS_MAX_BELOW
     if not BUFFERS_MIN <= definition.buffers <= most:
-        raise MQError(
-            Reason.STORAGE_NOT_AVAILABLE,
-            keyword="BUFFERS",
-            value=definition.buffers,
-            valid=f"a number from {BUFFERS_MIN} to {most} with LOCATION({definition.location})",
-        )
+        valid = f"a number from {BUFFERS_MIN} to {most} with LOCATION({definition.location})"
+        raise AttributeValueError("BUFFERS", definition.buffers, valid)
