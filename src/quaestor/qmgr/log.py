@@ -14,6 +14,8 @@ Rules
       groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
   J8  A force of one data set writes whole CIs from aligned memory, so that the disk can take them as they lie in the
       buffers. What stands behind the last record in its CI is no record: it has another RBA.
+  J9  An active log may be left before it is full (ARCHIVE LOG): records that say nothing fill it, so that the log stays
+      one sequence without a hole.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.
@@ -29,7 +31,7 @@ from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
-from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, LogRecord, parse, record_length
+from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
 
 _CHECKSUM = Struct(">I")
 SCAN_BYTES = 1 << 20
@@ -201,6 +203,28 @@ class LogManager:
             self.ready = False
             self.stats.bsds_accesses += 1
         self.switched = True
+
+    @property
+    def wrthrsh(self) -> int:
+        """How many full buffers are written without being asked for (J4)."""
+        return self._wrthrsh
+
+    @wrthrsh.setter
+    def wrthrsh(self, buffers: int) -> None:
+        self._wrthrsh = min(buffers, self.buffers)
+        self._set_stop()
+
+    def truncate(self) -> None:
+        """Go on in the next active log before this one is full; what is left of it is filled with a record (J8)."""
+        self.check_space()
+        ends = self.files.start + self.files.size
+        while ends - self.end >= HEADER_LENGTH:
+            length = min(ends - self.end, RECORD_MAX)
+            if 0 < ends - self.end - length < HEADER_LENGTH:
+                length -= HEADER_LENGTH
+            self.append(Kind.TRUNCATED, 0, 0, 0, 0, 0, bytes(length - HEADER_LENGTH))
+        self._switch()
+        self._set_stop()
 
     def _make_ready(self) -> None:
         """Make the next active log ready; if that fails, only what is left may be used (J6)."""

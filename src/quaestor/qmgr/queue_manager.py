@@ -3,19 +3,21 @@
 Rules
   QM1 Each manager is given the two or three managers it leans on; nobody is given the queue manager.
   QM2 One process owns the files. Another is told who has them (2059, `in_use`).
-  QM3 Starting is restart from the log, then the definitions, then the background work. A directory belongs to
-      one queue manager by name (2058).
+  QM3 Starting is CSQINP1, restart from the log, the definitions, CSQINP2, then the background work. A directory
+      belongs to one queue manager by name (2058).
   QM4 Stopping ends every connection (their units are backed out), then writes everything. A crash needs neither:
       restart finds the committed state.
 
 Called by the package door, the server, tests.  Calls every manager.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command import InputSets, Parts, command_processor
+from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
 from quaestor.qmgr.connection import Connection, ConnectionManager, TaskAccount
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.message import MessageManager
@@ -40,6 +42,8 @@ class QueueManager:
         clock: Clock,
         settings: EngineSettings | None = None,
         read_profiles: Callable[[], str | None] = nobody_checks,
+        command_parts: Parts | None = None,
+        input_sets: Mapping[str, str] | None = None,
     ) -> None:
         self.name = checked(name, Reason.Q_MGR_NAME_ERROR)
         self._disk = disk
@@ -48,12 +52,15 @@ class QueueManager:
         except InUseError as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, in_use=str(error)) from error
         try:
-            self._build(clock, settings, read_profiles)
+            self._build(clock, settings, read_profiles, command_parts or Parts())
+            self._input_sets = InputSets(self.commands, disk, input_sets)
         except BaseException:
             disk.disown()
             raise
 
-    def _build(self, clock: Clock, settings: EngineSettings | None, read_profiles: Callable[[], str | None]) -> None:
+    def _build(
+        self, clock: Clock, settings: EngineSettings | None, read_profiles: Callable[[], str | None], parts: Parts
+    ) -> None:
         """Every manager with those it leans on (QM1)."""
         self.security = SecurityManager(read_profiles, clock)
         self.engine = Engine(self._disk, clock, settings)
@@ -61,6 +68,9 @@ class QueueManager:
         default_page_set = min((number for number in self.engine.settings.page_sets if number), default=0)
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
+        self.commands = command_processor(
+            self.name, self.engine, self.messages, self.connections, self.security, clock, parts
+        )
         recovery.managers.append(self.messages)
         managers = (log, buffers, recovery, data, self.messages, self.connections)
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
@@ -68,9 +78,12 @@ class QueueManager:
     def start(self, *, background: bool = True) -> Restart:
         """Restart, then definitions, then background work, unless the caller runs its steps (QM3)."""
         try:
+            self._input_sets.run(BEFORE_RESTART)
             found = self.engine.start()
             with self.engine.recovery.latch:
                 self.messages.start()
+            self.commands.early = False
+            self._input_sets.run(AFTER_RESTART)
         except BaseException:
             self.engine.close()
             self._disk.disown()

@@ -6,6 +6,7 @@ Rules
       user's own entry before the entry for everybody (`*`). What no profile covers is refused.
   S3  Without profiles security is not active and everything is allowed: the embedded default.
   S4  Answers are kept for `timeout_us`, then asked anew; `refresh` forgets them all and reads the profiles again.
+  S5  What the queue manager does for itself (its input sets) is not checked; nobody else can say he is it.
 
 Profiles are text, one per line, `#` begins a comment:
 
@@ -14,7 +15,7 @@ Profiles are text, one per line, `#` begins a comment:
     queue     ORDERS.*   *       read
     connect   *          *       read
 
-Classes are connect, queue, process, namelist, stgclass and qmgr.
+Classes are connect, queue, process, namelist, stgclass, qmgr and command (names such as DEFINE.QLOCAL).
 Accesses rise: none, read (connect, inquire, browse), update (put, get, set), control (define, alter, delete, context).
 Called by connection and message.  Calls the clock; the profiles are read by the function it is given.
 """
@@ -46,6 +47,12 @@ class Security(Protocol):
 
     def check(self, user: str, resource: str, name: str, access: Access) -> None:
         """Return when allowed, raise 2035 when not (S1)."""
+
+
+class Itself(str):
+    """The queue manager's own name where a user is asked for (S5)."""
+
+    __slots__ = ()
 
 
 class Profile(NamedTuple):
@@ -80,7 +87,7 @@ class SecurityManager:
     def __init__(self, read_profiles: Callable[[], str | None], clock: Clock, timeout_us: int = TIMEOUT_US) -> None:
         self._read_profiles = read_profiles
         self._clock = clock
-        self._timeout_us = timeout_us
+        self.timeout_us = timeout_us
         self._profiles: tuple[Profile, ...] | None = None
         self._answers: dict[tuple[str, str, str], tuple[int, Access]] = {}
         self.refresh()
@@ -89,6 +96,10 @@ class SecurityManager:
     def active(self) -> bool:
         return self._profiles is not None
 
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        return self._profiles or ()
+
     def refresh(self) -> None:
         """Read the profiles again (S4)."""
         text = self._read_profiles()
@@ -96,13 +107,15 @@ class SecurityManager:
         self._answers.clear()
 
     def check(self, user: str, resource: str, name: str, access: Access) -> None:
-        if self._profiles is not None and self._granted(user, resource, name) < access:
+        if self._profiles is None or type(user) is Itself:  # S5
+            return
+        if self._granted(user, resource, name) < access:
             raise MQError(Reason.NOT_AUTHORIZED, user=user, resource=resource, name=name, access=access.name)
 
     def _granted(self, user: str, resource: str, name: str) -> Access:
         key, now = (user, resource, name), self._clock.now_us()
         kept = self._answers.get(key)
-        if kept is None or now - kept[0] >= self._timeout_us:
+        if kept is None or now - kept[0] >= self.timeout_us:
             kept = self._answers[key] = (now, self._decide(user, resource, name))
         return kept[1]
 

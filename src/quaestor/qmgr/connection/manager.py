@@ -8,6 +8,7 @@ Rules
       then on nobody connects (2059, with the cause).
   CM4 An application that is gone without disconnecting (its connection is no longer referred to by anybody) is backed
       out and its handles are closed, by a background step or when the next application connects.
+  CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
 
 Called by queue_manager.  Calls session, message, security.
 """
@@ -40,7 +41,7 @@ class ConnectionManager:
         self._recovery = recovery
         self._security = security
         self._clock = clock
-        self._prepared = Prepared(recovery)
+        self.prepared = Prepared(recovery)
         self._numbers = count(1)
         self.failure: BaseException | None = None
         self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}
@@ -65,7 +66,7 @@ class ConnectionManager:
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         thread = ApplicationThread(self._recovery, user, appl_name, f"{next(self._numbers):08X}")
         connection = Connection(
-            self._messages, self._recovery, self._clock, thread, self._ended, self.failed, self._prepared, account
+            self._messages, self._recovery, self._clock, thread, self._ended, self.failed, self.prepared, account
         )
         self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
         return connection
@@ -73,6 +74,20 @@ class ConnectionManager:
     @property
     def connections(self) -> int:
         return len(self._connections)
+
+    def threads(self) -> list[ApplicationThread]:
+        """Every connected application."""
+        return list(self._connections)
+
+    def end(self, thread: ApplicationThread) -> None:
+        """End one application's connection from outside, as if it were gone (CM5). The latch is not held."""
+        known, _ = self._connections.get(thread, (None, None))
+        connection = None if known is None else known()
+        if connection is not None:
+            connection.abandon()
+            connection.broken()
+            with self._recovery.latch:
+                self._messages.look_again()
 
     def quiesce(self) -> None:
         """Tell applications that the queue manager is ending (CM2)."""

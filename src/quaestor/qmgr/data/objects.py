@@ -113,6 +113,16 @@ class ObjectManager(DataManager):
         """Every queue that has storage, whether or not a definition is left for it."""
         return list(self._by_name.values())
 
+    def holds_queues(self, page_set: int) -> bool:
+        """Whether any queue has its storage on a page set."""
+        return any(queue.page_set.number == page_set for queue in self.queues.values())
+
+    def forget_page_set(self, number: int) -> None:
+        """The page set, on which no queue is left, is no more."""
+        self.space.remove_page_set(number)
+        self._emptied.pop(number, None)
+        self._live = {place: live for place, live in self._live.items() if place[0] != number}
+
     def redefine(self, queue: PrivateQueue, definition: LocalQueue) -> None:
         """The queue's attributes changed."""
         queue.set_index(definition.index_type)

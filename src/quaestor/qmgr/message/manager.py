@@ -20,7 +20,7 @@ from quaestor.mqi.messages import Message, id_maker
 from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject
 from quaestor.mqi.options import CloseOptions, OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.message import inquiring
+from quaestor.qmgr.message import administering, inquiring
 from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.needs import PrivateStore, Recovery, Unit
@@ -142,6 +142,17 @@ class MessageManager:
         self._security.check(user, _resource(kind), name, Access.CONTROL)
         self.catalogue.delete(kind, name, purge=purge)
 
+    def clear(self, user: str, name: str) -> int:
+        """CLEAR QLOCAL: remove every message; how many there were."""
+        self._security.check(user, "queue", name, Access.CONTROL)
+        return administering.clear(self.catalogue, self._store, self._recovery, name)
+
+    def move(self, user: str, source: str, target: str, *, add: bool) -> int:
+        """MOVE QLOCAL: every message to another queue; how many there were."""
+        for name in (source, target):
+            self._security.check(user, "queue", name, Access.CONTROL)
+        return administering.move(self.catalogue, self._store, self._recovery, source, target, add=add)
+
     def _authorise(self, user: str, definition: MQObject) -> None:
         self._security.check(user, _resource(type(definition)), definition.name, Access.CONTROL)
 
@@ -197,6 +208,10 @@ class MessageManager:
         return len(expired)
 
     # -- the end
+
+    def look_again(self) -> None:
+        """Let every waiter find out what holds for it now."""
+        self._opener.wake_all()
 
     def quiesce(self, reason: Reason) -> None:
         """The queue manager ends: 2161 to those who asked to be told, 2162 to everybody."""
