@@ -55,6 +55,7 @@ class RecoveryManager:
 
     def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
         self.log, self.buffers, self._clock = log, buffers, clock
+        self.served = buffers.meter.served
         self.logload = logload
         self.latch: LockType = allocate_lock()
         self.managers: list[ResourceManager] = []
@@ -146,11 +147,16 @@ class RecoveryManager:
 
     def _force(self, rba: int) -> None:
         """Wait for the log without the latch, so that others work on (group commit)."""
+        served, began_ns = self.served, self._clock.monotonic_ns()
+        task, served.task = served.task, None
         self.latch.release()
         try:
             self.log.force(rba)
         finally:
             self.latch.acquire()
+            served.task = task
+            if task is not None:
+                task.log_forced(self._clock.monotonic_ns() - began_ns)
 
     def back_out(self, unit: UnitOfRecovery) -> None:
         """Undo a unit (V3)."""
