@@ -39,6 +39,9 @@ class Waits(Protocol):
     def pages_written(self, ns: int) -> None:
         """It had to write pages of others, because the pool was full of changed ones."""
 
+    def log_forcing(self) -> None:
+        """It is about to give up the latch and wait for the log."""
+
     def log_forced(self, ns: int) -> None:
         """It waited until the log was on disk."""
 

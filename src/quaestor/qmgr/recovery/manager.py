@@ -149,6 +149,8 @@ class RecoveryManager:
         """Wait for the log without the latch, so that others work on (group commit)."""
         served, began_ns = self.served, self._clock.monotonic_ns()
         task, served.task = served.task, None
+        if task is not None:
+            task.log_forcing()
         self.latch.release()
         try:
             self.log.force(rba)
