@@ -25,6 +25,7 @@ ABOVE_ALL = {"testing", "embedded", "__init__"}  # shipped helpers and the packa
 
 QMGR_ORDER = [
     "resource_manager",
+    "operator_log",
     "queue_store",
     "lock",
     "log",

@@ -34,6 +34,7 @@ _HOMES = {
     "quaestor.mqi.reports": ("Report",),
     "quaestor.qmgr.connection": ("AsyncConnection", "Connection", "Handle", "Participant", "settle"),
     "quaestor.qmgr.data.engine": ("EngineSettings",),
+    "quaestor.qmgr.statistics": ("TraceSettings",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

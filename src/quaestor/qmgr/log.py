@@ -27,6 +27,7 @@ from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 from zlib import crc32
 
+from quaestor.clock import Clock, SystemClock, tod_from_us, tod_of_ns
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
@@ -35,15 +36,17 @@ from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind,
 
 _CHECKSUM = Struct(">I")
 SCAN_BYTES = 1 << 20
+SINGLE, MULTIPLE = 0, 1
+"""Kinds of log I/O: one CI, several CIs."""
 
 
 class _Waiter:
     """A thread in `force` that another leads."""
 
-    __slots__ = ("gate", "leads", "rba")
+    __slots__ = ("gate", "leads", "rba", "since_ns")
 
-    def __init__(self, rba: int) -> None:
-        self.rba, self.leads = rba, False
+    def __init__(self, rba: int, since_ns: int) -> None:
+        self.rba, self.since_ns, self.leads = rba, since_ns, False
         self.gate: LockType = allocate_lock()
         self.gate.acquire()
 
@@ -53,8 +56,17 @@ class LogManager:
 
     name = "log"
 
-    def __init__(self, files: LogFiles, *, outbuff_kb: int = 4000, wrthrsh: int = 20, ci_per_io: int = 128) -> None:
+    def __init__(
+        self,
+        files: LogFiles,
+        *,
+        outbuff_kb: int = 4000,
+        wrthrsh: int = 20,
+        ci_per_io: int = 128,
+        clock: Clock | None = None,
+    ) -> None:
         self.files = files
+        self._clock = clock or SystemClock()
         self.stats = LogStatistics()
         self.buffers = outbuff_kb * 1024 // CI
         self.since_checkpoint = 0
@@ -67,6 +79,7 @@ class LogManager:
         self._failed: OSError | None = None
         self.archive_error: OSError | None = None
         self._cis_begun = 0
+        self._last_kind = SINGLE
         self.ready = False
         self.epoch = 0
         self.base = self.end = self.written = self.hardened = self._stop = FIRST_RBA
@@ -125,7 +138,7 @@ class LogManager:
             if rba < self.hardened:
                 return
             if self._leading:
-                waiter = _Waiter(rba)
+                waiter = _Waiter(rba, self._clock.monotonic_ns())
                 self._waiting.append(waiter)
             else:
                 self._leading = True
@@ -139,6 +152,7 @@ class LogManager:
 
     def _lead(self) -> None:
         """Write and sync everything there is, wake those it serves, and hand over to one it does not (J3)."""
+        began_ns = self._clock.monotonic_ns()
         try:
             with self._io:
                 if self._failed is None:  # J5
@@ -152,6 +166,7 @@ class LogManager:
             self._waiting = [w for w in self._waiting if w.rba >= self.hardened and not self._failed]
             self._leading = bool(self._waiting)
             self.stats.suspensions += 1 + len(served)
+            self._count_suspended([began_ns, *(waiter.since_ns for waiter in served)])
             if self._waiting:
                 successor = self._waiting.pop(0)
                 successor.leads = True
@@ -252,6 +267,7 @@ class LogManager:
         if upto <= start:
             return
         files, first = self.files, start - start % CI
+        began_ns = self._clock.monotonic_ns()
         if self.hardened == start and self.end == upto and first >= files.start:
             last = min(upto + -upto % CI, files.start + files.size)  # J8: one data set, and nothing volatile is before
             files.write_through(first, self._view[first - self.base : last - self.base])
@@ -259,15 +275,17 @@ class LogManager:
         else:
             files.write(start, self._view[start - self.base : upto - self.base])
         self.written = upto
-        self._count_write(start, upto)
+        self._count_write(start, upto, self._clock.monotonic_ns() - began_ns)
 
     def _harden(self) -> None:
         """Sync what has been written."""
         if self.hardened < self.written:
+            began_ns = self._clock.monotonic_ns()
             self.files.sync(self.hardened)
             self.hardened = self.written
+            self._count_io(self._last_kind, 0, 0, self._clock.monotonic_ns() - began_ns)
 
-    def _count_write(self, start: int, upto: int) -> None:
+    def _count_write(self, start: int, upto: int, took_ns: int) -> None:
         stats, copies = self.stats, self.files.copies
         first, last = start // CI, (upto - 1) // CI
         rewrites = 1 if first < self._cis_begun else 0
@@ -278,11 +296,34 @@ class LogManager:
         stats.cis_written += copies * (rewrites + new)
         stats.serial_rewrites += copies * rewrites
         stats.log_ios += copies * ios
+        many = new - partial
+        self._last_kind = MULTIPLE if many else SINGLE
+        self._count_io(SINGLE, rewrites + partial, rewrites + partial, 0 if many else took_ns)
+        self._count_io(MULTIPLE, ios - rewrites - partial, many, took_ns if many else 0)
         self._cis_begun = max(self._cis_begun, last + 1)
         slot = self.buffers - 1
         if (last + 1) // self.buffers > first // self.buffers or last % self.buffers == slot:
             self.stats.bsds_accesses += 1
             self.files.inventory.written_rba = self.hardened
+
+    def _count_io(self, kind: int, ios: int, cis: int, took_ns: int) -> None:
+        """I/O by log copy; both copies are written by the same request, so each took as long (J7)."""
+        took = tod_of_ns(took_ns)
+        for copy in range(self.files.copies):
+            figures = self.stats.copies[copy].kinds[kind]
+            figures.ios += ios
+            figures.cis += cis
+            figures.io_elapsed += took
+            if took > figures.longest_io:
+                figures.longest_io, figures.longest_io_at = took, tod_from_us(self._clock.now_us())
+
+    def _count_suspended(self, since_ns: list[int]) -> None:
+        """How long those who waited for a force have waited."""
+        now_ns, figures = self._clock.monotonic_ns(), self.stats.copies[0].kinds[self._last_kind]
+        figures.suspended += sum(tod_of_ns(now_ns - since) for since in since_ns)
+        longest = tod_of_ns(now_ns - min(since_ns))
+        if longest > figures.longest_suspension:
+            figures.longest_suspension, figures.longest_suspension_at = longest, tod_from_us(self._clock.now_us())
 
     def _guarded_io(self) -> "_Guard":
         return _Guard(self)

@@ -12,6 +12,7 @@ Rules
 Called by applications.  Calls the message manager and recovery.
 """
 
+from _thread import LockType
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -23,9 +24,10 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.connection.accounting import TaskAccount
+from quaestor.qmgr.connection.accounting import TaskTally
 from quaestor.qmgr.connection.failing import FATAL
-from quaestor.qmgr.connection.handle import AccountedHandle, Handle
+from quaestor.qmgr.connection.handle import Handle
+from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery, Unit
@@ -63,18 +65,17 @@ class Connection:
         ended: Callable[[ApplicationThread], None],
         failed: Callable[[BaseException], None],
         prepared: Prepared,
-        account: TaskAccount | None = None,
     ) -> None:
         self.messages = messages
         self.clock = clock
-        self.latch = recovery.latch
+        self.latch: LockType | TimedLatch = recovery.latch
         self.connected = True
         self._recovery = recovery
         self._thread = thread
         self._ended = ended
         self._failed = failed
         self._prepared = prepared
-        self._account = account
+        self.task: TaskTally | None = None  # of an accounted connection
         self._handles: set[Handle] = set()
         self._gone = Reason.HCONN_ERROR
 
@@ -93,8 +94,8 @@ class Connection:
         if len(self._handles) >= self.messages.catalogue.qmgr.max_handles:
             raise MQError(Reason.HANDLE_NOT_AVAILABLE, handles=len(self._handles))  # SE3
         with self.calling():
-            opened = self.messages.open(self._thread, _target(target, qmgr, dynamic_name), options)
-        handle = Handle(self, opened) if self._account is None else AccountedHandle(self, opened)
+            opened = self.messages.open(self._thread, target_of(target, qmgr, dynamic_name), options)
+        handle = Handle(self, opened)
         self._handles.add(handle)
         return handle
 
@@ -111,7 +112,7 @@ class Connection:
         self._check_connected()
         with self.calling():
             try:
-                message = self.messages.put1(self._thread, _target(target, qmgr, ""), body, descriptor, options)
+                message = self.messages.put1(self._thread, target_of(target, qmgr, ""), body, descriptor, options)
             except MQError:
                 self.end_call(commit=False)
                 raise
@@ -204,6 +205,15 @@ class Connection:
             end(unit)
             self.messages.catalogue.unit_ended()
 
+    def account(self, task: TaskTally | None, latch: LockType | TimedLatch) -> None:
+        """From the next call on, take this latch and tell this task."""
+        self.task = self._thread.tally = task
+        self.latch = latch
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        return tuple(self._handles)
+
     # -- definitions
 
     def define(self, definition: MQObject, *, replace: bool = False) -> None:
@@ -290,24 +300,8 @@ class Connection:
         else:
             self.abandon()
 
-    def accounted(self, verb: str, queue: str, call: Callable[[], Message]) -> Message:
-        """Make a call and tell the account what it took."""
-        started_ns, cpu_ns = self.clock.monotonic_ns(), self.clock.cpu_ns()
-        message, reason = None, Reason.NONE
-        try:
-            message = call()
-        except MQError as error:
-            reason = error.reason
-            raise
-        finally:
-            clock, account = self.clock, self._account
-            if account is not None:
-                elapsed_ns = clock.monotonic_ns() - started_ns
-                account.call(verb, queue, message, int(reason), elapsed_ns, clock.cpu_ns() - cpu_ns)
-        return message
 
-
-def _target(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
+def target_of(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
     if isinstance(target, Target):
         return target
     if not isinstance(target, str):

@@ -12,13 +12,14 @@ Called by queue_manager and tests.  Calls every manager from lock to data.
 from dataclasses import dataclass, field
 
 from quaestor.clock import Clock
-from quaestor.qmgr.buffer import BufferManager
+from quaestor.qmgr.buffer import BufferManager, IoMeter
 from quaestor.qmgr.data.load import load
 from quaestor.qmgr.data.objects import ObjectManager
 from quaestor.qmgr.data.page_storage import PageStorage
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager, Restart, restart
+from quaestor.qmgr.resource_manager import Served
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.disk import Disk
 from quaestor.storage.log_files import LogFiles
@@ -60,8 +61,10 @@ class Engine:
             outbuff_kb=settings.outbuff_kb,
             wrthrsh=settings.wrthrsh,
             ci_per_io=settings.ci_per_io,
+            clock=clock,
         )
-        self.buffers = BufferManager(self.log)
+        self.served = Served()
+        self.buffers = BufferManager(self.log, IoMeter(clock, self.served))
         self.recovery = RecoveryManager(self.log, self.buffers, clock, logload=settings.logload)
         self.data = ObjectManager(self.recovery, self.buffers, self.locks, packing=settings.packing)
         self.data.space.expansion = settings.expansion

@@ -193,6 +193,8 @@ class InputPath:
             self._group = None
         if message.envelope.report & reports.COD:
             self._services.consequences.report(reports.COD, message, unit)
+            if self._thread.tally is not None:
+                self._thread.tally.generated()
         if self.saves_context:
             self.saved = message.envelope
 

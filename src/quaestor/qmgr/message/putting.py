@@ -205,7 +205,8 @@ class OutputPath:
                 unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
             self._store_put(unit, self._stored, message, rank)
         elif self._waiting and self._waiters.hand_over(message):
-            return
+            if self._thread.tally is not None:
+                self._thread.tally.handed_over()
         elif message.persistence:
             self._store_put(self._thread.unit_of_call(), self._stored, message, rank)
         else:
@@ -230,6 +231,8 @@ class OutputPath:
             self._thread.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
         if message.envelope.report & reports.COA and self._remote is None:
             self._services.consequences.report(reports.COA, message, unit)
+            if self._thread.tally is not None:
+                self._thread.tally.generated()
         if unit is None and self._waiting:
             self._waiters.wake(arrival)
         return message

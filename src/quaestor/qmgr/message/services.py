@@ -30,6 +30,8 @@ class Services:
     def expire(self, arrival: Arrival, thread: ApplicationThread) -> None:
         """Remove a message that has expired, in the unit of the call, and report it if that was asked for."""
         message = self.store.read(arrival)
+        if thread.tally is not None:
+            thread.tally.expired()
         asked = bool(message.envelope.report & reports.EXPIRATION)
         unit = thread.unit_of_call() if arrival.persistent else None
         self.store.take(unit, arrival)

@@ -56,6 +56,7 @@ class RecoveryManager:
 
     def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
         self.log, self.buffers, self._clock = log, buffers, clock
+        self.served = buffers.meter.served
         self.logload = logload
         self.latch: LockType = allocate_lock()
         self.managers: list[ResourceManager] = []
@@ -149,11 +150,18 @@ class RecoveryManager:
 
     def _force(self, rba: int) -> None:
         """Wait for the log without the latch, so that others work on (group commit)."""
+        served, began_ns = self.served, self._clock.monotonic_ns()
+        task, served.task = served.task, None
+        if task is not None:
+            task.log_forcing()
         self.latch.release()
         try:
             self.log.force(rba)
         finally:
             self.latch.acquire()
+            served.task = task
+            if task is not None:
+                task.log_forced(self._clock.monotonic_ns() - began_ns)
 
     def back_out(self, unit: UnitOfRecovery) -> None:
         """Undo a unit (V3); the decision about one in doubt is durable before anybody is told (V4)."""
@@ -210,7 +218,7 @@ class RecoveryManager:
         return rba
 
     def harden(self) -> None:
-        """Make everything logged so far durable, without giving up the latch: for what managers do at the end of a unit."""
+        """Make everything logged so far durable, with the latch kept: for what managers do at the end of a unit."""
         self.log.force(self.log.end - 1)
 
     def _forget(self, unit: UnitOfRecovery) -> None:
