@@ -48,7 +48,9 @@ def known_work(app):
 
 @pytest.fixture
 def dump(tmp_path):
-    with quaestor.connect("QM1", tmp_path / "data", user="ALICE", application="job7.py", trace="stat,acctg(1,3)") as app:
+    with quaestor.connect(
+        "QM1", tmp_path / "data", user="ALICE", application="job7.py", trace="stat,acctg(1,3)"
+    ) as app:
         known_work(app)
     (found,) = (tmp_path / "data" / "smf").iterdir()
     return found
@@ -81,8 +83,12 @@ def test_accounting_counts_every_call(dump):
     assert (4, 2, 2) == (did.commits, did.backouts, did.others)
     queues = {queue.base_name: queue for queue in task.queues}
     orders, notes = queues["ORDERS"], queues["NOTES"]
-    assert (1, 1, 7, 1, 3, 0) == tuple(getattr(orders, n) for n in ("opens", "closes", "puts", "put1s", "gets", "inquires"))
-    assert (1, 1, 5, 1, 5, 1) == tuple(getattr(notes, n) for n in ("opens", "closes", "puts", "put1s", "gets", "inquires"))
+    assert (1, 1, 7, 1, 3, 0) == tuple(
+        getattr(orders, n) for n in ("opens", "closes", "puts", "put1s", "gets", "inquires")
+    )
+    assert (1, 1, 5, 1, 5, 1) == tuple(
+        getattr(notes, n) for n in ("opens", "closes", "puts", "put1s", "gets", "inquires")
+    )
     assert (8, 3, 3) == (orders.valid_puts, orders.valid_gets, orders.valid_destructive_gets)
     assert (6, 4, 1) == (notes.valid_puts, notes.valid_gets, notes.valid_destructive_gets)
     assert (3, 0, 1, 1) == (notes.browses_any, notes.browses_specific, notes.gets_any, notes.gets_specific)
