@@ -29,6 +29,7 @@ from quaestor.qmgr.scheduler import Scheduler
 from quaestor.qmgr.security import SecurityManager
 from quaestor.qmgr.statistics import DumpFiles, StatisticsManager, TraceSettings
 from quaestor.qmgr.statistics.collect import Managers
+from quaestor.qmgr.statistics.metrics import PREFIX, Observed, exposition
 from quaestor.qmgr.statistics.operator import OperatorTraces
 from quaestor.storage.disk import Disk, InUseError
 
@@ -59,7 +60,7 @@ class QueueManager:
         open_smf: Callable[[], Disk] = no_smf_directory,
     ) -> None:
         self.name = checked(name, Reason.Q_MGR_NAME_ERROR)
-        self._disk = disk
+        self._disk, self._clock, self._started_us = disk, clock, clock.now_us()
         try:
             disk.own()
         except InUseError as error:
@@ -113,6 +114,8 @@ class QueueManager:
             self.engine.close()
             self._disk.disown()
             raise
+        self._started_us = self._clock.now_us()
+        self.operator_log.say("CSQY022I", "the queue manager has started", log_rba=f"{self.engine.log.end:012X}")
         if background:
             self.scheduler.start()
         return found
@@ -129,11 +132,33 @@ class QueueManager:
                 self.statistics.finish()
             self.engine.stop()
         self.statistics.close()
+        self.operator_log.say("CSQY003I", "the queue manager has stopped")
         self._disk.disown()
+
+    def metrics(self, prefix: str = PREFIX) -> str:
+        """The figures of now as Prometheus text."""
+        dumps = self.statistics.dumps
+        with self.engine.recovery.latch:
+            uptime_s = (self._clock.now_us() - self._started_us) / 1e6
+            observed = Observed(
+                self.statistics.managers,
+                self.messages.catalogue,
+                self.connections.connections,
+                uptime_s,
+                dumps.written,
+                dumps.lost,
+            )
+            return exposition(observed, prefix)
+
+    @property
+    def failure(self) -> str:
+        """Why the queue manager does not work any more; empty while it does."""
+        return "" if self.connections.failure is None else str(self.connections.failure)
 
     def _background_failed(self, error: BaseException) -> None:
         with self.engine.recovery.latch:
             self.connections.failed(error)
+        self.operator_log.say("CSQV086E", "the queue manager cannot go on", error=str(error))
 
     def abandon(self) -> None:
         """Let go of everything without writing: the files belong to another process (after fork)."""

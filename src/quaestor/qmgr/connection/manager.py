@@ -104,6 +104,7 @@ class ConnectionManager:
     def stop(self) -> None:
         """End every connection (CM2)."""
         with self._recovery.latch:
+            self._messages.events.stopping()
             self._messages.quiesce(Reason.Q_MGR_STOPPING)
             self.reap()
         for connection in self.living():

@@ -70,10 +70,12 @@ class ObjectManager(DataManager):
             self._remove(unit, key)
         message = Message(packed, _ENVELOPE, NO_ID, NO_ID, 0, 1, 0)
         arrival = self.put(unit, self.objects_queue, message, 0)
+        self.stats.message_puts -= 1  # counted as an object, not as a message
         unit.other.append(lambda: self._settle(key, arrival, packed))
 
     def _remove(self, unit: UnitOfRecovery, key: Key) -> None:
         self.take(unit, self._objects[key])
+        self.stats.message_gets -= 1
         unit.other.append(lambda: self._settle(key, None, b""))
 
     def _settle(self, key: Key, arrival: Arrival | None, packed: bytes) -> None:

@@ -23,6 +23,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import administering, inquiring
 from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
+from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.needs import PrivateStore, Recovery, Unit
 from quaestor.qmgr.message.opening import Opener, OpenQueue
 from quaestor.qmgr.message.services import Services
@@ -61,7 +62,8 @@ class MessageManager:
         self.catalogue = Catalogue(qmgr, store, recovery, default_page_set)
         self.new_id: Callable[[], bytes] = id_maker(qmgr, clock.now_us())
         self.consequences = Consequences(self.catalogue, store, clock, self.new_id)
-        self._services = Services(self.catalogue, store, clock, self.new_id, self.consequences, self.stats)
+        self.events = Events(self.catalogue, self.consequences, recovery, clock)
+        self._services = Services(self.catalogue, store, clock, self.new_id, self.consequences, self.stats, self.events)
         self._opener = Opener(self._services, security)
         self._own = ApplicationThread(recovery, qmgr, qmgr)
         self._to_scan: list[str] = []
@@ -73,6 +75,7 @@ class MessageManager:
         for queue in tuple(self.catalogue.local_queues()):
             if queue.definition is DefinitionType.TEMPDYN:
                 self.catalogue.remove(queue)
+        self.events.started()
 
     # -- calls of applications
 

@@ -13,12 +13,13 @@ Calls collect, accounts, dump_files.
 """
 
 from collections import deque
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
 
 from quaestor.clock import Clock
+from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection import Connection, ConnectionManager
 from quaestor.qmgr.connection.accounted import account_for, stop_accounting
 from quaestor.qmgr.connection.accounting import TaskTally
@@ -30,8 +31,8 @@ from quaestor.qmgr.statistics.accounts import Account, Cut, TaskRecords, cut
 from quaestor.qmgr.statistics.collect import Collected, Managers, collect
 from quaestor.qmgr.statistics.dump_files import DumpFiles
 from quaestor.qmgr.statistics.intervals import Looks
-from quaestor.qmgr.statistics.settings import ACCTG, STAT, TraceSettings, parsed
-from quaestor.qmgr.statistics.traces import TraceRow, Traces
+from quaestor.qmgr.statistics.settings import ACCTG, STAT, TraceError, TraceSettings, parsed
+from quaestor.qmgr.statistics.traces import DESTINATION, TraceRow, Traces
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.writer import Interval, RecordIdentity, build_record
 
@@ -39,6 +40,15 @@ STEP_MS = 100
 WRITE_MS = 250
 US_PER_S = 1_000_000
 _STATISTICS, _MESSAGE_MANAGER, _TASKS = 1, 1, 3
+
+
+@contextmanager
+def refused_as_mq_error() -> Iterator[None]:
+    """A trace that cannot be is an answer to the command that asked for it."""
+    try:
+        yield
+    except TraceError as error:
+        raise MQError(Reason.OPTIONS_ERROR, why=str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +75,7 @@ class StatisticsManager:
         dumps: DumpFiles,
     ) -> None:
         self.settings, self.dumps = settings, dumps
+        self.statime_s = settings.statime_s
         self.managers, self._recovery, self._connections, self._clock = managers, recovery, connections, clock
         self._traces = Traces()
         self._looks = Looks()
@@ -86,10 +97,11 @@ class StatisticsManager:
         for kind, classes in parsed(self.settings.trace):
             self.start(kind, classes)
 
-    def start(self, kind: str, classes: AbstractSet[int] = frozenset()) -> int:
+    def start(self, kind: str, classes: Collection[int] = (), destination: str = DESTINATION) -> int:
         """START TRACE; the trace's number (SM3)."""
         before = self._traces.classes(STAT)
-        number = self._traces.start(kind, classes)
+        with refused_as_mq_error():
+            number = self._traces.start(kind, classes, destination)
         if _STATISTICS in self._traces.classes(STAT) - before:
             collect(self.managers, self._looks)
             self._interval_us = self._clock.now_us()
@@ -99,21 +111,32 @@ class StatisticsManager:
                     self.begin(connection, thread)
         return number
 
-    def stop(self, kind: str, classes: AbstractSet[int] = frozenset()) -> list[int]:
-        """STOP TRACE; the numbers of the traces it ended or narrowed (SM1, SM2)."""
-        known = kind.upper()
-        wanted = self._traces.classes(known)
-        if known == STAT and _STATISTICS in wanted:
-            self._cut_interval(self._clock.now_us())
-        stopped = self._traces.stop(known, classes)
-        if known == ACCTG and not self._accounting():
+    def stop(self, trace: int | str, classes: Collection[int] = ()) -> list[int]:
+        """STOP TRACE, by number or by kind; the numbers of the traces it ended or narrowed (SM1, SM2)."""
+        statistics, accounting = self._traces.classes(STAT), self._accounting()
+        with refused_as_mq_error():
+            stopped = self._traces.stop(trace, classes)
+        if _STATISTICS in statistics - self._traces.classes(STAT):
+            self._cut_statistics(self._clock.now_us())
+        if accounting and not self._accounting():
             for connection, thread in self._connections.living_threads():
-                self._stop_task(connection, thread, wanted)
+                self._stop_task(connection, thread, accounting)
         return stopped
 
     def display(self) -> list[TraceRow]:
         """DISPLAY TRACE."""
         return self._traces.display()
+
+    def intervals(self) -> dict[str, int]:
+        """The intervals in minutes, as SET SYSTEM and DISPLAY SYSTEM see them; accounting has that of statistics."""
+        minutes = round(self.statime_s / 60)
+        return {"STATIME": minutes, "ACCTIME": minutes}
+
+    def set_interval(self, name: str, minutes: int) -> None:
+        """SET SYSTEM STATIME: from now on; the interval that runs ends by the new length."""
+        if name not in {"STATIME", "ACCTIME"} or minutes < 1:
+            raise MQError(Reason.OPTIONS_ERROR, interval=name, minutes=minutes)
+        self.statime_s = minutes * 60.0
 
     def _accounting(self) -> frozenset[int]:
         return self._traces.classes(ACCTG) & {_MESSAGE_MANAGER, _TASKS}
@@ -155,20 +178,23 @@ class StatisticsManager:
     def interval_step(self) -> bool:
         """End the interval when it is time (SM1, SM2)."""
         now_us = self._clock.now_us()
-        if now_us >= self._interval_us + self.settings.statime_s * US_PER_S:
+        if now_us >= self._interval_us + self.statime_s * US_PER_S:
             self._cut_interval(now_us)
         return False
 
     def _cut_interval(self, now_us: int) -> None:
         start_us = self._interval_us
         if _STATISTICS in self._traces.classes(STAT):
-            sections = collect(self.managers, self._looks)
-            self._pending.append(_Ended(sections, Interval(start_us, now_us - start_us)))
+            self._cut_statistics(now_us)
         classes = self._accounting()
         for account in tuple(self._accounts.values()):
             if account.tally.started_us < start_us or account.interval_start_us > account.tally.started_us:
                 self._cut_task(account, classes, ended=False)
         self._interval_us = now_us
+
+    def _cut_statistics(self, now_us: int) -> None:
+        interval = Interval(self._interval_us, now_us - self._interval_us)
+        self._pending.append(_Ended(collect(self.managers, self._looks), interval))
 
     def write_step(self) -> bool:
         """Make records of what was cut and write them. The latch is not held."""

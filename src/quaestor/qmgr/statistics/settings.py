@@ -3,12 +3,11 @@
 Rules
   TS1 A list of traces is written as people write it: `stat, acctg(1,3)`. A kind without classes has its default ones:
       1 and 2 for STAT, 1 for ACCTG.
-  TS2 What cannot be meant is refused with what can.
+  TS2 Classes that nobody knows are left out (CLASS(*) means all of 1 to 32); if none is left, that is refused.
 """
 
 import re
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 STAT, ACCTG = "STAT", "ACCTG"
@@ -48,15 +47,15 @@ class TraceSettings:
     """The level the records are written at."""
 
 
-def checked(kind: str, classes: AbstractSet[int]) -> tuple[str, frozenset[int]]:
+def checked(kind: str, classes: Collection[int]) -> tuple[str, frozenset[int]]:
     """A kind of trace and its classes, the default ones when none is given (TS1, TS2)."""
     known = kind.upper()
     if known not in CLASSES:
         raise TraceError(f"TRACE({kind}): STAT and ACCTG are known")
-    wanted = frozenset(classes) or DEFAULT_CLASSES[known]
-    if not wanted <= CLASSES[known]:
-        unknown = ", ".join(map(str, sorted(wanted - CLASSES[known])))
-        raise TraceError(f"TRACE({known}) CLASS({unknown}): {', '.join(map(str, sorted(CLASSES[known])))} are known")
+    wanted = (frozenset(classes) & CLASSES[known]) if classes else DEFAULT_CLASSES[known]
+    if not wanted:
+        given = ", ".join(map(str, sorted(classes)))
+        raise TraceError(f"TRACE({known}) CLASS({given}): {', '.join(map(str, sorted(CLASSES[known])))} are known")
     return known, wanted
 
 

@@ -6,10 +6,10 @@ Rules
       classes left is over.
 """
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from quaestor.qmgr.statistics.settings import CLASSES, checked
+from quaestor.qmgr.statistics.settings import CLASSES, TraceError, checked
 
 DESTINATION = "SMF"
 
@@ -22,6 +22,7 @@ class TraceRow:
     kind: str
     classes: tuple[int, ...]
     destination: str = DESTINATION
+    user: str = "*"
 
 
 class Traces:
@@ -30,22 +31,27 @@ class Traces:
     def __init__(self) -> None:
         self._rows: dict[int, TraceRow] = {}
 
-    def start(self, kind: str, classes: AbstractSet[int]) -> int:
+    def start(self, kind: str, classes: Collection[int] = (), destination: str = DESTINATION) -> int:
         """Begin a trace; its number."""
         known, wanted = checked(kind, classes)
         number = next(n for n in range(1, len(self._rows) + 2) if n not in self._rows)
-        self._rows[number] = TraceRow(number, known, tuple(sorted(wanted)))
+        self._rows[number] = TraceRow(number, known, tuple(sorted(wanted)), destination)
         return number
 
-    def stop(self, kind: str, classes: AbstractSet[int]) -> list[int]:
-        """End classes of a kind (TR2); the numbers of the traces that had any."""
-        known, _ = checked(kind, classes)
+    def stop(self, trace: int | str, classes: Collection[int] = ()) -> list[int]:
+        """End a trace by its number, or classes of a kind (TR2); the numbers of the traces that had any."""
+        if isinstance(trace, int):
+            ended = self._rows.pop(trace, None)
+            if ended is None:
+                raise TraceError(f"there is no trace {trace}")
+            return [trace]
+        known, _ = checked(trace, classes)
         ending = frozenset(classes) or CLASSES[known]
         touched = [row for row in self._rows.values() if row.kind == known and ending & set(row.classes)]
         for row in touched:
             left = tuple(one for one in row.classes if one not in ending)
             if left:
-                self._rows[row.number] = TraceRow(row.number, known, left)
+                self._rows[row.number] = TraceRow(row.number, known, left, row.destination)
             else:
                 del self._rows[row.number]
         return [row.number for row in touched]

@@ -1,0 +1,1 @@
+"""Server: programs around the engine; here the endpoint that tells its figures."""
