@@ -265,6 +265,17 @@ class Handle:
                     result.direct_max = -1  # a cancelled task must not have a message in its hands
         return result
 
+    def get_nonpersistent(self, max_length: int) -> Message | None:
+        """Take the next message out of syncpoint if there is one, it is not persistent and not longer than this."""
+        way = self._input
+        if way is None:
+            raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+        with self._latch:
+            following = way.following()
+        if following is None or following.persistent or following.length > max_length:
+            return None
+        return self.get(GetOptions.NO_SYNCPOINT, token=following.sequence)
+
     def on_post(self, waiting: Waiting, post: Callable[[], object]) -> None:
         """Call `post` when it is worth looking again; at once if that has happened already."""
         with self._latch:
