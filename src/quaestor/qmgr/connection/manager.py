@@ -57,22 +57,27 @@ class ConnectionManager:
         *,
         channel: str = "",
         address: str = "",
+        client: bytes = b"",
+        recovery: Recovery | None = None,
     ) -> Connection:
-        """MQCONN (CM1); `then` is called when the connection has ended. A client has a channel and an address."""
+        """MQCONN (CM1); `then` is called when the connection has ended, `recovery` ends its units in place of ours.
+
+        A client has a channel and an address, and a name for `outcome`.
+        """
         if self.failure is not None:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(self.failure))
-        ending = self._messages.catalogue.ending
-        if ending is not None:
-            raise MQError(ending)
+        if self._messages.catalogue.ending is not None:
+            raise MQError(self._messages.catalogue.ending)
         if self._lost:
             with self._recovery.latch:
                 self.reap()
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
+        ending = self._recovery if recovery is None else recovery
         thread = ApplicationThread(
-            self._recovery, user, appl_name, f"{next(self._numbers):08X}", channel=channel, address=address
+            ending, user, appl_name, f"{next(self._numbers):08X}", channel=channel, address=address
         )
         connection = Connection(
-            self._messages, self._recovery, self._clock, thread, self._ended, self.failed, self.prepared
+            self._messages, ending, self._clock, thread, self._ended, self.failed, self.prepared, client
         )
         self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
         self.accounts.begin(connection, thread)
