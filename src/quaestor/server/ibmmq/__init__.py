@@ -1,0 +1,1 @@
+"""IBM's Python API, unmodified, on a Quaestor queue manager."""
