@@ -20,6 +20,7 @@ from quaestor.cli.lazy import LazyGroup
         "report": "quaestor.cli.report:report_group",
         "advise": "quaestor.cli.advise:advise_group",
         "plan": "quaestor.cli.plan:plan_group",
+        "qmgr": "quaestor.cli.qmgr:qmgr_group",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -36,6 +37,7 @@ def main() -> None:
       quaestor report html -o report.html     exceptions and charts of a lake in one file
       quaestor advise dump.smf                what is wrong, and what to do about it
       quaestor plan workload.toml             how large, how fast, how long
+      quaestor qmgr create QM1                a queue manager as a server; then: qmgr start QM1
       quaestor demo                           make a dump, look at it
     """
 

@@ -52,20 +52,23 @@ class ConnectionManager:
         appl_name: str = "",
         account: TaskAccount | None = None,
         then: Callable[[], None] | None = None,
+        *,
+        client: bytes = b"",
+        recovery: Recovery | None = None,
     ) -> Connection:
-        """MQCONN (CM1); `then` is called when the connection has ended."""
+        """MQCONN (CM1); `then` is called when the connection has ended, `recovery` ends its units in place of ours."""
         if self.failure is not None:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(self.failure))
-        ending = self._messages.catalogue.ending
-        if ending is not None:
-            raise MQError(ending)
+        if self._messages.catalogue.ending is not None:
+            raise MQError(self._messages.catalogue.ending)
         if self._lost:
             with self._recovery.latch:
                 self.reap()
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
-        thread = ApplicationThread(self._recovery, user, appl_name, f"{next(self._numbers):08X}")
+        ending = self._recovery if recovery is None else recovery
+        thread = ApplicationThread(ending, user, appl_name, f"{next(self._numbers):08X}")
         connection = Connection(
-            self._messages, self._recovery, self._clock, thread, self._ended, self.failed, self._prepared, account
+            self._messages, ending, self._clock, thread, self._ended, self.failed, self._prepared, account, client
         )
         self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
         return connection

@@ -113,7 +113,7 @@ class MessageManager:
     def inquire_object(self, user: str, kind: type[MQObject], name: str, keywords: tuple[str, ...]) -> dict[str, Any]:
         """Attributes of an object that is no queue."""
         self.stats.inquires += 1
-        self._security.check(user, _resource(kind), name, Access.READ)
+        self._security.check(user, _resource(kind), name, Access.INQUIRE)
         definition = self.catalogue.find(kind, name)
         if definition is None:
             raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE)
@@ -132,18 +132,18 @@ class MessageManager:
         self._opener.altered(definition)
 
     def alter(self, user: str, kind: type[MQObject], name: str, **changes: Any) -> None:
-        self._security.check(user, _resource(kind), name, Access.CONTROL)
+        self._security.check(user, _resource(kind), name, Access.ADMINISTER)
         self.catalogue.alter(kind, name, **changes)
         altered = self.catalogue.find(kind, name)
         if altered is not None:
             self._opener.altered(altered)
 
     def delete(self, user: str, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
-        self._security.check(user, _resource(kind), name, Access.CONTROL)
+        self._security.check(user, _resource(kind), name, Access.ADMINISTER)
         self.catalogue.delete(kind, name, purge=purge)
 
     def _authorise(self, user: str, definition: MQObject) -> None:
-        self._security.check(user, _resource(type(definition)), definition.name, Access.CONTROL)
+        self._security.check(user, _resource(type(definition)), definition.name, Access.ADMINISTER)
 
     # -- units of recovery (MM1)
 

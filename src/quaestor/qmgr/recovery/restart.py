@@ -72,6 +72,8 @@ def _current_status(recovery: RecoveryManager, found: Restart) -> dict[int, int]
         found.records_read += 1
         if record.urid:
             _follow(recovery.units, record)
+        if record.kind == Kind.COMMIT and record.body:
+            recovery.outcomes.note(record.body)
     written = log.files.inventory.written_rba
     if end < written:
         raise Abend("L2", "the log is damaged before its end; use its other copy", good_to=end, written_to=written)
@@ -88,6 +90,7 @@ def _last_checkpoint(recovery: RecoveryManager) -> tuple[int, dict[int, int]]:
         return FIRST_RBA, {}
     rba = checkpoints[-1]
     body = unpack_checkpoint(recovery.log.read(rba).body)
+    recovery.outcomes.last.update(body.outcomes)
     for entry in body.units:
         unit = UnitOfRecovery(entry.identity)
         unit.urid, unit.first, unit.last, unit.xid = entry.urid, entry.first, entry.last, entry.xid

@@ -17,12 +17,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from quaestor.mqi.calls import QueueConnection, QueueHandle
 from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import CompCode, MQError, Reason
-from quaestor.qmgr.connection import Connection, Handle
 from quaestor.server.ibmmq import attributes
 from quaestor.server.ibmmq.attributes import Inquired
 from quaestor.server.ibmmq.consumers import Call, Consumers
@@ -77,7 +77,7 @@ class Bound:
         self,
         hconn: int,
         name: str,
-        connection: Connection,
+        connection: QueueConnection,
         message_handles: dict[int, MessageHandle],
         callback: Callable[[], Call | None],
     ) -> None:
@@ -86,7 +86,7 @@ class Bound:
         self.async_puts = AsyncPuts()
         self.consumers = Consumers(hconn, self.get, callback)
         self._message_handles = message_handles
-        self._objects: dict[int, Handle | Other] = {}
+        self._objects: dict[int, QueueHandle | Other] = {}
         self._number = itertools.count(1)
 
     # -- objects
@@ -95,7 +95,7 @@ class Bound:
         """MQOPEN: the number of the object, and the descriptor with the name it came to have."""
         asked = OD.read(od)
         if asked["ObjectType"] == QUEUE:
-            opened: Handle | Other = self.connection.open(_target(asked), options & ~OPEN_DROPPED)
+            opened: QueueHandle | Other = self.connection.open(_target(asked), options & ~OPEN_DROPPED)
         else:
             opened = self._other(asked, options)
         hobj = next(self._number)
@@ -116,7 +116,7 @@ class Bound:
         """MQCLOSE; a consumer of the queue goes with it."""
         opened = self._object(hobj)
         self.consumers.deregister(hobj)
-        if isinstance(opened, Handle):
+        if not isinstance(opened, Other):
             opened.close(options)
         del self._objects[hobj]
 
@@ -133,13 +133,13 @@ class Bound:
         """MQSET."""
         self._queue(hobj).set(**attributes.settings(selectors, numbers, text))
 
-    def _object(self, hobj: int) -> Handle | Other:
+    def _object(self, hobj: int) -> QueueHandle | Other:
         opened = self._objects.get(hobj)
         if opened is None:
             raise MQError(Reason.HOBJ_ERROR, handle=hobj)  # BO1
         return opened
 
-    def _queue(self, hobj: int) -> Handle:
+    def _queue(self, hobj: int) -> QueueHandle:
         opened = self._object(hobj)
         if isinstance(opened, Other):
             raise MQError(Reason.HOBJ_ERROR, handle=hobj, why=f"{opened.kind.MQSC_TYPE} {opened.name} is no queue")

@@ -5,6 +5,8 @@ Rules
       server over TCP.
   DO2 Otherwise QUAESTOR_EMBEDDED, a folder, means a queue manager in this process, kept in a folder of its name there.
   DO3 Otherwise the server of that name on this machine.
+  DO4 TLS is used over TCP when QUAESTOR_AUTHORITIES names a file of certificates to believe; a key repository of IBM's
+      form is not read.
 
 Called by calls.  Calls the package door.
 """
@@ -13,32 +15,36 @@ import os
 import re
 from pathlib import Path
 
-import quaestor
+from quaestor import connecting
+from quaestor.mqi.calls import QueueConnection
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.connection import Connection
+from quaestor.server.client.place import ClientTls
 
 EMBEDDED = "QUAESTOR_EMBEDDED"
 MQSERVER = "MQSERVER"
+AUTHORITIES = "QUAESTOR_AUTHORITIES"
 PORT_DEFAULT = 1414
 _CONNAME = re.compile(r"\s*([^()\s,]+)\s*(?:\((\d+)\))?")
 
 
-def connect(name: str, conname: str, user: str, password: str, application: str) -> Connection:
+def connect(name: str, conname: str, user: str, password: str, application: str) -> QueueConnection:
     """A connection to the queue manager that a program means."""
     address = conname or _from_environment()
-    who = {"user": user} if user else {}
-    if address:
-        return _client(name, _address(address), user, password, application)  # DO1
     folder = os.environ.get(EMBEDDED)
-    if folder:
-        if not name:
-            raise MQError(Reason.Q_MGR_NAME_ERROR, why="a queue manager in this process needs a name")
-        return quaestor.connect(name, Path(folder) / name, application=application or None, **who)  # DO2
-    return _client(name, None, user, password, application)  # DO3
+    if address or not folder:
+        where = _address(address) if address else None  # DO1, DO3
+        return connecting.connect(
+            name, where, user=user or None, password=password or None, application=application or None, tls=_tls()
+        )
+    if not name:
+        raise MQError(Reason.Q_MGR_NAME_ERROR, why="a queue manager in this process needs a name")
+    return connecting.connect(name, Path(folder) / name, user=user or None, application=application or None)  # DO2
 
 
-def _client(name: str, address: str | None, user: str, password: str, application: str) -> Connection:
-    raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, address=address)
+def _tls() -> ClientTls | None:
+    """Whom to believe, by the environment (DO4)."""
+    authorities = os.environ.get(AUTHORITIES)
+    return ClientTls(authorities) if authorities else None
 
 
 def _from_environment() -> str:
