@@ -1,13 +1,13 @@
 """The module that IBM's package `ibmmq` calls, answered by a Quaestor queue manager.
 
 `import ibmmq` falls back to this module where IBM's own client is not installed, so a program written for IBM MQ runs
-unmodified. Which queue manager it reaches: see `quaestor.server.ibmmq.doors`.
+unmodified. Which queue manager it reaches: see `ibmmqc.doors`.
 """
 
 from importlib.metadata import version
 
-from quaestor.server.ibmmq.attributes import COMMAND_LEVEL
-from quaestor.server.ibmmq.calls import (
+from ibmmqc.attributes import COMMAND_LEVEL
+from ibmmqc.calls import (
     MQBACK,
     MQBEGIN,
     MQCB,
@@ -34,7 +34,7 @@ from quaestor.server.ibmmq.calls import (
     MQSUB,
     MQSUBRQ,
 )
-from quaestor.server.ibmmq.structures import VERSIONS
+from ibmmqc.structures import VERSIONS
 
 __version__ = version("ibmmq")  # the package refuses a module of another version than its own
 __cmdlevel__ = COMMAND_LEVEL

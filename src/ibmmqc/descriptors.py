@@ -11,9 +11,9 @@ Called by calls, consumers.  Calls structures, the message classes.
 
 from typing import Any
 
+from ibmmqc.structures import MD
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_STRING, MQMD
 from quaestor.mqi.messages import Message, decoded, encoded
-from quaestor.server.ibmmq.structures import MD
 
 FORMAT_ERROR, SOURCE_CCSID_ERROR = 2110, 2111
 _OURS = (0, -3)  # MQCCSI_Q_MGR, MQCCSI_APPL

@@ -2,9 +2,9 @@
 
 import pytest
 
+from ibmmqc.attributes import NUMBERS, TEXTS, Inquired, inquire, settings
 from quaestor.mqi.objects import OBJECT_TYPES, attributes_of
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.server.ibmmq.attributes import NUMBERS, TEXTS, Inquired, inquire, settings
 
 VALUES = {"GET": True, "PUT": False, "CURDEPTH": 7, "PROCESS": "BILL"}
 QUEUE = Inquired("ORDERS", 1, lambda keyword: {keyword: VALUES[keyword]})

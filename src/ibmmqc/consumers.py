@@ -18,8 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ibmmqc.structures import CBC, GMO, MD
 from quaestor.mqi.options import GetOptions
-from quaestor.server.ibmmq.structures import CBC, GMO, MD
 
 OP_START, OP_START_WAIT, OP_STOP = 1, 2, 4
 OP_REGISTER, OP_DEREGISTER, OP_SUSPEND, OP_RESUME = 256, 512, 65536, 131072

@@ -17,18 +17,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ibmmqc import attributes
+from ibmmqc.attributes import Inquired
+from ibmmqc.consumers import Call, Consumers
+from ibmmqc.descriptors import converted, envelope, group_status, returned
+from ibmmqc.properties import FORMAT_RFH2, MessageHandle, carried
+from ibmmqc.structures import GMO, MD, OD, PMO
 from quaestor.mqi.calls import QueueConnection, QueueHandle
 from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import CompCode, MQError, Reason
-from quaestor.server.ibmmq import attributes
-from quaestor.server.ibmmq.attributes import Inquired
-from quaestor.server.ibmmq.consumers import Call, Consumers
-from quaestor.server.ibmmq.descriptors import converted, envelope, group_status, returned
-from quaestor.server.ibmmq.properties import FORMAT_RFH2, MessageHandle, carried
-from quaestor.server.ibmmq.structures import GMO, MD, OD, PMO
 
 QUEUE = 1
 KINDS: dict[int, type[MQObject]] = {2: Namelist, 3: Process, 4: StorageClass, 5: QueueManagerAttributes}

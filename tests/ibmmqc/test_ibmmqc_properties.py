@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaestor.server.ibmmq.properties import (
+from ibmmqc.properties import (
     BOOLEAN,
     BYTES,
     FLOAT64,

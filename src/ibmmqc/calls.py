@@ -14,12 +14,12 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ibmmqc import consumers, doors
+from ibmmqc.bound import ASYNC_RESPONSE, AsyncPuts, Bound, Got
+from ibmmqc.consumers import Call, Consumer
+from ibmmqc.properties import MessageHandle, shown
+from ibmmqc.structures import CBD, CNO, CSP, IMPO, PMO, STS, connection_name, pointed
 from quaestor.mqi.reasons import CompCode, MQError, Reason
-from quaestor.server.ibmmq import consumers, doors
-from quaestor.server.ibmmq.bound import ASYNC_RESPONSE, AsyncPuts, Bound, Got
-from quaestor.server.ibmmq.consumers import Call, Consumer
-from quaestor.server.ibmmq.properties import MessageHandle, shown
-from quaestor.server.ibmmq.structures import CBD, CNO, CSP, IMPO, PMO, STS, connection_name, pointed
 
 Codes = tuple[int, int]
 OK, FAILED = int(CompCode.OK), int(CompCode.FAILED)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quaestor.server.ibmmq import structures
-from quaestor.server.ibmmq.structures import GMO, MD, OD, Structure, connection_name, pointed
+from ibmmqc import structures
+from ibmmqc.structures import GMO, MD, OD, Structure, connection_name, pointed
 
 ibmmq = pytest.importorskip("ibmmq", reason="IBM's package is not installed")
 

@@ -1,1 +1,0 @@
-"""IBM's Python API, unmodified, on a Quaestor queue manager."""
