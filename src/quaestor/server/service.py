@@ -259,9 +259,7 @@ class Service:
     # -- links
 
     def connect(self, link: Link) -> Connection:
-        return self._manager.connections.connect(
-            link.user, link.application, client=link.client, recovery=self.commits
-        )
+        return self._manager.connections.connect(link.user, link.application, client=link.client, recovery=self.commits)
 
     def take_over(self, link: Link) -> None:
         """A client that comes back: its older link is gone, whether we have heard of that or not (protocol W10)."""

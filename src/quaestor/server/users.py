@@ -78,7 +78,12 @@ class Users:
 
     def set(self, user: str, password: str) -> None:
         """Add a user, or give one another password."""
-        if not user or len(user) > USER_MAX or not user.isascii() or not user.replace("_", "").replace("-", "").isalnum():
+        if (
+            not user
+            or len(user) > USER_MAX
+            or not user.isascii()
+            or not user.replace("_", "").replace("-", "").isalnum()
+        ):
             raise ValueError(f"a user has 1 to {USER_MAX} letters, digits, - and _; not {user!r}")
         if not password:
             raise ValueError("the password is empty")

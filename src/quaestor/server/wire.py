@@ -74,9 +74,7 @@ def unpack_message(
     if body is None:
         body = packed[at + length : end]
     return (
-        Message(
-            body, last, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, expiry, original
-        ),
+        Message(body, last, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, expiry, original),
         token,
         last,
     )
