@@ -17,7 +17,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: '$(PYTHON)' is older"; exit 2; }
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pipeline,planner,dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pipeline,planner,shared,dev]'
 	@touch $@
 
 demo: setup  ## the main job on an embedded default: synthesise a dump, show what is in it
