@@ -181,14 +181,14 @@ def _numbers(cells: Cells, dtype: str, wide: type[np.generic]) -> NDArray[Any]:
         return values.reshape(-1)
     live, rows = cells.spread
     if not len(live):
-        return _zeros(prod((rows, *cells.shape[1:])), wide)
+        return _zeros(prod((rows, *cells.shape[1:])), np.dtype(wide).char)
     made = np.zeros((rows, *cells.shape[1:]), wide)
     made[live] = values
     return made.reshape(-1)
 
 
 @lru_cache(maxsize=4)
-def _zeros(count: int, wide: type[np.generic]) -> NDArray[Any]:
+def _zeros(count: int, wide: str) -> NDArray[Any]:
     """Zeros that columns share; Arrow changes nothing."""
     made = np.zeros(count, wide)
     made.setflags(write=False)
