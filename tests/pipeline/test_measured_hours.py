@@ -85,6 +85,7 @@ def test_statistics_of_the_hour(tables, truth):
     assert -(-planted // 4096) == log["buffers_filled"]
     assert 2 == log["copies"]
     assert 0 < log["single_io_us"] / log["single_ios"] < 2_000
+    assert {truth.hour(9), truth.hour(10)} == {each["hour"] for each in found["buffer_pools"]}
     assert {each["buffer_pool"]: each["buffers"] for each in found["buffer_pools"]} == {
         pool.number: pool.buffers for pool in truth.manager.buffer_pools
     }

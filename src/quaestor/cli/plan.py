@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         "show": "quaestor.cli.plan:show_command",
         "whatif": "quaestor.cli.plan_whatif:whatif_command",
         "forecast": "quaestor.cli.plan_forecast:forecast_command",
+        "simulate": "quaestor.cli.plan_simulate:simulate_command",
         "log": "quaestor.cli.plan_single:log_command",
         "bufferpool": "quaestor.cli.plan_single:bufferpool_command",
         "pageset": "quaestor.cli.plan_single:pageset_command",
@@ -53,6 +54,7 @@ def plan_group() -> None:
       quaestor plan --from-lake LAKE --queue-manager QM01 --save qm01.toml
       quaestor plan whatif work.toml --messages x2 --size 4k
       quaestor plan forecast LAKE --queue-manager QM01 --log-size 2GB
+      quaestor plan simulate --size 1k --putters 8 --getters 8 --grow 2,4
       quaestor plan log --size 1000 --rate 500/s
       quaestor plan pageset --size 20k --rate 8/s --outage 8h
     """

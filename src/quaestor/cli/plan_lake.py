@@ -126,7 +126,7 @@ def _measurement(manager: str, hour: datetime, hours: list[Any], rows: dict[str,
         queues=[_filled(MeasuredQueue, each) for each in rows["queues"]],
         log=_filled(MeasuredLog, log[0]) if log else None,
         channels=[_filled(MeasuredChannel, each) for each in rows["channels"]],
-        buffer_pools={each["buffer_pool"]: each["buffers"] for each in rows["buffer_pools"] if each["buffers"]},
+        buffer_pools=rows["buffer_pools"],
         page_sets={
             each["page_set"]: (each["pages"], each["buffer_pool"]) for each in rows["page_sets"] if each["pages"]
         },

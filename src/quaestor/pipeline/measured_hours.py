@@ -54,7 +54,8 @@ def queue_managers(tables: Tables) -> list[str]:
 
 
 def measured_hour(tables: Tables, queue_manager: str, hour: datetime) -> dict[str, list[Row]]:
-    """All that is known of one hour, one list of rows per subject."""
+    """All that is known of one hour, one list of rows per subject; of buffer pools the hour before as well."""
+    before = timedelta(hours=1)
 
     def rows(structure: str) -> DataFrame:
         return _of_manager(tables(structure), queue_manager, hour, hour + timedelta(hours=1)).where(
@@ -66,7 +67,7 @@ def measured_hour(tables: Tables, queue_manager: str, hour: datetime) -> dict[st
         "queues": _rows(_queues(tables, queue_manager, hour)),
         "tasks": _rows(_tasks(_of_manager(tables("WTAS"), queue_manager, hour, hour + timedelta(hours=1)), hour)),
         "log": _rows(_log(rows("QJST"))),
-        "buffer_pools": _rows(_pools(rows("QPST"))),
+        "buffer_pools": _rows(_pools(_of_manager(tables("QPST"), queue_manager, hour - before, hour + before), hour)),
         "page_sets": _rows(_page_sets(rows("QIS1"))),
         "channels": _rows(_channels(rows("QCST"))),
     }
@@ -172,11 +173,24 @@ def _log(frame: DataFrame) -> DataFrame:
     )
 
 
-def _pools(frame: DataFrame) -> DataFrame:
-    counted = ("get_page", "get_new_page", "page_reads", "pages_written", "immediate_writes")
-    lows = (F.max("buffers").alias("buffers"), F.min("stealable_low").alias("stealable_low"))
+def _pools(frame: DataFrame, hour: datetime) -> DataFrame:
+    """One row per pool and hour: this hour and the one before it."""
+    counted = (
+        "get_page", "get_new_page", "page_reads", "set_writes", "pages_written", "write_ios", "immediate_writes",
+        "deferred_write_starts", "synchronous_write_starts", "steals", "hash_chain_changes", "short_on_storage",
+    )  # fmt: skip
+    rows = frame.withColumn("hour", _hour_of_interval())
     return (
-        frame.groupBy("buffer_pool").agg(*lows, *(F.sum(each).alias(each) for each in counted)).orderBy("buffer_pool")
+        rows.where(F.col("hour").isin(hour, hour - timedelta(hours=1)))
+        .groupBy("buffer_pool", "hour")
+        .agg(
+            _seconds(),
+            F.max("buffers").alias("buffers"),
+            F.min("stealable_low").alias("stealable_low"),
+            F.max_by("stealable_now", "local_time").alias("stealable_now"),
+            *(F.sum(each).alias(each) for each in counted),
+        )
+        .orderBy("buffer_pool", "hour")
     )
 
 

@@ -15,6 +15,7 @@ Rules
 Called by the plan's commands, which fill it from a lake.  Calls quantity for the limits of what a workload takes.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,6 +31,23 @@ KINDS = dict.fromkeys(("Sender", "Server", "ClusSdr"), "sender") | dict.fromkeys
     ("Receiver", "Requester", "ClusRcvr"), "receiver"
 )
 CLIENT = "SvrConn"
+COUNTED = {  # the key of a workload: the column of QPST
+    "buffers": "buffers",
+    "stealable_low": "stealable_low",
+    "stealable_now": "stealable_now",
+    "get_pages": "get_page",
+    "get_new_pages": "get_new_page",
+    "read_ios": "page_reads",
+    "set_writes": "set_writes",
+    "pages_written": "pages_written",
+    "write_ios": "write_ios",
+    "synchronous_writes": "immediate_writes",
+    "deferred_write_starts": "deferred_write_starts",
+    "synchronous_thresholds": "synchronous_write_starts",
+    "steals": "steals",
+    "steal_contentions": "hash_chain_changes",
+    "short_on_storage": "short_on_storage",
+}
 
 Tables = dict[str, Any]
 
@@ -140,10 +158,15 @@ class Measurement:
     queues: Sequence[MeasuredQueue] = ()
     log: MeasuredLog | None = None
     channels: Sequence[MeasuredChannel] = ()
-    buffer_pools: Mapping[int, int] = field(default_factory=dict)  # number: buffers
+    buffer_pools: Sequence[Mapping[str, Any]] = ()  # rows of this hour and the one before, as SMF 115 counts
     page_sets: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # number: (pages, buffer pool)
     tasks: Mapping[str, float | None] = field(default_factory=dict)  # commits, log bytes, CPU of commits ... of all
     page_reads: tuple[float, float] = (0, 0)  # pages, microseconds
+
+    @property
+    def buffers(self) -> dict[int, int]:
+        """Buffers of each pool, as they were last."""
+        return {row["buffer_pool"]: row["buffers"] for row in self.buffer_pools if row["buffers"]}
 
     @property
     def day(self) -> list[float]:
@@ -180,7 +203,8 @@ def workload_tables(measured: Measurement, written: Mapping[str, Any] | None = N
         "targets": {**base.get("targets", {}), **_given(busy_hours=_rounded(measured.busy_hours))},
         "flow": flows,
         "page_set": list(_page_sets(measured, base)),
-        "buffer_pool": [{"number": number, "buffers": count} for number, count in measured.buffer_pools.items()],
+        "buffer_pool": [{"number": number, "buffers": count} for number, count in measured.buffers.items()],
+        "counted_pool": [_counted_pool(row) for row in measured.buffer_pools if row["buffers"]],
         "channel": list(_channels(measured, _named(base, "channel", "name"), notes)),
     }
     _dasd(measured, tables, notes)
@@ -255,6 +279,13 @@ def _dasd(measured: Measurement, tables: Tables, notes: list[str]) -> None:
         notes.append(f"measured: a log write of {_seconds(io_s)}; with [dasd] type written, the plan can use it")
 
 
+def _counted_pool(row: Mapping[str, Any]) -> Tables:
+    """One pool in one hour; `pool 3, 09:00` names it."""
+    number = row["buffer_pool"]
+    about = {"name": f"pool {number}, {row['hour']:%H:%M}", "pool": number, "lasted": _seconds(row["seconds"])}
+    return {**about, **{key: row[column] for key, column in COUNTED.items()}}
+
+
 def _page_sets(measured: Measurement, base: Mapping[str, Any]) -> Iterator[Tables]:
     written = _named(base, "page_set", "number")
     for number, (pages, pool) in measured.page_sets.items():
@@ -309,5 +340,5 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value)

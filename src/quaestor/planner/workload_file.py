@@ -20,6 +20,7 @@ from quaestor.planner.workload import (
     AccountingTrace,
     BufferPool,
     Channel,
+    CountedPool,
     CouplingFacility,
     Dasd,
     Flow,
@@ -49,6 +50,7 @@ SEVERAL: dict[str, tuple[str, type, str]] = {  # table: the workload's field, wh
     "flow": ("flows", Flow, "queue"),
     "page_set": ("page_sets", PageSet, "number"),
     "buffer_pool": ("buffer_pools", BufferPool, "number"),
+    "counted_pool": ("counted_pools", CountedPool, "name"),
     "structure": ("structures", Structure, "name"),
     "channel": ("channels", Channel, "name"),
 }
@@ -170,6 +172,9 @@ def _disagreements(workload: Workload) -> Iterator[str]:
     for page_set in workload.page_sets:
         if pools and page_set.buffer_pool not in pools:
             yield f"[[page_set]] {page_set.number}: no [[buffer_pool]] {page_set.buffer_pool} is written"
+    for counted in workload.counted_pools:
+        if max(counted.stealable_low, counted.stealable_now) > counted.buffers:
+            yield f"[[counted_pool]] {counted.name}: more stealable buffers than its {counted.buffers} buffers"
     structures = [each.name for each in workload.structures]
     for flow in workload.flows:
         place = f"[[flow]] {flow.queue}"
