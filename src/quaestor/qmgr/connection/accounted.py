@@ -44,8 +44,11 @@ class AccountedHandle(Handle):
         tally = self.tally
         verb, task = tally.put, tally.task
         task.verb = verb
-        cpu_ns = task.cpu_ns() if verb.calls >= verb.due else -1
-        began_ns = task.now_ns()
+        now_ns, cpu_ns = task.now_ns, -1
+        if verb.calls >= verb.due:
+            tally.fold()
+            cpu_ns = task.cpu_ns()
+        began_ns = now_ns()
         try:
             if correl_id is None and context is None:
                 message = Handle.put(self, body, descriptor, options)
@@ -54,38 +57,47 @@ class AccountedHandle(Handle):
         except BaseException:
             task.ended(verb, began_ns, cpu_ns)
             raise
-        elapsed_ns, length = task.now_ns() - began_ns, len(message.body)
+        tally.noted_puts.append((now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth))
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         verb.calls += 1
-        verb.elapsed_ns += elapsed_ns
-        if message.persistence:
-            tally.puts_persistent += 1
-        tally.put_worked(length)
         return message
 
     def get(self, options: int = GetOptions.NONE, **named: Any) -> Message:
         tally = self.tally
         verb, task = tally.get, tally.task
         task.verb = verb
-        cpu_ns = task.cpu_ns() if verb.calls >= verb.due else -1
-        began_ns = task.now_ns()
+        now_ns, cpu_ns = task.now_ns, -1
+        if verb.calls >= verb.due:
+            tally.fold()
+            cpu_ns = task.cpu_ns()
+        began_ns = now_ns()
         try:
             message = Handle.get(self, options, **named) if named else Handle.get(self, options)
         except BaseException:
             self._tally_kind(options, named)
             task.ended(verb, began_ns, cpu_ns)
             raise
-        ended_ns = task.now_ns()
-        if cpu_ns >= 0:
-            verb.cpu_read(task.cpu_ns() - cpu_ns)
+        ended_ns = now_ns()
         if named or options is not tally.options_seen or tally.now_browsing:
             self._tally_kind(options, named)
+            self._note(message, began_ns, ended_ns)
         else:
             tally.gets_any += 1
+            tally.noted_gets.append(
+                (ended_ns - began_ns, len(message.body), message.persistence, ended_ns, message.put_us)
+            )
+        if cpu_ns >= 0:
+            verb.cpu_read(task.cpu_ns() - cpu_ns)
         verb.calls += 1
-        tally.get_worked(message, ended_ns, ended_ns - began_ns)
         return message
+
+    def _note(self, message: Message, began_ns: int, ended_ns: int) -> None:
+        """A get that was specific or waited, or a browse."""
+        tally, task = self.tally, self.tally.task
+        noted = tally.noted_browses if tally.now_browsing else tally.noted_gets
+        elapsed_ns, task.waited_ns = ended_ns - began_ns - task.waited_ns, 0
+        noted.append((elapsed_ns, len(message.body), message.persistence, ended_ns, message.put_us))
 
     def _tally_kind(self, options: int, named: dict[str, Any]) -> None:
         """Which of the four kinds of get it is."""
@@ -122,9 +134,8 @@ class AccountedHandle(Handle):
             return result
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
-        ended_ns = task.now_ns()
         verb.calls += after is None  # AH3
-        tally.get_worked(result, ended_ns, ended_ns - began_ns)
+        self._note(result, began_ns, task.now_ns())
         return result
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
@@ -210,7 +221,7 @@ class AccountedConnection(Connection):
             task.ended(verb, began_ns, cpu_ns)
             if message is not None and tally is not None:
                 tally.put1s_persistent += message.persistence
-                tally.put_worked(len(message.body))
+                tally.put_worked((len(message.body),), tally.stored.depth)
         return message
 
     put = put1

@@ -3,13 +3,13 @@
 Rules
   AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
       accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
-  AC2 A call is tallied once, when it has ended, in a straight line of additions without a call between them, so whoever
-      reads the numbers finds a call in them or not, never half of one. Numbers only grow, but for extremes, which the
-      reader takes away (`take_extremes`).
+  AC2 A put or get that worked notes a few numbers in a list when it has ended; they are added up by the dozen (`fold`),
+      which is cheaper than one by one, and by whoever reads. Numbers only grow, but for extremes, which the reader
+      takes away (`take_extremes`).
   AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
       queue manager's work.
   AC4 Reading the CPU clock is a system call that costs a tenth of a put. It is read for the first 32 calls of a verb
-      on a queue and for each 16th after that; those read stand for all (`Verb.cpu_total_ns`).
+      on a queue and for each 64th after that; those read stand for all (`Verb.cpu_total_ns`).
   AC5 Waits (page reads, the log, the latch) are counted with the verb that is being served, whoever measures them.
   AC6 A call that failed is counted with its time; sizes, bytes and time on queue are those of calls that worked. A call
       that belongs to no queue (an open that failed, a definition) is an "other" call of the task.
@@ -17,10 +17,11 @@ Rules
 Called by connection, and by the managers that wait (`Waits`).  Read by statistics, which makes records of it.
 """
 
-from typing import TYPE_CHECKING, Any, Protocol
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from quaestor.clock import Clock
-from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions
 from quaestor.qmgr.message.thread import ApplicationThread
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
 
 CPU_ALWAYS = 32
-CPU_EVERY = 16
-SMALL, MEDIUM, LARGE = 100, 1000, 10_000
+CPU_EVERY = 64
+BANDS = (100, 1000, 10_000)
 """Where the second, third and fourth size band of SMF 116-0 begin."""
 
 SIZE_UNSET = 0x0FFFFFFF
@@ -95,6 +96,9 @@ class QueueTally:
         "index_type",
         "inq",
         "name",
+        "noted_browses",
+        "noted_gets",
+        "noted_puts",
         "now_browsing",
         "on_queue_longest_us",
         "on_queue_shortest_us",
@@ -132,6 +136,9 @@ class QueueTally:
         self.on_queue_us = 0
         self.options_seen: int | None = None
         self.now_browsing = False
+        self.noted_puts: list[tuple[int, int, int, int]] = []  # elapsed, length, persistence, depth
+        self.noted_gets: list[tuple[int, int, int, int, int]] = []  # elapsed, length, persistence, ended, put
+        self.noted_browses: list[tuple[int, int, int, int, int]] = []
         self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
         self.get_size_low = self.put_size_low = SIZE_UNSET
         self.on_queue_shortest_us = TIME_UNSET
@@ -152,41 +159,78 @@ class QueueTally:
         self.on_queue_shortest_us = TIME_UNSET
         return taken
 
-    def put_worked(self, length: int) -> None:
-        """An MQPUT or MQPUT1 that worked."""
-        depth, sizes = self.stored.depth, self.task.puts_by_size
-        self.valid_puts += 1
-        self.put_bytes += length
-        self.put_size_high = max(self.put_size_high, length)
-        self.put_size_low = min(self.put_size_low, length)
-        self.depth_high = max(self.depth_high, depth)
-        sizes[(length >= SMALL) + (length >= MEDIUM) + (length >= LARGE)] += 1
+    def fold(self) -> None:
+        """Add up what calls have noted since the last time (AC2)."""
+        if self.noted_puts:
+            self._fold_puts(_taken(self.noted_puts))
+        if self.noted_gets:
+            self._fold_gets(_taken(self.noted_gets))
+        if self.noted_browses:
+            self._fold_got(_taken(self.noted_browses))
 
-    def get_worked(self, message: Message, ended_ns: int, elapsed_ns: int) -> None:
-        """A get or browse that brought a message; only a get tells how long it was on the queue."""
-        task, length = self.task, len(message.body)
-        sizes, on_queue_us = task.gets_by_size, ended_ns // 1000 + task.offset_us - message.put_us
-        on_queue_us = max(on_queue_us, 0)  # the time of day was put back
-        self.get.elapsed_ns += elapsed_ns - task.waited_ns
-        task.waited_ns = 0
-        self.valid_gets += 1
-        self.get_bytes += length
-        self.get_size_high = max(self.get_size_high, length)
-        self.get_size_low = min(self.get_size_low, length)
-        sizes[(length >= SMALL) + (length >= MEDIUM) + (length >= LARGE)] += 1
-        if message.persistence:
-            self.gets_persistent += 1
-        if self.now_browsing:
-            return
-        self.valid_destructive_gets += 1
-        self.on_queue_us += on_queue_us
-        self.on_queue_longest_us = max(self.on_queue_longest_us, on_queue_us)
-        self.on_queue_shortest_us = min(self.on_queue_shortest_us, on_queue_us)
+    def _fold_puts(self, noted: "list[tuple[int, int, int, int]]") -> None:
+        elapsed_ns, lengths, persistent, depths = zip(*noted, strict=True)
+        self.put.elapsed_ns += sum(elapsed_ns)
+        self.puts_persistent += sum(persistent)
+        self.put_worked(lengths, max(depths))
+
+    def put_worked(self, lengths: Sequence[int], depth: int) -> None:
+        """MQPUTs or MQPUT1s that worked, and the depth they left."""
+        longest, shortest = max(lengths), min(lengths)
+        self.valid_puts += len(lengths)
+        self.put_bytes += sum(lengths)
+        self.put_size_high = max(self.put_size_high, longest)
+        self.put_size_low = min(self.put_size_low, shortest)
+        self.depth_high = max(self.depth_high, depth)
+        _count_sizes(self.task.puts_by_size, lengths, shortest, longest)
+
+    def _fold_gets(self, noted: "list[tuple[int, int, int, int, int]]") -> None:
+        """Gets; only these tell how long messages were on the queue."""
+        ahead_ns = self.task.offset_us * 1000
+        waits_ns = [max(ended + ahead_ns - put_us * 1000, 0) for _, _, _, ended, put_us in noted]
+        longest_us, shortest_us = max(waits_ns) // 1000, min(waits_ns) // 1000
+        self.valid_destructive_gets += len(noted)
+        self.on_queue_us += sum(waits_ns) // 1000
+        self.on_queue_longest_us = max(self.on_queue_longest_us, longest_us)
+        self.on_queue_shortest_us = min(self.on_queue_shortest_us, shortest_us)
+        self._fold_got(noted)
+
+    def _fold_got(self, noted: "list[tuple[int, int, int, int, int]]") -> None:
+        """Gets and browses that brought a message."""
+        elapsed_ns, lengths, persistent, _, _ = zip(*noted, strict=True)
+        longest, shortest = max(lengths), min(lengths)
+        self.get.elapsed_ns += sum(elapsed_ns)
+        self.gets_persistent += sum(persistent)
+        self.valid_gets += len(noted)
+        self.get_bytes += sum(lengths)
+        self.get_size_high = max(self.get_size_high, longest)
+        self.get_size_low = min(self.get_size_low, shortest)
+        _count_sizes(self.task.gets_by_size, lengths, shortest, longest)
 
     def note_options(self, options: int) -> None:
         """Remember what the options of a get mean."""
         self.options_seen = options
         self.now_browsing = bool(int(options) & _BROWSE)
+
+
+NotedT = TypeVar("NotedT")
+
+
+def _taken(noted: list[NotedT]) -> list[NotedT]:
+    """What is there now; what another thread appends meanwhile stays for the next time."""
+    some = noted[:]
+    del noted[: len(some)]
+    return some
+
+
+def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longest: int) -> None:
+    """Messages by the size bands of SMF 116-0; mostly they are all in one."""
+    first, last = bisect_right(BANDS, shortest), bisect_right(BANDS, longest)
+    if first == last:
+        counts[first] += len(lengths)
+        return
+    for length in lengths:
+        counts[bisect_right(BANDS, length)] += 1
 
 
 class TaskTally:
@@ -284,8 +328,7 @@ class TaskTally:
     def latch_waited(self, ns: int) -> None:
         self.latch_waits += 1
         self.latch_ns += ns
-        if ns > self.latch_longest_ns:  # noqa: PLR1730 - AC2: no call
-            self.latch_longest_ns = ns
+        self.latch_longest_ns = max(self.latch_longest_ns, ns)
 
 
 class Accounts(Protocol):
