@@ -1,7 +1,7 @@
 """`quaestor demo`: the main job on an embedded default, in a folder of its own.
 
-Each step is a command that a person could type; it is shown before it runs. One Spark session serves all of them. What a
-step says goes to standard error; standard output has one line, the path of the report.
+Each step is a command that a person could type; it is shown before it runs. One Spark session serves all of them. What
+a step says goes to standard error; standard output has one line, the path of the report.
 """
 
 import sys

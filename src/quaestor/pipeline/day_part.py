@@ -32,7 +32,7 @@ from quaestor.pipeline.record_scope import Type
 from quaestor.pipeline.summary import SummaryTable
 from quaestor.pipeline.update_language import Assignment
 
-ROUND_BYTES = 64 << 20
+ROUND_BYTES = 16 << 20
 _ADD = {"SUM": "sum", "COUNT": "sum", "MIN": "min", "MAX": "max"}
 _TYPES = {
     Type.INTEGER: pa.int64(),

@@ -31,7 +31,7 @@ from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
 from quaestor.pipeline.raw_tables import spark_type
 from quaestor.pipeline.summary import SummaryTable, read_definitions
 
-ORDER_BYTES = 256 << 20
+ORDER_BYTES = 64 << 20
 _FILE_COSTS_BYTES = 50_000
 _NO_SPACE = 28
 

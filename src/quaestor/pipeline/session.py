@@ -45,7 +45,7 @@ LOCAL: Mapping[str, str] = {  # N8
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.files.openCostInBytes": "262144",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:-DontCompileHugeMethods",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=160m",
 }
 _QUIET = """rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
