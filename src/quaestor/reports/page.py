@@ -30,7 +30,6 @@ from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.markup import table
 from quaestor.reports.values import duration, figure
 
-
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"  # M1
 
 
