@@ -44,6 +44,13 @@ class Inventory:
     archives: list[tuple[int, int, str]] = field(default_factory=list)
     """(first RBA, RBA after the last, name), ascending."""
 
+    image_copies: dict[str, int] = field(default_factory=dict)
+    """{page set: RBA from which its image copy must be redone}; names in JSON are text."""
+
+    def media_rba(self) -> int:
+        """Where the log must begin so that every page set can be recovered; 0 while one has no image copy."""
+        return min((self.image_copies.get(str(number), 0) for number in self.page_sets), default=0)
+
     def add_checkpoint(self, rba: int) -> None:
         self.checkpoints = [*self.checkpoints, rba][-CHECKPOINTS_KEPT:]
 
