@@ -1,6 +1,6 @@
 """kill -9 at any instant: a process full of threads that put and get is killed, again and again, on real files.
 
-Another process (this one) restarts the queue manager each time and holds it to what the killed one said through its pipe:
+Another process (this one) restarts the queue manager each time and holds it to what the killed one said in its pipe:
 what was confirmed is there exactly once, what was got and confirmed is gone, and a unit whose commit was not answered
 happened as a whole or not at all. QUAESTOR_KILL_SECONDS makes the loop longer.
 """

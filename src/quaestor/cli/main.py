@@ -20,6 +20,9 @@ from quaestor.cli.lazy import LazyGroup
         "report": "quaestor.cli.report:report_group",
         "advise": "quaestor.cli.advise:advise_group",
         "plan": "quaestor.cli.plan:plan_group",
+        "log": "quaestor.cli.log:log_group",
+        "pageset": "quaestor.cli.pageset:pageset_group",
+        "check": "quaestor.cli.check:check_command",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -36,6 +39,8 @@ def main() -> None:
       quaestor report html -o report.html     exceptions and charts of a lake in one file
       quaestor advise dump.smf                what is wrong, and what to do about it
       quaestor plan workload.toml             how large, how fast, how long
+      quaestor log print QM1                  the log of a queue manager, a line per record
+      quaestor check QM1                      whether its files agree; nothing is changed
       quaestor demo                           make a dump, look at it
     """
 
