@@ -189,3 +189,17 @@ def test_one_force_serves_many_commits(tmp_path):
     assert calls < 8 * 40
     again = SmallEngine(RealDisk(tmp_path), engine.engine.settings)
     assert {b"%d/%d" % (name, n) for name in range(8) for n in range(40)} == set(again.bodies())
+
+
+@pytest.mark.parametrize("packing", [True, False])
+def test_no_message_makes_a_page_longer_than_it_is(packing):
+    """Sizes around the largest that a page takes, written to the page set and read back after a restart (P5)."""
+    settings = replace(SMALL, packing=packing, buffer_pools={0: 64, 1: 400}, log_bytes=4 << 20)
+    engine = SmallEngine(FaultyDisk(), settings)
+    bodies = [bytes((size % 256,)) * size for size in range(3600, 4100, 7)]
+    put(engine, *bodies)
+    engine.buffers.write_all()
+    assert [] == check(engine.data)
+    again = SmallEngine(engine.disk.after_power_cut(), settings)
+    assert bodies == again.bodies()
+    assert [] == check(again.data)

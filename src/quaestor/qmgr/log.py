@@ -352,7 +352,7 @@ class LogManager:
             self.stats.reads_from_buffer += 1
             at = rba - self.base
             length = record_length(self._buffer[at : at + 8])
-            record = parse(bytes(self._buffer[at : at + length]), rba)
+            record = parse(bytes(self._buffer[at : at + length]), rba) or self._read_from_files(rba)
         else:
             record = self._read_from_files(rba)
         if record is None:
@@ -373,8 +373,10 @@ class LogManager:
                 return record
         return None
 
-    def scan(self, rba: int, end: int = 1 << 63) -> Iterator[LogRecord]:
-        """Every good record from `rba` on, to an RBA or to the end of the log (L2)."""
+    def scan(self, rba: int, end: int = 1 << 63, *, repair: bool = True) -> Iterator[LogRecord]:
+        """Every good record from `rba` on, to an RBA or to the end of the log (L2); one that only a second copy has is
+        put right in the first, unless nothing may be written.
+        """
         epoch, start, chunk = 0, rba, b""
         while rba < end:
             at = rba - start
@@ -385,21 +387,22 @@ class LogManager:
                 length = record_length(chunk[:8])
             record = parse(chunk[at : at + length], rba, epoch) if length and at + length <= len(chunk) else None
             if record is None:
-                record = self._other_copy(rba, epoch)
+                record = self._other_copy(rba, epoch, repair=repair)
                 if record is None:
                     return
             epoch = record.epoch
             yield record
             rba = record.end
 
-    def _other_copy(self, rba: int, epoch: int) -> LogRecord | None:
-        """With two copies: the record as the second has it, put right in the first."""
+    def _other_copy(self, rba: int, epoch: int, *, repair: bool) -> LogRecord | None:
+        """With two copies: the record as the second has it."""
         for copy in range(1, self.files.copies):
             length = record_length(self._read_bytes(rba, HEADER_LENGTH, copy))
             raw = self._read_bytes(rba, length, copy) if length else b""
             record = parse(raw, rba, epoch) if len(raw) >= HEADER_LENGTH else None
             if record is not None:
-                self.files.repair(rba, memoryview(raw))
+                if repair:
+                    self.files.repair(rba, memoryview(raw))
                 return record
         return None
 

@@ -12,6 +12,7 @@ Called by queue_manager and tests.  Calls every manager from lock to data.
 from dataclasses import dataclass, field
 
 from quaestor.clock import Clock
+from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, IoMeter
 from quaestor.qmgr.data.load import load
 from quaestor.qmgr.data.objects import ObjectManager
@@ -47,6 +48,17 @@ class EngineSettings:
 
     pages_per_io: int = 16
     packing: bool = False
+
+
+def settings_of(disk: Disk) -> EngineSettings:
+    """What the bootstrap data set knows of an engine: enough to restart it for a utility, with one buffer pool."""
+    if not Bootstrap.formatted(disk):
+        raise Abend("S1", "no queue manager is kept here: there is no bootstrap data set")
+    bootstrap = Bootstrap.open(disk)
+    bootstrap.close()
+    inventory = bootstrap.inventory
+    page_sets = dict.fromkeys(inventory.page_sets, 0)
+    return EngineSettings(buffer_pools={0: 20_000}, page_sets=page_sets, archive=bool(inventory.archives))
 
 
 class Engine:
@@ -104,6 +116,8 @@ class Engine:
     def _log_files(self, settings: EngineSettings) -> LogFiles:
         if Bootstrap.formatted(self._disk):
             return LogFiles.open(self._disk, archive=settings.archive)
+        if any(PageSet.formatted(self._disk, number) for number in settings.page_sets):
+            raise Abend("G1", "page sets are here and their bootstrap data set is not; put it back, or cold start")
         return LogFiles.create(
             self._disk,
             logs=settings.logs,

@@ -237,7 +237,7 @@ class RecoveryManager:
         return rba
 
     def harden(self) -> None:
-        """Make everything logged so far durable, with the latch kept: for what managers do at the end of a unit."""
+        """Make everything logged so far durable; the latch is kept, because managers call this while a unit ends."""
         self.log.force(self.log.end - 1)
 
     def _forget(self, unit: UnitOfRecovery) -> None:
