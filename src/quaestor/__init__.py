@@ -16,7 +16,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "quaestor.embedded": ("connect", "connect_async"),
+    "quaestor.embedded": ("connect", "connect_async", "operate"),
     "quaestor.mqi.descriptors": ("MQMD", "Target"),
     "quaestor.mqi.messages": ("Message",),
     "quaestor.mqi.objects": (

@@ -20,6 +20,7 @@ from quaestor.cli.lazy import LazyGroup
         "report": "quaestor.cli.report:report_group",
         "advise": "quaestor.cli.advise:advise_group",
         "plan": "quaestor.cli.plan:plan_group",
+        "mqsc": "quaestor.cli.mqsc:mqsc_command",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -36,6 +37,7 @@ def main() -> None:
       quaestor report html -o report.html     exceptions and charts of a lake in one file
       quaestor advise dump.smf                what is wrong, and what to do about it
       quaestor plan workload.toml             how large, how fast, how long
+      quaestor mqsc QM1                       commands to a queue manager
       quaestor demo                           make a dump, look at it
     """
 
