@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "quaestor.connecting": ("connect", "connect_async"),
+    "quaestor.embedded": ("operate",),
     "quaestor.mqi.descriptors": ("MQMD", "Target"),
     "quaestor.mqi.messages": ("Message",),
     "quaestor.mqi.objects": (

@@ -24,6 +24,7 @@ from quaestor.cli.lazy import LazyGroup
         "log": "quaestor.cli.log:log_group",
         "pageset": "quaestor.cli.pageset:pageset_group",
         "check": "quaestor.cli.check:check_command",
+        "mqsc": "quaestor.cli.mqsc:mqsc_command",
         "demo": "quaestor.cli.demo:demo_command",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -43,6 +44,7 @@ def main() -> None:
       quaestor qmgr create QM1                a queue manager as a server; then: qmgr start QM1
       quaestor log print QM1                  the log of a queue manager, a line per record
       quaestor check QM1                      whether its files agree; nothing is changed
+      quaestor mqsc QM1                       commands to a queue manager
       quaestor demo                           make a dump, look at it
     """
 

@@ -42,7 +42,7 @@ def test_a_missing_queue_for_a_program():
 def test_rows_have_numbers_as_numbers_and_lists_as_lists():
     console = Console()
     console.run("DEFINE NAMELIST(N) NAMES(A,B)")
-    assert console.rows("DIS NAMELIST(N) NAMES") == [{"NAMELIST": "N", "QSGDISP": "QMGR", "NAMES": ("A", "B")}]
+    assert console.rows("DIS NAMELIST(N) NAMES") == [{"NAMELIST": "N", "QSGDISP": "QMGR", "NAMES": ["A", "B"]}]
     (pool,) = console.rows("DIS BUFFPOOL(1)")
     assert pool == {"BUFFPOOL": 1, "BUFFERS": 64, "LOCATION": "BELOW", "PAGECLAS": "4KB"}
 

@@ -131,28 +131,27 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("STOP", "CONN"): (),
     ("PING", "QMGR"): (),
     ("DELETE", "QLOCAL"): ("PURGE", "NOPURGE"),
+    ("DELETE", "BUFFPOOL"): (),
+    ("DELETE", "PSID"): (),
 }
 """Commands whose keywords are not those of their noun."""
 
 CONTROL = {
-    "DEFINE": ("REPLACE", "NOREPLACE", "LIKE", "QSGDISP"),
-    "ALTER": ("FORCE", "QSGDISP"),
-    "DELETE": ("QSGDISP",),
-    "DISPLAY": ("ALL", "WHERE", "QSGDISP"),
-    "CLEAR": ("QSGDISP",),
-    "MOVE": ("TOQLOCAL", "TYPE", "QSGDISP"),
+    "DEFINE": ("REPLACE", "NOREPLACE", "LIKE"),
+    "DISPLAY": ("ALL", "WHERE"),
+    "MOVE": ("TOQLOCAL", "TYPE"),
 }
 WITH_ATTRIBUTES = ("DEFINE", "ALTER", "DISPLAY")
 
 
 def keywords_of(verb: str, noun: str) -> tuple[str, ...]:
     """Every keyword that may follow `verb noun`."""
-    scope = ("CMDSCOPE",)
+    scope = ("QSGDISP", "CMDSCOPE") if (noun in KINDS and noun != "QMGR") or noun == QUEUE else ("CMDSCOPE",)
     if (verb, noun) in ONLY:
-        return (*ONLY[verb, noun], *(CONTROL.get(verb, ()) if verb == "DELETE" else ()), *scope)
+        return (*ONLY[verb, noun], *scope)
     own = [*KEYWORDS.get(noun, ()), *(_attributes(noun) if verb in WITH_ATTRIBUTES else ())]
-    if noun == "QLOCAL" and verb == "DISPLAY":
-        own.extend(LIVE)
+    if noun == "QLOCAL":
+        own.extend({"DISPLAY": LIVE, "ALTER": ("FORCE",)}.get(verb, ()))
     return tuple(dict.fromkeys((*own, *CONTROL.get(verb, ()), *scope)))
 
 

@@ -67,7 +67,8 @@ class Reply:
     @property
     def rows(self) -> list[Row]:
         """Objects as {keyword: value}."""
-        return [row for part in self.parts for row in ([part.row] if isinstance(part, Details) else part.rows)]
+        rows = [row for part in self.parts for row in ([part.row] if isinstance(part, Details) else part.rows)]
+        return [{key: list(v) if isinstance(v, tuple) else v for key, v in row.items()} for row in rows]
 
     @property
     def lines(self) -> list[str]:
