@@ -180,7 +180,7 @@ def copying() -> None:
 def yardstick() -> Iterator[Figure]:
     """What two processes do in the time of one: at most 2, less where cores or memory are shared."""
     for what, work in (("computing", computing), ("copying memory", copying)):
-        one, two = (min(_together(work, count) for _ in range(2)) for count in (1, 2))
+        one, two = (min(_together(work, count) for _ in range(3)) for count in (1, 2))
         yield Figure(f"yardstick: two processes against one, {what}", 2 * one / two, "x wall")
 
 
