@@ -6,6 +6,7 @@ WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo browser test check lint type format docs bench clean all
+.PHONY: help setup demo test check lint type format docs advise-proof bench clean all
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -47,6 +48,10 @@ docs: setup  ## regenerate docs/cli.md and docs/formats from the source
 	@$(PY) -m quaestor.cli.reference docs
 
 bench: setup  ## measure what bench/README.md promises of the SMF codec and the pipeline
+advise-proof: setup  ## precision and recall of the advisor on planted incidents and on a clean installation
+	@$(PY) -m pytest tests/advisor/test_synthetic.py tests/advisor/test_coverage.py tests/advisor/test_rules.py -q -p no:randomly
+
+bench: setup  ## measure what bench/README.md promises of the SMF codec
 	@$(PY) bench/smf_bench.py
 	@$(PY) bench/pipeline_bench.py
 
