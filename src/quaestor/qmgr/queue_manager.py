@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.command import InputSets, Parts, command_processor
+from quaestor.qmgr.command import CommandServer, InputSets, Parts, command_processor
 from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
 from quaestor.qmgr.connection import Connection, ConnectionManager, TaskAccount
 from quaestor.qmgr.data.engine import Engine, EngineSettings
@@ -94,6 +94,10 @@ class QueueManager:
 
     def connect(self, user: str, appl_name: str = "", account: TaskAccount | None = None) -> Connection:
         return self.connections.connect(user, appl_name, account)
+
+    def command_server(self) -> CommandServer:
+        """Who answers PCF; whoever runs the queue manager lets it serve."""
+        return CommandServer(self.connections, self.commands)
 
     def stop(self) -> None:
         """End connections and write everything (QM4); after a failure nothing is written."""
