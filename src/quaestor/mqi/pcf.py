@@ -104,7 +104,7 @@ def _packed(order: str, parameter: Parameter) -> bytes:
     if kind == STRING_LIST:
         return _packed_texts(order, number, tuple(value))  # type: ignore[arg-type] # as above
     if kind == GROUP:
-        members = tuple(value)  # type: ignore[arg-type] # as above
+        members: tuple[Parameter, ...] = tuple(value)  # type: ignore[arg-type] # as above
         return struct.pack(f"{order}4i", kind, 16, number, len(members)) + b"".join(_packed(order, m) for m in members)
     return _packed_filter(order, kind, number, value)  # type: ignore[arg-type] # the one kind that is left
 

@@ -52,15 +52,14 @@ class QueueManager:
         except InUseError as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, in_use=str(error)) from error
         try:
-            self._build(clock, settings, read_profiles, command_parts or Parts())
+            self.command_parts = command_parts or Parts()
+            self._build(clock, settings, read_profiles)
             self._input_sets = InputSets(self.commands, disk, input_sets)
         except BaseException:
             disk.disown()
             raise
 
-    def _build(
-        self, clock: Clock, settings: EngineSettings | None, read_profiles: Callable[[], str | None], parts: Parts
-    ) -> None:
+    def _build(self, clock: Clock, settings: EngineSettings | None, read_profiles: Callable[[], str | None]) -> None:
         """Every manager with those it leans on (QM1)."""
         self.security = SecurityManager(read_profiles, clock)
         self.engine = Engine(self._disk, clock, settings)
@@ -69,7 +68,7 @@ class QueueManager:
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
         self.commands = command_processor(
-            self.name, self.engine, self.messages, self.connections, self.security, clock, parts
+            self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
         )
         recovery.managers.append(self.messages)
         managers = (log, buffers, recovery, data, self.messages, self.connections)
