@@ -63,7 +63,7 @@ def test_every_cut_is_named():
     ("raw", "reason"),
     [
         (b"", 3002),
-        (pack(PCFMessage(1, kind=7)), 3001),
+        (pack(PCFMessage(1, kind=8)), 3001),
         (pack(PCFMessage(1)) + b"more", 3006),
         (pack(PCFMessage(1), little=True), 3001),
         (pack(PCFMessage(1))[:32] + b"\x7f\xff\xff\xff", 3006),

@@ -1,4 +1,4 @@
-"""PCF: commands and answers as structures in a message.
+"""PCF: commands, answers and events as structures in a message.
 
 Rules
   PF1 A message is a header (MQCFH) and parameters one after the other, each a structure that says its type, its length,
@@ -8,7 +8,7 @@ Rules
   PF3 Texts are padded to a multiple of four with zeros; trailing blanks and zeros are not part of a text.
   PF4 What does not fit together is a `PCFError` with IBM MQ's reason (3001 to 3020): never a crash, never a guess.
 
-Called by command and by tools.  Calls nothing.
+Called by events (message), command and tools.  Calls nothing.
 """
 
 import struct
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-COMMAND, RESPONSE, COMMAND_XR = 1, 2, 16
+COMMAND, RESPONSE, EVENT, COMMAND_XR = 1, 2, 7, 16
 INTEGER, STRING, INTEGER_LIST, STRING_LIST, BYTES = 3, 4, 5, 6, 9
 INTEGER_FILTER, STRING_FILTER, BYTES_FILTER = 13, 14, 15
 GROUP, INTEGER64, INTEGER64_LIST = 20, 23, 25
@@ -159,8 +159,8 @@ def unpack(raw: bytes, *, little: bool = False) -> PCFMessage:
     if len(raw) < HEADER_LENGTH:
         raise PCFError(LENGTH_ERROR, "shorter than a header")
     kind, length, version, command, sequence, control, comp_code, reason, count = struct.unpack_from(f"{order}9i", raw)
-    if kind not in {COMMAND, RESPONSE, COMMAND_XR}:
-        raise PCFError(TYPE_ERROR, f"type {kind} is neither a command nor a response")
+    if kind not in {COMMAND, RESPONSE, EVENT, COMMAND_XR}:
+        raise PCFError(TYPE_ERROR, f"type {kind} is neither a command nor a response nor an event")
     if length != HEADER_LENGTH:
         raise PCFError(LENGTH_ERROR, f"the header says that it has {length} bytes")
     reader = _Reader(raw, order)

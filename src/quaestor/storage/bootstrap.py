@@ -55,6 +55,13 @@ class Inventory:
     since: dict[str, int] = field(default_factory=dict)
     """{page set: RBA before which the log speaks of an earlier one of this number}."""
 
+    image_copies: dict[str, int] = field(default_factory=dict)
+    """{page set: RBA from which its image copy must be redone}; names in JSON are text."""
+
+    def media_rba(self) -> int:
+        """Where the log must begin so that every page set can be recovered; 0 while one has no image copy."""
+        return min((self.image_copies.get(str(number), 0) for number in self.page_sets), default=0)
+
     def add_checkpoint(self, rba: int) -> None:
         self.checkpoints = [*self.checkpoints, rba][-CHECKPOINTS_KEPT:]
 

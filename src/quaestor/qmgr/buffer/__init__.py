@@ -23,12 +23,13 @@ from collections.abc import Callable, Sequence
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
+from quaestor.qmgr.buffer.meter import IoMeter
 from quaestor.qmgr.buffer.pool import BufferPool
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.storage.page_set import PageSet
 
-__all__ = ["BufferManager", "BufferPool", "Frame", "TornPageError"]
+__all__ = ["BufferManager", "BufferPool", "Frame", "IoMeter", "TornPageError"]
 
 
 class BufferManager:
@@ -36,15 +37,16 @@ class BufferManager:
 
     name = "buffer"
 
-    def __init__(self, log: LogManager) -> None:
+    def __init__(self, log: LogManager, meter: IoMeter | None = None) -> None:
         self.log = log
+        self.meter = meter or IoMeter()
         self.pools: dict[int, BufferPool] = {}
         self.page_sets: dict[int, PageSet] = {}
         self.pool_of: dict[int, BufferPool] = {}
         self.form: Callable[[Frame], bytearray] = _nothing_to_form
 
     def define_pool(self, number: int, buffers: int, pages_per_io: int = 16) -> BufferPool:
-        pool = BufferPool(number, buffers, self.log, self._form, pages_per_io)
+        pool = BufferPool(number, buffers, self.log, self._form, pages_per_io, self.meter)
         self.pools[number] = pool
         return pool
 
@@ -54,6 +56,7 @@ class BufferManager:
     def add_page_set(self, page_set: PageSet, pool: int) -> None:
         page_set.buffer_pool = pool
         self.page_sets[page_set.number] = page_set
+        self.meter.add_page_set(page_set.number, pool)
         self.pool_of[page_set.number] = self.pools[pool]
 
     def begin_checkpoint(self, before_rba: int = 0) -> None:

@@ -4,7 +4,7 @@ Called by whoever builds a queue manager: the server, statistics.  Read by traci
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from quaestor.qmgr.command.traces import NoTraces, Traces
 
@@ -16,5 +16,10 @@ Stop = Callable[[str], None]
 class Parts:
     """Who keeps the traces, and who ends the queue manager (nobody, when it is embedded)."""
 
-    traces: Traces = field(default_factory=NoTraces)
+    traces: Traces | None = None
     stop: Stop | None = None
+
+    @property
+    def keeper(self) -> Traces:
+        """Who keeps the traces, or who says that nobody does."""
+        return self.traces or NoTraces()

@@ -130,7 +130,7 @@ class CommandProcessor:
 
     def _authorise(self, command: Command, user: str) -> None:
         """CP2."""
-        access = Access.READ if command.verb in READS else Access.CONTROL
+        access = Access.READ if command.verb in READS else Access.ADMINISTER
         self._security.check(user, "command", f"{command.verb}.{command.noun}", access)
 
     def _run(self, runner: Runner, command: Command, user: str) -> tuple[Part, ...]:

@@ -115,7 +115,7 @@ class LogCommands:
 
     @runs("DISPLAY", "SYSTEM", early=True)
     def display_system(self, _command: Command, _user: str) -> Iterator[Part]:
-        values = {"LOGLOAD": self._initial["LOGLOAD"], **self._parts.traces.intervals()}
+        values = {"LOGLOAD": self._initial["LOGLOAD"], **self._parts.keeper.intervals()}
         yield _parameters("CSQJ322I", "DISPLAY SYSTEM report ...", values, self._set(LOGLOAD=self._recovery.logload))
 
     @runs("SET", "SYSTEM")
@@ -127,7 +127,7 @@ class LogCommands:
             raise MQSCError("SET SYSTEM needs LOGLOAD, STATIME, ACCTIME or DEFAULT", command.line, code=NO_VALUE)
         for keyword in INTERVALS:
             if command.has(keyword):
-                self._parts.traces.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
+                self._parts.keeper.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
         if command.has("LOGLOAD"):
             self._recovery.logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
         return ()

@@ -27,7 +27,7 @@ class TraceCommands:
     def start(self, command: Command, _user: str) -> Iterable[Part]:
         kind = _kind(command)
         destination = command.word("DEST", "SMF", "SMF")
-        number = self._parts.traces.start(kind, _classes(command, kind), destination)
+        number = self._parts.keeper.start(kind, _classes(command, kind), destination)
         yield Said("CSQW130I", f"'{kind}' TRACE STARTED, ASSIGNED TRACE NUMBER {number:02d}", rows=({"TNO": number},))
 
     @runs("ALTER", "TRACE")
@@ -36,7 +36,7 @@ class TraceCommands:
         found = self._matching(command)
         if len(found) != 1 or not command.has("CLASS"):
             raise MQSCError("ALTER TRACE takes TNO of an active trace and CLASS", command.line, code=UNACCEPTABLE)
-        self._parts.traces.stop(found[0].number)
+        self._parts.keeper.stop(found[0].number)
         return self.start(command, user)
 
     @runs("STOP", "TRACE")
@@ -45,7 +45,7 @@ class TraceCommands:
         if not found:
             yield Said("CSQW137I", "SPECIFIED TRACE NOT ACTIVE")
         for trace in found:
-            self._parts.traces.stop(trace.number)
+            self._parts.keeper.stop(trace.number)
             yield Said("CSQW131I", f"STOP TRACE SUCCESSFUL FOR TRACE NUMBER(S) {trace.number:02d}")
 
     @runs("DISPLAY", "TRACE", early=True)
@@ -66,7 +66,7 @@ class TraceCommands:
         kind, number = command.name or "*", command.value("TNO", "*")
         return [
             trace
-            for trace in self._parts.traces.display()
+            for trace in self._parts.keeper.display()
             if kind in {"*", trace.kind} and number.lstrip("0") in {"*", str(trace.number)}
         ]
 

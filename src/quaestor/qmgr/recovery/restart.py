@@ -27,7 +27,6 @@ from quaestor.qmgr.recovery.manager import RecoveryManager, undo_next
 from quaestor.qmgr.recovery.media import restored
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, map_page_of, starts_page
-from quaestor.storage.log_files import FIRST_RBA
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
 from quaestor.storage.page import HEADER_LENGTH, RBA_AT
 from quaestor.storage.page_set import describe, described_pages, media_rba
@@ -76,11 +75,19 @@ def _current_status(recovery: RecoveryManager, found: Restart) -> dict[int, int]
         found.records_read += 1
         if record.urid:
             _follow(recovery.units, record)
+        if record.kind == Kind.COMMIT and record.body:
+            recovery.outcomes.note(record.body)
     written = log.files.inventory.written_rba
     if end < written:
         raise Abend("L2", "the log is damaged before its end; use its other copy", good_to=end, written_to=written)
     found.end_rba = end
     found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
+    if not log.files.read(found.start_rba, 1)[0] and found.start_rba < end:
+        raise Abend(
+            "F2",
+            "the log no longer holds what must be redone; put its archives back or restore a newer image copy",
+            needed_from=f"{found.start_rba:012X}",
+        )
     found.units = [(unit.state.value, unit.urid, unit.identity) for unit in recovery.units.values()]
     return page_sets
 
@@ -89,9 +96,10 @@ def _last_checkpoint(recovery: RecoveryManager) -> tuple[int, dict[int, int]]:
     """RBA and page set RBAs of the last checkpoint; its incomplete units go into the table."""
     checkpoints = recovery.log.files.inventory.checkpoints
     if not checkpoints:
-        return FIRST_RBA, {}
+        return recovery.log.files.oldest_active(), {}
     rba = checkpoints[-1]
     body = unpack_checkpoint(recovery.log.read(rba).body)
+    recovery.outcomes.last.update(body.outcomes)
     for entry in body.units:
         unit = UnitOfRecovery(entry.identity)
         unit.urid, unit.first, unit.last, unit.xid = entry.urid, entry.first, entry.last, entry.xid
@@ -144,6 +152,7 @@ def _forward(recovery: RecoveryManager, found: Restart, page_sets: dict[int, int
         frame = recovery.buffers.pool_of[number].get(page_set, 0)
         page_set.pages = described_pages(frame.data or b"", number)
         recovery.buffers.pool_of[number].release(frame)
+        page_set.reserve(page_set.pages)  # an image copy may be older than an expansion
         if media_rba(frame.data or b""):
             recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(number, page_set.pages))  # X7: up to date
 
