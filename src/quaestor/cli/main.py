@@ -20,7 +20,7 @@ from quaestor.cli.lazy import LazyGroup
         "report": "quaestor.cli.report:report_group",
         "advise": "quaestor.cli.advise:advise_group",
         "plan": "quaestor.cli.plan:plan_group",
-        "demo": "quaestor.cli.demo:demo_command",
+        "demo": "quaestor.cli.demo:demo_group",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -37,6 +37,7 @@ def main() -> None:
       quaestor advise dump.smf                what is wrong, and what to do about it
       quaestor plan workload.toml             how large, how fast, how long
       quaestor demo                           make a dump, look at it
+      quaestor demo circle                    run a queue manager, load its accounts, let the advisor mend it
     """
 
 
