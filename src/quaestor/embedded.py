@@ -10,6 +10,7 @@ Rules
       what to do.
   EM6 `trace` says which SMF traces start with the queue manager, such as "stat,acctg(3)", or all their settings; the
       records are in the folder `smf` of the directory. It counts for the first connection, which starts it.
+  EM7 `operate` gives MQSC commands to it, with the authority of the user.
 
 Called by the package door.  Calls queue_manager and disk.
 """
@@ -24,6 +25,7 @@ from threading import RLock
 
 from quaestor.clock import SystemClock
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command import CommandProcessor, Reply
 from quaestor.qmgr.connection import AsyncConnection, Connection
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
@@ -35,6 +37,20 @@ from quaestor.storage.disk import Disk, RealDisk
 PROFILES_FILE = "profiles"
 SMF_DIRECTORY = "smf"
 USER_MAX, APPLICATION_MAX = 12, 28
+
+
+class Operator:
+    """Somebody who gives commands to a queue manager of this process; it stays up as long as he is there (EM6)."""
+
+    def __init__(self, connection: Connection, commands: CommandProcessor, user: str) -> None:
+        self._connection, self._commands, self._user = connection, commands, user
+
+    def run(self, text: str) -> Reply:
+        """One MQSC command."""
+        return self._commands.run(text, self._user)
+
+    def close(self) -> None:
+        self._connection.disconnect()
 
 
 class Running:
@@ -62,6 +78,11 @@ class Running:
                 raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=manager.name)
             return manager.connections.connect(user, application, then=lambda: self._ended(path))
 
+    def operate(self, name: str, directory: str | os.PathLike[str], user: str) -> Operator:
+        with self._lock:
+            connection = self.connect(name, directory, user, "MQSC", None, TraceSettings())
+            return Operator(connection, self._managers[Path(directory).resolve()].commands, user)
+
     def _start(self, name: str, path: Path, settings: EngineSettings | None, traces: TraceSettings) -> QueueManager:
         try:
             disk = RealDisk(path)
@@ -71,8 +92,8 @@ class Running:
                 SystemClock(),
                 settings,
                 lambda: profiles_on(disk),
-                traces,
-                lambda: RealDisk(path / SMF_DIRECTORY),
+                traces=traces,
+                open_smf=lambda: RealDisk(path / SMF_DIRECTORY),
             )
             manager.start()
         except (*FAILURES, ProfileError) as error:
@@ -132,6 +153,11 @@ def connect(
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
     traces = trace if isinstance(trace, TraceSettings) else TraceSettings(trace)
     return _RUNNING.connect(name, directory, who, what, settings, traces)
+
+
+def operate(name: str, directory: str | os.PathLike[str], *, user: str | None = None) -> Operator:
+    """Give MQSC commands to the queue manager `name` kept in `directory` (EM7)."""
+    return _RUNNING.operate(name, directory, (getpass.getuser() if user is None else user)[:USER_MAX])
 
 
 async def connect_async(

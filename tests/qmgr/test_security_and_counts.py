@@ -8,7 +8,7 @@ from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue, Process
 from quaestor.mqi.options import OpenOptions, PutOptions
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Reason
 from quaestor.qmgr.security import TIMEOUT_US, Access, ProfileError, SecurityManager, parse_profiles
 
 PROFILES = """

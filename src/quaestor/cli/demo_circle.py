@@ -5,17 +5,20 @@ Rules
       made.
   DC2 Second act: a batch that is too much for its buffer pool; `advise` finds it and names the command; the pool is
       altered as advised and the batch run again, until the advice is gone.
-  DC3 Every step is shown as the command that a person would type, where there is one. The last line is the page's path.
+  DC3 Every step is shown as the command that a person would type, where there is one. What it says goes to standard
+      error; standard output has one line, the path of the page.
 
 Called by the command line.  Calls the commands themselves, the advisor, and the work of the demo.
 """
 
 import re
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import click
 
-from quaestor.cli.demo import run_line, title
+from quaestor.cli.demo import run
 
 BUFFERS, MESSAGES = 2000, 1950
 ROUNDS_MAX = 4
@@ -35,10 +38,25 @@ def circle_command(out: Path) -> None:
     Example:
       quaestor demo circle --out /tmp/circle
     """
+    from quaestor.cli.spark_door import SparkOptions, one_line, session
+
     out.mkdir(parents=True, exist_ok=True)
-    report = _first_act(out)
-    _second_act(out)
-    click.echo(report)
+    with redirect_stdout(sys.stderr):
+        with one_line(), session(SparkOptions("local[*]", (), verbose=False)):
+            report = _first_act(out)
+        _second_act(out)
+    click.echo(report.resolve())
+
+
+def title(text: str) -> None:
+    """What comes next."""
+    click.secho(f"\n== {text}", bold=True)
+
+
+def run_line(line: str, *, spark: bool = False, may_find: bool = False) -> None:
+    """Show a command line and run it."""
+    click.secho(f"$ quaestor {line}\n", dim=True)
+    run([*line.split(), *(("--master", "local[*]") if spark else ())], may_find=may_find)
 
 
 def _first_act(out: Path) -> Path:
@@ -54,8 +72,8 @@ def _first_act(out: Path) -> Path:
     run_line(f"smf print {dump} --type 116 --subtype 1 --limit 1")
     title("Into the lake, and out as a page")
     lake, report = out / "lake", out / "report.html"
-    run_line(f"lake load {lake} {dump}")
-    run_line(f"report html --lake {lake} -o {report}")
+    run_line(f"lake load {lake} {dump}", spark=True)
+    run_line(f"report html --lake {lake} -o {report}", spark=True)
     return report
 
 

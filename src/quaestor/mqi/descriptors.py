@@ -38,6 +38,13 @@ MSG_TYPE_APPL_FIRST, MSG_TYPE_APPL_LAST = 65536, 999999999
 APPL_TYPE_NO_CONTEXT, APPL_TYPE_QMGR, APPL_TYPE_UNIX, APPL_TYPE_MVS = 0, 7, 6, 2
 
 
+def identifier(value: object) -> bytes:
+    """An identifier of exactly 24 bytes (D2)."""
+    if not isinstance(value, bytes) or len(value) > ID_LENGTH:
+        raise MQError(Reason.MD_ERROR, identifier=value)
+    return value if len(value) == ID_LENGTH else value.ljust(ID_LENGTH, b"\0")
+
+
 @dataclass(frozen=True, slots=True)
 class MQMD:
     """The message descriptor (D1)."""

@@ -3,20 +3,23 @@
 Rules
   QM1 Each manager is given the two or three managers it leans on; nobody is given the queue manager.
   QM2 One process owns the files. Another is told who has them (2059, `in_use`).
-  QM3 Starting is restart from the log, then the definitions, then the background work. A directory belongs to
-      one queue manager by name (2058).
+  QM3 Starting is CSQINP1, restart from the log, the definitions, CSQINP2, then the background work. A directory
+      belongs to one queue manager by name (2058).
   QM4 Stopping ends every connection (their units are backed out), then writes everything. A crash needs neither:
       restart finds the committed state.
 
 Called by the package door, the server, tests.  Calls every manager.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from errno import ENOENT
 
 from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command import InputSets, Parts, command_processor
+from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
 from quaestor.qmgr.connection import Connection, ConnectionManager
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.message import MessageManager
@@ -27,6 +30,7 @@ from quaestor.qmgr.security import SecurityManager
 from quaestor.qmgr.statistics import DumpFiles, StatisticsManager, TraceSettings
 from quaestor.qmgr.statistics.collect import Managers
 from quaestor.qmgr.statistics.metrics import PREFIX, Observed, exposition
+from quaestor.qmgr.statistics.operator import OperatorTraces
 from quaestor.storage.disk import Disk, InUseError
 
 
@@ -50,6 +54,8 @@ class QueueManager:
         clock: Clock,
         settings: EngineSettings | None = None,
         read_profiles: Callable[[], str | None] = nobody_checks,
+        command_parts: Parts | None = None,
+        input_sets: Mapping[str, str] | None = None,
         traces: TraceSettings | None = None,
         open_smf: Callable[[], Disk] = no_smf_directory,
     ) -> None:
@@ -60,7 +66,8 @@ class QueueManager:
         except InUseError as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, in_use=str(error)) from error
         try:
-            self._build(clock, settings, read_profiles, traces or TraceSettings(), open_smf)
+            self._build(clock, settings, read_profiles, command_parts or Parts(), traces or TraceSettings(), open_smf)
+            self._input_sets = InputSets(self.commands, disk, input_sets)
         except BaseException:
             disk.disown()
             raise
@@ -70,6 +77,7 @@ class QueueManager:
         clock: Clock,
         settings: EngineSettings | None,
         read_profiles: Callable[[], str | None],
+        parts: Parts,
         traces: TraceSettings,
         open_smf: Callable[[], Disk],
     ) -> None:
@@ -85,16 +93,23 @@ class QueueManager:
         sections = Managers(log, buffers, self.engine.locks, data, self.messages)
         dumps = DumpFiles(self.name, open_smf, traces, self.operator_log)
         self.statistics = StatisticsManager(self.name, sections, recovery, self.connections, clock, traces, dumps)
+        given = replace(parts, traces=parts.traces or OperatorTraces(self.statistics))
+        self.commands = command_processor(
+            self.name, self.engine, self.messages, self.connections, self.security, clock, given
+        )
         managers = (log, buffers, recovery, data, self.messages, self.connections, self.statistics)
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
 
     def start(self, *, background: bool = True) -> Restart:
         """Restart, then definitions, then background work, unless the caller runs its steps (QM3)."""
         try:
+            self._input_sets.run(BEFORE_RESTART)
             found = self.engine.start()
             with self.engine.recovery.latch:
                 self.messages.start()
                 self.statistics.begin_traces()
+            self.commands.early = False
+            self._input_sets.run(AFTER_RESTART)
         except BaseException:
             self.engine.close()
             self._disk.disown()

@@ -73,6 +73,9 @@ class Unit(Protocol):
     other: list[Callable[[], None]]
     """What else is to be done when the unit has committed."""
 
+    label: bytes
+    """Client and number, when the client wants to be able to ask for the outcome."""
+
 
 class ResourceManager(Protocol):
     """The protocol of a manager (R1-R3)."""

@@ -8,7 +8,6 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
 from quaestor.qmgr.buffer.meter import IoMeter
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.resource_manager import Task
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.storage.changes import Redo
 from quaestor.storage.log_record import Kind
@@ -36,8 +35,8 @@ class BufferPool:
         self.stats = BufferStatistics(buffer_pool=number, buffers=buffers)
         self.stats.stealable_low = self.stats.stealable_now = buffers
         self._pages_per_io = pages_per_io
-        self.start_at, self.synchronous_at = buffers * 17 // 20, buffers * 19 // 20  # more than so many changed (B5)
-        self.few, self.enough = buffers * 3 // 20, -(-buffers // 4)  # at most, at least so many stealable (B5)
+        self.wanted = buffers
+        self._set_thresholds()
         self._resident = 0
         self._stealable: OrderedDict[Frame, None] = OrderedDict()
         self._changed: dict[Frame, None] = {}
@@ -174,6 +173,52 @@ class BufferPool:
     def stealable(self) -> int:
         return self.buffers - self._resident + len(self._stealable)
 
+    # --- size ---------------------------------------------------------------------------------------------------------
+
+    def _set_thresholds(self) -> None:
+        buffers = self.buffers
+        self.start_at, self.synchronous_at = buffers * 17 // 20, buffers * 19 // 20  # more than so many changed (B5)
+        self.few, self.enough = buffers * 3 // 20, -(-buffers // 4)  # at most, at least so many stealable (B5)
+
+    def resize(self, buffers: int) -> bool:
+        """Give the pool another size; True when it has it at once, else `resize_step` brings it there (B9)."""
+        self.wanted = buffers
+        if buffers > self.buffers:
+            self._have(buffers)
+        else:
+            self.resize_step()
+        return self.buffers == buffers
+
+    def resize_step(self) -> bool:
+        """Give up a bounded number of buffers; True while the pool has more than are wanted (B9)."""
+        surplus = self.buffers - self.wanted
+        if surplus <= 0:
+            return False
+        unused = min(surplus, self.buffers - self._resident)
+        giving_up = min(surplus - unused, STEP_PAGES)
+        if giving_up > len(self._stealable):
+            changed = (frame for frame in self._changed if not frame.in_use)
+            self.write(list(islice(changed, giving_up - len(self._stealable))))
+        given_up = min(giving_up, len(self._stealable))
+        for _ in range(given_up):
+            self._drop(self._stealable.popitem(last=False)[0])
+        self._have(self.buffers - unused - given_up)
+        return self.buffers > self.wanted
+
+    def _have(self, buffers: int) -> None:
+        self.buffers = self.stats.buffers = buffers
+        self._set_thresholds()
+        self._note_stealable()
+
+    def discard(self, page_set: PageSet) -> None:
+        """The page set is no more: nothing of it is written."""
+        for frame in list(page_set.frames.values()):
+            if frame.in_use:
+                raise Abend("B1", "a page set is taken away while a page of it is in use", page_set=page_set.number)
+            self._changed.pop(frame, None)
+            self._stealable.pop(frame, None)
+            self._drop(frame)
+
     # --- buffers ------------------------------------------------------------------------------------------------------
 
     def _note_stealable(self) -> None:
@@ -220,6 +265,7 @@ class BufferPool:
 
     def _short_on_storage(self) -> None:
         self.stats.short_on_storage += 1
+        self._start_writing()
         self.deferred_write_step()
         if not self._stealable:
             raise Abend("B3", "every buffer of the pool is in use", buffer_pool=self.number)
@@ -350,6 +396,3 @@ class BufferPool:
             if frame.first_rba and frame.first_rba < found.get(number, 1 << 63):
                 found[number] = frame.first_rba
         return found
-
-    def tasks(self) -> Sequence[Task]:
-        return (Task(f"deferred write {self.number}", self.deferred_write_step, every_ms=20),)

@@ -226,8 +226,8 @@ class AccountedConnection(Connection):
 
     put = put1
 
-    def commit(self) -> None:
-        self._tallied(self.task.commit, Connection.commit)
+    def commit(self, unit: int | None = None) -> None:
+        self._tallied(self.task.commit, Connection.commit, unit)
 
     def backout(self) -> None:
         self._tallied(self.task.backout, Connection.backout)

@@ -229,9 +229,19 @@ class Handle:
     # -- waiting for asyncio, which must not block
 
     def look(
-        self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None = None, **selecting: Any
+        self,
+        options: int,
+        wait_ms: int,
+        after: Waiting | None,
+        max_length: int | None = None,
+        *,
+        direct: bool = False,
+        **selecting: Any,
     ) -> Message | Waiting:
-        """A get that answers `Waiting` instead of blocking; `after` is the wait that was posted before."""
+        """A get that answers `Waiting` instead of blocking; `after` is the wait that was posted before.
+
+        With `direct` a message may be handed over to the wait: the caller must then look at its `message` when posted.
+        """
         way, thread = self._input, self._thread
         if way is None:
             raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
@@ -244,6 +254,8 @@ class Handle:
                     LENGTH_ANY if max_length is None else max_length,
                 )
                 result = way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
+            except FATAL as error:
+                raise self._connection.fatal(error) from error
             finally:
                 if after is not None:
                     after.waiters.pass_on(after)
@@ -252,8 +264,20 @@ class Handle:
             if isinstance(result, Waiting):
                 if after is not None:
                     result.waiters.keep_place(result, after)
-                result.direct_max = -1  # a cancelled task must not have a message in its hands
+                if not direct:
+                    result.direct_max = -1  # a cancelled task must not have a message in its hands
         return result
+
+    def get_nonpersistent(self, max_length: int) -> Message | None:
+        """Take the next message out of syncpoint if there is one, it is not persistent and not longer than this."""
+        way = self._input
+        if way is None:
+            raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+        with self._latch:
+            following = way.following()
+        if following is None or following.persistent or following.length > max_length:
+            return None
+        return self.get(GetOptions.NO_SYNCPOINT, token=following.sequence)
 
     def on_post(self, waiting: Waiting, post: Callable[[], object]) -> None:
         """Call `post` when it is worth looking again; at once if that has happened already."""

@@ -8,7 +8,8 @@ Rules
       then on nobody connects (2059, with the cause).
   CM4 An application that is gone without disconnecting (its connection is no longer referred to by anybody) is backed
       out and its handles are closed, by a background step or when the next application connects.
-  CM5 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way.
+  CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
+  CM6 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way.
 
 Called by queue_manager.  Calls session, message, security.
 """
@@ -42,7 +43,7 @@ class ConnectionManager:
         self._security = security
         self._clock = clock
         self.accounts: Accounts = NoAccounts()
-        self._prepared = Prepared(recovery)
+        self.prepared = Prepared(recovery)
         self._numbers = count(1)
         self.failure: BaseException | None = None
         self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}
@@ -56,22 +57,27 @@ class ConnectionManager:
         *,
         channel: str = "",
         address: str = "",
+        client: bytes = b"",
+        recovery: Recovery | None = None,
     ) -> Connection:
-        """MQCONN (CM1); `then` is called when the connection has ended. A client has a channel and an address."""
+        """MQCONN (CM1); `then` is called when the connection has ended, `recovery` ends its units in place of ours.
+
+        A client has a channel and an address, and a name for `outcome`.
+        """
         if self.failure is not None:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(self.failure))
-        ending = self._messages.catalogue.ending
-        if ending is not None:
-            raise MQError(ending)
+        if self._messages.catalogue.ending is not None:
+            raise MQError(self._messages.catalogue.ending)
         if self._lost:
             with self._recovery.latch:
                 self.reap()
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
+        ending = self._recovery if recovery is None else recovery
         thread = ApplicationThread(
-            self._recovery, user, appl_name, f"{next(self._numbers):08X}", channel=channel, address=address
+            ending, user, appl_name, f"{next(self._numbers):08X}", channel=channel, address=address
         )
         connection = Connection(
-            self._messages, self._recovery, self._clock, thread, self._ended, self.failed, self._prepared
+            self._messages, ending, self._clock, thread, self._ended, self.failed, self.prepared, client
         )
         self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
         self.accounts.begin(connection, thread)
@@ -80,6 +86,20 @@ class ConnectionManager:
     @property
     def connections(self) -> int:
         return len(self._connections)
+
+    def threads(self) -> list[ApplicationThread]:
+        """Every connected application."""
+        return list(self._connections)
+
+    def end(self, thread: ApplicationThread) -> None:
+        """End one application's connection from outside, as if it were gone (CM5). The latch is not held."""
+        known, _ = self._connections.get(thread, (None, None))
+        connection = None if known is None else known()
+        if connection is not None:
+            connection.abandon()
+            connection.broken()
+            with self._recovery.latch:
+                self._messages.look_again()
 
     def quiesce(self) -> None:
         """Tell applications that the queue manager is ending (CM2)."""

@@ -8,6 +8,8 @@ Rules
   SE4 MQBEGIN: this queue manager coordinates nobody else, so it warns 2121. As a context manager a unit of
       work commits at the end and backs out when an exception leaves it.
   SE5 A call that succeeded with a warning leaves it in `warning` until the next call.
+  SE6 A connection that has a client's name may number its commits; `outcome` tells, on a later connection too, whether
+      a unit of that number has committed.
 
 Called by applications.  Calls the message manager and recovery.
 """
@@ -31,6 +33,7 @@ from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery, Unit
+from quaestor.qmgr.recovery.outcomes import label
 
 
 class UnitOfWork:
@@ -65,7 +68,9 @@ class Connection:
         ended: Callable[[ApplicationThread], None],
         failed: Callable[[BaseException], None],
         prepared: Prepared,
+        client: bytes = b"",
     ) -> None:
+        self.client = client
         self.messages = messages
         self.clock = clock
         self.latch: LockType | TimedLatch = recovery.latch
@@ -136,11 +141,19 @@ class Connection:
         self._thread.warning = MQError(Reason.NO_EXTERNAL_PARTICIPANTS)
         return UnitOfWork(self)
 
-    def commit(self) -> None:
-        """MQCMIT: what was put is there for others, what was got is gone."""
+    def commit(self, unit: int | None = None) -> None:
+        """MQCMIT: what was put is there for others, what was got is gone. `unit` numbers it (SE6)."""
         self._check_connected()
         with self.calling():
+            if unit is not None and self._thread.unit is not None:
+                self._thread.unit.label = label(self.client, unit)
             self._end_unit(self._recovery.commit)
+
+    def outcome(self, unit: int) -> bool:
+        """Whether the unit of this number has committed (SE6)."""
+        self._check_connected()
+        with self.calling():
+            return self._recovery.outcomes.committed(self.client, unit)
 
     def backout(self) -> None:
         """MQBACK: what was put is gone, what was got is there again."""

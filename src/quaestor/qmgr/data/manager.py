@@ -52,7 +52,8 @@ INSERT, DELETE = Kind.INSERT, Kind.DELETE
 RECORDS_MAX = 255
 SURELY_SHORT = 3000
 V6_OVERHEAD = 370
-V6_PAGE_END = HEADER_LENGTH + 4050
+V6_ROOM = 4050
+V6_PAGE_END = HEADER_LENGTH + V6_ROOM
 
 
 class DataManager:
@@ -145,8 +146,8 @@ class DataManager:
             return
         savepoint = unit.last
         try:
-            if fits_in_page(message, packed):
-                reserve = V6_OVERHEAD if self.packing else 0
+            reserve = V6_OVERHEAD if self.packing else 0
+            if fits_in_page(message, packed) and len(message.body) + reserve <= V6_ROOM:
                 record = short_record(message, packed, arrival.sequence, reserve)
                 self._insert(unit, queue, arrival, record, message)
             else:
@@ -204,11 +205,12 @@ class DataManager:
         if last:
             frame = pool.get(page_set, last)
             _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
-            if end + sum(map(len, record)) <= V6_PAGE_END and records < RECORDS_MAX:
-                self._insert_here(unit, queue, arrival, frame, subqueue, record)
+            try:
+                if end + sum(map(len, record)) <= V6_PAGE_END and records < RECORDS_MAX:
+                    self._insert_here(unit, queue, arrival, frame, subqueue, record)
+                    return
+            finally:
                 pool.release(frame)
-                return
-            pool.release(frame)
         empty = self.space.empty[page_set.number]
         page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
         start = INSERTION.pack(queue.queue_id, subqueue, 0, 0)
@@ -218,8 +220,10 @@ class DataManager:
         queue.last_pages[subqueue] = page
         self._live[page_set.number, page] = 0
         frame = pool.get(page_set, page)
-        self._insert_here(unit, queue, arrival, frame, subqueue, record)
-        pool.release(frame)
+        try:
+            self._insert_here(unit, queue, arrival, frame, subqueue, record)
+        finally:
+            pool.release(frame)
         if last and not self._live.get((page_set.number, last), 1):
             self._emptied.setdefault(page_set.number, []).append(last)
 
@@ -392,7 +396,8 @@ class DataManager:
             self.release_pages(arrival)
 
     def backed_out(self, unit: Unit) -> None:
-        """Gets return to their place with a higher backout count, puts are gone (D4)."""
+        """Gets return to their place with a higher backout count, which HARDENBO makes durable; puts are gone (D4)."""
+        hardens = False
         for arrival in unit.gets:
             queue = arrival.queue
             queue.uncommitted -= 1
@@ -401,6 +406,7 @@ class DataManager:
             if arrival.expires_us:
                 queue.with_expiry += 1
             arrival.backout_count = min(arrival.backout_count + 1, 255)
+            hardens = hardens or queue.harden_backout
             self.locks.unlock(arrival, unit)
             queue.add(arrival)
         for arrival in unit.puts:
@@ -413,6 +419,8 @@ class DataManager:
             arrival.state = GONE
             self.locks.unlock(arrival, unit)
             self.release_pages(arrival, texts=False)
+        if hardens:
+            self.recovery.harden()
 
     def release_pages(self, arrival: Arrival, *, texts: bool = True) -> None:
         """What a message occupied is free again; undoing a put has already given its text pages back (D4, Z3)."""

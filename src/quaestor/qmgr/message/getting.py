@@ -160,6 +160,14 @@ class InputPath:
             return self._nothing(plan, asked, max_length)  # GE6
         return self._deliver(arrival, plan, max_length)
 
+    def following(self) -> Arrival | None:
+        """What a get would find next; an expired message is left for the get to remove, so it counts as none."""
+        arrival = self._locate(self._stored)
+        return arrival if arrival is None or not arrival.expires_us else self._if_live(arrival)
+
+    def _if_live(self, arrival: Arrival) -> Arrival | None:
+        return None if expiry.has_expired(arrival.expires_us, self._now_us()) else arrival
+
     def _deliver(self, arrival: Arrival, plan: GetPlan, max_length: int) -> Message:
         try:
             message = self._read(arrival)

@@ -17,14 +17,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quaestor.mqi import reports, triggering
-from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID
+from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID, identifier
 from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
 from quaestor.mqi.objects import PRIORITY_MAX, Queue
 from quaestor.mqi.options import OpenOptions, PutOptions, PutPlan, put_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.message.catalogue import QueueState
-from quaestor.qmgr.message.describing import Described, describe, identifier, pass_context
+from quaestor.qmgr.message.describing import Described, describe, pass_context
 from quaestor.qmgr.message.grouping import Group, left_behind, next_to_put
 from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.services import Services, refuse
