@@ -2,7 +2,8 @@
 
 Rules
   DW1 A mixed day in small: transactions on persistent messages, requests and replies that are not persistent, a
-      browser, large messages, work that is backed out. Each application is a thread with a connection and a name of its own.
+      browser, large messages, work that is backed out. Each application is a thread with a connection and a name of
+      its own.
   DW2 A nightly batch in small: one unit after the other puts more than its buffer pool was made for, then all of it is
       got. Given the pool, it needs the same pages every time.
 

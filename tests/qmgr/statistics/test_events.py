@@ -1,5 +1,7 @@
 """Performance events: depth high, low and full, service interval high and OK; start and stop of the queue manager."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,7 +124,7 @@ def test_start_and_stop_are_told_over_a_restart():
     assert [events.Q_MGR_NOT_ACTIVE, events.Q_MGR_ACTIVE] == reasons
 
 
-# --- PCF ------------------------------------------------------------------------------------------------------------------
+# --- PCF --------------------------------------------------------------------------------------------------------------
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters=" \0"), max_size=20)
 INTEGER = st.integers(-(2**31), 2**31 - 1)
@@ -141,10 +143,8 @@ def test_a_pcf_message_comes_back_as_it_was(parameters, reason):
 
 @given(st.binary(max_size=120))
 def test_bytes_that_are_no_pcf_message_are_refused(body):
-    try:
+    with suppress(PcfError):
         PcfMessage.unpack(body)
-    except PcfError:
-        pass
 
 
 def test_a_pcf_message_that_was_cut_is_refused():

@@ -24,6 +24,7 @@ from quaestor.qmgr.resource_manager import Served
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.disk import Disk
 from quaestor.storage.log_files import LogFiles
+from quaestor.storage.page_set import PageSet
 
 
 @dataclass(frozen=True, slots=True)
