@@ -26,7 +26,7 @@ from quaestor.cli.lazy import LazyGroup
         "pageset": "quaestor.cli.pageset:pageset_group",
         "check": "quaestor.cli.check:check_command",
         "mqsc": "quaestor.cli.mqsc:mqsc_command",
-        "demo": "quaestor.cli.demo:demo_command",
+        "demo": "quaestor.cli.demo:demo_group",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -47,6 +47,7 @@ def main() -> None:
       quaestor check QM1                      whether its files agree; nothing is changed
       quaestor mqsc QM1                       commands to a queue manager
       quaestor demo                           make a dump, look at it
+      quaestor demo circle                    run a queue manager, load its accounts, let the advisor mend it
     """
 
 

@@ -75,9 +75,7 @@ def list_command(name: str, directory: Path | None) -> None:
 @click.argument("user")
 @click.argument("access")
 @directory_option
-def grant_command(
-    name: str, resource: str, object_name: str, user: str, access: str, directory: Path | None
-) -> None:
+def grant_command(name: str, resource: str, object_name: str, user: str, access: str, directory: Path | None) -> None:
     """Let a user do something: one line of `profiles`, in force at once.
 
     RESOURCE is connect, queue, process, namelist, stgclass, qmgr or command. OBJECT may end in *. ACCESS is read,

@@ -135,9 +135,19 @@ def _summaries(spark: SparkSession | None, change: Change, definitions: Definiti
         change.removed |= {each.path for each in change.base.live(name, days=days)}
         description = daily_parts.describe(definitions.tables[name], _spark_schema(stored), definitions.plan)
         change.summaries[name] = {**description, "days": _computed(change, definitions, name, days)}
+    _describe_unused(change, definitions, work)
     for files in jobs.run(spark, make_parts, jobs.balanced(orders, _weight, jobs.parallelism(spark) * 4)):
         change.added += files
     return {name: len(days) for name, days in work.items()}
+
+
+def _describe_unused(change: Change, definitions: Definitions, work: Collection[str]) -> None:
+    """A table whose records never came (no Db2, no coupling facility) is there all the same, and empty."""
+    for name, table in definitions.tables.items():
+        if name not in work and name not in change.base.summaries:
+            stored = daily_parts.in_parts(table, definitions.plan)
+            description = daily_parts.describe(table, _spark_schema(stored), definitions.plan)
+            change.summaries[name] = {**description, "days": {}}
 
 
 def _orders(change: Change, snapshot: Snapshot, stored: SummaryTable, days: Sequence[date]) -> list[PartOrder]:

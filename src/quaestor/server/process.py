@@ -71,9 +71,7 @@ class Server:
         manager.security.refused = lambda refusal: self.journal.audit("QSV021W", **refusal.facts)
         identity = Identity(Users(home.users), security=configuration.security)
         commands = getattr(manager, "commands", None)
-        self.service = Service(
-            manager, identity, self.journal, self._clock, Limits(**configuration.limits), commands
-        )
+        self.service = Service(manager, identity, self.journal, self._clock, Limits(**configuration.limits), commands)
         if not configuration.security:
             self.journal.tell("QSV006W")
         home.pid.write_text(f"{os.getpid()}\n")

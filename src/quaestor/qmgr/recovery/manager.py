@@ -268,7 +268,9 @@ class RecoveryManager:
                 self._shunt(unit)
         page_sets = self.buffers.recovery_rbas(self.log.end)
         units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
-        rba = self.log.append(Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last)))
+        rba = self.log.append(
+            Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last))
+        )
         self.log.force(rba)
         self.log.note_checkpoint(rba)
         self._needed_rba = min([rba, *page_sets.values(), *(unit.first for unit in self.units.values())])

@@ -366,6 +366,3 @@ class Connection:
             self.disconnect()
         else:
             self.abandon()
-
-
-

@@ -87,9 +87,7 @@ LINKS = Links()
 os.register_at_fork(after_in_child=LINKS.forget)
 
 
-def hello_of(
-    name: str, user: str | None, password: str | None, application: str, client: bytes
-) -> dict[str, Any]:
+def hello_of(name: str, user: str | None, password: str | None, application: str, client: bytes) -> dict[str, Any]:
     """What a client says of itself (OL3)."""
     said: dict[str, Any] = {"qmgr": name, "application": application, "client": client, "user": user or ""}
     if password is None and user is not None:
