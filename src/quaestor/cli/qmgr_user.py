@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -23,7 +24,7 @@ def user_group() -> None:
 @click.argument("user")
 @directory_option
 @click.option("--password-file", type=click.File(), help="Read the password from this file (- for standard input).")
-def add_command(name: str, user: str, directory: Path | None, password_file: click.utils.LazyFile | None) -> None:
+def add_command(name: str, user: str, directory: Path | None, password_file: TextIO | None) -> None:
     """Add a user, or give one another password.
 
     \b
@@ -75,9 +76,7 @@ def list_command(name: str, directory: Path | None) -> None:
 @click.argument("user")
 @click.argument("access")
 @directory_option
-def grant_command(
-    name: str, resource: str, object_name: str, user: str, access: str, directory: Path | None
-) -> None:
+def grant_command(name: str, resource: str, object_name: str, user: str, access: str, directory: Path | None) -> None:
     """Let a user do something: one line of `profiles`, in force at once.
 
     RESOURCE is connect, queue, process, namelist, stgclass, qmgr or command. OBJECT may end in *. ACCESS is read,

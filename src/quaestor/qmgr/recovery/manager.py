@@ -14,8 +14,9 @@ Rules
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
       application does not hold the log back.
   V7  A change for a unit is refused (2056) while the log could not hold the undoing of what is already there.
-  V8  A unit may have a label: its client's name and number. The COMMIT record carries it and checkpoints repeat the last
-      one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart too.
+  V8  A unit may have a label: its client's name and number. The COMMIT record carries it and checkpoints repeat the
+      last one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart
+      too.
   V9  A commit may be taken in two steps, `start_commit` and `end_commit`, so that one force serves many units.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
@@ -135,7 +136,7 @@ class RecoveryManager:
         self.end_commit(unit)
 
     def start_commit(self, unit: UnitOfRecovery) -> int:
-        """Log the end of a unit: it has committed when the log is forced up to this RBA; 0 if it logged nothing (V2)."""
+        """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2)."""
         if unit.label:
             self.outcomes.note(unit.label)  # V8
         if not unit.urid:
@@ -247,7 +248,9 @@ class RecoveryManager:
                 self._shunt(unit)
         page_sets = self.buffers.recovery_rbas(self.log.end)
         units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
-        rba = self.log.append(Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last)))
+        rba = self.log.append(
+            Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last))
+        )
         self.log.force(rba)
         self.log.note_checkpoint(rba)
         self._needed_rba = min([rba, *page_sets.values(), *(unit.first for unit in self.units.values())])
