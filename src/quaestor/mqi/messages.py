@@ -24,8 +24,10 @@ from quaestor.mqi.descriptors import CCSID_Q_MGR, MQMD, UNLIMITED
 EXPIRY_UNIT_US = 100_000
 NEVER_US = 0
 _CODECS = {0: "utf-8", 1208: "utf-8", 500: "cp500", 1047: "cp1047", 37: "cp037", 819: "latin-1", 1252: "cp1252"}
-_HEADER = struct.Struct(">24s24sBBqqHH")
-HEADER_LENGTH = _HEADER.size
+HEADER = struct.Struct(">24s24sBBqqHH")
+"""message identifier, correlation identifier, priority, persistence, put, expires, backouts, descriptor length"""
+
+HEADER_LENGTH = HEADER.size
 
 
 class Message(NamedTuple):
@@ -77,7 +79,7 @@ class Message(NamedTuple):
         """The stored form of everything but the body (G3)."""
         packed = self.envelope.packed()
         return (
-            _HEADER.pack(
+            HEADER.pack(
                 self.msg_id,
                 self.correl_id,
                 self.priority,
@@ -93,7 +95,7 @@ class Message(NamedTuple):
 
 def unpack(header: bytes, body: bytes) -> Message:
     """The message that `pack` described, with its body (G3)."""
-    msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = _HEADER.unpack_from(header)
+    msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = HEADER.unpack_from(header)
     envelope = MQMD.unpacked(header[HEADER_LENGTH : HEADER_LENGTH + length])
     return Message(body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts)
 

@@ -137,9 +137,13 @@ class Connection:
 
     def commit(self) -> None:
         """MQCMIT: what was put is there for others, what was got is gone."""
-        self._check_connected()
-        with self.calling():
-            self._end_unit(self._recovery.commit)
+        if not self.connected:
+            raise self.why_not_connected()
+        with self.latch:  # as `calling` does; every message put by itself comes here, and a generator is dear
+            try:
+                self._end_unit(self._recovery.commit)
+            except FATAL as error:
+                raise self.fatal(error) from error
 
     def backout(self) -> None:
         """MQBACK: what was put is gone, what was got is there again."""
