@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint type format docs bench clean all
+.PHONY: help setup demo test check lint type format docs bench bench-engine clean all
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ docs: setup  ## regenerate docs/cli.md and docs/formats from the source
 
 bench: setup  ## measure what bench/README.md promises of the SMF codec
 	@$(PY) bench/smf_bench.py
+
+bench-engine: setup  ## measure what bench/README.md promises of the queue manager, beside its peers
+	@$(PY) bench/engine_bench.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
