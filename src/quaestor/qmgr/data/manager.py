@@ -24,7 +24,6 @@ from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.data.space import Space
 from quaestor.qmgr.data.stored import (
     FIRST_PAGE,
-    RECORD_LENGTH,
     REFERENCES,
     VERY_LONG,
     Parts,
@@ -46,7 +45,7 @@ from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.data import DataStatistics
 from quaestor.storage.changes import INSERTION, MARK, STARTS, pack_next
 from quaestor.storage.log_record import ALLOCATES, Kind
-from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, ROOM, StoredRecord
+from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, RECORD_LENGTH, ROOM, StoredRecord
 from quaestor.storage.page_set import PageSet
 
 PERSISTENT_SUBQUEUES = 10
