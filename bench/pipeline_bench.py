@@ -3,8 +3,9 @@
 Dumps come from the synthesiser's `bench` profile. The one-core rate is the same work without Spark, in this process.
 Every figure is the best of several rounds, for a busy machine only ever makes things slower; the load is printed.
 
-    python bench/pipeline_bench.py                        1 GB warm, 2 GB cold, a day of 500 MB
+    python bench/pipeline_bench.py                        1 GB warm, 2 GB cold, a day of 500 MB, every report on 28 days
     python bench/pipeline_bench.py --size 200MB --cold-size 0 --day-size 100MB
+    python bench/pipeline_bench.py --only reports         only this part: warm, day, reports or cold
 """
 
 import argparse
@@ -18,11 +19,15 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Self
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+
 from quaestor.pipeline import flow
 from quaestor.pipeline.flow import Definitions
 from quaestor.pipeline.ingest import ingest
 from quaestor.pipeline.lake import Lake
 from quaestor.pipeline.session import session
+from quaestor.reports.catalog import REPORTS
+from quaestor.reports.run import run as report
 from smf_bench import Figure, _family, _memory, quaestor, run, synthesise
 
 C_FORMATTER_MB_S = 24  # what the open C formatter was measured at
@@ -103,6 +108,25 @@ def day(dump: Path, folder: Path, rounds: int) -> Iterator[Figure]:
     spark.stop()
 
 
+def reports(dump: Path, folder: Path) -> Iterator[Figure]:
+    """Every report on 28 days of summaries, once each, in a session that has just started."""
+    spark = session("local[2]")
+    flow.load(spark, folder / "month", [dump])
+    spark.stop()
+    spark = session("local[2]")
+    lake = Lake.at(folder / "month")
+    spark.range(1).collect()
+    slowest = 0.0
+    for name in REPORTS:
+        started = time.perf_counter()
+        answered = report(name, lambda table: lake.table(spark, table))
+        took = time.perf_counter() - started
+        slowest = max(slowest, took)
+        print(f"    report {name:<24} {took:6.2f} s  {answered.num_rows:>6} rows", flush=True)
+    yield Figure(f"slowest of {len(REPORTS)} reports on 28 days", slowest, "s", at_most=2)
+    spark.stop()
+
+
 def cold(dump: Path, folder: Path) -> Iterator[Figure]:
     made = run(quaestor("lake", "load", folder / "cold", dump, "--master", "local[2]", "--no-summaries"))
     speed = dump.stat().st_size / 1e6 / made.wall_s
@@ -110,23 +134,37 @@ def cold(dump: Path, folder: Path) -> Iterator[Figure]:
     yield Figure("cold: memory of all processes, peak", made.peak_bytes / 1e6, "MB", at_most=3000)
 
 
+def _steps(here: Path, asked: argparse.Namespace) -> Iterator[Iterator[Figure]]:
+    small = synthesise(here / "small.smf", "8MB")
+    if asked.only in (None, "warm"):
+        yield warm(synthesise(here / "dump.smf", asked.size), small, here, asked.rounds)
+    if asked.day_size != "0" and asked.only in (None, "day"):
+        yield day(synthesise(here / "day.smf", asked.day_size), here, asked.rounds)
+    if asked.only in (None, "reports"):
+        yield reports(month(here / "month.smf"), here)
+    if asked.cold_size != "0" and asked.only in (None, "cold"):
+        yield cold(synthesise(here / "cold.smf", asked.cold_size), here)
+
+
+def month(path: Path) -> Path:
+    """28 days of a small installation."""
+    run(quaestor("smf", "synth", "--profile", "month", "-o", path, "-q"))
+    return path
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", default="1GB")
     parser.add_argument("--cold-size", default="2GB", help="0 leaves it out")
     parser.add_argument("--day-size", default="500MB", help="0 leaves it out")
+    parser.add_argument("--only", choices=("warm", "day", "reports", "cold"), help="only this part")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--check", action="store_true", help="exit code 1 when a target is missed")
     arguments = parser.parse_args()
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="quaestor-bench-") as folder:
         here = Path(folder)
-        small = synthesise(here / "small.smf", "8MB")
-        steps = [warm(synthesise(here / "dump.smf", arguments.size), small, here, arguments.rounds)]
-        if arguments.day_size != "0":
-            steps.append(day(synthesise(here / "day.smf", arguments.day_size), here, arguments.rounds))
-        if arguments.cold_size != "0":
-            steps.append(cold(synthesise(here / "cold.smf", arguments.cold_size), here))
+        steps = list(_steps(here, arguments))
         print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
         for figure in (each for step in steps for each in step):
             print(f"{figure}   (load {os.getloadavg()[0]:.1f})", flush=True)

@@ -21,10 +21,16 @@ ROWS = [
     {"mqi"},
     {"layout", "clock"},
 ]
-ABOVE_ALL = {"testing", "embedded", "__init__"}  # shipped helpers and the package door may look at everything
+ABOVE_ALL = {
+    "testing",
+    "embedded",
+    "connecting",
+    "__init__",
+}  # shipped helpers and the package door may look at everything
 
 QMGR_ORDER = [
     "resource_manager",
+    "operator_log",
     "queue_store",
     "lock",
     "log",

@@ -11,6 +11,7 @@ from threading import Lock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival
+from quaestor.qmgr.recovery.outcomes import Outcomes
 
 BACKOUT_MAX = 255
 
@@ -20,6 +21,7 @@ class ModelUnit:
 
     def __init__(self):
         self.urid, self.puts, self.gets, self.undo, self.ended = 0, [], [], [], ""
+        self.label = b""
 
 
 class ModelQueue:
@@ -170,6 +172,7 @@ class MemoryRecovery:
     def __init__(self):
         self.latch = Lock()
         self.managers = []
+        self.outcomes = Outcomes()
 
     def begin(self, connection="", user="", thread=""):
         return ModelUnit()

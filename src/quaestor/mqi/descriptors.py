@@ -28,6 +28,7 @@ CCSID_UTF8 = 1208
 FORMAT_NONE = ""
 FORMAT_STRING = "MQSTR"
 FORMAT_DEAD_LETTER = "MQDEAD"
+FORMAT_EVENT = "MQEVENT"
 FORMAT_TRIGGER = "MQTRIG"
 FORMAT_XMIT = "MQXMIT"
 
@@ -35,6 +36,13 @@ DATAGRAM, REQUEST, REPLY, REPORT = 8, 1, 2, 4
 MSG_TYPE_APPL_FIRST, MSG_TYPE_APPL_LAST = 65536, 999999999
 
 APPL_TYPE_NO_CONTEXT, APPL_TYPE_QMGR, APPL_TYPE_UNIX, APPL_TYPE_MVS = 0, 7, 6, 2
+
+
+def identifier(value: object) -> bytes:
+    """An identifier of exactly 24 bytes (D2)."""
+    if not isinstance(value, bytes) or len(value) > ID_LENGTH:
+        raise MQError(Reason.MD_ERROR, identifier=value)
+    return value if len(value) == ID_LENGTH else value.ljust(ID_LENGTH, b"\0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class OpenOptions(IntFlag):
     SET_ALL_CONTEXT = 2048
     ALTERNATE_USER_AUTHORITY = 4096
     FAIL_IF_QUIESCING = 8192
+    READ_AHEAD = 524288  # a client may be sent non-persistent messages before it asks; elsewhere without effect
 
     INPUT = INPUT_AS_Q_DEF
 
@@ -64,6 +65,7 @@ class PutOptions(IntFlag):
     FAIL_IF_QUIESCING = 8192
     NO_CONTEXT = 16384
     LOGICAL_ORDER = 32768
+    ASYNC_RESPONSE = 65536  # a client does not wait for the answer; elsewhere without effect
 
 
 class GetOptions(IntFlag):

@@ -6,6 +6,8 @@ Rules
       user's own entry before the entry for everybody (`*`). What no profile covers is refused.
   S3  Without profiles security is not active and everything is allowed: the embedded default.
   S4  Answers are kept for `timeout_us`, then asked anew; `refresh` forgets them all and reads the profiles again.
+  S5  Whoever listens (`refused`) is told of each refusal, once: the audit.
+  S6  What the queue manager does for itself (its input sets) is not checked; nobody else can say he is it.
 
 Profiles are text, one per line, `#` begins a comment:
 
@@ -14,13 +16,15 @@ Profiles are text, one per line, `#` begins a comment:
     queue     ORDERS.*   *       read
     connect   *          *       read
 
-Classes are connect, queue, process, namelist, stgclass and qmgr.
-Accesses rise: none, read (connect, inquire, browse), update (put, get, set), control (define, alter, delete, context).
+Classes are connect, queue, process, namelist, stgclass, qmgr and command (names such as DEFINE.QLOCAL).
+An access is a word, or several with commas: browse, inquire, put, get, set, context, administer (define, alter, delete,
+commands); or one that stands for several and rises: none, read (connect, browse, inquire), update (and put, get, set),
+control (all of them).
 Called by connection and message.  Calls the clock; the profiles are read by the function it is given.
 """
 
 from collections.abc import Callable
-from enum import IntEnum
+from enum import IntFlag
 from typing import NamedTuple, Protocol
 
 from quaestor.clock import Clock
@@ -32,13 +36,20 @@ TIMEOUT_US = 54 * 60 * 1_000_000
 """How long an answer is kept: the z/OS default of 54 minutes."""
 
 
-class Access(IntEnum):
-    """Each access includes those before it (S1)."""
+class Access(IntFlag):
+    """What may be done (S1)."""
 
     NONE = 0
-    READ = 1
-    UPDATE = 2
-    CONTROL = 3
+    BROWSE = 1
+    INQUIRE = 2
+    PUT = 4
+    GET = 8
+    SET = 16
+    CONTEXT = 32
+    ADMINISTER = 64
+    READ = 1 | 2
+    UPDATE = 1 | 2 | 4 | 8 | 16
+    CONTROL = 1 | 2 | 4 | 8 | 16 | 32 | 64
 
 
 class Security(Protocol):
@@ -46,6 +57,12 @@ class Security(Protocol):
 
     def check(self, user: str, resource: str, name: str, access: Access) -> None:
         """Return when allowed, raise 2035 when not (S1)."""
+
+
+class Itself(str):
+    """The queue manager's own name where a user is asked for (S6)."""
+
+    __slots__ = ()
 
 
 class Profile(NamedTuple):
@@ -68,10 +85,18 @@ def parse_profiles(text: str) -> tuple[Profile, ...]:
         words = line.partition("#")[0].split()
         if not words:
             continue
-        if len(words) != 4 or words[3].upper() not in Access.__members__:
+        accesses = [] if len(words) != 4 else words[3].upper().split(",")
+        if not accesses or any(access not in Access.__members__ for access in accesses):
             raise ProfileError(f"line {number}: expected class, name, user and access, found {line.strip()!r}")
-        profiles.append(Profile(words[0], words[1], words[2], Access[words[3].upper()]))
+        granted = Access.NONE
+        for access in accesses:
+            granted |= Access[access]
+        profiles.append(Profile(words[0], words[1], words[2], granted))
     return tuple(profiles)
+
+
+def nobody_listens(_refusal: MQError) -> None:
+    """Nobody keeps an audit."""
 
 
 class SecurityManager:
@@ -80,14 +105,19 @@ class SecurityManager:
     def __init__(self, read_profiles: Callable[[], str | None], clock: Clock, timeout_us: int = TIMEOUT_US) -> None:
         self._read_profiles = read_profiles
         self._clock = clock
-        self._timeout_us = timeout_us
+        self.timeout_us = timeout_us
         self._profiles: tuple[Profile, ...] | None = None
         self._answers: dict[tuple[str, str, str], tuple[int, Access]] = {}
+        self.refused: Callable[[MQError], None] = nobody_listens
         self.refresh()
 
     @property
     def active(self) -> bool:
         return self._profiles is not None
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        return self._profiles or ()
 
     def refresh(self) -> None:
         """Read the profiles again (S4)."""
@@ -96,13 +126,18 @@ class SecurityManager:
         self._answers.clear()
 
     def check(self, user: str, resource: str, name: str, access: Access) -> None:
-        if self._profiles is not None and self._granted(user, resource, name) < access:
-            raise MQError(Reason.NOT_AUTHORIZED, user=user, resource=resource, name=name, access=access.name)
+        if self._profiles is None or type(user) is Itself:  # S6
+            return
+        missing = access & ~self._granted(user, resource, name)
+        if missing:
+            refusal = MQError(Reason.NOT_AUTHORIZED, user=user, resource=resource, name=name, access=missing.name)
+            self.refused(refusal)  # S5
+            raise refusal
 
     def _granted(self, user: str, resource: str, name: str) -> Access:
         key, now = (user, resource, name), self._clock.now_us()
         kept = self._answers.get(key)
-        if kept is None or now - kept[0] >= self._timeout_us:
+        if kept is None or now - kept[0] >= self.timeout_us:
             kept = self._answers[key] = (now, self._decide(user, resource, name))
         return kept[1]
 

@@ -242,18 +242,14 @@ def buffer_pools(rows: Rows) -> list[Figure]:
     lowest = sorted(lines, key=lambda name: min(value for _, value in lines[name]))[:4]
     made = _lines({name: lines[name] for name in lowest}, "lowest stealable, %", 340, "%{y:.0f} %")
     made["layout"]["yaxis"]["range"] = [0, 100]
-    made["layout"]["shapes"] = [
+    moments = made["data"][0]["x"]
+    made["data"].append(
         {
-            "type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 15, "y1": 15,
-            "line": {"color": RED, "width": 1.5, "dash": "dash"},
+            "type": "scatter", "mode": "lines", "name": "15 %: deferred writes begin", "x": [moments[0], moments[-1]],
+            "y": [15, 15], "line": {"color": RED, "width": 1.5, "dash": "dash"}, "hoverinfo": "skip",
         }
-    ]  # fmt: skip
-    made["layout"]["annotations"] = [
-        {
-            "xref": "paper", "x": 1, "y": 15, "xanchor": "right", "yanchor": "bottom", "showarrow": False,
-            "text": "15 %: deferred writes begin",
-        }
-    ]  # fmt: skip
+    )  # fmt: skip
+    made["layout"]["showlegend"] = True
     return [made]
 
 

@@ -186,6 +186,20 @@ class LogFiles:
             self.offload(min(due, key=starts.__getitem__))
         return len(due) > 1
 
+    @property
+    def archives(self) -> bool:
+        """Whether full active logs are archived."""
+        return self._archive
+
+    def current_name(self, copy: int) -> str:
+        """The active log that is being written."""
+        return _name(copy, self._current)
+
+    def not_archived(self) -> int:
+        """How many full active logs have no archive."""
+        archived = {first for first, _, _ in self.inventory.archives}
+        return sum(0 <= start < self.start and start not in archived for start in self.inventory.starts)
+
     def close(self) -> None:
         for files in self._active:
             for file in files:

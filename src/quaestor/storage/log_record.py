@@ -51,6 +51,7 @@ class Kind(IntEnum):
     SHUNTED = 25  # what is needed to undo an old record, again
 
     CHECKPOINT = 40
+    TRUNCATED = 41  # the rest of an active log that is archived before it is full
 
 
 class LogRecord(NamedTuple):

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend
-from quaestor.qmgr.buffer import BufferManager
+from quaestor.qmgr.buffer import BufferManager, IoMeter
 from quaestor.qmgr.data.load import load
 from quaestor.qmgr.data.objects import ObjectManager
+from quaestor.qmgr.data.page_storage import PageStorage
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager, Restart, restart
+from quaestor.qmgr.resource_manager import Served
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.disk import Disk
 from quaestor.storage.log_files import LogFiles
@@ -72,37 +74,33 @@ class Engine:
             outbuff_kb=settings.outbuff_kb,
             wrthrsh=settings.wrthrsh,
             ci_per_io=settings.ci_per_io,
+            clock=clock,
         )
-        self.buffers = BufferManager(self.log)
+        self.served = Served()
+        self.buffers = BufferManager(self.log, IoMeter(clock, self.served))
         self.recovery = RecoveryManager(self.log, self.buffers, clock, logload=settings.logload)
         self.data = ObjectManager(self.recovery, self.buffers, self.locks, packing=settings.packing)
         self.data.space.expansion = settings.expansion
         self.recovery.managers.append(self.data)
+        self.storage = PageStorage(
+            disk,
+            self.log,
+            self.buffers,
+            self.data.space,
+            settings.buffer_pools,
+            settings.page_sets,
+            settings.pages,
+            settings.pages_per_io,
+        )
+        self.storage.holds_queues, self.storage.forget = self.data.holds_queues, self.data.forget_page_set
 
     def start(self) -> Restart:
         """Restart from the log, then rebuild the queues (G2)."""
-        settings = self.settings
-        for number, buffers in settings.buffer_pools.items():
-            self.buffers.define_pool(number, buffers, settings.pages_per_io)
-        for number, pool in settings.page_sets.items():
-            page_set = self._page_set(number)
-            page_set.sync()  # what a killed process wrote may still be volatile, and restart will rely on it
-            self.buffers.add_page_set(page_set, pool)
+        self.storage.open()
         with self.recovery.latch:
             found = restart(self.recovery)
             load(self.data)
         return found
-
-    def _page_set(self, number: int) -> PageSet:
-        """Open a page set, or make it if it never was (G1)."""
-        known = self.log.files.inventory.page_sets
-        if number in known:
-            return PageSet.open(self._disk, number)
-        made = PageSet.formatted(self._disk, number)
-        page_set = PageSet.open(self._disk, number) if made else PageSet.create(self._disk, number, self.settings.pages)
-        known.append(number)
-        self.log.files.save()
-        return page_set
 
     def stop(self) -> None:
         """Write everything and take a last checkpoint (G2)."""

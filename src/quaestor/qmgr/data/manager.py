@@ -263,17 +263,22 @@ class DataManager:
             candidates: Iterator[Arrival] = iter(queue.with_key(key))
         else:
             candidates = _walk(queue, after)
+        found, skipped = None, 0
         for arrival in candidates:
-            if arrival.holder is not None and arrival.holder is not holder:
-                continue
             if (
-                (msg_id is None or arrival.msg_id == msg_id)
+                (arrival.holder is None or arrival.holder is holder)
+                and (msg_id is None or arrival.msg_id == msg_id)
                 and (correl_id is None or arrival.correl_id == correl_id)
                 and (group_id is None or arrival.group_id == group_id)
                 and (fits is None or fits(arrival))
             ):
-                return arrival
-        return None
+                found = arrival
+                break
+            skipped += 1
+        task = self.recovery.served.task
+        if task is not None and skipped:
+            task.skipped(skipped)
+        return found
 
     def browse(self, queue: PrivateQueue) -> Iterator[Arrival]:
         """Every available arrival in order, as it is now."""

@@ -7,8 +7,9 @@ Rules
   Y2  A page of non-persistent messages is taken and given back without logging; restart frees all of them.
   Y3  A page goes from persistent to non-persistent use only through the space map, so the log knows that its
       persistent life has ended before anything else is written to it.
-  Y4  When no page is free the page set grows by a quarter, at least by `expansion`; the space is set aside by the
-      file system before it is logged. If it cannot be, the put fails with 2192 and nothing has changed.
+  Y4  When no page is free the page set grows: by a quarter, at least by `expansion` (EXPAND(USER)), by a tenth
+      (SYSTEM), or not at all (NONE). The space is set aside by the file system before it is logged. If it cannot
+      be, the put fails with 2192 and nothing has changed.
 
 Called by the data manager.  Calls recovery, buffer.
 """
@@ -32,13 +33,19 @@ class Space:
         self._recovery, self._buffers = recovery, buffers
         self.empty: dict[int, list[int]] = {}
         self.volatile: dict[int, list[int]] = {}
-        self.expand = True
+        self.expand: dict[int, str] = {}
+        """How a page set grows: USER (the default), SYSTEM or NONE (Y4)."""
+
         self.expansion = EXPANSION
         self.times_full = 0
 
     def add_page_set(self, page_set: PageSet) -> None:
         self.empty[page_set.number] = []
         self.volatile[page_set.number] = []
+
+    def remove_page_set(self, number: int) -> None:
+        del self.empty[number], self.volatile[number]
+        self.expand.pop(number, None)
 
     def free_page(self, page_set: PageSet) -> int:
         """A page that the space map calls free; the caller takes it in the same breath."""
@@ -115,8 +122,10 @@ class Space:
         self._reclaim(page_set)
         if page_set.low_free < page_set.pages:
             return
-        pages = min(page_set.pages + max(self.expansion, page_set.pages // 4), PAGES_MAX)
-        if not self.expand or pages <= page_set.pages:
+        rule = self.expand.get(page_set.number, "USER")
+        growth = max(self.expansion, page_set.pages // 4) if rule == "USER" else max(1, page_set.pages // 10)
+        pages = min(page_set.pages + growth, PAGES_MAX)
+        if rule == "NONE" or pages <= page_set.pages:
             self._full(page_set)
         try:
             page_set.reserve(pages)

@@ -21,7 +21,6 @@ from quaestor.mqi import expiry, reports
 from quaestor.mqi.descriptors import (
     AS_Q_DEF,
     DATAGRAM,
-    ID_LENGTH,
     MQMD,
     MSG_TYPE_APPL_FIRST,
     MSG_TYPE_APPL_LAST,
@@ -31,6 +30,7 @@ from quaestor.mqi.descriptors import (
     REPLY,
     REPORT,
     REQUEST,
+    identifier,
 )
 from quaestor.mqi.objects import PRIORITY_MAX, DefinitionType, LocalQueue, Queue
 from quaestor.mqi.options import GROUP_FLAGS, PutOptions
@@ -71,13 +71,6 @@ class Described(NamedTuple):
     persistence: int
     expiry: int  # tenths
     plain: bool  # asks for no report, group or warning: nothing follows from the put
-
-
-def identifier(value: object) -> bytes:
-    """An identifier of exactly 24 bytes (J1)."""
-    if not isinstance(value, bytes) or len(value) > ID_LENGTH:
-        raise MQError(Reason.MD_ERROR, identifier=value)
-    return value if len(value) == ID_LENGTH else value.ljust(ID_LENGTH, b"\0")
 
 
 def check(md: MQMD) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from quaestor.mqi.objects import LocalQueue, MQObject
 from quaestor.qmgr.queue_store import Arrival, QueueStore, StoredQueue
+from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.qmgr.resource_manager import Unit
 
 
@@ -26,6 +27,10 @@ class Recovery(Protocol):
 
     latch: LockType
     """The engine latch: held during every call into a manager."""
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """Which units of named clients have committed."""
 
     def begin(self, connection: str = "", user: str = "", thread: str = "") -> Unit: ...
 

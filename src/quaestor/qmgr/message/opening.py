@@ -32,8 +32,15 @@ from quaestor.qmgr.message.services import Services
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.security import Access, Security
 
-_UPDATE = int(OpenOptions.OUTPUT | OpenOptions.SET) | INPUT_ANY
-_CONTEXT = 256 | 512 | 1024 | 2048
+_ACCESSES = (
+    (INPUT_ANY, Access.GET),
+    (int(OpenOptions.BROWSE), Access.BROWSE),
+    (int(OpenOptions.OUTPUT), Access.PUT),
+    (int(OpenOptions.INQUIRE), Access.INQUIRE),
+    (int(OpenOptions.SET), Access.SET),
+    (256 | 512 | 1024 | 2048, Access.CONTEXT),
+)
+"""What open options ask for, and the access each needs."""
 
 
 class OpenQueue:
@@ -134,8 +141,11 @@ class Opener:
             self._catalogue.state(queue.name).waiters.look_again()
 
     def _authorise(self, user: str, name: str, bits: int) -> None:
-        access = Access.UPDATE if bits & _UPDATE else Access.READ
-        self._security.check(user, "queue", name.rstrip(" "), Access.CONTROL if bits & _CONTEXT else access)
+        needed = Access.NONE
+        for options, access in _ACCESSES:
+            if bits & options:
+                needed |= access
+        self._security.check(user, "queue", name.rstrip(" "), needed)
 
     def _instance(self, model: ModelQueue, target: Target) -> Resolution:
         """A new dynamic queue (OP3)."""

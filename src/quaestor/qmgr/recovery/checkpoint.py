@@ -24,10 +24,15 @@ class CheckpointBody(NamedTuple):
     page_sets: dict[int, int]
     """{page set: RBA of its oldest change that may not be on disk}"""
 
+    outcomes: dict[bytes, int]
+    """{client: number of the last unit it committed}"""
+
 
 def pack_checkpoint(body: CheckpointBody) -> bytes:
     units = [[*unit[:4], unit.xid.hex(), list(unit.identity)] for unit in body.units]
-    return json.dumps({"units": units, "page_sets": body.page_sets}, separators=(",", ":")).encode()
+    outcomes = {client.hex(): number for client, number in body.outcomes.items()}
+    told = {"units": units, "page_sets": body.page_sets, "outcomes": outcomes}
+    return json.dumps(told, separators=(",", ":")).encode()
 
 
 def unpack_checkpoint(packed: bytes) -> CheckpointBody:
@@ -36,4 +41,6 @@ def unpack_checkpoint(packed: bytes) -> CheckpointBody:
         UnitEntry(urid, first, last, state, bytes.fromhex(xid), Identity(*identity))
         for urid, first, last, state, xid, identity in found["units"]
     ]
-    return CheckpointBody(units, {int(number): rba for number, rba in found["page_sets"].items()})
+    page_sets = {int(number): rba for number, rba in found["page_sets"].items()}
+    outcomes = {bytes.fromhex(client): number for client, number in found.get("outcomes", {}).items()}
+    return CheckpointBody(units, page_sets, outcomes)

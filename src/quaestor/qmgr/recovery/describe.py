@@ -107,4 +107,5 @@ _BODY: dict[Kind, Callable[[LogRecord], str]] = {
     Kind.COMPENSATION: _compensation,
     Kind.SHUNTED: lambda record: f"{Kind(record.body[0]).name} of page {record.page_set}/{record.page}",
     Kind.CHECKPOINT: _checkpoint,
+    Kind.TRUNCATED: _bytes,
 }

@@ -15,6 +15,9 @@ Rules
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
       application does not hold the log back.
   V7  A change for a unit is refused (2056) while the log could not hold the undoing of what is already there.
+  V8  A unit may have a label: its client's name and number. The COMMIT record carries it and checkpoints repeat the last
+      one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart too.
+  V9  A commit may be taken in two steps, `start_commit` and `end_commit`, so that one force serves many units.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log.
@@ -28,6 +31,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint
+from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import ResourceManager, Task
 from quaestor.storage.changes import (
@@ -56,10 +60,12 @@ class RecoveryManager:
 
     def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
         self.log, self.buffers, self._clock = log, buffers, clock
+        self.served = buffers.meter.served
         self.logload = logload
         self.latch: LockType = allocate_lock()
         self.managers: list[ResourceManager] = []
         self.units: dict[int, UnitOfRecovery] = {}
+        self.outcomes = Outcomes()
         self.checkpoints = 0
         self._needed_rba = 0
         log.files.needed_rba = self.needed_rba
@@ -125,10 +131,24 @@ class RecoveryManager:
 
     def commit(self, unit: UnitOfRecovery) -> None:
         """End a unit for good (V2)."""
-        if unit.urid:
-            rba = self.log.append(Kind.COMMIT, 0, unit.urid, unit.last, 0, 0, b"")
-            unit.become(State.IN_COMMIT_2)
+        rba = self.start_commit(unit)
+        if rba:
             self._force(rba)
+        self.end_commit(unit)
+
+    def start_commit(self, unit: UnitOfRecovery) -> int:
+        """Log the end of a unit: it has committed when the log is forced up to this RBA; 0 if it logged nothing (V2)."""
+        if unit.label:
+            self.outcomes.note(unit.label)  # V8
+        if not unit.urid:
+            return 0
+        rba = self.log.append(Kind.COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
+        unit.become(State.IN_COMMIT_2)
+        return rba
+
+    def end_commit(self, unit: UnitOfRecovery) -> None:
+        """Its COMMIT record is durable: tell the managers (V2)."""
+        if unit.urid:
             self._forget(unit)
         elif unit.state is State.IN_DOUBT:
             unit.become(State.IN_COMMIT_2)
@@ -149,11 +169,18 @@ class RecoveryManager:
 
     def _force(self, rba: int) -> None:
         """Wait for the log without the latch, so that others work on (group commit)."""
+        served, began_ns = self.served, self._clock.monotonic_ns()
+        task, served.task = served.task, None
+        if task is not None:
+            task.log_forcing()
         self.latch.release()
         try:
             self.log.force(rba)
         finally:
             self.latch.acquire()
+            served.task = task
+            if task is not None:
+                task.log_forced(self._clock.monotonic_ns() - began_ns)
 
     def back_out(self, unit: UnitOfRecovery) -> None:
         """Undo a unit (V3); the decision about one in doubt is durable before anybody is told (V4)."""
@@ -241,7 +268,7 @@ class RecoveryManager:
                 self._shunt(unit)
         page_sets = self.buffers.recovery_rbas(self.log.end)
         units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
-        rba = self.log.append(Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets)))
+        rba = self.log.append(Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last)))
         self.log.force(rba)
         self.log.note_checkpoint(rba)
         self._needed_rba = min([rba, *page_sets.values(), *(unit.first for unit in self.units.values())])

@@ -11,6 +11,8 @@ Rules
   X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
   X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
   X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone.
+  X8  A page set that was deleted, or deleted and defined again, has nothing to do with what the log says of its number
+      before that.
 
 Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
 """
@@ -65,12 +67,16 @@ def _current_status(recovery: RecoveryManager, found: Restart) -> dict[int, int]
     found.checkpoint_rba, page_sets = _last_checkpoint(recovery)
     for number, rba in restored(recovery).items():
         page_sets[number] = min(rba, page_sets.get(number, rba))
+    for deleted, rba in log.files.inventory.since.items():
+        page_sets[int(deleted)] = max(rba, page_sets.get(int(deleted), rba))  # X8
     end = found.checkpoint_rba
     for record in log.scan(found.checkpoint_rba):
         end = record.end
         found.records_read += 1
         if record.urid:
             _follow(recovery.units, record)
+        if record.kind == Kind.COMMIT and record.body:
+            recovery.outcomes.note(record.body)
     written = log.files.inventory.written_rba
     if end < written:
         raise Abend("L2", "the log is damaged before its end; use its other copy", good_to=end, written_to=written)
@@ -93,6 +99,7 @@ def _last_checkpoint(recovery: RecoveryManager) -> tuple[int, dict[int, int]]:
         return recovery.log.files.oldest_active(), {}
     rba = checkpoints[-1]
     body = unpack_checkpoint(recovery.log.read(rba).body)
+    recovery.outcomes.last.update(body.outcomes)
     for entry in body.units:
         unit = UnitOfRecovery(entry.identity)
         unit.urid, unit.first, unit.last, unit.xid = entry.urid, entry.first, entry.last, entry.xid

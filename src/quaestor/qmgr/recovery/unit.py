@@ -44,6 +44,7 @@ class UnitOfRecovery:
         "first",
         "gets",
         "identity",
+        "label",
         "last",
         "other",
         "puts",
@@ -62,6 +63,7 @@ class UnitOfRecovery:
         self.other: list[Callable[[], None]] = []  # what else is to be done when it has committed
         self.born = born
         self.xid = b""
+        self.label = b""  # client and number, for those who ask for the outcome
 
     def become(self, state: State) -> None:
         if state not in NEXT[self.state]:

@@ -1,0 +1,154 @@
+"""Our side of the comparison with other servers: the two classes that the harness of peers asks for.
+
+A queue manager in a process of its own, reached over its local socket or over TCP on loopback; every call returns
+when the queue manager has confirmed it.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from base import Client, Peer
+from common import LOOPBACK, spawn, wait_port
+
+import quaestor
+from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+
+SRC = str(Path(quaestor.__file__).parents[1])
+NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptions.ASYNC_RESPONSE
+NOW_LATER = NOW | LATER
+KINDS = {True: MQMD(persistence=1), False: MQMD(persistence=0)}
+BOTH = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT
+SERVE = "import sys; from quaestor.cli.main import main; main(sys.argv[1:])"
+
+
+class Quaestor(Peer):
+    """A queue manager on this machine."""
+
+    durable = "reply after the force of the log"
+    tcp = False
+
+    def _command(self, *words):
+        return [sys.executable, "-c", SERVE, "qmgr", *words, "QM1", "--directory", self.dir]
+
+    def start(self):
+        env = {**os.environ, "PYTHONPATH": SRC}
+        if not (Path(self.dir) / "server.toml").exists():
+            os.chmod(self.dir, 0o700)
+            made = self._command("create", "--no-security", "--listen", f"{LOOPBACK}:0")
+            spawn(made, os.path.join(self.dir, "log"), env=env).wait()
+        self.proc = spawn(self._command("start"), os.path.join(self.dir, "log"), env=env)
+        wait_port_file(self)
+
+    def connect(self):
+        return QuaestorClient(self)
+
+
+class QuaestorLocal(Quaestor):
+    name = "quaestor-local"
+
+
+class QuaestorTcp(Quaestor):
+    name = "quaestor-tcp"
+    tcp = True
+
+
+def wait_port_file(peer):
+    """Until the server says where it listens."""
+    import json
+    import time
+
+    path = Path(peer.dir) / "address"
+    for _ in range(6000):
+        if path.exists() and (Path(peer.dir) / "socket").exists():
+            peer.address = path.read_text().strip()
+            wait_port(int(peer.address.rpartition(":")[2]), 30, peer.proc)
+            return
+        if peer.proc.poll() is not None:
+            raise RuntimeError(json.dumps(f"server ended with {peer.proc.returncode}"))
+        time.sleep(0.01)  # noqa: TID251 - a benchmark waits
+    raise TimeoutError("the server does not start")
+
+
+class QuaestorClient(Client):
+    """One connection with its queues open."""
+
+    def __init__(self, peer):
+        where = peer.address if peer.tcp else None
+        os.environ["QUAESTOR_HOME"] = str(Path(peer.dir).parent)
+        if where is None:
+            from quaestor.server.client.opening import LINKS, hello_of
+            from quaestor.server.client.place import local_place
+
+            self.app = LINKS.connect(local_place("QM1", peer.dir), hello_of("QM1", None, None, "bench", b""), shared=False)
+        else:
+            self.app = quaestor.connect("QM1", where, application="bench")
+        self.queues = {}
+
+    def _queue(self, q):
+        handle = self.queues.get(q)
+        if handle is None:
+            handle = self.queues[q] = self.app.open(q, BOTH)
+        return handle
+
+    def declare(self, q, persistent=True):
+        queue = LocalQueue(q, share=True, def_exclusive=False, max_depth=999_999_999)
+        try:
+            self.app.define(queue)
+        except MQError as error:
+            if error.reason is not Reason.OBJECT_ALREADY_EXISTS:
+                raise
+            for _ in self.drain(q):
+                pass
+
+    def put(self, q, raw, persistent=True):
+        self._queue(q).put(raw, KINDS[persistent], NOW)
+
+    def put_batch(self, q, raws, persistent=True):
+        put, md = self._queue(q).put, KINDS[persistent]
+        for raw in raws:
+            put(raw, md, LATER)
+        self.app.commit()
+
+    def get(self, q, timeout=0.0):
+        try:
+            if timeout:
+                return self._queue(q).get(GET_NOW, wait_ms=int(timeout * 1000)).body
+            return self._queue(q).get(GET_NOW).body
+        except MQError as error:
+            if error.reason is Reason.NO_MSG_AVAILABLE:
+                return None
+            raise
+
+    def get_batch(self, q, n, timeout=0.0):
+        got, queue = [], self._queue(q)
+        try:
+            while len(got) < n:
+                got.append(queue.get().body)
+        except MQError as error:
+            if error.reason is not Reason.NO_MSG_AVAILABLE:
+                raise
+        self.app.commit()
+        return got
+
+    def depth(self, q):
+        with self.app.open(q, OpenOptions.INQUIRE) as queue:
+            return queue.inquire("CURDEPTH")["CURDEPTH"]
+
+    def request(self, q, reply_q, raw, persistent=False):
+        """The put needs no answer of its own: the reply is one. Put and get travel together."""
+        self._queue(q).put(raw, KINDS[persistent], NOW_LATER)
+        return self.get(reply_q, 5.0)
+
+    def serve_one(self, q, reply_q, timeout, persistent=False):
+        raw = self.get(q, timeout)
+        if raw is None:
+            return False
+        self._queue(reply_q).put(raw, KINDS[persistent], NOW_LATER)
+        return True
+
+    def close(self):
+        self.app.disconnect()
+
+
+PEERS = [QuaestorLocal, QuaestorTcp]

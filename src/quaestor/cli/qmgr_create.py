@@ -1,0 +1,52 @@
+"""`quaestor qmgr create`: the directory of a queue manager, and what it is told."""
+
+from pathlib import Path
+
+import click
+
+from quaestor.cli.qmgr_place import directory_option, home_of, said
+
+
+@click.command("create")
+@click.argument("name")
+@directory_option
+@click.option("--listen", default="", metavar="HOST:PORT", help="Listen on TCP too; without it only locally.")
+@click.option("--plain", is_flag=True, help="Allow TCP beyond loopback without TLS.")
+@click.option("--no-security", is_flag=True, help="Everybody may do everything, without a password.")
+@click.option("--log-mb", type=click.IntRange(1, 4096), help="Size of each active log.  [default: 16]")
+@click.option("--logs", type=click.IntRange(2, 31), help="Number of active logs.  [default: 4]")
+@click.option("--dual-logs", is_flag=True, help="Keep two copies of the log.")
+def create_command(
+    name: str,
+    directory: Path | None,
+    listen: str,
+    plain: bool,
+    no_security: bool,
+    log_mb: int | None,
+    logs: int | None,
+    dual_logs: bool,
+) -> None:
+    """Create a queue manager; whoever does may do everything with it.
+
+    \b
+    Example:
+      quaestor qmgr create QM1 --listen 127.0.0.1:1414
+    """
+    from quaestor.server.home import Configuration
+    from quaestor.server.listeners import split_address
+
+    home = home_of(name, directory)
+    engine = {"log_bytes": None if log_mb is None else log_mb << 20, "logs": logs, "dual_logs": dual_logs or None}
+    with said():
+        if listen:
+            split_address(listen)
+        home.create(
+            Configuration(
+                name,
+                listen=listen,
+                plain=plain,
+                security=not no_security,
+                engine={key: value for key, value in engine.items() if value is not None},
+            )
+        )
+    click.echo(f"Queue manager {name} created in {home.directory}")

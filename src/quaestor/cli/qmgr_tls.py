@@ -1,0 +1,55 @@
+"""`quaestor qmgr tls`: keys and certificates of one's own."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from quaestor.cli.qmgr_place import directory_option, existing, said
+
+
+@click.command("tls")
+@click.argument("name")
+@directory_option
+@click.option("--host", "hosts", multiple=True, help="A name or address clients use.  [default: localhost, 127.0.0.1]")
+@click.option("--days", type=click.IntRange(1), default=365, show_default=True, help="How long certificates are valid.")
+@click.option("--client", metavar="USER", help="Make a client's certificate instead, for this user.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for a client's files.")
+@click.option("--require-certificate", is_flag=True, help="Clients must show a certificate.")
+def tls_command(
+    name: str,
+    directory: Path | None,
+    hosts: tuple[str, ...],
+    days: int,
+    client: str | None,
+    out: Path | None,
+    require_certificate: bool,
+) -> None:
+    """Make an authority and a server certificate, and use them from the next start on.
+
+    Clients are given authority.pem. With --client a certificate for one user is made, in its own folder.
+
+    \b
+    Example:
+      quaestor qmgr tls QM1 --host mq.example.com
+      quaestor qmgr tls QM1 --client alice --out alice-tls
+    """
+    from quaestor.server import certificates
+
+    home = existing(name, directory)
+    with said():
+        if client is not None:
+            made = certificates.client(home.directory, client, out or Path(f"{client}-tls"), days)
+            click.echo(f"Certificate of {client}: {made}")
+            return
+        certificates.server(home.directory, name, hosts or ("localhost", "127.0.0.1"), days)
+        home.write(
+            replace(
+                home.configuration(),
+                certificate="server.pem",
+                key="server.key",
+                authorities="authority.pem",
+                require_certificate=require_certificate,
+            )
+        )
+    click.echo(f"TLS of {name} is set; give clients {home.directory / 'authority.pem'}")

@@ -1,0 +1,107 @@
+"""`quaestor qmgr user` and `grant`: who may prove to be whom, and who may do what."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from quaestor.cli.qmgr_place import directory_option, existing, said
+
+
+@click.group("user")
+def user_group() -> None:
+    """Users with passwords, for applications that come over TCP.
+
+    A password is read from a file, from QUAESTOR_PASSWORD, or asked for; it is never an argument.
+    """
+
+
+@user_group.command("add")
+@click.argument("name")
+@click.argument("user")
+@directory_option
+@click.option("--password-file", type=click.File(), help="Read the password from this file (- for standard input).")
+def add_command(name: str, user: str, directory: Path | None, password_file: click.utils.LazyFile | None) -> None:
+    """Add a user, or give one another password.
+
+    \b
+    Example:
+      quaestor qmgr user add QM1 alice
+    """
+    from quaestor.server.users import Users
+
+    home = existing(name, directory)
+    if password_file is not None:
+        password = password_file.read().rstrip("\r\n")
+    elif "QUAESTOR_PASSWORD" in os.environ:
+        password = os.environ["QUAESTOR_PASSWORD"]
+    else:
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=sys.stdin.isatty())
+    with said():
+        Users(home.users).set(user, password)
+    click.echo(f"User {user} of {name} is set; grant something: quaestor qmgr grant {name} connect '*' {user} read")
+
+
+@user_group.command("remove")
+@click.argument("name")
+@click.argument("user")
+@directory_option
+def remove_command(name: str, user: str, directory: Path | None) -> None:
+    """Remove a user; connections it has stay until they end."""
+    from quaestor.server.users import Users
+
+    if not Users(existing(name, directory).users).remove(user):
+        raise click.ClickException(f"{name} has no user {user}")
+    click.echo(f"User {user} of {name} is removed")
+
+
+@user_group.command("list")
+@click.argument("name")
+@directory_option
+def list_command(name: str, directory: Path | None) -> None:
+    """Users with a password."""
+    from quaestor.server.users import Users
+
+    for user in Users(existing(name, directory).users).names():
+        click.echo(user)
+
+
+@click.command("grant")
+@click.argument("name")
+@click.argument("resource")
+@click.argument("object_name", metavar="OBJECT")
+@click.argument("user")
+@click.argument("access")
+@directory_option
+def grant_command(
+    name: str, resource: str, object_name: str, user: str, access: str, directory: Path | None
+) -> None:
+    """Let a user do something: one line of `profiles`, in force at once.
+
+    RESOURCE is connect, queue, process, namelist, stgclass, qmgr or command. OBJECT may end in *. ACCESS is read,
+    update or control, or any of browse, inquire, put, get, set, context, administer with commas.
+
+    \b
+    Example:
+      quaestor qmgr grant QM1 connect QM1 alice read
+      quaestor qmgr grant QM1 queue 'ORDERS.*' alice put,get,browse
+    """
+    from quaestor.qmgr.security import parse_profiles
+    from quaestor.server.home import CLASSES
+
+    home = existing(name, directory)
+    if resource not in CLASSES:
+        raise click.ClickException(f"resource is one of {', '.join(CLASSES)}")
+    if not home.configuration().security:
+        raise click.ClickException(f"security of {name} is off: everybody may do everything")
+    line = f"{resource} {object_name} {user} {access}\n"
+    with said():
+        parse_profiles(line)
+        with home.profiles.open("a", encoding="utf-8") as profiles:
+            profiles.write(line)
+    pid = home.running_pid()
+    if pid is not None:
+        os.kill(pid, signal.SIGHUP)
+    click.echo(line.rstrip())

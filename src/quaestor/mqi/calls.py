@@ -1,0 +1,153 @@
+"""The calls of the native API: what a connection and a handle answer, behind whichever door.
+
+Rules
+  NA1 The embedded connection and the client's have these calls with these parameters; a program cannot tell them apart
+      but by speed.
+  NA2 A call that fails raises `MQError` with the reason; one that succeeds with a warning leaves it in `warning`.
+
+Answered by qmgr.connection and server.client.  Asked by applications, the command line and the ibmmqc seam.
+"""
+
+from types import TracebackType
+from typing import Any, Protocol, Self, runtime_checkable
+
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.messages import Message
+from quaestor.mqi.objects import MQObject, QueueManagerAttributes
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError
+
+
+@runtime_checkable
+class QueueHandle(Protocol):
+    """An open queue."""
+
+    name: str
+
+    @property
+    def token(self) -> int: ...
+
+    def put(
+        self,
+        body: bytes | bytearray | memoryview | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        correl_id: bytes | None = None,
+        context: Any = None,
+    ) -> Message: ...
+
+    def get(
+        self,
+        options: int = GetOptions.NONE,
+        *,
+        wait_ms: int | None = None,
+        max_length: int | None = None,
+        msg_id: bytes | None = None,
+        correl_id: bytes | None = None,
+        group_id: bytes | None = None,
+        sequence: int | None = None,
+        token: int | None = None,
+        match: int | None = None,
+    ) -> Message: ...
+
+    def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message: ...
+
+    def inquire(self, *keywords: str) -> dict[str, Any]: ...
+
+    def set(self, **values: Any) -> None: ...
+
+    def close(self, options: int = CloseOptions.NONE) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class Unit(Protocol):
+    """A unit of work as a context manager."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+@runtime_checkable
+class QueueConnection(Protocol):
+    """A connected application."""
+
+    connected: bool
+
+    @property
+    def warning(self) -> MQError | None: ...
+
+    def open(
+        self,
+        target: str | Target,
+        options: int = OpenOptions.INPUT_AS_Q_DEF | OpenOptions.OUTPUT,
+        *,
+        qmgr: str = "",
+        dynamic_name: str = "CSQ.*",
+    ) -> QueueHandle: ...
+
+    def put1(
+        self,
+        target: str | Target,
+        body: bytes | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        qmgr: str = "",
+    ) -> Message: ...
+
+    def put(
+        self,
+        target: str | Target,
+        body: bytes | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        qmgr: str = "",
+    ) -> Message: ...
+
+    def get(self, target: str | Target, options: int = GetOptions.NONE, **selecting: Any) -> Message: ...
+
+    def begin(self) -> Unit: ...
+
+    def commit(self, unit: int | None = None) -> None: ...
+
+    def backout(self) -> None: ...
+
+    def outcome(self, unit: int) -> bool: ...
+
+    def prepare(self, xid: bytes) -> None: ...
+
+    def commit_prepared(self, xid: bytes) -> None: ...
+
+    def backout_prepared(self, xid: bytes) -> None: ...
+
+    def in_doubt(self) -> tuple[bytes, ...]: ...
+
+    def define(self, definition: MQObject, *, replace: bool = False) -> None: ...
+
+    def alter(self, kind: type[MQObject], name: str = "", **changes: Any) -> None: ...
+
+    def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None: ...
+
+    def inquire(
+        self, kind: type[MQObject] = QueueManagerAttributes, name: str = "", *keywords: str
+    ) -> dict[str, Any]: ...
+
+    def disconnect(self) -> None: ...
+
+    def abandon(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

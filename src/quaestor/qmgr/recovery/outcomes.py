@@ -1,0 +1,41 @@
+"""Outcomes: which unit each client committed last, for clients that were cut off in a commit.
+
+Rules
+  OC1 A label is the client's name (1 to 32 bytes) and a number of eight bytes. A client's numbers only rise.
+  OC2 The last number of a client is enough: a unit has committed if its number is not above that one. Whoever asks has
+      nothing in flight any more, so what has not committed by then never will.
+  OC3 At most `CLIENTS_MAX` clients are remembered; the one that has not committed for longest is forgotten first.
+
+Called by recovery, restart, connection.
+"""
+
+from quaestor.mqi.reasons import MQError, Reason
+
+CLIENTS_MAX = 1500
+CLIENT_NAME_MAX = 32
+NUMBER_MAX = (1 << 64) - 1
+
+
+def label(client: bytes, number: int) -> bytes:
+    """What names a unit of a client (OC1)."""
+    if not 1 <= len(client) <= CLIENT_NAME_MAX or not 0 <= number <= NUMBER_MAX:
+        raise MQError(Reason.UOW_NOT_AVAILABLE, client=client, unit=number)
+    return client + number.to_bytes(8, "big")
+
+
+class Outcomes:
+    """The last committed unit of each client."""
+
+    def __init__(self) -> None:
+        self.last: dict[bytes, int] = {}
+
+    def note(self, label: bytes) -> None:
+        """A unit commits."""
+        client, number = label[:-8], int.from_bytes(label[-8:], "big")
+        self.last[client] = max(number, self.last.pop(client, 0))
+        if len(self.last) > CLIENTS_MAX:
+            del self.last[next(iter(self.last))]  # OC3
+
+    def committed(self, client: bytes, number: int) -> bool:
+        """Whether a unit has committed (OC2)."""
+        return number <= self.last.get(client, -1)

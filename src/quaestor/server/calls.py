@@ -1,0 +1,136 @@
+"""The calls that are not put, get, commit or back out: by name, with values for parameters.
+
+Rules
+  CA1 A call takes the conversation and the values that came with it, and answers with a value. Parameters of the wrong
+      number or kind are the caller's error (2012), not ours.
+  CA2 Definitions travel in their stored form; a kind of object by its MQSC type.
+
+Called by conversation.  Calls the connection and its handles.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from quaestor.mqi.descriptors import Target
+from quaestor.mqi.objects import OBJECT_TYPES, MQObject, object_from_bytes
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server.wire import unpack_descriptor
+
+if TYPE_CHECKING:
+    from quaestor.server.conversation import Conversation
+
+_KINDS = {kind.MQSC_TYPE: kind for kind in OBJECT_TYPES.values()}
+
+
+def kind_of(name: str) -> type[MQObject]:
+    """The object class of an MQSC type (CA2)."""
+    kind = _KINDS.get(name)
+    if kind is None:
+        raise MQError(Reason.OBJECT_TYPE_ERROR, type=name)
+    return kind
+
+
+def _open(on: "Conversation", name: str, qmgr: str, dynamic_name: str, options: int) -> list[Any]:
+    handle = on.connection.open(Target(name, qmgr, dynamic_name), options)
+    return [on.add(handle), handle.name]
+
+
+def _close(on: "Conversation", handle: int, options: int) -> None:
+    on.handle(handle).close(options)
+    del on.handles[handle]
+
+
+def _put1(
+    on: "Conversation", target: list[str], body: bytes | str, md: bytes | None, correl_id: bytes, options: int
+) -> Any:
+    descriptor = None if md is None else unpack_descriptor(md)
+    if descriptor is not None and correl_id:
+        descriptor = dataclasses.replace(descriptor, correl_id=correl_id)
+    return on.connection.put1(Target(*target), body, descriptor, options)
+
+
+def _inquire(on: "Conversation", handle: int, keywords: list[str]) -> dict[str, Any]:
+    return on.handle(handle).inquire(*keywords)
+
+
+def _set(on: "Conversation", handle: int, attributes: dict[str, Any]) -> None:
+    on.handle(handle).set(**attributes)
+
+
+def _define(on: "Conversation", packed: bytes, replace: bool) -> None:
+    on.connection.define(object_from_bytes(packed), replace=replace)
+
+
+def _alter(on: "Conversation", kind: str, name: str, changes: dict[str, Any]) -> None:
+    on.connection.alter(kind_of(kind), name, **changes)
+
+
+def _delete(on: "Conversation", kind: str, name: str, purge: bool) -> None:
+    on.connection.delete(kind_of(kind), name, purge=purge)
+
+
+def _inquire_object(on: "Conversation", kind: str, name: str, keywords: list[str]) -> dict[str, Any]:
+    return on.connection.inquire(kind_of(kind), name, *keywords)
+
+
+def _begin(on: "Conversation") -> None:
+    on.connection.begin()
+
+
+def _prepare(on: "Conversation", xid: bytes) -> None:
+    on.connection.prepare(xid)
+
+
+def _commit_prepared(on: "Conversation", xid: bytes) -> None:
+    on.connection.commit_prepared(xid)
+
+
+def _backout_prepared(on: "Conversation", xid: bytes) -> None:
+    on.connection.backout_prepared(xid)
+
+
+def _in_doubt(on: "Conversation") -> list[bytes]:
+    return list(on.connection.in_doubt())
+
+
+def _outcome(on: "Conversation", unit: int) -> bool:
+    """What is answered here must be durable, also when its commit was started in this very turn."""
+    on.service.commits.harden()
+    return on.connection.outcome(unit)
+
+
+def _disconnect(on: "Conversation") -> None:
+    """Commit now; the conversation ends when that is durable."""
+    on.connection.commit()
+    on.ending = True
+
+
+def _mqsc(on: "Conversation", text: str) -> dict[str, Any]:
+    return on.service.run_commands(text, on.link.user)
+
+
+def _status(on: "Conversation") -> dict[str, Any]:
+    return on.service.status()
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "open": _open,
+    "close": _close,
+    "put1": _put1,
+    "inquire": _inquire,
+    "set": _set,
+    "define": _define,
+    "alter": _alter,
+    "delete": _delete,
+    "inquire object": _inquire_object,
+    "begin": _begin,
+    "prepare": _prepare,
+    "commit prepared": _commit_prepared,
+    "backout prepared": _backout_prepared,
+    "in doubt": _in_doubt,
+    "outcome": _outcome,
+    "disconnect": _disconnect,
+    "mqsc": _mqsc,
+    "status": _status,
+}

@@ -1,0 +1,371 @@
+"""Connection and handle of a client: the calls of the embedded API, over a link.
+
+Rules
+  CC1 The surface is that of `quaestor.qmgr.connection`: same names, parameters, reasons and warnings.
+  CC2 Puts with ASYNC_RESPONSE in syncpoint gather here until something has to be answered; out of syncpoint they are sent at
+      once. Their first error is raised by the next call that is answered; a commit that raises it has not committed.
+  CC3 Messages read ahead wait in their handle; what is not got before the handle closes is lost, as the option says.
+  CC4 Disconnecting commits. A link that is lost backs out, whatever the reason.
+
+Called by applications.  Calls link, requests.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.messages import Message
+from quaestor.mqi.objects import MQObject, QueueManagerAttributes
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server import values, wire
+from quaestor.server.client import requests
+from quaestor.server.client.link import Link
+from quaestor.server.client.requests import ASYNC, HandleRequests, PutRun, Request
+from quaestor.server.protocol import WARNED
+
+_NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
+RUN_BYTES, RUN_MESSAGES = 1 << 16, 1000
+
+
+class UnitOfWork:
+    """`with app.begin():` commits at the end, backs out on an exception."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._connection.commit()
+        else:
+            self._connection.backout()
+
+
+class Handle(HandleRequests):
+    """An open queue of a client (CC1)."""
+
+    def __init__(self, connection: "Connection", number: int, name: str, options: int) -> None:
+        super().__init__(number, name, options)
+        self._connection = connection
+        self.opened = True
+        self._ahead: deque[bytes] = deque()
+
+    def put(  # type: ignore[override] # the application's put; the frame is made by the one above
+        self,
+        body: bytes | bytearray | memoryview | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        correl_id: bytes | None = None,
+        context: "Handle | None" = None,
+    ) -> Message:
+        """MQPUT. Without an option it is in syncpoint; what was put comes back, with its identifiers."""
+        connection = self._usable()
+        if options & ASYNC:
+            return connection.put_later(self, body, descriptor, int(options), correl_id, context)
+        request = HandleRequests.put(self, body, descriptor, options, correl_id, context)
+        return self.put_answer(connection.call(request), body)
+
+    def get(  # type: ignore[override] # see put
+        self,
+        options: int = GetOptions.NONE,
+        *,
+        wait_ms: int | None = None,
+        max_length: int | None = None,
+        **selecting: Any,
+    ) -> Message:
+        """MQGET. Without an option it is in syncpoint; with `wait_ms` it waits so long (-1: without end)."""
+        connection = self._usable()
+        if self._ahead and options & _NO_SYNCPOINT and not selecting:
+            return self.got(self._ahead.popleft())  # CC3
+        request = HandleRequests.get(self, options, wait_ms, max_length, selecting)
+        return self.got(connection.call(request))
+
+    def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
+        """MQGET with a browse: the next message by default; it stays on the queue."""
+        return self.get(options, **selecting)
+
+    def inquire(self, *keywords: str) -> dict[str, Any]:
+        """MQINQ: attribute values by MQSC keyword, all of them when none is named."""
+        return requests.inquired(self._usable().ask("inquire", self.number, list(keywords)))
+
+    def set(self, **values: Any) -> None:
+        """MQSET: `set(PUT="DISABLED", TRIGDPTH=10)`."""
+        self._usable().ask("set", self.number, values)
+
+    def close(self, options: int = CloseOptions.NONE) -> None:
+        """MQCLOSE; a second close is harmless."""
+        if self.opened and self._connection.connected:
+            self._connection.ask("close", self.number, int(options))
+            self._connection.forget(self)
+        self.opened = False
+
+    def read_ahead(self, payload: bytes) -> None:
+        self._ahead.append(payload)
+
+    def _usable(self) -> "Connection":
+        connection = self._connection
+        if not connection.connected:
+            raise connection.why_not_connected()
+        if not self.opened:
+            raise MQError(Reason.HOBJ_ERROR, queue=self.name)
+        return connection
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Connection:
+    """A client's connection to a queue manager (CC1-CC4)."""
+
+    def __init__(self, link: Link, let_go: Callable[[Link], None]) -> None:
+        self._link, self._let_go = link, let_go
+        self._conversation = link.new_conversation()
+        self._handles: dict[int, Handle] = {}
+        self._run: PutRun | None = None
+        self.warning: MQError | None = None
+        self.connected = False
+        self._gone = Reason.HCONN_ERROR
+        self._connect()
+
+    def _connect(self) -> None:
+        link = self._link
+        link.read_ahead[self._conversation] = self._read_ahead
+        link.call(self._conversation, requests.call("connect"))
+        self.connected = True
+
+    # -- calls
+
+    def call(self, request: Request) -> bytes:
+        """Send a request and give its answer; what gathered goes first."""
+        if not self.connected:
+            raise self.why_not_connected()
+        if self._run is not None:
+            self._send_run(now=False)
+        self.warning = None
+        try:
+            _, flags, payload = self._link.call(self._conversation, request)
+        except MQError as error:
+            if error.reason is Reason.CONNECTION_BROKEN:
+                self._broken()
+            raise
+        if flags & WARNED:
+            (length,) = wire.LENGTH.unpack_from(payload)
+            self.warning = values.unpack_error(payload[4 : 4 + length])
+            payload = payload[4 + length :]
+        return payload
+
+    def ask(self, name: str, *args: Any) -> Any:
+        return values.unpack(self.call(requests.call(name, *args)))
+
+    def put_later(
+        self,
+        handle: Handle,
+        body: Any,
+        md: MQMD | None,
+        options: int,
+        correl_id: bytes | None,
+        context: Handle | None,
+    ) -> Message:
+        """A put without an answer (CC2)."""
+        run, key = self._run, (handle, md, options, type(body))
+        plain = correl_id is None and context is None and type(body) is bytes and not options & _NO_SYNCPOINT
+        if plain and run is not None and run.key == key and run.key[1] is md:
+            run.add(body)
+            if run.size >= RUN_BYTES or len(run.bodies) >= RUN_MESSAGES:
+                self._send_run(now=True)
+        else:
+            if run is not None:
+                self._send_run(now=False)
+            if plain:
+                self._run = PutRun(key, *handle.put_head(md, options, None, None))
+                self._run.add(body)
+            else:
+                request = HandleRequests.put(handle, body, md, options, correl_id, context)
+                self._link.send(self._conversation, request, answered=False, now=bool(options & _NO_SYNCPOINT))
+        return handle.put_unanswered(body, md)
+
+    def _send_run(self, *, now: bool) -> None:
+        run, self._run = self._run, None
+        if run is not None:
+            self._link.send(self._conversation, run.request(), answered=False, now=now)
+
+    def _read_ahead(self, handle: int, payload: bytes) -> None:
+        self._handles[handle].read_ahead(payload)
+
+    # -- queues
+
+    def open(
+        self,
+        target: str | Target,
+        options: int = OpenOptions.INPUT_AS_Q_DEF | OpenOptions.OUTPUT,
+        *,
+        qmgr: str = "",
+        dynamic_name: str = "CSQ.*",
+    ) -> Handle:
+        """MQOPEN: a handle for what `options` say; for input and output when they say nothing."""
+        meant = requests.target_of(target, qmgr, dynamic_name)
+        number, name = self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, options)
+        handle = self._handles[number] = Handle(self, number, name, options)
+        return handle
+
+    def put1(
+        self,
+        target: str | Target,
+        body: bytes | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        qmgr: str = "",
+    ) -> Message:
+        """MQPUT1: open, put and close in one call."""
+        request = requests.put1(requests.target_of(target, qmgr, ""), body, descriptor, options)
+        message: Message = values.unpack(self.call(request))
+        return message
+
+    def get(self, target: str | Target, options: int = GetOptions.NONE, **selecting: Any) -> Message:
+        """Open for input, get one message and close."""
+        with self.open(target, OpenOptions.INPUT_AS_Q_DEF) as queue:
+            return queue.get(options, **selecting)
+
+    put = put1
+
+    # -- units of work
+
+    def begin(self) -> UnitOfWork:
+        """MQBEGIN; as a context manager it commits at the end and backs out when an exception leaves it."""
+        self.ask("begin")
+        return UnitOfWork(self)
+
+    def commit(self, unit: int | None = None) -> None:
+        """MQCMIT: what was put is there for others, what was got is gone. `unit` numbers it for `outcome`."""
+        self.call(requests.commit(unit))
+
+    def backout(self) -> None:
+        """MQBACK: what was put is gone, what was got is there again."""
+        self._run = None
+        self.call(requests.BACKOUT)
+
+    def outcome(self, unit: int) -> bool:
+        """Whether the unit of this number, of a client of this name, has committed."""
+        return bool(self.ask("outcome", unit))
+
+    def prepare(self, xid: bytes) -> None:
+        """Phase 1 of a commit that an outside coordinator decides."""
+        self.ask("prepare", xid)
+
+    def commit_prepared(self, xid: bytes) -> None:
+        """Phase 2: the coordinator has decided to commit."""
+        self.ask("commit prepared", xid)
+
+    def backout_prepared(self, xid: bytes) -> None:
+        """Phase 2: the coordinator has decided to back out."""
+        self.ask("backout prepared", xid)
+
+    def in_doubt(self) -> tuple[bytes, ...]:
+        """The units that wait for a coordinator's decision."""
+        return tuple(self.ask("in doubt"))
+
+    # -- definitions
+
+    def define(self, definition: MQObject, *, replace: bool = False) -> None:
+        """DEFINE: `app.define(LocalQueue("ORDERS", max_depth=5000))`."""
+        self.ask("define", definition.pack(), replace)
+
+    def alter(self, kind: type[MQObject], name: str = "", **changes: Any) -> None:
+        """ALTER: `app.alter(LocalQueue, "ORDERS", get_allowed=False)`; the queue manager has no name."""
+        self.ask("alter", kind.MQSC_TYPE, name, changes)
+
+    def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
+        """DELETE, with PURGE also when messages are on the queue."""
+        self.ask("delete", kind.MQSC_TYPE, name, purge)
+
+    def inquire(self, kind: type[MQObject] = QueueManagerAttributes, name: str = "", *keywords: str) -> dict[str, Any]:
+        """MQINQ of the queue manager, a process, a namelist or a storage class."""
+        return requests.inquired(self.ask("inquire object", kind.MQSC_TYPE, name, list(keywords)))
+
+    # -- the server itself
+
+    def mqsc(self, text: str) -> dict[str, Any]:
+        """Run MQSC commands: `lines` as z/OS writes them, `rows` for programs, `ok`."""
+        found: dict[str, Any] = self.ask("mqsc", text)
+        return found
+
+    def status(self) -> dict[str, Any]:
+        """What the server says of itself."""
+        found: dict[str, Any] = self.ask("status")
+        return found
+
+    # -- the end
+
+    def disconnect(self) -> None:
+        """MQDISC: commits (CC4); a second one is harmless."""
+        if self.connected:
+            try:
+                self.ask("disconnect")
+            finally:
+                self._end()
+
+    def abandon(self) -> None:
+        """End without disconnecting: the queue manager backs out."""
+        if self.connected:
+            self._run = None
+            try:
+                self.call(requests.BACKOUT)
+                self.ask("disconnect")
+            except MQError as error:
+                if error.reason is not Reason.CONNECTION_BROKEN:
+                    raise
+            finally:
+                self._end()
+
+    def _end(self) -> None:
+        self.connected = False
+        self._close_handles()
+        self._link.read_ahead.pop(self._conversation, None)
+        self._let_go(self._link)
+
+    def _broken(self) -> None:
+        self.connected = False
+        self._gone = Reason.CONNECTION_BROKEN
+        self._close_handles()
+        self._let_go(self._link)
+
+    def _close_handles(self) -> None:
+        for handle in self._handles.values():
+            handle.opened = False
+        self._handles.clear()
+
+    def forget(self, handle: Handle) -> None:
+        self._handles.pop(handle.number, None)
+
+    def why_not_connected(self) -> MQError:
+        return MQError(self._gone)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.disconnect()
+        else:
+            self.abandon()
+
+
+

@@ -1,0 +1,223 @@
+"""A link of a blocking client: one socket, the frames on it, and whoever waits for an answer.
+
+Rules
+  CL1 A call sends its frame, together with what has gathered before it, and reads until its answer comes. Whatever else
+      comes meanwhile goes where it belongs: heartbeats back, messages read ahead to their conversation.
+  CL2 Several threads may share a link, each with a conversation of its own. One of them reads for all; when it has its
+      answer, another takes over.
+  CL3 The server answers or sends heartbeats; a link on which nothing is heard for twice the heartbeat while somebody
+      waits is broken (2009). From then on every call of it says so.
+
+Called by connection.  Calls the operating system.
+"""
+
+import contextlib
+import os
+import socket
+import ssl
+import struct
+from collections.abc import Callable
+from threading import Condition, Lock
+from typing import Any
+
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server import values
+from quaestor.server.client.requests import Request, failure
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, frame
+
+RECEIVE = 1 << 16
+SEND_AT = 1 << 16
+LONG = 1 << 17
+_TIMEOUT = struct.Struct("ll")
+_REPLY, _ERROR, _AHEAD, _HEARTBEAT = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD), int(Op.HEARTBEAT)
+Answer = tuple[int, int, bytes]
+"""operation, flags, payload"""
+
+
+class Link:
+    """One socket to a queue manager (CL1-CL3)."""
+
+    def __init__(self, sock: socket.socket, hello: dict[str, Any], *, shared: bool = False) -> None:
+        self._sock, self._shared = sock, shared
+        self._rest = b""
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+        self._number = 0
+        self._conversations = 0
+        self._sending, self._turn = Lock(), Condition(Lock())
+        self._reader = False
+        self._answers: dict[int, Answer] = {}
+        self.read_ahead: dict[int, Callable[[int, bytes], None]] = {}
+        self.why_broken: str | None = None
+        self.users = 0
+        self._said = {"versions": [VERSION], **hello}
+        self.qmgr: dict[str, Any] = {}
+
+    def introduce(self) -> None:
+        """HELLO, and what the queue manager says of itself."""
+        payload = MAGIC + values.pack(self._said)
+        self._said = {}  # no password is kept
+        _, _, told = self.call(0, Request(int(Op.HELLO), 0, payload))
+        self.qmgr = values.unpack(told)
+        self._receive_timeout(2 * float(self.qmgr["heartbeat_s"]))
+
+    def _receive_timeout(self, seconds: float) -> None:
+        """On the socket itself: a Python timeout would cost a system call for each receive."""
+        whole, part = divmod(max(seconds, 0.1), 1)
+        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT.pack(int(whole), int(part * 1e6)))
+
+    def new_conversation(self) -> int:
+        with self._sending:
+            self._conversations += 1
+            return self._conversations
+
+    # -- calls
+
+    def call(self, conversation: int, request: Request) -> Answer:
+        """Send a request and wait for its answer; an ERROR is raised (CL1)."""
+        number = self.send(conversation, request, answered=True)
+        op, flags, payload = self._answer(number)
+        if op == _ERROR:
+            raise failure(payload)
+        return op, flags, payload
+
+    def send(self, conversation: int, request: Request, *, answered: bool, now: bool = True) -> int:
+        """Send a request, or let it gather; its number, 0 for one without an answer."""
+        op, flags, payload = request
+        with self._sending:
+            number = 0
+            if answered:
+                number = self._number = self._number % 0xFFFFFFFF + 1
+            data = HEADER.pack(HEADER_LENGTH + len(payload), op, flags, conversation, number) + payload
+            if self._gathered:
+                self._gathered.append(data)
+                self._gathered_bytes += len(data)
+                if now or self._gathered_bytes >= SEND_AT:
+                    data, self._gathered, self._gathered_bytes = b"".join(self._gathered), [], 0
+                    self._send(data)
+            elif now:
+                self._send(data)
+            else:
+                self._gathered, self._gathered_bytes = [data], len(data)
+        return number
+
+    def _send(self, data: bytes) -> None:
+        if self.why_broken is not None:
+            raise self.broken_error()
+        try:
+            self._sock.sendall(data)
+        except OSError as error:
+            raise self.broke(str(error)) from error
+
+    # -- answers, rule CL2
+
+    def _answer(self, number: int) -> Answer:
+        if not self._shared:
+            while True:  # nobody else reads
+                answer = self._answers.pop(number, None) if self._answers else None
+                if answer is not None:
+                    return answer
+                self._read()
+        with self._turn:
+            while number not in self._answers and self.why_broken is None:
+                if self._reader:
+                    self._turn.wait()
+                    continue
+                self._reader = True
+                self._turn.release()
+                try:
+                    self._read()
+                finally:
+                    self._turn.acquire()
+                    self._reader = False
+                    self._turn.notify_all()
+            if number in self._answers:
+                return self._answers.pop(number)
+        raise self.broken_error()
+
+    def _read(self) -> None:
+        """Take what has come and put every frame where it belongs (CL1)."""
+        if self.why_broken is not None:
+            raise self.broken_error()
+        try:
+            data = self._sock.recv(RECEIVE)
+        except (BlockingIOError, ssl.SSLWantReadError, TimeoutError) as error:
+            raise self.broke("the queue manager has not been heard of for too long") from error
+        except OSError as error:
+            raise self.broke(str(error), error) from error
+        if not data:
+            raise self.broke("the queue manager ended the link")
+        self._rest = self._rest + data if self._rest else data
+        try:
+            self._split()
+        except (ProtocolError, struct.error) as error:
+            raise self.broke(f"not a frame of this protocol: {error}") from error
+
+    def _split(self) -> None:
+        data, at, end = self._rest, 0, len(self._rest)
+        while end - at >= HEADER_LENGTH:
+            length, op, flags, conversation, number = HEADER.unpack_from(data, at)
+            if length < HEADER_LENGTH:
+                raise ProtocolError(f"a frame of {length} bytes")
+            if length > end - at:
+                break
+            payload = data[at + HEADER_LENGTH : at + length]
+            at += length
+            if op in (_REPLY, _ERROR):
+                if not number:
+                    raise failure(payload)
+                self._answers[number] = (op, flags, payload)
+            elif op == _AHEAD:
+                self.read_ahead[conversation](number, payload)
+            elif op == _HEARTBEAT:
+                with self._sending:
+                    self._send(frame(_HEARTBEAT, 0, 0, 0))
+            else:
+                raise ProtocolError(f"operation {op}")
+        self._rest = data[at:] if at < end else b""
+        if len(self._rest) > LONG:
+            self._receive_rest()
+
+    def _receive_rest(self) -> None:
+        """A long frame: read the rest of it without splitting again and again."""
+        (length,) = struct.unpack_from(">I", self._rest)
+        parts, have = [self._rest], len(self._rest)
+        while have < length:
+            part = self._sock.recv(min(length - have, 1 << 20))
+            if not part:
+                raise self.broke("the queue manager ended the link")
+            parts.append(part)
+            have += len(part)
+        self._rest = b"".join(parts)
+        self._split()
+
+    # -- the end
+
+    def broke(self, why: str, error: OSError | None = None) -> MQError:
+        """Nothing more comes or goes here (CL3)."""
+        if self.why_broken is None:
+            self.why_broken = why
+        with contextlib.suppress(OSError):
+            self._sock.close()
+        with contextlib.suppress(RuntimeError), self._turn:
+            self._turn.notify_all()
+        if isinstance(error, ssl.SSLError) and "CERTIFICATE" in str(error.reason or ""):
+            return MQError(Reason.NOT_AUTHORIZED, why=why)
+        return self.broken_error()
+
+    def broken_error(self) -> MQError:
+        return MQError(Reason.CONNECTION_BROKEN, why=self.why_broken or "the link was closed")
+
+    def forsake(self) -> None:
+        """Close our copy of a socket that is another process's, without a word on it."""
+        self.why_broken = "the link belongs to the parent process"
+        with contextlib.suppress(OSError):
+            os.close(self._sock.detach())
+
+    def close(self) -> None:
+        if self.why_broken is None:
+            self.why_broken = "the application closed the link"
+        with contextlib.suppress(OSError):
+            self._sock.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self._sock.close()

@@ -1,0 +1,99 @@
+"""Opening: links of this process, shared or not, and connections on them.
+
+Rules
+  OL1 A connection has a link of its own, unless it asks to share one: then all that share and name the same place and the
+      same user are conversations on one link. It closes with the last of them.
+  OL2 A child made by fork has none of its parent's links (2009): it closes its copy of the socket without a word on it.
+  OL3 A password comes as an argument, from a function, or from the environment (`QUAESTOR_PASSWORD`); it is sent once
+      and not kept.
+
+Called by the package door.  Calls link, connection, place.
+"""
+
+import os
+from threading import Lock
+from typing import Any
+from weakref import WeakSet
+
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server.client.connection import Connection
+from quaestor.server.client.link import Link
+from quaestor.server.client.place import Place
+
+PASSWORD_VARIABLE = "QUAESTOR_PASSWORD"  # noqa: S105 - a variable's name
+
+
+class Links:
+    """The links of this process (OL1, OL2)."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._shared: dict[tuple[Any, ...], Link] = {}
+        self._all: WeakSet[Link] = WeakSet()
+
+    def connect(self, place: Place, hello: dict[str, Any], *, shared: bool = False) -> Connection:
+        with self._lock:
+            link = self._link(place, hello, shared=shared)
+            link.users += 1
+        try:
+            return Connection(link, self.let_go)
+        except BaseException:
+            self.let_go(link)
+            raise
+
+    def _link(self, place: Place, hello: dict[str, Any], *, shared: bool) -> Link:
+        key = (place, hello.get("user"), hello.get("client"))
+        known = self._shared.get(key) if shared else None
+        if known is not None and known.why_broken is None:
+            return known
+        link = self.new_link(place, hello, shared=shared)
+        if shared:
+            self._shared[key] = link
+        return link
+
+    def new_link(self, place: Place, hello: dict[str, Any], *, shared: bool = False) -> Link:
+        """A link that is introduced; nothing of it is left when that fails."""
+        link = Link(place.reach(), hello, shared=shared)
+        try:
+            link.introduce()
+        except MQError as error:
+            link.close()
+            if error.reason is Reason.CONNECTION_BROKEN:
+                why = error.facts.get("why", "")
+                raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=why) from error
+            raise
+        except BaseException:
+            link.close()
+            raise
+        self._all.add(link)
+        return link
+
+    def let_go(self, link: Link) -> None:
+        """A connection on the link has ended (OL1)."""
+        with self._lock:
+            link.users -= 1
+            if link.users <= 0:
+                self._shared = {key: kept for key, kept in self._shared.items() if kept is not link}
+                link.close()
+
+    def forget(self) -> None:
+        """In a child made by fork (OL2)."""
+        links, self._shared, self._lock, self._all = list(self._all), {}, Lock(), WeakSet()
+        for link in links:
+            link.forsake()
+
+
+LINKS = Links()
+os.register_at_fork(after_in_child=LINKS.forget)
+
+
+def hello_of(
+    name: str, user: str | None, password: str | None, application: str, client: bytes
+) -> dict[str, Any]:
+    """What a client says of itself (OL3)."""
+    said: dict[str, Any] = {"qmgr": name, "application": application, "client": client, "user": user or ""}
+    if password is None and user is not None:
+        password = os.environ.get(PASSWORD_VARIABLE)
+    if password is not None:
+        said["password"] = password
+    return said

@@ -1,0 +1,96 @@
+"""Place: where a queue manager is to be found, and how to get a socket to it.
+
+Rules
+  PL1 `host:port`, or `[v6]:port`, is an address: it ends in a colon and digits and has no slash. Anything else is a
+      directory: `./host:1414` is one, if need be.
+  PL2 Without either, the queue manager is one of this machine, reached by the socket in its directory.
+  PL3 With TLS the server's certificate is verified against the authorities given, or the system's, and its name against the
+      host. That can be turned off for nobody.
+
+Called by the package door.  Calls the operating system.
+"""
+
+import os
+import re
+import socket
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server.home import Home, default_directory
+from quaestor.server.listeners import socket_name, split_address, tune_tcp
+
+CONNECT_S = 30.0
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\\:\[\]]+):\d{1,5}")
+
+
+def is_address(where: object) -> bool:
+    """Whether this is an address and not a directory (PL1)."""
+    return isinstance(where, str) and _ADDRESS.fullmatch(where) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTls:
+    """Whom a client believes, and what it shows (PL3)."""
+
+    authorities: str | os.PathLike[str] | None = None
+    certificate: str | os.PathLike[str] | None = None
+    key: str | os.PathLike[str] | None = None
+    server_name: str = ""  # when the certificate names another host than the address
+
+    def context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=self.authorities)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if self.certificate is not None:
+            context.load_cert_chain(self.certificate, self.key)
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A queue manager of this machine (`path`) or of another (`address`)."""
+
+    name: str
+    path: Path | None = None
+    address: str = ""
+    tls: ClientTls | None = None
+
+    def reach(self) -> socket.socket:
+        """A connected socket; 2059 when nobody answers, 2035 when TLS does not come about."""
+        try:
+            return self._local() if self.path is not None else self._remote()
+        except ssl.SSLError as error:
+            raise MQError(Reason.NOT_AUTHORIZED, qmgr=self.name, why=f"TLS: {error.reason or error}") from error
+        except OSError as error:
+            where = str(self.path or self.address)
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=self.name, where=where, why=str(error)) from error
+
+    def _local(self) -> socket.socket:
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            with socket_name(self.path or Path()) as name:
+                sock.connect(name)
+        except OSError:
+            sock.close()
+            raise
+        return sock
+
+    def _remote(self) -> socket.socket:
+        host, port = split_address(self.address)
+        sock = socket.create_connection((host, port), CONNECT_S)
+        try:
+            tune_tcp(sock)
+            if self.tls is not None:
+                sock = self.tls.context().wrap_socket(sock, server_hostname=self.tls.server_name or host)
+            sock.settimeout(None)
+        except OSError:
+            sock.close()
+            raise
+        return sock
+
+
+def local_place(name: str, directory: str | os.PathLike[str] | None = None) -> Place:
+    """A queue manager of this machine (PL2)."""
+    home = Home(Path(directory) if directory is not None else default_directory(name))
+    return Place(name, path=home.socket)

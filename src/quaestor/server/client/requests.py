@@ -1,0 +1,243 @@
+"""Requests: calls of an application as frames, and answers as what the calls return. No I/O.
+
+Rules
+  RQ1 What can be refused without the queue manager is refused here with the same reason: a body that is neither bytes nor
+      text, a descriptor that cannot be packed, a negative length or wait.
+  RQ2 A handle remembers the last descriptor it sent and the last envelopes it was sent; neither travels twice in a row.
+  RQ3 A put with ASYNC_RESPONSE has no number. What it returns has no identifier: the queue manager gives it later.
+
+Called by connection and asynchronous.  Calls wire, values.
+"""
+
+import struct
+from typing import Any, NamedTuple
+
+from quaestor.mqi.attributes import AttributeValueError
+from quaestor.mqi.descriptors import MQMD, NO_ID, Target, identifier
+from quaestor.mqi.messages import Message
+from quaestor.mqi.objects import OBJECT_TYPES, MQObject, attributes_of
+from quaestor.mqi.options import WAIT_UNLIMITED, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server import values, wire
+from quaestor.server.protocol import (
+    CONTEXT,
+    CORREL,
+    CREDIT,
+    DESCRIPTOR,
+    LIMITED,
+    MANY,
+    NUMBERED,
+    SAME_DESCRIPTOR,
+    SELECTS,
+    TEXT,
+    WAITS,
+    Op,
+    ProtocolError,
+)
+
+ASYNC = int(PutOptions.ASYNC_RESPONSE)
+_NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
+_READ_AHEAD = int(OpenOptions.READ_AHEAD)
+_WAIT_MAX = (1 << 31) - 1
+_DEFAULT = MQMD()
+_ATTRIBUTE_KINDS = {
+    attribute.keyword: type(attribute.default)
+    for kind in OBJECT_TYPES.values()
+    for attribute in attributes_of(kind).values()
+    if issubclass(type(attribute.default), int)
+}
+
+
+class Request(NamedTuple):
+    """A frame before it has a conversation and a number."""
+
+    op: int
+    flags: int
+    payload: bytes
+
+
+def call(name: str, *args: Any) -> Request:
+    """A call by name."""
+    return Request(int(Op.CALL), 0, values.pack([name, *args]))
+
+
+def commit(unit: int | None) -> Request:
+    if unit is None:
+        return Request(int(Op.COMMIT), 0, b"")
+    return Request(int(Op.COMMIT), NUMBERED, wire.UNIT.pack(unit))
+
+
+BACKOUT = Request(int(Op.BACKOUT), 0, b"")
+
+
+def target_of(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
+    if isinstance(target, Target):
+        return target
+    if not isinstance(target, str):
+        raise MQError(Reason.OD_ERROR, target=type(target).__name__)
+    return Target(target, qmgr, dynamic_name)
+
+
+def put1(target: Target, body: Any, md: MQMD | None, options: int) -> Request:
+    body, _ = body_of(body)
+    packed = None if md is None else wire.pack_descriptor(md)
+    correl_id = b"" if md is None or md.correl_id == NO_ID else identifier(md.correl_id)
+    where = [target.name, target.qmgr, target.dynamic_name]
+    return call("put1", where, body, packed, correl_id, options)
+
+
+def body_of(body: Any) -> tuple[Any, int]:
+    """A body that can be sent, and the flag that it is text (RQ1)."""
+    if type(body) is bytes:
+        return body, 0
+    if isinstance(body, str):
+        return body, TEXT
+    if isinstance(body, bytes | bytearray | memoryview):
+        return bytes(body), 0
+    raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
+
+
+def inquired(found: Any) -> dict[str, Any]:
+    """Attributes with the kinds they have in the queue manager."""
+    return {keyword: _ATTRIBUTE_KINDS.get(keyword, _same)(value) for keyword, value in found.items()}
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def failure(payload: bytes) -> Exception:
+    """The exception of an ERROR frame."""
+    found = values.unpack(payload)
+    if isinstance(found, list) and len(found) == 3 and isinstance(found[0], str):
+        return AttributeValueError(found[0], found[1], found[2])
+    return values.unpack_error(payload)
+
+
+class HandleRequests:
+    """What a handle sends, and how it reads the answers (RQ2)."""
+
+    def __init__(self, number: int, name: str, options: int) -> None:
+        self.number, self.name = number, name
+        self.token = 0
+        self._reads_ahead = bool(int(options) & _READ_AHEAD)
+        self.forget_sent()
+
+    def forget_sent(self) -> None:
+        """The other end knows nothing of us yet."""
+        self._md: MQMD | None = None
+        self._correl = self._md_correl = b""
+        self._put_envelope: MQMD | None = None
+        self._got_envelope: MQMD | None = None
+
+    # -- put
+
+    def put(
+        self, body: Any, md: MQMD | None, options: int, correl_id: bytes | None, context: "HandleRequests | None"
+    ) -> Request:
+        flags = 0
+        if type(body) is not bytes:
+            body, flags = body_of(body)
+            if flags:
+                body = body.encode()
+        more, head = self.put_head(md, options, correl_id, context)
+        return Request(3, flags | more, head + body)
+
+    def put_head(
+        self, md: MQMD | None, options: int, correl_id: bytes | None, context: "HandleRequests | None"
+    ) -> tuple[int, bytes]:
+        """Flags and payload of a put, as far as its body."""
+        flags = 0
+        try:
+            head = wire.PUT.pack(self.number, options)
+        except struct.error as error:
+            raise MQError(Reason.OPTIONS_ERROR, options=options, why="not a number") from error
+        if md is not None:
+            flags, described = self._described(md, flags)
+        else:
+            described, self._correl = b"", b""
+        correl = self._correl if correl_id is None else identifier(correl_id)
+        if correl:
+            flags |= CORREL
+            head += correl
+        if context is not None:
+            flags |= CONTEXT
+            head += wire.COUNT.pack(context.number)
+        return flags, head + described
+
+    def _described(self, md: MQMD, flags: int) -> tuple[int, bytes]:
+        if md is self._md:
+            self._correl = self._md_correl
+            return flags | SAME_DESCRIPTOR, b""
+        packed = wire.pack_descriptor(md)
+        self._correl = self._md_correl = b"" if md.correl_id == NO_ID else identifier(md.correl_id)
+        self._md = md
+        return flags | DESCRIPTOR, wire.COUNT.pack(len(packed)) + packed
+
+    def put_answer(self, payload: bytes, body: Any) -> Message:
+        sent = body.encode() if isinstance(body, str) else bytes(body)
+        message, _, self._put_envelope = wire.unpack_message(payload, 0, len(payload), self._put_envelope, sent)
+        return message
+
+    @staticmethod
+    def put_unanswered(body: Any, md: MQMD | None) -> Message:
+        """What is known of a message whose put is not answered (RQ3)."""
+        md = md or _DEFAULT
+        sent = body.encode() if isinstance(body, str) else bytes(body)
+        return Message(sent, md, md.msg_id, md.correl_id, max(md.priority, 0), md.persistence & 1, 0)
+
+    # -- get
+
+    def get(self, options: int, wait_ms: int | None, max_length: int | None, selecting: dict[str, Any]) -> Request:
+        flags, longest, selected = 0, 0, b""
+        if wait_ms is not None:
+            if wait_ms < WAIT_UNLIMITED:
+                raise MQError(Reason.WAIT_INTERVAL_ERROR, wait_ms=wait_ms)
+            flags = WAITS
+        if max_length is not None:
+            if max_length < 0:
+                raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
+            flags |= LIMITED
+            longest = max_length
+        if selecting:
+            flags |= SELECTS
+            selected = wire.pack_selection(selecting)
+        elif self._reads_ahead and options & _NO_SYNCPOINT and max_length is None:
+            flags |= CREDIT
+        try:
+            head = wire.GET.pack(self.number, options, min(wait_ms or 0, _WAIT_MAX), longest)
+        except struct.error as error:
+            raise MQError(Reason.OPTIONS_ERROR, options=options, why="not a number") from error
+        return Request(4, flags, head + selected)
+
+    def got(self, payload: bytes) -> Message:
+        message, self.token, self._got_envelope = wire.unpack_message(payload, 0, len(payload), self._got_envelope)
+        return message
+
+
+class PutRun:
+    """Asynchronous puts of one handle under one descriptor, gathered into one frame."""
+
+    __slots__ = ("bodies", "flags", "head", "key", "size")
+
+    def __init__(self, key: tuple[Any, ...], flags: int, head: bytes) -> None:
+        self.key, self.flags, self.head = key, flags, head
+        self.bodies: list[bytes] = []
+        self.size = 0
+
+    def add(self, body: bytes) -> None:
+        self.bodies.append(wire.LENGTH.pack(len(body)) + body)
+        self.size += len(body)
+
+    def request(self) -> Request:
+        payload = b"".join((self.head, wire.COUNT.pack(len(self.bodies)), *self.bodies))
+        return Request(int(Op.PUT), self.flags | MANY, payload)
+
+
+def kind_name(kind: type[MQObject]) -> str:
+    return kind.MQSC_TYPE
+
+
+def check_answer(op: int) -> None:
+    if op not in (Op.REPLY, Op.ERROR):
+        raise ProtocolError(f"an answer with operation {op}")

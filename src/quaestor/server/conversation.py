@@ -1,0 +1,368 @@
+"""Conversation: one application at the other end of a link, and its calls.
+
+Rules
+  CV1 Calls are carried out in the order in which they came. While one waits (for the log, or for a message) the others stay
+      in the backlog.
+  CV2 The answer to a call that committed something is sent when the log has been forced (`deferred`), not before.
+  CV3 A put without a number is answered by nobody; its first error is the answer to the next numbered call, which is not
+      carried out. A back out forgets it, a disconnect answers it and backs out.
+  CV4 A get that has to wait is `Parked` with a waiter on the queue; posting it puts it on the service's list, and the turn
+      looks again. A message may be handed over to it directly.
+  CV5 A conversation ends once: by disconnecting, which commits, or with its link, which backs out.
+
+Called by link and service.  Calls the connection and its handles, as any application of the process would.
+"""
+
+from collections import deque
+from struct import error as StructError  # noqa: N812 - a class
+from typing import TYPE_CHECKING, Any
+
+from quaestor.mqi.attributes import AttributeValueError
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.messages import Message
+from quaestor.mqi.options import GetOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection import Connection, Handle
+from quaestor.qmgr.message import Waiting
+from quaestor.server import values, wire
+from quaestor.server.calls import CALLS
+from quaestor.server.protocol import (
+    CONTEXT,
+    CORREL,
+    CREDIT,
+    DESCRIPTOR,
+    HEADER,
+    HEADER_LENGTH,
+    LIMITED,
+    MANY,
+    NUMBERED,
+    READ_AHEAD_BYTES,
+    READ_AHEAD_MESSAGES,
+    SAME_DESCRIPTOR,
+    SELECTS,
+    TEXT,
+    WAITS,
+    WARNED,
+    Op,
+    ProtocolError,
+    frame,
+)
+
+if TYPE_CHECKING:
+    from quaestor.server.link import Link
+
+_REPLY, _ERROR, _AHEAD = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD)
+_NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
+
+
+class OpenHandle:
+    """A handle of the conversation, and what both ends know of it already."""
+
+    __slots__ = ("got_envelope", "handle", "md", "put_envelope")
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+        self.md: MQMD | None = None
+        self.put_envelope: MQMD | None = None
+        self.got_envelope: MQMD | None = None
+
+
+class Parked:
+    """A get that waits (CV4)."""
+
+    __slots__ = ("conversation", "max_length", "number", "opened", "options", "selecting", "wait_ms", "waiting")
+
+    def __init__(
+        self,
+        conversation: "Conversation",
+        number: int,
+        opened: OpenHandle,
+        options: int,
+        wait_ms: int,
+        max_length: int | None,
+        selecting: dict[str, Any],
+        waiting: Waiting,
+    ) -> None:
+        self.conversation, self.number, self.opened = conversation, number, opened
+        self.options, self.wait_ms, self.max_length, self.selecting = options, wait_ms, max_length, selecting
+        self.waiting = waiting
+
+
+class Conversation:
+    """One application (CV1-CV5)."""
+
+    def __init__(self, link: "Link", number: int, connection: Connection) -> None:
+        self.link, self.number, self.connection = link, number, connection
+        self.service = link.service
+        self.handles: dict[int, OpenHandle] = {}
+        self._next_handle = 1
+        self.backlog: deque[tuple[int, int, int, bytes]] = deque()
+        self.busy = False
+        self.parked: Parked | None = None
+        self.ending = False
+        self._failed: MQError | None = None  # of an asynchronous put (CV3)
+        self._carry_out = {
+            int(Op.PUT): self._put,
+            int(Op.GET): self._get,
+            int(Op.COMMIT): self._commit,
+            int(Op.BACKOUT): self._backout,
+            int(Op.CALL): self._call,
+        }
+
+    # -- requests and answers
+
+    def request(self, op: int, flags: int, number: int, packed: bytes, at: int, end: int) -> None:
+        """Carry out a request, or keep it for later (CV1)."""
+        if self.busy:
+            self.backlog.append((op, flags, number, packed[at:end]))
+            return
+        started = self.service.commits.started
+        before = len(started)
+        answer = self._answer(op, flags, number, packed, at, end)
+        if len(started) != before:
+            self.busy = True
+            self.service.deferred.append((self, answer))  # CV2
+        elif answer:
+            self.link.send(answer)
+        if self.ending and not self.busy:
+            self._disconnect()
+
+    def _answer(self, op: int, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+        try:
+            carry_out = self._carry_out.get(op)
+            if carry_out is None:
+                raise ProtocolError(f"operation {op}")
+            if self._failed is not None and number and op != Op.BACKOUT:
+                raise self._async_failure()
+            return carry_out(flags, number, packed, at, end)
+        except MQError as error:
+            return self._error(number, values.pack_error(error), error)
+        except AttributeValueError as error:
+            return self._error(number, values.pack([error.keyword, error.value, error.valid]), error)
+        except StructError as error:
+            raise ProtocolError(str(error)) from error
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            refused = MQError(Reason.ENVIRONMENT_ERROR, why=f"{type(error).__name__}: {error}")
+            return self._error(number, values.pack_error(refused), error)
+
+    def _async_failure(self) -> MQError:
+        failed, self._failed = self._failed, None
+        return failed or MQError(Reason.UNEXPECTED_ERROR)
+
+    def _error(self, number: int, payload: bytes, error: Exception) -> bytes:
+        if number:
+            return frame(_ERROR, 0, self.number, number, payload)
+        if self._failed is None:
+            self._failed = error if isinstance(error, MQError) else MQError(Reason.MD_ERROR, why=str(error))
+        return b""
+
+    def reply(self, number: int, payload: bytes = b"") -> bytes:
+        """The answer of a call that succeeded, with its warning if it has one."""
+        warning = self.connection.warning
+        if warning is None:
+            return HEADER.pack(HEADER_LENGTH + len(payload), _REPLY, 0, self.number, number) + payload
+        packed = values.pack_error(warning)
+        return frame(_REPLY, WARNED, self.number, number, wire.LENGTH.pack(len(packed)) + packed + payload)
+
+    def resume(self) -> None:
+        """What was waited for has come: go on with the backlog (CV1)."""
+        self.busy = False
+        if self.ending:
+            self._disconnect()
+        while self.backlog and not self.busy:
+            op, flags, number, payload = self.backlog.popleft()
+            self.request(op, flags, number, payload, 0, len(payload))
+        if not self.link.reading and not self.backlog and not self.link.stuck:
+            self.link.want(reading=True)
+
+    # -- put
+
+    def _put(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+        handle_id, options = wire.PUT.unpack_from(packed, at)
+        opened = self._opened(handle_id)
+        at += 6
+        correl_id = context = None
+        if flags & CORREL:
+            correl_id = packed[at : at + 24]
+            at += 24
+        if flags & CONTEXT:
+            (context_id,) = wire.COUNT.unpack_from(packed, at)
+            context, at = self._opened(context_id).handle, at + 2
+        md = None
+        if flags & SAME_DESCRIPTOR:
+            md = opened.md
+        elif flags & DESCRIPTOR:
+            (length,) = wire.COUNT.unpack_from(packed, at)
+            at += 2
+            md = opened.md = wire.unpack_descriptor(packed[at : at + length])
+            at += length
+        if at > end:
+            raise ProtocolError("a put that ends before its body")
+        if flags & MANY:
+            self._put_many(opened.handle, wire.unpack_bodies(packed, at, end), md, options, flags)
+            return b""
+        body: bytes | str = packed[at:end]
+        if flags & TEXT:
+            body = _text(packed[at:end])
+        message = opened.handle.put(body, md, options, correl_id=correl_id, context=context)
+        if not number:
+            return b""
+        if message.envelope is opened.put_envelope:
+            return self.reply(number, wire.pack_message(message, 0, b""))
+        opened.put_envelope = message.envelope
+        return self.reply(number, wire.pack_message(message, 0, message.envelope.packed()))
+
+    def _put_many(self, handle: Handle, bodies: list[bytes], md: MQMD | None, options: int, flags: int) -> None:
+        """Asynchronous puts of one descriptor; each stands for itself, the first error is kept (CV3)."""
+        put = handle.put
+        for body in bodies:
+            try:
+                put(_text(body) if flags & TEXT else body, md, options)
+            except MQError as error:
+                self._error(0, b"", error)
+
+    # -- get
+
+    def _get(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+        handle_id, options, wait_ms, longest = wire.GET.unpack_from(packed, at)
+        opened = self._opened(handle_id)
+        at += wire.GET.size
+        max_length = longest if flags & LIMITED else None
+        selecting = wire.unpack_selection(packed, at, end) if flags & SELECTS else {}
+        if not flags & SELECTS and at != end:
+            raise ProtocolError("a get that does not fill its frame")
+        if not flags & WAITS:
+            message = opened.handle.get(options, max_length=max_length, **selecting)
+        else:
+            result = opened.handle.look(options, wait_ms, None, max_length, direct=True, **selecting)
+            if isinstance(result, Waiting):
+                parked = Parked(self, number, opened, options, wait_ms, max_length, selecting, result)
+                self._park(parked)
+                self.service.wait_until(parked)
+                return b""
+            message = result
+        answer = self.reply(number, self._packed(opened, message))
+        if flags & CREDIT and options & _NO_SYNCPOINT and not message.persistence:
+            answer += self._ahead(handle_id, opened)
+        return answer
+
+    def _packed(self, opened: OpenHandle, message: Message) -> bytes:
+        token = opened.handle.token
+        if message.envelope is opened.got_envelope:
+            return wire.pack_message(message, token, b"") + message.body
+        opened.got_envelope = message.envelope
+        return wire.pack_message(message, token, message.envelope.packed()) + message.body
+
+    def _ahead(self, handle_id: int, opened: OpenHandle) -> bytes:
+        """Further messages that may be sent before they are asked for (protocol W6)."""
+        frames, room = [], READ_AHEAD_BYTES
+        for _ in range(READ_AHEAD_MESSAGES):
+            message = opened.handle.get_nonpersistent(room)
+            if message is None:
+                break
+            room -= len(message.body)
+            payload = self._packed(opened, message)
+            frames.append(frame(_AHEAD, 0, self.number, handle_id, payload))
+        return b"".join(frames)
+
+    # -- waiting, rule CV4
+
+    def _park(self, parked: Parked) -> None:
+        self.busy, self.parked = True, parked
+        post = self.service.post
+        parked.opened.handle.on_post(parked.waiting, lambda: post(parked))
+
+    def look_again(self, parked: Parked) -> None:
+        """A parked get was posted: it has a message, or goes on waiting."""
+        if self.parked is not parked:
+            return
+        opened, started = parked.opened, self.service.commits.started
+        before = len(started)
+        try:
+            result: Message | Waiting | None = parked.waiting.message
+            if result is None:
+                result = opened.handle.look(
+                    parked.options, parked.wait_ms, parked.waiting, parked.max_length, direct=True, **parked.selecting
+                )
+            if isinstance(result, Waiting):
+                parked.waiting = result
+                self._park(parked)
+                return
+            answer = self.reply(parked.number, self._packed(opened, result))
+        except MQError as error:
+            answer = self._error(parked.number, values.pack_error(error), error)
+        self.parked = None
+        if len(started) != before:
+            self.service.deferred.append((self, answer))
+        else:
+            self.link.send(answer)
+            self.resume()
+
+    def time_is_over(self, parked: Parked) -> None:
+        """A parked get has waited for as long as it was to."""
+        if self.parked is parked and parked.waiting.message is None:
+            self.parked = None
+            parked.opened.handle.give_up(parked.waiting)
+            over = MQError(Reason.NO_MSG_AVAILABLE, queue=parked.opened.handle.name, waited_ms=parked.wait_ms)
+            self.link.send(frame(_ERROR, 0, self.number, parked.number, values.pack_error(over)))
+            self.resume()
+
+    # -- units of work and the other calls
+
+    def _commit(self, flags: int, number: int, packed: bytes, at: int, _end: int) -> bytes:
+        self.connection.commit(wire.UNIT.unpack_from(packed, at)[0] if flags & NUMBERED else None)
+        return self.reply(number)
+
+    def _backout(self, _flags: int, number: int, _packed: bytes, _at: int, _end: int) -> bytes:
+        self._failed = None
+        self.connection.backout()
+        return self.reply(number)
+
+    def _call(self, _flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+        asked = values.unpack(packed[at:end])
+        call = CALLS.get(asked[0]) if isinstance(asked, list) and asked and isinstance(asked[0], str) else None
+        if call is None:
+            raise ProtocolError("a call of no known name")
+        return self.reply(number, values.pack(call(self, *asked[1:])))
+
+    # -- handles
+
+    def add(self, handle: Handle) -> int:
+        """A number for a new handle."""
+        while self._next_handle in self.handles:
+            self._next_handle = self._next_handle % 65_535 + 1
+        number = self._next_handle
+        self._next_handle = number % 65_535 + 1
+        self.handles[number] = OpenHandle(handle)
+        return number
+
+    def _opened(self, handle_id: int) -> OpenHandle:
+        opened = self.handles.get(handle_id)
+        if opened is None:
+            raise MQError(Reason.HOBJ_ERROR, handle=handle_id)
+        return opened
+
+    def handle(self, handle_id: int) -> Handle:
+        return self._opened(handle_id).handle
+
+    # -- the end, rule CV5
+
+    def _disconnect(self) -> None:
+        self.ending = False
+        self.connection.disconnect()
+        self.link.forget(self)
+
+    def abandon(self) -> None:
+        """The link has ended: back out."""
+        if self.parked is not None:
+            parked, self.parked = self.parked, None
+            parked.opened.handle.give_up(parked.waiting)
+        self.backlog.clear()
+        self.connection.abandon()
+
+
+def _text(packed: bytes) -> str:
+    try:
+        return packed.decode()
+    except UnicodeDecodeError as error:
+        raise ProtocolError("a text that is not UTF-8") from error

@@ -1,0 +1,295 @@
+"""Link: one socket of a client, its frames in and its answers out.
+
+Rules
+  LI1 Bytes become frames; a frame goes to its conversation. What is no frame ends the link with one line (protocol W8).
+  LI2 Nothing but HELLO is looked at before the client has proved who it is.
+  LI3 Answers gather and are sent once per turn. A client that does not take them is not read from until it does, and is cut
+      off when it takes none for long. So is one that stops in the middle of a frame.
+  LI4 The end of a link is handled at the end of the turn, when no commit of its conversations is under way.
+
+Called by service.  Calls conversation, identity.
+"""
+
+import socket
+import ssl
+from struct import error as StructError  # noqa: N812 - a class
+from typing import TYPE_CHECKING, Any
+
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server import values
+from quaestor.server.conversation import Conversation
+from quaestor.server.identity import Refused
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, HELLO_MAX, MAGIC, VERSION, Op, ProtocolError, frame
+
+if TYPE_CHECKING:
+    from quaestor.server.service import Service
+
+RECEIVE = 1 << 16
+_AGAIN = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError, InterruptedError)
+_HELLO, _CALL, _HEARTBEAT = int(Op.HELLO), int(Op.CALL), int(Op.HEARTBEAT)
+
+
+class Link:
+    """One client (LI1-LI4)."""
+
+    def __init__(self, service: "Service", sock: socket.socket, peer: str, now: float) -> None:
+        self.service, self.sock, self.peer = service, sock, peer
+        self.user = ""
+        self.client = b""
+        self.application = self.said = ""
+        self.conversations: dict[int, Conversation] = {}
+        self.open = True
+        self.authenticated = False
+        self.handshaking = isinstance(sock, ssl.SSLSocket)
+        self._identifying = False
+        self._rest = bytearray()
+        self._need = HEADER_LENGTH
+        self._out: list[bytes] = []
+        self._unsent = b""
+        self.since = self.heard = self.took = now
+        self.partial_since = 0.0
+        self.reading, self.writing = True, False
+
+    # -- in
+
+    def readable(self) -> None:
+        """Take what there is and carry it out (LI1)."""
+        try:
+            if self.handshaking:
+                self._handshake()
+                return
+            while True:
+                data = self.sock.recv(RECEIVE)
+                if not data:
+                    self.end(None if not self._rest else "ended in the middle of a frame")
+                    return
+                self._received(data)
+                if not (self.open and isinstance(self.sock, ssl.SSLSocket)):
+                    return
+        except _AGAIN:
+            return
+        except (ProtocolError, StructError) as error:
+            self.end(f"not a frame of this protocol: {error}")
+        except ssl.SSLError as error:
+            self.end(f"TLS: {error.reason or error}")
+        except OSError as error:
+            self.end(None if isinstance(error, ConnectionError) else str(error))
+
+    def _handshake(self) -> None:
+        try:
+            self.sock.do_handshake()  # type: ignore[attr-defined] # a TLS socket
+        except ssl.SSLWantWriteError:
+            self.want(writing=True)
+        except ssl.SSLWantReadError:
+            return
+        except (ssl.SSLError, OSError) as error:
+            why = getattr(error, "verify_message", None) or getattr(error, "reason", None) or str(error)
+            self.service.journal.audit("QSV020W", peer=self.peer, why=f"TLS: {why}")
+            self.end(None)
+        else:
+            self.handshaking = False
+            self.readable()
+
+    def _received(self, data: bytes) -> None:
+        self.heard = self.service.now
+        if self._rest or self._identifying:
+            self._rest += data
+            if len(self._rest) < self._need or self._identifying:
+                if len(self._rest) > max(HELLO_MAX, self._need):
+                    self.want(reading=False)
+                return
+            data = bytes(self._rest)
+            self._rest.clear()
+        self._split(data)
+
+    def _split(self, data: bytes) -> None:
+        """Every whole frame of what came; the rest waits for more."""
+        at, end = 0, len(data)
+        while end - at >= HEADER_LENGTH and self.open and not self._identifying:
+            length, op, flags, conversation, number = HEADER.unpack_from(data, at)
+            if not HEADER_LENGTH <= length <= self._frame_max():
+                raise ProtocolError(f"a frame of {length} bytes")
+            if length > end - at:
+                self._need = length
+                break
+            self._frame(op, flags, conversation, number, data, at + HEADER_LENGTH, at + length)
+            at += length
+        else:
+            self._need = HEADER_LENGTH
+        if at < end and self.open:
+            self._rest += data[at:]
+        self.partial_since = self.service.now if self._rest and not self._identifying else 0.0
+
+    def _frame_max(self) -> int:
+        return self.service.limits.frame_bytes if self.authenticated else HELLO_MAX
+
+    def _frame(self, op: int, flags: int, conversation: int, number: int, data: bytes, at: int, end: int) -> None:
+        if not self.authenticated:
+            self._hello(op, number, data[at:end])  # LI2
+            return
+        known = self.conversations.get(conversation)
+        if known is not None and op != _HEARTBEAT:
+            known.request(op, flags, number, data, at, end)
+            if len(known.backlog) > self.service.limits.backlog_requests:
+                self.want(reading=False)
+        elif op == _CALL:
+            self._connect(conversation, number, values.unpack(data[at:end]))
+        elif op != _HEARTBEAT:
+            raise ProtocolError(f"operation {op} on a conversation that is not there")
+
+    # -- the beginning
+
+    def _hello(self, op: int, number: int, payload: bytes) -> None:
+        if op != _HELLO or not payload.startswith(MAGIC):
+            raise ProtocolError("no HELLO")
+        said = values.unpack(payload[len(MAGIC) :])
+        if not isinstance(said, dict) or VERSION not in said.get("versions", ()):
+            self.refuse(number, MQError(Reason.ENVIRONMENT_ERROR, versions=[VERSION]), "another version")
+            return
+        try:
+            user, password = said.get("user", ""), said.get("password")
+            if not isinstance(user, str) or not isinstance(password, str | None):
+                raise ProtocolError("HELLO with a user that is no text")
+            self.said = user
+            self._check_name(said)
+            found = self.service.identity.find(
+                self.sock, user, password, lambda result: self.service.identified(self, number, result)
+            )
+        except Refused as refused:
+            self.refused(number, self.said, refused)
+            return
+        except MQError as error:
+            self.refuse(number, error, str(error))
+            return
+        if found is None:
+            self._identifying = True
+        else:
+            self.welcome(number, found)
+
+    def _check_name(self, said: dict[str, Any]) -> None:
+        client, name = said.get("client", b""), said.get("qmgr", "")
+        if not isinstance(client, bytes) or len(client) > 32:
+            raise ProtocolError("a client's name has at most 32 bytes")
+        self.client = client
+        self.application = str(said.get("application", ""))[:28]
+        if name and name != self.service.name:
+            raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=self.service.name)
+
+    def welcome(self, number: int, user: str) -> None:
+        """The client is who it says it is: go on with what it sent meanwhile."""
+        self.user, self.authenticated, self._identifying = user, True, False
+        limits = self.service.limits
+        told = {
+            "version": VERSION,
+            "qmgr": self.service.name,
+            "user": user,
+            "heartbeat_s": limits.heartbeat_s,
+            "frame_bytes": limits.frame_bytes,
+        }
+        self.service.take_over(self)
+        self.send(frame(Op.REPLY, 0, 0, number, values.pack(told)))
+        rest = bytes(self._rest)
+        self._rest.clear()
+        self.want(reading=True)
+        self._split(rest)
+
+    def proved(self, number: int, result: str | Refused) -> None:
+        """The password was checked."""
+        self._identifying = False
+        try:
+            if isinstance(result, Refused):
+                self.refused(number, self.said, result)
+            else:
+                self.welcome(number, result)
+        except (ProtocolError, StructError) as error:
+            self.end(f"not a frame of this protocol: {error}")
+
+    def refused(self, number: int, user: str, why: Refused) -> None:
+        self.service.journal.audit("QSV020W", peer=self.peer, user=user, why=str(why))
+        self.refuse(number, MQError(Reason.NOT_AUTHORIZED, user=user), None)
+
+    def refuse(self, number: int, error: MQError, why: str | None) -> None:
+        """Answer and end the link."""
+        self.send(frame(Op.ERROR, 0, 0, number, values.pack_error(error)))
+        self.flush()
+        self.end(why)
+
+    def _connect(self, conversation: int, number: int, asked: Any) -> None:
+        """The first call of a conversation: MQCONN."""
+        if not isinstance(asked, list) or asked[:1] != ["connect"]:
+            raise ProtocolError("a call on a conversation that is not there")
+        try:
+            if len(self.conversations) >= self.service.limits.conversations:
+                raise MQError(Reason.MAX_CONNS_LIMIT_REACHED, conversations=len(self.conversations))
+            connection = self.service.connect(self)
+        except MQError as error:
+            self.send(frame(Op.ERROR, 0, conversation, number, values.pack_error(error)))
+            return
+        self.conversations[conversation] = Conversation(self, conversation, connection)
+        self.send(frame(Op.REPLY, 0, conversation, number, values.pack(None)))
+
+    # -- out
+
+    def send(self, answer: bytes) -> None:
+        if not self._out:
+            self.service.talking.append(self)
+        self._out.append(answer)
+
+    def flush(self) -> None:
+        """Send what has gathered; what the client does not take now waits (LI3)."""
+        data = b"".join((self._unsent, *self._out)) if self._unsent or len(self._out) > 1 else b"".join(self._out)
+        self._out.clear()
+        self._unsent = b""
+        if not data or not self.open:
+            return
+        try:
+            sent = self.sock.send(data)
+        except _AGAIN:
+            sent = 0
+        except OSError:
+            self.end(None)
+            return
+        if sent:
+            self.took = self.service.now
+        if sent < len(data):
+            self._unsent = data[sent:]
+            self.want(writing=True, reading=len(self._unsent) < self.service.limits.output_bytes)
+        elif self.writing:
+            self.want(writing=False, reading=True)
+
+    def writable(self) -> None:
+        if self.handshaking:
+            self.want(writing=False)
+            self._handshake()
+        else:
+            self.flush()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether answers wait that the client does not take."""
+        return bool(self._unsent)
+
+    def want(self, *, reading: bool | None = None, writing: bool | None = None) -> None:
+        reading = self.reading if reading is None else reading
+        writing = self.writing if writing is None else writing
+        if (reading, writing) != (self.reading, self.writing) and self.open:
+            self.reading, self.writing = reading, writing
+            self.service.watch(self)
+
+    # -- the end
+
+    def forget(self, conversation: Conversation) -> None:
+        self.conversations.pop(conversation.number, None)
+
+    def end(self, why: str | None) -> None:
+        """No more of this link (LI4); `why` when somebody should know."""
+        if self.open:
+            self.open = False
+            self.service.ended(self, why)
+
+    def abandon(self) -> None:
+        """Back out what its conversations left, and let go of the socket."""
+        for conversation in tuple(self.conversations.values()):
+            conversation.abandon()
+        self.conversations.clear()
+        self.sock.close()

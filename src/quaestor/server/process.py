@@ -1,0 +1,130 @@
+"""Process: a queue manager from its start to its end, in a process of its own.
+
+Rules
+  PR1 Order: own the directory and restart from the log; write the process number; open the sockets; serve. Backwards at the
+      end. An application that can connect therefore finds a queue manager that is up.
+  PR2 SIGTERM quiesces, a second one or SIGINT stops at once. Either way units in flight are backed out and everything is
+      written. After a failure of the engine nothing is written, and the exit code is 1.
+      SIGHUP reads the profiles again.
+  PR3 The number of files that may be open is raised as far as the system allows, so that the limit is ours.
+
+Called by cli and tests.  Calls service, home, the queue manager.
+"""
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Callable
+from typing import TextIO
+
+from quaestor.clock import SystemClock
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection.failing import FAILURES
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.qmgr.security import ProfileError
+from quaestor.server.home import Home
+from quaestor.server.identity import Identity
+from quaestor.server.journal import Journal
+from quaestor.server.limits import Limits
+from quaestor.server.listeners import ListenError, listen_local, listen_tcp
+from quaestor.server.service import Service
+from quaestor.server.users import Users
+from quaestor.storage.disk import RealDisk
+
+
+class Server:
+    """One queue manager as a process (PR1-PR3)."""
+
+    def __init__(self, home: Home, out: TextIO) -> None:
+        self.home = home
+        self.configuration = configuration = home.configuration()
+        self._clock = SystemClock()
+        self.manager = self._start()
+        self.journal = Journal(self._clock, out, home.audit)
+        self.address = ""
+        try:
+            self._open()
+        except (ListenError, OSError) as error:
+            self._stop()
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=configuration.name, why=str(error)) from error
+
+    def _start(self) -> QueueManager:
+        home, configuration = self.home, self.configuration
+        try:
+            manager = QueueManager(
+                configuration.name,
+                RealDisk(home.directory),
+                self._clock,
+                home.settings(configuration),
+                lambda: home.read_profiles(configuration),
+            )
+            manager.start()
+        except (*FAILURES, ProfileError) as error:
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=configuration.name, why=str(error)) from error
+        return manager
+
+    def _open(self) -> None:
+        """Everything an application can reach (PR1)."""
+        home, configuration, manager = self.home, self.configuration, self.manager
+        _raise_file_limit()
+        manager.security.refused = lambda refusal: self.journal.audit("QSV021W", **refusal.facts)
+        identity = Identity(Users(home.users), security=configuration.security)
+        commands = getattr(manager, "commands", None)
+        self.service = Service(
+            manager, identity, self.journal, self._clock, Limits(**configuration.limits), commands
+        )
+        if not configuration.security:
+            self.journal.tell("QSV006W")
+        home.pid.write_text(f"{os.getpid()}\n")
+        if configuration.listen:
+            tls = home.tls(configuration)
+            listener = listen_tcp(configuration.listen, tls=tls is not None, plain_allowed=configuration.plain)
+            host, port = listener.getsockname()[:2]
+            self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            self.service.listen(listener, None if tls is None else tls.context())
+            home.address.write_text(self.address + "\n", encoding="utf-8")
+            self.journal.tell("QSV002I", address=self.address, tls=tls is not None)
+        self.service.listen(listen_local(home.socket))
+        self.journal.tell("QSV002I", socket=str(home.socket))
+        self.journal.tell("QSV001I", qmgr=configuration.name, pid=os.getpid())
+
+    def handle_signals(self) -> None:
+        """SIGTERM and SIGINT (PR2)."""
+        signal.signal(signal.SIGTERM, lambda *_: self.service.ask(self._terminate()))
+        signal.signal(signal.SIGINT, lambda *_: self.service.ask(self.service.stop))
+        signal.signal(signal.SIGHUP, lambda *_: self.service.ask(self._refresh))
+
+    def _terminate(self) -> Callable[[], None]:
+        return self.service.stop if self.service.quiescing else self.service.quiesce
+
+    def _refresh(self) -> None:
+        """Read the profiles again; bad ones leave those in force that are."""
+        try:
+            with self.manager.engine.recovery.latch:
+                self.manager.security.refresh()
+        except ProfileError as error:
+            self.journal.tell("QSV014E", why=str(error))
+
+    def run(self) -> int:
+        """Serve until stopped; the exit code."""
+        self.service.run()
+        failure = self.manager.connections.failure
+        if failure is not None:
+            self.journal.tell("QSV005E", why=str(failure))
+        self._stop()
+        return 0 if failure is None else 1
+
+    def _stop(self) -> None:
+        self.manager.stop()
+        for path in (self.home.socket, self.home.address, self.home.pid):
+            with contextlib.suppress(OSError):
+                path.unlink()
+        self.journal.tell("QSV004I", qmgr=self.configuration.name)
+        self.journal.close()
+
+
+def _raise_file_limit() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))

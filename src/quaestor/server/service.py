@@ -1,0 +1,374 @@
+"""Service: the event loop that serves every client of one queue manager.
+
+Rules
+  SV1 One thread reads all sockets and calls the engine directly. A turn takes what the sockets have, carries it out, sends
+      the answers that need no log, forces the log once for all commits of the turn (`group_commit`), ends those units,
+      sends the rest. Nothing else happens between the force and the answers.
+  SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread.
+  SV3 What comes from other threads (a posted wait, a proven identity, a signal) is put on a list and wakes the loop.
+  SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame, or does
+      not answer heartbeats is cut off.
+  SV5 Quiescing takes no new connection and ends when the last application has, or when its time is over. Stopping backs
+      out everybody at once.
+  SV6 When the engine fails nothing is answered any more: every link ends, and so does the service.
+
+Why a loop of our own: turns are what group commit needs (ADR 30), and asyncio's cost per event is as large as a put.
+Called by process.  Calls link, group_commit, the queue manager.
+"""
+
+import os
+import selectors
+import socket
+import ssl
+from collections import deque
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from itertools import count
+from threading import get_ident
+from typing import Any, Protocol
+
+from quaestor.clock import Clock
+from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.connection import Connection
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.server import values
+from quaestor.server.conversation import Conversation, Parked
+from quaestor.server.group_commit import GroupCommit
+from quaestor.server.identity import Identity, Refused
+from quaestor.server.journal import Journal
+from quaestor.server.limits import Limits
+from quaestor.server.link import Link
+from quaestor.server.listeners import tune_tcp
+from quaestor.server.protocol import Op, frame
+
+ACCEPT_AT_ONCE = 64
+SWEEP_S = 1.0
+DEADLINES_MAX = 4096
+_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+
+
+class Commands(Protocol):
+    """What runs MQSC: the command manager."""
+
+    def run(self, text: str, user: str) -> Any: ...
+
+
+class Service:
+    """Serves the clients of one queue manager (SV1-SV6)."""
+
+    def __init__(
+        self,
+        manager: QueueManager,
+        identity: Identity,
+        journal: Journal,
+        clock: Clock,
+        limits: Limits | None = None,
+        commands: Commands | None = None,
+    ) -> None:
+        self.name = manager.name
+        self.identity, self.journal, self.limits = identity, journal, limits or Limits()
+        self.commits = GroupCommit(manager.engine.recovery)
+        self.deferred: list[tuple[Conversation, bytes]] = []
+        self.posted: deque[Parked] = deque()
+        self.talking: list[Link] = []
+        self.links: set[Link] = set()
+        self._manager, self._clock, self._commands = manager, clock, commands
+        self._ended: list[tuple[Link, str | None]] = []
+        self._deadlines: list[tuple[float, int, Parked]] = []
+        self._turns = count()
+        self._selector = selectors.DefaultSelector()
+        self._asked: deque[Callable[[], None]] = deque()
+        self._wake_in, self._wake_out = os.pipe()
+        os.set_blocking(self._wake_in, False)
+        os.set_blocking(self._wake_out, False)
+        self._selector.register(self._wake_in, _READ, self._woken)
+        self._listeners: list[socket.socket] = []
+        self._thread = 0
+        self._stopping = False
+        self._quiesce_until = 0.0
+        self.started_us = clock.now_us()
+        self.now = self._time()
+        self._next_sweep = self.now + SWEEP_S
+        self.turns = 0
+
+    def _time(self) -> float:
+        return self._clock.monotonic_ns() / 1e9
+
+    # -- sockets
+
+    def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
+        """Serve whoever connects to this socket."""
+        self._listeners.append(sock)
+        self._selector.register(sock, _READ, lambda: self._accept(sock, tls))
+
+    def _accept(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
+        for _ in range(ACCEPT_AT_ONCE):
+            try:
+                sock, peer = listener.accept()
+            except (BlockingIOError, ConnectionError):
+                return
+            self._accepted(sock, f"{peer[0]}:{peer[1]}" if peer else "local", tls)
+
+    def _accepted(self, sock: socket.socket, peer: str, tls: ssl.SSLContext | None) -> None:
+        sock.setblocking(False)
+        if len(self.links) >= self.limits.connections:
+            full = MQError(Reason.MAX_CONNS_LIMIT_REACHED, connections=len(self.links))
+            self.journal.tell("QSV011W", peer=peer, why="too many connections")
+            with sock:
+                if tls is None:
+                    sock.send(frame(Op.ERROR, 0, 0, 0, values.pack_error(full)))
+            return
+        if sock.family != socket.AF_UNIX:
+            tune_tcp(sock)
+        if tls is not None:
+            sock = tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+        link = Link(self, sock, peer, self.now)
+        self.links.add(link)
+        self._selector.register(sock, _READ, link)
+
+    def watch(self, link: Link) -> None:
+        """A link's wishes have changed."""
+        events = (_READ if link.reading else 0) | (_WRITE if link.writing else 0)
+        known = link.sock in self._selector.get_map()
+        if known and events:
+            self._selector.modify(link.sock, events, link)
+        elif known:
+            self._selector.unregister(link.sock)
+        elif events:
+            self._selector.register(link.sock, events, link)
+
+    def ended(self, link: Link, why: str | None) -> None:
+        """A link has ended; it is let go of at the end of the turn."""
+        self._ended.append((link, why))
+
+    # -- the loop, rule SV1
+
+    def run(self) -> None:
+        """Serve until told to stop, or until the engine fails (SV6)."""
+        self._thread = get_ident()
+        try:
+            while not self._stopping:
+                events = self._selector.select(self._patience())
+                self.turn(events)
+        except Abend as error:
+            with self._manager.engine.recovery.latch:
+                self._manager.connections.failed(error)
+        finally:
+            self._close()
+
+    def turn(self, events: list[tuple[selectors.SelectorKey, int]]) -> None:
+        self.turns += 1
+        self.now = self._time()
+        for key, mask in events:
+            ready = key.data
+            if type(ready) is Link:
+                if mask & _READ and ready.open:
+                    ready.readable()
+                if mask & _WRITE and ready.open:
+                    ready.writable()
+            else:
+                ready()
+        self._look_again()
+        while self.commits.started or self.deferred:
+            self._flush()
+            self.commits.harden()
+            self._manager.messages.catalogue.unit_ended()
+            deferred, self.deferred = self.deferred, []
+            for conversation, answer in deferred:
+                if answer:
+                    conversation.link.send(answer)
+                conversation.resume()
+            self._look_again()
+        self._flush()
+        if self._deadlines and self._deadlines[0][0] <= self.now:
+            self._end_waits()
+        if self.now >= self._next_sweep:
+            self._sweep()
+        if self._ended:
+            self._let_go()
+        if self._manager.connections.failure is not None:
+            self._stopping = True
+
+    def _look_again(self) -> None:
+        posted = self.posted
+        while posted:
+            parked = posted.popleft()
+            parked.conversation.look_again(parked)
+
+    def _flush(self) -> None:
+        talking, self.talking = self.talking, []
+        for link in talking:
+            link.flush()
+
+    def _patience(self) -> float:
+        """How long there is nothing to do but to wait for sockets."""
+        if self.commits.started or self.posted or self._ended or self.talking:
+            return 0
+        until = self._next_sweep if not self._deadlines else min(self._next_sweep, self._deadlines[0][0])
+        return max(until - self._time(), 0)
+
+    # -- waits, rule SV2
+
+    def wait_until(self, parked: Parked) -> None:
+        """A get waits; remember when its time is over."""
+        if parked.wait_ms < 0:
+            return
+        if len(self._deadlines) >= DEADLINES_MAX:
+            self._deadlines = [entry for entry in self._deadlines if entry[2].conversation.parked is entry[2]]
+            heapify(self._deadlines)
+        heappush(self._deadlines, (self.now + parked.wait_ms / 1000, next(self._turns), parked))
+
+    def post(self, parked: Parked) -> None:
+        """A parked get is worth looking at again (SV3)."""
+        self.posted.append(parked)
+        if get_ident() != self._thread:
+            self._wake()
+
+    def _end_waits(self) -> None:
+        while self._deadlines and self._deadlines[0][0] <= self.now:
+            parked = heappop(self._deadlines)[2]
+            parked.conversation.time_is_over(parked)
+
+    # -- other threads, rule SV3
+
+    def ask(self, what: Callable[[], None]) -> None:
+        """Have something done by the loop's own thread; safe to call from a signal handler."""
+        self._asked.append(what)
+        self._wake()
+
+    def _wake(self) -> None:
+        try:
+            os.write(self._wake_out, b"!")
+        except (BlockingIOError, OSError):
+            return  # it is awake already, or gone
+
+    def _woken(self) -> None:
+        os.read(self._wake_in, 4096)
+        while self._asked:
+            self._asked.popleft()()
+
+    def identified(self, link: Link, number: int, result: str | Refused) -> None:
+        """A password was checked, on another thread."""
+        self.ask(lambda: self._identified(link, number, result))
+
+    @staticmethod
+    def _identified(link: Link, number: int, result: str | Refused) -> None:
+        if link.open:
+            link.proved(number, result)
+
+    # -- links
+
+    def connect(self, link: Link) -> Connection:
+        return self._manager.connections.connect(link.user, link.application, client=link.client, recovery=self.commits)
+
+    def take_over(self, link: Link) -> None:
+        """A client that comes back: its older link is gone, whether we have heard of that or not (protocol W10)."""
+        if not link.client:
+            return
+        for other in tuple(self.links):
+            if other is not link and other.client == link.client and other.user == link.user and other.open:
+                other.end("its client has come back on another link")
+                self.commits.harden()
+                self._let_go()
+
+    def _sweep(self) -> None:
+        """Look the links over (SV4)."""
+        self._next_sweep = self.now + SWEEP_S
+        for link in tuple(self.links):
+            why = self._why_cut_off(link)
+            if why:
+                link.end(why)
+        if self._quiesce_until:
+            self._go_on_quiescing()
+
+    def _why_cut_off(self, link: Link) -> str | None:
+        limits, now = self.limits, self.now
+        if not link.authenticated:
+            return "did not say who it is" if now - link.since > limits.hello_s else None
+        if link.stuck and now - link.took > limits.stalled_s:
+            return "does not take its answers"
+        if link.partial_since and now - link.partial_since > limits.stalled_s:
+            return "stopped in the middle of a frame"
+        if any(one.parked for one in link.conversations.values()):
+            silent = now - link.heard
+            if silent > 2 * limits.heartbeat_s:
+                return "does not answer heartbeats"
+            if silent > limits.heartbeat_s:
+                link.send(frame(Op.HEARTBEAT, 0, 0, 0))
+        return None
+
+    def _let_go(self) -> None:
+        """End the links that have ended: their units are backed out (LI4)."""
+        ended, self._ended = self._ended, []
+        for link, why in ended:
+            if why is not None:
+                self.journal.tell("QSV010W", peer=link.peer, user=link.user, why=why)
+            if link.sock in self._selector.get_map():
+                self._selector.unregister(link.sock)
+            self.links.discard(link)
+            link.abandon()
+
+    # -- commands and status
+
+    def run_commands(self, text: str, user: str) -> dict[str, Any]:
+        """MQSC for `quaestor mqsc`."""
+        if self._commands is None:
+            raise MQError(Reason.ENVIRONMENT_ERROR, why="this queue manager runs no commands")
+        reply = self._commands.run(text, user)
+        return {"lines": list(reply.lines), "rows": list(reply.rows), "ok": bool(reply.ok)}
+
+    def status(self) -> dict[str, Any]:
+        log = self._manager.engine.log
+        return {
+            "qmgr": self.name,
+            "state": "quiescing" if self._quiesce_until else "running",
+            "pid": os.getpid(),
+            "uptime_s": (self._clock.now_us() - self.started_us) // 1_000_000,
+            "links": len(self.links),
+            "conversations": sum(len(link.conversations) for link in self.links),
+            "waiting_gets": sum(one.parked is not None for link in self.links for one in link.conversations.values()),
+            "security": self._manager.security.active,
+            "log_rba": f"{log.end:012X}",
+        }
+
+    # -- the end, rule SV5
+
+    @property
+    def quiescing(self) -> bool:
+        return bool(self._quiesce_until)
+
+    def quiesce(self) -> None:
+        """Take no new connection; end with the last application, or when time is over."""
+        if not self._quiesce_until:
+            self.journal.tell("QSV003I", qmgr=self.name, conversations=self.status()["conversations"])
+            self._quiesce_until = self._time() + self.limits.quiesce_s
+            self._manager.connections.quiesce()
+            self._next_sweep = 0.0
+
+    def _go_on_quiescing(self) -> None:
+        left = sum(len(link.conversations) for link in self.links)
+        if not left:
+            self._stopping = True
+        elif self.now >= self._quiesce_until:
+            self.journal.tell("QSV012W", conversations=left)
+            self._stopping = True
+        else:
+            self._next_sweep = self.now + 0.1
+
+    def stop(self) -> None:
+        """End at once."""
+        self._stopping = True
+
+    def _close(self) -> None:
+        for link in tuple(self.links):
+            link.end(None)
+        if self._manager.connections.failure is None:
+            self.commits.harden()
+        self._let_go()
+        for sock in self._listeners:
+            sock.close()
+        self._selector.close()
+        os.close(self._wake_in)
+        wake_out, self._wake_out = self._wake_out, -1
+        os.close(wake_out)
+        self.identity.close()
