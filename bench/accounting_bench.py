@@ -69,7 +69,7 @@ def cpu_of(work: Callable[[], None]) -> int:
 
 
 def measure(directory: Path, rounds: int) -> dict[tuple[str, str], list[float]]:
-    traces = TraceSettings(statime_s=2.0)
+    traces = TraceSettings(statime_s=10.0)
     manager = QueueManager(
         "QM1", RealDisk(directory), SystemClock(), SETTINGS, traces=traces, open_smf=lambda: RealDisk(directory / "smf")
     )
