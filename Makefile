@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser test check lint type format docs bench clean all
+.PHONY: help setup demo browser test check lint type format docs advise-proof bench clean all
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ format: setup  ## let ruff rewrite the layout of the source
 
 docs: setup  ## regenerate docs/cli.md and docs/formats from the source
 	@$(PY) -m quaestor.cli.reference docs
+
+advise-proof: setup  ## precision and recall of the advisor on planted incidents and on a clean installation
+	@$(PY) -m pytest tests/advisor/test_synthetic.py tests/advisor/test_coverage.py tests/advisor/test_rules.py -q -p no:randomly
 
 bench: setup  ## measure what bench/README.md promises of the SMF codec and the pipeline
 	@$(PY) bench/smf_bench.py

@@ -6,6 +6,7 @@ when the queue manager has confirmed it.
 
 import os
 import sys
+import time
 from pathlib import Path
 
 from base import Client, Peer
@@ -13,6 +14,9 @@ from common import LOOPBACK, spawn, wait_port
 
 import quaestor
 from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor.server.client.connection import Handle
+from quaestor.server.client.opening import LINKS, hello_of
+from quaestor.server.client.place import local_place
 
 SRC = str(Path(quaestor.__file__).parents[1])
 NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptions.ASYNC_RESPONSE
@@ -28,44 +32,44 @@ class Quaestor(Peer):
     durable = "reply after the force of the log"
     tcp = False
 
-    def _command(self, *words):
+    def _command(self, *words: str) -> list[str]:
         return [sys.executable, "-c", SERVE, "qmgr", *words, "QM1", "--directory", self.dir]
 
-    def start(self):
-        env = {**os.environ, "PYTHONPATH": SRC}
+    def start(self) -> None:
+        env, log = {**os.environ, "PYTHONPATH": SRC}, str(Path(self.dir) / "log")
         if not (Path(self.dir) / "server.toml").exists():
-            os.chmod(self.dir, 0o700)
             made = self._command("create", "--no-security", "--listen", f"{LOOPBACK}:0")
-            spawn(made, os.path.join(self.dir, "log"), env=env).wait()
-        self.proc = spawn(self._command("start"), os.path.join(self.dir, "log"), env=env)
-        wait_port_file(self)
+            spawn(made, log, env=env).wait()
+        self.proc = spawn(self._command("start"), log, env=env)
+        self.address = address_of(self)
 
-    def connect(self):
+    def connect(self) -> "QuaestorClient":
         return QuaestorClient(self)
 
 
 class QuaestorLocal(Quaestor):
+    """Over the socket in its directory."""
+
     name = "quaestor-local"
 
 
 class QuaestorTcp(Quaestor):
+    """Over TCP on loopback."""
+
     name = "quaestor-tcp"
     tcp = True
 
 
-def wait_port_file(peer):
-    """Until the server says where it listens."""
-    import json
-    import time
-
-    path = Path(peer.dir) / "address"
+def address_of(peer: Quaestor) -> str:
+    """Where the server listens, when it does."""
+    address, local = Path(peer.dir) / "address", Path(peer.dir) / "socket"
     for _ in range(6000):
-        if path.exists() and (Path(peer.dir) / "socket").exists():
-            peer.address = path.read_text().strip()
-            wait_port(int(peer.address.rpartition(":")[2]), 30, peer.proc)
-            return
+        if address.exists() and local.exists():
+            found = address.read_text().strip()
+            wait_port(int(found.rpartition(":")[2]), 30, peer.proc)
+            return found
         if peer.proc.poll() is not None:
-            raise RuntimeError(json.dumps(f"server ended with {peer.proc.returncode}"))
+            raise RuntimeError(f"the server ended with {peer.proc.returncode}")
         time.sleep(0.01)  # noqa: TID251 - a benchmark waits
     raise TimeoutError("the server does not start")
 
@@ -73,25 +77,22 @@ def wait_port_file(peer):
 class QuaestorClient(Client):
     """One connection with its queues open."""
 
-    def __init__(self, peer):
-        where = peer.address if peer.tcp else None
-        os.environ["QUAESTOR_HOME"] = str(Path(peer.dir).parent)
-        if where is None:
-            from quaestor.server.client.opening import LINKS, hello_of
-            from quaestor.server.client.place import local_place
-
-            self.app = LINKS.connect(local_place("QM1", peer.dir), hello_of("QM1", None, None, "bench", b""), shared=False)
+    def __init__(self, peer: Quaestor) -> None:
+        if not peer.tcp:
+            self.app = LINKS.connect(
+                local_place("QM1", peer.dir), hello_of("QM1", None, None, "bench", b""), shared=False
+            )
         else:
-            self.app = quaestor.connect("QM1", where, application="bench")
-        self.queues = {}
+            self.app = quaestor.connect("QM1", peer.address, application="bench")
+        self.queues: dict[str, Handle] = {}
 
-    def _queue(self, q):
+    def _queue(self, q: str) -> Handle:
         handle = self.queues.get(q)
         if handle is None:
             handle = self.queues[q] = self.app.open(q, BOTH)
         return handle
 
-    def declare(self, q, persistent=True):
+    def declare(self, q: str, persistent: bool = True) -> None:  # noqa: ARG002 - the harness's signature
         queue = LocalQueue(q, share=True, def_exclusive=False, max_depth=999_999_999)
         try:
             self.app.define(queue)
@@ -101,16 +102,16 @@ class QuaestorClient(Client):
             for _ in self.drain(q):
                 pass
 
-    def put(self, q, raw, persistent=True):
+    def put(self, q: str, raw: bytes, persistent: bool = True) -> None:
         self._queue(q).put(raw, KINDS[persistent], NOW)
 
-    def put_batch(self, q, raws, persistent=True):
+    def put_batch(self, q: str, raws: list[bytes], persistent: bool = True) -> None:
         put, md = self._queue(q).put, KINDS[persistent]
         for raw in raws:
             put(raw, md, LATER)
         self.app.commit()
 
-    def get(self, q, timeout=0.0):
+    def get(self, q: str, timeout: float = 0.0) -> bytes | None:
         try:
             if timeout:
                 return self._queue(q).get(GET_NOW, wait_ms=int(timeout * 1000)).body
@@ -120,7 +121,7 @@ class QuaestorClient(Client):
                 return None
             raise
 
-    def get_batch(self, q, n, timeout=0.0):
+    def get_batch(self, q: str, n: int, timeout: float = 0.0) -> list[bytes]:  # noqa: ARG002
         got, queue = [], self._queue(q)
         try:
             while len(got) < n:
@@ -131,23 +132,23 @@ class QuaestorClient(Client):
         self.app.commit()
         return got
 
-    def depth(self, q):
+    def depth(self, q: str) -> int:
         with self.app.open(q, OpenOptions.INQUIRE) as queue:
             return queue.inquire("CURDEPTH")["CURDEPTH"]
 
-    def request(self, q, reply_q, raw, persistent=False):
+    def request(self, q: str, reply_q: str, raw: bytes, persistent: bool = False) -> bytes | None:
         """The put needs no answer of its own: the reply is one. Put and get travel together."""
         self._queue(q).put(raw, KINDS[persistent], NOW_LATER)
         return self.get(reply_q, 5.0)
 
-    def serve_one(self, q, reply_q, timeout, persistent=False):
+    def serve_one(self, q: str, reply_q: str, timeout: float, persistent: bool = False) -> bool:
         raw = self.get(q, timeout)
         if raw is None:
             return False
         self._queue(reply_q).put(raw, KINDS[persistent], NOW_LATER)
         return True
 
-    def close(self):
+    def close(self) -> None:
         self.app.disconnect()
 
 

@@ -5,8 +5,8 @@
     quaestor.connect("QM1", "data")                             embedded: in this process, kept in a directory
 
 Rules
-  DO1 The second argument decides: none is local, `host:port` (no slash, digits behind the last colon) is remote, anything
-      else is a directory; `./host:1414` is a directory. A `Path` is always one.
+  DO1 The second argument decides: none is local, `host:port` (no slash, digits behind the last colon) is remote,
+      anything else is a directory; `./host:1414` is a directory. A `Path` is always one.
   DO2 What comes back has the same calls behind each door, with the same reasons (`quaestor.mqi.calls`).
   DO3 A password is never part of a command line: it is an argument, or `QUAESTOR_PASSWORD` when a user is named.
 
@@ -22,8 +22,10 @@ from typing import Any
 from quaestor import embedded
 from quaestor.embedded import APPLICATION_MAX
 from quaestor.mqi.calls import QueueConnection
+from quaestor.qmgr.connection import AsyncConnection
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.statistics import TraceSettings
+from quaestor.server.client import asynchronous
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import ClientTls, Place, is_address, local_place
 
@@ -43,19 +45,22 @@ def connect(
     tls: ClientTls | bool | None = None,
     shared: bool = False,
     client: str | bytes = b"",
+    reconnect_s: float = 0,
 ) -> QueueConnection:
     """Connect to the queue manager `name` (DO1).
 
-    `settings` and `trace` are for an embedded queue manager, `password`, `tls`, `shared` and `client` for the others. `shared`
-    lets connections of this process use one socket, `client` names it for `outcome`.
+    `settings` and `trace` are for an embedded queue manager, `password`, `tls`, `shared` and `client` for the others.
+    `shared` lets connections of this process use one socket, `client` names it for `outcome`, `reconnect_s` makes it go
+    on after its link was lost.
     """
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
     if where is not None and not is_address(where):
         return embedded.connect(name, where, user=user, application=what, settings=settings, trace=trace)
     place = place_of(name, where, tls)
     named = client.encode() if isinstance(client, str) else client
-    hello = hello_of(name, user, password() if callable(password) else password, what, named)
-    return LINKS.connect(place, hello, shared=shared)
+    secret = password() if callable(password) else password
+    hello = hello_of(name, user, secret, what, named, reconnects=bool(reconnect_s))
+    return LINKS.connect(place, hello, shared=shared, reconnect_s=reconnect_s)
 
 
 def place_of(name: str, where: Where, tls: ClientTls | bool | None) -> Place:
@@ -66,6 +71,21 @@ def place_of(name: str, where: Where, tls: ClientTls | bool | None) -> Place:
     return Place(name, address=str(where), tls=trust)
 
 
-async def connect_async(name: str, where: Where = None, **more: Any) -> Any:
+async def connect_async(
+    name: str,
+    where: Where = None,
+    *,
+    user: str | None = None,
+    password: Secret | None = None,
+    application: str | None = None,
+    settings: EngineSettings | None = None,
+    tls: ClientTls | bool | None = None,
+    client: str | bytes = b"",
+) -> asynchronous.AsyncConnection | AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
-    return await embedded.connect_async(name, where, **more)  # type: ignore[arg-type] # remote: see below
+    what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
+    if where is not None and not is_address(where):
+        return await embedded.connect_async(name, where, user=user, application=what, settings=settings)
+    named = client.encode() if isinstance(client, str) else client
+    hello = hello_of(name, user, password() if callable(password) else password, what, named)
+    return await asynchronous.connect(place_of(name, where, tls), hello)

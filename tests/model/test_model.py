@@ -50,7 +50,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(
         unit=units,
-        size=st.sampled_from([0, 1, 100, 2000, 4000, 20_000]),
+        size=st.sampled_from([0, 1, 100, 2000, 3800, 4000, 20_000]),
         priority=st.integers(0, 9),
         persistent=st.booleans(),
     )

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quaestor.server.coupling_facility import CouplingFacility
+from quaestor.storage.lists.client import FacilityConnection
 from quaestor.storage.lists.memory import MemoryFacility
 from quaestor.storage.lists.operations import (
     KEY_MAX,
@@ -55,12 +57,24 @@ def redis_url(tmp_path_factory):
         yield url
 
 
-@pytest.fixture(params=["memory", "redis"])
+@pytest.fixture(scope="session")
+def facility_path(tmp_path_factory):
+    facility = CouplingFacility(tmp_path_factory.mktemp("cf") / "cf.sock")
+    serving = threading.Thread(target=facility.serve)
+    serving.start()
+    yield facility.path
+    facility.stop()
+    serving.join()
+
+
+@pytest.fixture(params=["memory", "facility", "redis"])
 def connect(request):
-    """A way to connect to new structures of either engine."""
+    """A way to connect to new structures of each engine."""
     if request.param == "memory":
-        facility = MemoryFacility()
-        return facility.connect
+        return MemoryFacility().connect
+    if request.param == "facility":
+        path = request.getfixturevalue("facility_path")
+        return lambda shape, connector, told: FacilityConnection(path, shape, connector, told)
     url = request.getfixturevalue("redis_url")
     return lambda shape, connector, told: RedisConnection(url, shape, connector, told)
 
@@ -354,6 +368,22 @@ def test_a_structure_lives_on_without_connectors(connect):
     assert 10_000 == second.request(ReadSpace())[0].entries_total
     assert {"QM2": True} == second.connectors()
     second.disconnect()
+
+
+def test_a_connector_that_is_gone_without_a_word_has_failed(connect):
+    made = shape()
+    first, second = connect(made, "QM1", nobody), connect(made, "QM2", nobody)
+    number = write(second, "A", TAKEN)
+    second.fail()
+    for _ in range(400):
+        if first.connectors() == {"QM1": True, "QM2": False}:
+            break
+        threading.Event().wait(0.02)
+    assert {"QM1": True, "QM2": False} == first.connectors()
+    first.request(Move(number, TAKEN, READY))
+    first.forget("QM2")
+    assert {"QM1": True} == first.connectors()
+    first.disconnect()
 
 
 # -- the engines agree

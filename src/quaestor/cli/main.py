@@ -21,6 +21,7 @@ from quaestor.cli.lazy import LazyGroup
         "advise": "quaestor.cli.advise:advise_group",
         "plan": "quaestor.cli.plan:plan_group",
         "qmgr": "quaestor.cli.qmgr:qmgr_group",
+        "cf": "quaestor.cli.cf:cf_group",
         "log": "quaestor.cli.log:log_group",
         "pageset": "quaestor.cli.pageset:pageset_group",
         "check": "quaestor.cli.check:check_command",

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -23,7 +24,7 @@ def user_group() -> None:
 @click.argument("user")
 @directory_option
 @click.option("--password-file", type=click.File(), help="Read the password from this file (- for standard input).")
-def add_command(name: str, user: str, directory: Path | None, password_file: click.utils.LazyFile | None) -> None:
+def add_command(name: str, user: str, directory: Path | None, password_file: TextIO | None) -> None:
     """Add a user, or give one another password.
 
     \b

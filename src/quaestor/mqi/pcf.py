@@ -1,169 +1,246 @@
-"""PCF: programmable command format, the shape of event messages, commands and their replies.
+"""PCF: commands, answers and events as structures in a message.
 
 Rules
-  PC1 A PCF message is a header (MQCFH) and its parameters in order: integers (MQCFIN), strings (MQCFST), lists of
-      either (MQCFIL, MQCFSL) and byte strings (MQCFBS). Everything is big-endian, text is UTF-8, and every structure
-      is a multiple of four bytes long.
-  PC2 What cannot be read is refused with where it went wrong; nothing is guessed.
+  PF1 A message is a header (MQCFH) and parameters one after the other, each a structure that says its type, its length,
+      which parameter it is, and the value: a number (4 or 8 bytes), a text, bytes, lists of these, a filter, or a
+      group that holds the parameters that follow it.
+  PF2 Numbers are in the byte order that the message's encoding says; what answers uses the order of what asked.
+  PF3 Texts are padded to a multiple of four with zeros; trailing blanks and zeros are not part of a text.
+  PF4 What does not fit together is a `PCFError` with IBM MQ's reason (3001 to 3020): never a crash, never a guess.
 
-Called by events (message), the command server.  Calls nothing.
+Called by events (message), command and tools.  Calls nothing.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
+from typing import NamedTuple
 
-VERSION = 1
+COMMAND, RESPONSE, EVENT, COMMAND_XR = 1, 2, 7, 16
+INTEGER, STRING, INTEGER_LIST, STRING_LIST, BYTES = 3, 4, 5, 6, 9
+INTEGER_FILTER, STRING_FILTER, BYTES_FILTER = 13, 14, 15
+GROUP, INTEGER64, INTEGER64_LIST = 20, 23, 25
+NOT_LAST, LAST = 0, 1
+FORMAT = "MQADMIN"
+HEADER_LENGTH = 36
 CCSID_UTF8 = 1208
-_HEADER = struct.Struct(">9i")
-_HEAD = struct.Struct(">2i")
-_INTEGER = struct.Struct(">4i")
-_STRING = struct.Struct(">5i")
-_LIST = struct.Struct(">4i")
-_STRING_LIST = struct.Struct(">6i")
-_BYTES = struct.Struct(">4i")
+LITTLE = 0x2
+"""Bit of the MQMD's encoding that says that integers have their low byte first."""
+
+TYPE_ERROR, LENGTH_ERROR, COUNT_ERROR, STRUCTURE_ERROR = 3001, 3002, 3006, 3013
+DEPTH_MAX = 8
 
 
-class PcfType(IntEnum):
-    """MQCFT: what a structure is."""
+class PCFError(ValueError):
+    """A message that is no PCF (PF4)."""
 
-    COMMAND = 1
-    RESPONSE = 2
-    INTEGER = 3
-    STRING = 4
-    INTEGER_LIST = 5
-    STRING_LIST = 6
-    EVENT = 7
-    BYTE_STRING = 9
+    def __init__(self, reason: int, why: str) -> None:
+        super().__init__(f"MQRCCF {reason}: {why}")
+        self.reason = reason
 
 
-class PcfError(ValueError):
-    """The bytes are no PCF message (PC2)."""
+class Filter(NamedTuple):
+    """A parameter that selects: operator (MQCFOP) and value."""
+
+    operator: int
+    value: "int | str | bytes"
 
 
-Value = int | str | bytes | Sequence[int] | Sequence[str]
-Parameter = tuple[int, Value]
+class Parameter(NamedTuple):
+    """One parameter (PF1)."""
+
+    number: int
+    value: "int | str | bytes | tuple[int, ...] | tuple[str, ...] | Filter | tuple[Parameter, ...]"
+    kind: int = 0
+    """Given only where the value does not say it: an empty list, a number of 8 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
-class PcfMessage:
-    """A PCF message (PC1). `last` says that no further message belongs to it."""
+class PCFMessage:
+    """Header and parameters."""
 
-    kind: int
     command: int
     parameters: tuple[Parameter, ...] = ()
+    kind: int = COMMAND
+    sequence: int = 1
+    control: int = LAST
     comp_code: int = 0
     reason: int = 0
-    sequence: int = 1
-    last: bool = True
+    version: int = 1
 
-    def pack(self) -> bytes:
-        head = _HEADER.pack(
-            self.kind,
-            _HEADER.size,
-            VERSION,
-            self.command,
-            self.sequence,
-            1 if self.last else 0,
-            self.comp_code,
-            self.reason,
-            len(self.parameters),
-        )
-        return head + b"".join(_packed(number, value) for number, value in self.parameters)
-
-    def get(self, parameter: int) -> Value | None:
+    def value(self, number: int) -> object | None:
         """The value of a parameter, None when it is not there."""
-        return next((value for number, value in self.parameters if number == parameter), None)
-
-    @staticmethod
-    def unpack(body: bytes) -> "PcfMessage":
-        if len(body) < _HEADER.size:
-            raise PcfError(f"{len(body)} bytes are no MQCFH")
-        kind, length, _, command, sequence, control, comp_code, reason, count = _HEADER.unpack_from(body)
-        if length != _HEADER.size:
-            raise PcfError(f"the MQCFH says {length} bytes, it has {_HEADER.size}")
-        parameters, at = [], length
-        for _ in range(count):
-            parameter, at = _unpacked(body, at)
-            parameters.append(parameter)
-        return PcfMessage(kind, command, tuple(parameters), comp_code, reason, sequence, control == 1)
+        return next((p.value for p in self.parameters if p.number == number), None)
 
 
-def _padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % 4)
+# --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _packed(number: int, value: Value) -> bytes:
-    if isinstance(value, int):
-        return _INTEGER.pack(PcfType.INTEGER, _INTEGER.size, number, value)
+def pack(message: PCFMessage, *, little: bool = False) -> bytes:
+    """The bytes of a message (PF1, PF2)."""
+    order = "<" if little else ">"
+    header = (message.kind, HEADER_LENGTH, message.version, message.command, message.sequence, message.control)
+    counts = (message.comp_code, message.reason, len(message.parameters))
+    return struct.pack(f"{order}9i", *header, *counts) + b"".join(_packed(order, p) for p in message.parameters)
+
+
+def _packed(order: str, parameter: Parameter) -> bytes:
+    number, value = parameter.number, parameter.value
+    kind = parameter.kind or _kind_of(value)
+    if kind == INTEGER:
+        return struct.pack(f"{order}4i", kind, 16, number, value)
+    if kind == INTEGER64:
+        return struct.pack(f"{order}4iq", kind, 24, number, 0, value)
+    if kind == STRING:
+        raw = str(value).encode()
+        return _sized(order, kind, (number, CCSID_UTF8, len(raw)), raw)
+    if kind == BYTES:
+        raw = bytes(value)  # type: ignore[arg-type] # the kind says what it is
+        return _sized(order, kind, (number, len(raw)), raw)
+    if kind in {INTEGER_LIST, INTEGER64_LIST}:
+        numbers = tuple(value)  # type: ignore[arg-type] # as above
+        raw = struct.pack(f"{order}{len(numbers)}{'i' if kind == INTEGER_LIST else 'q'}", *numbers)
+        return _sized(order, kind, (number, len(numbers)), raw)
+    if kind == STRING_LIST:
+        return _packed_texts(order, number, tuple(value))  # type: ignore[arg-type] # as above
+    if kind == GROUP:
+        members: tuple[Parameter, ...] = tuple(value)  # type: ignore[arg-type] # as above
+        return struct.pack(f"{order}4i", kind, 16, number, len(members)) + b"".join(_packed(order, m) for m in members)
+    return _packed_filter(order, kind, number, value)  # type: ignore[arg-type] # the one kind that is left
+
+
+def _packed_texts(order: str, number: int, texts: tuple[str, ...]) -> bytes:
+    raw = [text.encode() for text in texts]
+    longest = max(map(len, raw), default=0)
+    return _sized(order, STRING_LIST, (number, CCSID_UTF8, len(raw), longest), b"".join(t.ljust(longest) for t in raw))
+
+
+def _packed_filter(order: str, kind: int, number: int, value: Filter) -> bytes:
+    if kind not in {INTEGER_FILTER, STRING_FILTER, BYTES_FILTER}:
+        raise PCFError(STRUCTURE_ERROR, f"structure type {kind} is not known")
+    if kind == INTEGER_FILTER:
+        return struct.pack(f"{order}5i", kind, 20, number, value.operator, value.value)
+    if kind == STRING_FILTER:
+        raw = str(value.value).encode()
+        return _sized(order, kind, (number, value.operator, CCSID_UTF8, len(raw)), raw)
+    raw = bytes(value.value)  # type: ignore[arg-type] # the kind says what it is
+    return _sized(order, kind, (number, value.operator, len(raw)), raw)
+
+
+def _sized(order: str, kind: int, fields: tuple[int, ...], raw: bytes) -> bytes:
+    padded = raw + bytes(-len(raw) % 4)  # PF3
+    return struct.pack(f"{order}{2 + len(fields)}i", kind, 8 + 4 * len(fields) + len(padded), *fields) + padded
+
+
+def _kind_of(value: object) -> int:
+    if isinstance(value, Filter):
+        of = {int: INTEGER_FILTER, str: STRING_FILTER}
+        return of.get(type(value.value), BYTES_FILTER)
+    if isinstance(value, bool | int):
+        return INTEGER if -(1 << 31) <= value < 1 << 31 else INTEGER64
     if isinstance(value, str):
-        text = value.encode()
-        body = _padded(text)
-        return _STRING.pack(PcfType.STRING, _STRING.size + len(body), number, CCSID_UTF8, len(text)) + body
+        return STRING
     if isinstance(value, bytes):
-        body = _padded(value)
-        return _BYTES.pack(PcfType.BYTE_STRING, _BYTES.size + len(body), number, len(value)) + body
-    return _packed_list(number, value)
+        return BYTES
+    first = next(iter(value), None)  # type: ignore[call-overload] # a list of one of the others
+    if isinstance(first, Parameter):
+        return GROUP
+    if isinstance(first, str):
+        return STRING_LIST
+    return INTEGER_LIST if all(-(1 << 31) <= n < 1 << 31 for n in value) else INTEGER64_LIST  # type: ignore[attr-defined]
 
 
-def _packed_list(number: int, values: Sequence[int] | Sequence[str]) -> bytes:
-    if all(isinstance(one, int) for one in values):
-        body = struct.pack(f">{len(values)}i", *values)
-        return _LIST.pack(PcfType.INTEGER_LIST, _LIST.size + len(body), number, len(values)) + body
-    texts = [str(one).encode() for one in values]
-    longest = max(map(len, texts))
-    body = _padded(b"".join(text.ljust(longest) for text in texts))
-    size = _STRING_LIST.size + len(body)
-    return _STRING_LIST.pack(PcfType.STRING_LIST, size, number, CCSID_UTF8, len(texts), longest) + body
+# --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _unpacked(body: bytes, at: int) -> tuple[Parameter, int]:
-    """The parameter at an offset, and where the next one begins."""
-    if at + _HEAD.size > len(body):
-        raise PcfError(f"a parameter is missing at {at}")
-    kind, length = _HEAD.unpack_from(body, at)
-    end = at + length
-    if length < _INTEGER.size or end > len(body):
-        raise PcfError(f"the parameter at {at} says {length} bytes, {len(body) - at} are left")
-    data = body[at:end]
-    try:
-        return _READERS[kind](data), end
-    except KeyError:
-        raise PcfError(f"the parameter at {at} is of type {kind}, which is not known") from None
-    except (struct.error, UnicodeDecodeError) as error:
-        raise PcfError(f"the parameter at {at}: {error}") from None
+def unpack(raw: bytes, *, little: bool = False) -> PCFMessage:
+    """The message in `raw`, or a `PCFError` (PF4)."""
+    order = "<" if little else ">"
+    if len(raw) < HEADER_LENGTH:
+        raise PCFError(LENGTH_ERROR, "shorter than a header")
+    kind, length, version, command, sequence, control, comp_code, reason, count = struct.unpack_from(f"{order}9i", raw)
+    if kind not in {COMMAND, RESPONSE, EVENT, COMMAND_XR}:
+        raise PCFError(TYPE_ERROR, f"type {kind} is neither a command nor a response nor an event")
+    if length != HEADER_LENGTH:
+        raise PCFError(LENGTH_ERROR, f"the header says that it has {length} bytes")
+    reader = _Reader(raw, order)
+    parameters = tuple(reader.parameters(count))
+    if reader.at != len(raw):
+        raise PCFError(COUNT_ERROR, f"{len(raw) - reader.at} bytes follow the last parameter")
+    return PCFMessage(command, parameters, kind, sequence, control, comp_code, reason, version)
 
 
-def _integer(data: bytes) -> Parameter:
-    return _INTEGER.unpack_from(data)[2:4]
+class _Reader:
+    def __init__(self, raw: bytes, order: str) -> None:
+        self._raw, self._order, self.at = raw, order, HEADER_LENGTH
+
+    def parameters(self, count: int, depth: int = 0) -> Iterator[Parameter]:
+        if count < 0 or depth > DEPTH_MAX:
+            raise PCFError(COUNT_ERROR, f"{count} parameters, {depth} groups deep")
+        for _ in range(count):
+            yield self._parameter(depth)
+
+    def _parameter(self, depth: int) -> Parameter:
+        start = self.at
+        kind, length, number = self._ints(start, 3)
+        if length < 16 or start + length > len(self._raw):
+            raise PCFError(COUNT_ERROR, f"a parameter of {length} bytes at {start}")
+        self.at = start + length
+        if kind == GROUP:
+            (count,) = self._ints(start + 12, 1)
+            return Parameter(number, tuple(self.parameters(count, depth + 1)), GROUP)
+        return Parameter(number, self._value(kind, start, length), kind)
+
+    def _value(
+        self, kind: int, start: int, length: int
+    ) -> "int | str | bytes | tuple[int, ...] | tuple[str, ...] | Filter":
+        body = start + 12
+        if kind == INTEGER:
+            return self._ints(body, 1)[0]
+        if kind == INTEGER64:
+            return self._many("q", body + 4, 1, start + length)[0]
+        if kind == STRING:
+            _, size = self._ints(body, 2)
+            return _text(self._bytes(body + 8, size, start + length))
+        if kind == BYTES:
+            (size,) = self._ints(body, 1)
+            return self._bytes(body + 4, size, start + length)
+        if kind in {INTEGER_LIST, INTEGER64_LIST}:
+            (count,) = self._ints(body, 1)
+            return self._many("i" if kind == INTEGER_LIST else "q", body + 4, count, start + length)
+        if kind == STRING_LIST:
+            _, count, size = self._ints(body, 3)
+            if count < 0 or size < 0 or count * max(size, 1) > len(self._raw):
+                raise PCFError(COUNT_ERROR, f"{count} texts of {size} bytes")
+            return tuple(_text(self._bytes(body + 12 + n * size, size, start + length)) for n in range(count))
+        return self._filter(kind, body, start + length)
+
+    def _filter(self, kind: int, body: int, end: int) -> Filter:
+        if kind == INTEGER_FILTER:
+            return Filter(*self._ints(body, 2))
+        if kind == STRING_FILTER:
+            operator, _, size = self._ints(body, 3)
+            return Filter(operator, _text(self._bytes(body + 12, size, end)))
+        if kind == BYTES_FILTER:
+            operator, size = self._ints(body, 2)
+            return Filter(operator, self._bytes(body + 8, size, end))
+        raise PCFError(STRUCTURE_ERROR, f"structure type {kind} is not known")
+
+    def _ints(self, at: int, count: int) -> tuple[int, ...]:
+        return self._many("i", at, count, len(self._raw))
+
+    def _many(self, kind: str, at: int, count: int, end: int) -> tuple[int, ...]:
+        size = 4 if kind == "i" else 8
+        if count < 0 or at + count * size > end:
+            raise PCFError(COUNT_ERROR, f"{count} numbers at {at} go beyond the end")
+        return struct.unpack_from(f"{self._order}{count}{kind}", self._raw, at)
+
+    def _bytes(self, at: int, size: int, end: int) -> bytes:
+        if size < 0 or at + size > end:
+            raise PCFError(COUNT_ERROR, f"{size} bytes at {at} go beyond the end")
+        return self._raw[at : at + size]
 
 
-def _string(data: bytes) -> Parameter:
-    _, _, number, _, length = _STRING.unpack_from(data)
-    return number, data[_STRING.size : _STRING.size + length].decode().rstrip(" ")
-
-
-def _integer_list(data: bytes) -> Parameter:
-    _, _, number, count = _LIST.unpack_from(data)
-    return number, list(struct.unpack_from(f">{count}i", data, _LIST.size))
-
-
-def _string_list(data: bytes) -> Parameter:
-    _, _, number, _, count, length = _STRING_LIST.unpack_from(data)
-    parts = (data[_STRING_LIST.size + n * length : _STRING_LIST.size + (n + 1) * length] for n in range(count))
-    return number, [part.decode().rstrip(" ") for part in parts]
-
-
-def _bytes(data: bytes) -> Parameter:
-    _, _, number, length = _BYTES.unpack_from(data)
-    return number, data[_BYTES.size : _BYTES.size + length]
-
-
-_READERS = {
-    PcfType.INTEGER: _integer,
-    PcfType.STRING: _string,
-    PcfType.INTEGER_LIST: _integer_list,
-    PcfType.STRING_LIST: _string_list,
-    PcfType.BYTE_STRING: _bytes,
-}
+def _text(raw: bytes) -> str:
+    """PF3."""
+    return raw.decode("utf-8", "replace").rstrip(" \0")

@@ -150,10 +150,10 @@ class _Loader:
                         self._begin_part()
                     self._part_bytes += len(block.data)
                     self._block(block, report, late)
-                self._write_waiting(report)
         except UnusableDumpError as error:
             report.unusable = str(error)
             self._reject(report, Damage(0, str(error)))
+        self._write_waiting(report)
         for day, (offset, count) in sorted(late.items()):
             reason = f"{count} records of {day}, whose details were purged"
             self._reject(report, Damage(offset, reason))

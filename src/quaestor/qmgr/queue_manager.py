@@ -12,13 +12,12 @@ Called by the package door, the server, tests.  Calls every manager.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from errno import ENOENT
 
 from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.command import InputSets, Parts, command_processor
+from quaestor.qmgr.command import CommandServer, InputSets, Parts, command_processor
 from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
 from quaestor.qmgr.connection import Connection, ConnectionManager
 from quaestor.qmgr.data.engine import Engine, EngineSettings
@@ -66,7 +65,8 @@ class QueueManager:
         except InUseError as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, in_use=str(error)) from error
         try:
-            self._build(clock, settings, read_profiles, command_parts or Parts(), traces or TraceSettings(), open_smf)
+            self.command_parts = command_parts or Parts()
+            self._build(clock, settings, read_profiles, traces or TraceSettings(), open_smf)
             self._input_sets = InputSets(self.commands, disk, input_sets)
         except BaseException:
             disk.disown()
@@ -77,7 +77,6 @@ class QueueManager:
         clock: Clock,
         settings: EngineSettings | None,
         read_profiles: Callable[[], str | None],
-        parts: Parts,
         traces: TraceSettings,
         open_smf: Callable[[], Disk],
     ) -> None:
@@ -93,9 +92,10 @@ class QueueManager:
         sections = Managers(log, buffers, self.engine.locks, data, self.messages)
         dumps = DumpFiles(self.name, open_smf, traces, self.operator_log)
         self.statistics = StatisticsManager(self.name, sections, recovery, self.connections, clock, traces, dumps)
-        given = replace(parts, traces=parts.traces or OperatorTraces(self.statistics))
+        if self.command_parts.traces is None:
+            self.command_parts.traces = OperatorTraces(self.statistics)
         self.commands = command_processor(
-            self.name, self.engine, self.messages, self.connections, self.security, clock, given
+            self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
         )
         managers = (log, buffers, recovery, data, self.messages, self.connections, self.statistics)
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
@@ -122,6 +122,10 @@ class QueueManager:
 
     def connect(self, user: str, appl_name: str = "") -> Connection:
         return self.connections.connect(user, appl_name)
+
+    def command_server(self) -> CommandServer:
+        """Who answers PCF; whoever runs the queue manager lets it serve."""
+        return CommandServer(self.connections, self.commands)
 
     def stop(self) -> None:
         """End connections and write everything (QM4); after a failure nothing is written."""

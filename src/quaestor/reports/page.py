@@ -214,8 +214,10 @@ def _figures(results: Mapping[str, pa.Table]) -> str:
         "Messages put": (_large(_sum(queues, "messages_put")), ""),
         "Bytes put": (_large(1e6 * _sum(queues, "megabytes_put")) + "B", ""),
     }
+    kinds = {"Exceptions": ' class="bad"' if bad else ' class="good"'}
     cells = (
-        f"<div><dt>{name}</dt><dd>{value} <small>{more}</small></dd></div>" for name, (value, more) in made.items()
+        f"<div{kinds.get(name, '')}><dt>{name}</dt><dd>{value} <small>{more}</small></dd></div>"
+        for name, (value, more) in made.items()
     )
     return f'<dl class="figures">{"".join(cells)}</dl>'
 

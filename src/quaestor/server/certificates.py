@@ -1,7 +1,8 @@
 """Certificates of one's own: an authority for one queue manager, and what it signs.
 
 Rules
-  CT1 An authority is made once per queue manager; its key stays in the queue manager's directory, readable by its owner.
+  CT1 An authority is made once per queue manager; its key stays in the queue manager's directory, readable by its
+      owner.
   CT2 A server's certificate names the hosts clients use; a client's names its user. Neither can sign.
   CT3 Whoever has an authority already uses that: `server.toml` takes any certificate, key and authorities.
 

@@ -1,13 +1,12 @@
 """Conversation: one application at the other end of a link, and its calls.
 
 Rules
-  CV1 Calls are carried out in the order in which they came. While one waits (for the log, or for a message) the others stay
-      in the backlog.
+  CV1 Calls are carried out in the order in which they came. While one waits for the log the others stay in the backlog.
   CV2 The answer to a call that committed something is sent when the log has been forced (`deferred`), not before.
-  CV3 A put without a number is answered by nobody; its first error is the answer to the next numbered call, which is not
-      carried out. A back out forgets it, a disconnect answers it and backs out.
-  CV4 A get that has to wait is `Parked` with a waiter on the queue; posting it puts it on the service's list, and the turn
-      looks again. A message may be handed over to it directly.
+  CV3 A put without a number is answered by nobody; its first error is the answer to the next numbered call, which is
+      not carried out. A back out forgets it, a disconnect answers it and backs out.
+  CV4 A get that has to wait is `Parked` with a waiter on the queue; posting it puts it on the service's list, and the
+      turn looks again. A message may be handed over to it directly.
   CV5 A conversation ends once: by disconnecting, which commits, or with its link, which backs out.
 
 Called by link and service.  Calls the connection and its handles, as any application of the process would.
@@ -98,7 +97,7 @@ class Conversation:
         self._next_handle = 1
         self.backlog: deque[tuple[int, int, int, bytes]] = deque()
         self.busy = False
-        self.parked: Parked | None = None
+        self.parked: dict[int, Parked] = {}
         self.ending = False
         self._failed: MQError | None = None  # of an asynchronous put (CV3)
         self._carry_out = {
@@ -107,6 +106,7 @@ class Conversation:
             int(Op.COMMIT): self._commit,
             int(Op.BACKOUT): self._backout,
             int(Op.CALL): self._call,
+            int(Op.CANCEL): self._cancel,
         }
 
     # -- requests and answers
@@ -268,13 +268,13 @@ class Conversation:
     # -- waiting, rule CV4
 
     def _park(self, parked: Parked) -> None:
-        self.busy, self.parked = True, parked
+        self.parked[parked.number] = parked
         post = self.service.post
         parked.opened.handle.on_post(parked.waiting, lambda: post(parked))
 
     def look_again(self, parked: Parked) -> None:
         """A parked get was posted: it has a message, or goes on waiting."""
-        if self.parked is not parked:
+        if not self.waits(parked):
             return
         opened, started = parked.opened, self.service.commits.started
         before = len(started)
@@ -291,21 +291,29 @@ class Conversation:
             answer = self.reply(parked.number, self._packed(opened, result))
         except MQError as error:
             answer = self._error(parked.number, values.pack_error(error), error)
-        self.parked = None
+        del self.parked[parked.number]
         if len(started) != before:
+            self.busy = True
             self.service.deferred.append((self, answer))
         else:
             self.link.send(answer)
-            self.resume()
 
     def time_is_over(self, parked: Parked) -> None:
         """A parked get has waited for as long as it was to."""
-        if self.parked is parked and parked.waiting.message is None:
-            self.parked = None
+        if self.waits(parked) and parked.waiting.message is None:
+            del self.parked[parked.number]
             parked.opened.handle.give_up(parked.waiting)
             over = MQError(Reason.NO_MSG_AVAILABLE, queue=parked.opened.handle.name, waited_ms=parked.wait_ms)
             self.link.send(frame(_ERROR, 0, self.number, parked.number, values.pack_error(over)))
-            self.resume()
+
+    def waits(self, parked: Parked) -> bool:
+        return self.parked.get(parked.number) is parked
+
+    def _cancel(self, _flags: int, _number: int, packed: bytes, at: int, _end: int) -> bytes:
+        parked = self.parked.get(wire.LENGTH.unpack_from(packed, at)[0])
+        if parked is not None:
+            self.time_is_over(parked)
+        return b""
 
     # -- units of work and the other calls
 
@@ -349,14 +357,18 @@ class Conversation:
 
     def _disconnect(self) -> None:
         self.ending = False
+        self._give_up_waits()
         self.connection.disconnect()
         self.link.forget(self)
 
+    def _give_up_waits(self) -> None:
+        parked, self.parked = self.parked, {}
+        for one in parked.values():
+            one.opened.handle.give_up(one.waiting)
+
     def abandon(self) -> None:
         """The link has ended: back out."""
-        if self.parked is not None:
-            parked, self.parked = self.parked, None
-            parked.opened.handle.give_up(parked.waiting)
+        self._give_up_waits()
         self.backlog.clear()
         self.connection.abandon()
 

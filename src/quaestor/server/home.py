@@ -1,8 +1,8 @@
 """Home: where a queue manager lives, and what it was told when it was created.
 
 Rules
-  HO1 A queue manager has one directory: its data sets, and beside them `server.toml`, `profiles`, `users`, the socket, the
-      process number, the log and the audit. Only its owner can enter it. Stopped, it can be opened embedded.
+  HO1 A queue manager has one directory: its data sets, and beside them `server.toml`, `profiles`, `users`, the socket,
+      the process number, the log and the audit. Only its owner can enter it. Stopped, it can be opened embedded.
   HO2 Its place is `$QUAESTOR_HOME/NAME`, else `~/.local/share/quaestor/NAME`, unless a directory is named.
   HO3 Security is on. It is off only when `server.toml` says so in so many words; then there is no file `profiles`.
   HO4 Whoever created it may do everything; what others may do is added to `profiles`.

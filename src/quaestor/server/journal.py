@@ -1,8 +1,8 @@
 """Journal: what a server tells its operators, one line each, and what it refused, one line each.
 
 Rules
-  JO1 A line is the time (UTC), a message identifier with its severity (I, W, E) and text. Audit lines go to the audit file
-      as well when there is one.
+  JO1 A line is the time (UTC), a message identifier with its severity (I, W, E) and text. Audit lines go to the audit
+      file as well when there is one.
   JO2 Values are quoted, so that a client's bytes cannot make a second line. Passwords are never given to the journal.
 
 Called by everything in the server.  Calls the clock.

@@ -3,8 +3,8 @@
 Rules
   LI1 Bytes become frames; a frame goes to its conversation. What is no frame ends the link with one line (protocol W8).
   LI2 Nothing but HELLO is looked at before the client has proved who it is.
-  LI3 Answers gather and are sent once per turn. A client that does not take them is not read from until it does, and is cut
-      off when it takes none for long. So is one that stops in the middle of a frame.
+  LI3 Answers gather and are sent once per turn. A client that does not take them is not read from until it does, and
+      is cut off when it takes none for long. So is one that stops in the middle of a frame.
   LI4 The end of a link is handled at the end of the turn, when no commit of its conversations is under way.
 
 Called by service.  Calls conversation, identity.
@@ -220,7 +220,7 @@ class Link:
             raise ProtocolError("a call on a conversation that is not there")
         try:
             if len(self.conversations) >= self.service.limits.conversations:
-                raise MQError(Reason.MAX_CONNS_LIMIT_REACHED, conversations=len(self.conversations))
+                raise MQError(Reason.MAX_CONNS_LIMIT_REACHED, links=len(self.conversations))  # noqa: TRY301
             connection = self.service.connect(self)
         except MQError as error:
             self.send(frame(Op.ERROR, 0, conversation, number, values.pack_error(error)))

@@ -1,10 +1,10 @@
 """Listeners: the sockets applications come in by, and TLS.
 
 Rules
-  LS1 Local applications come by a socket file that only its owner can open. Its path may be longer than a socket's name can
-      be: it is then reached through its directory.
-  LS2 Remote applications come by TCP. An address that is not loopback is refused without TLS, unless that is asked for in
-      so many words.
+  LS1 Local applications come by a socket file that only its owner can open. Its path may be longer than a socket's
+      name can be: it is then reached through its directory.
+  LS2 Remote applications come by TCP. An address that is not loopback is refused without TLS, unless that is asked for
+      in so many words.
   LS3 TLS is 1.2 or later. With a file of authorities, clients may show a certificate, or must if so configured; it is
       verified before anything is read.
 

@@ -1,10 +1,10 @@
 """Process: a queue manager from its start to its end, in a process of its own.
 
 Rules
-  PR1 Order: own the directory and restart from the log; write the process number; open the sockets; serve. Backwards at the
-      end. An application that can connect therefore finds a queue manager that is up.
-  PR2 SIGTERM quiesces, a second one or SIGINT stops at once. Either way units in flight are backed out and everything is
-      written. After a failure of the engine nothing is written, and the exit code is 1.
+  PR1 Order: own the directory and restart from the log; write the process number; open the sockets; serve. Backwards
+      at the end. An application that can connect therefore finds a queue manager that is up.
+  PR2 SIGTERM quiesces, a second one or SIGINT stops at once. Either way units in flight are backed out and everything
+      is written. After a failure of the engine nothing is written, and the exit code is 1.
       SIGHUP reads the profiles again.
   PR3 The number of files that may be open is raised as far as the system allows, so that the limit is ours.
 

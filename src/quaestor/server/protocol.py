@@ -13,9 +13,10 @@ Rules
       first error is the answer to the conversation's next numbered request, which is then not carried out; a
       back out forgets it. So a commit never confirms a unit of which a put has failed.
   W4  A PUT carries one body or many. With the puts not answered, any number of puts and a commit are one round trip.
-  W5  A GET that has to wait is parked; it holds no thread. Other requests of the same conversation wait behind it.
-  W6  Read ahead: a GET may give credit; the server then sends further non-persistent messages (AHEAD) behind the answer.
-      They are off the queue. It never does so for persistent messages, in syncpoint or with a selection.
+  W5  A GET that has to wait is parked; it holds no thread, and other requests of the conversation go on. CANCEL with
+      the number of a parked GET ends its wait; its answer is an ERROR, unless the message is on its way already.
+  W6  Read ahead: a GET may give credit; the server then sends further non-persistent messages (AHEAD) behind the
+      answer. They are off the queue. It never does so for persistent messages, in syncpoint or with a selection.
   W7  HEARTBEAT: the server sends one to a link whose client waits for an answer and hears of nothing else for
       `heartbeat_s`; it is sent back. Either side that hears nothing for twice that time ends the link.
   W8  Whatever is not a frame of this protocol ends the link, with one line in the log: a length out of range, an
@@ -25,8 +26,8 @@ Rules
       unit of that number has committed (`outcome`); a new link under the name ends an older one first, so that the
       answer is final.
 
-Hot calls (put, get, commit, back out) have payloads packed by hand (`wire`); the others are CALL, a list of values whose
-first is the call's name (`values`, `calls`).
+Hot calls (put, get, commit, back out) have payloads packed by hand (`wire`); the others are CALL, a list of values
+whose first is the call's name (`values`, `calls`).
 Why not an existing protocol: AMQP and the like cost several times the processor time per message and know neither
 syncpoint over several queues, nor browse cursors, nor MQI reasons with their facts.
 """
@@ -58,6 +59,7 @@ class Op(IntEnum):
     COMMIT = 5
     BACKOUT = 6
     HEARTBEAT = 7
+    CANCEL = 8
 
     REPLY = 32
     ERROR = 33

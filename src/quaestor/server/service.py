@@ -1,13 +1,13 @@
 """Service: the event loop that serves every client of one queue manager.
 
 Rules
-  SV1 One thread reads all sockets and calls the engine directly. A turn takes what the sockets have, carries it out, sends
-      the answers that need no log, forces the log once for all commits of the turn (`group_commit`), ends those units,
-      sends the rest. Nothing else happens between the force and the answers.
+  SV1 One thread reads all sockets and calls the engine directly. A turn takes what the sockets have, carries it out,
+      sends the answers that need no log, forces the log once for all commits of the turn (`group_commit`), ends those
+      units, sends the rest. Nothing else happens between the force and the answers.
   SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread.
   SV3 What comes from other threads (a posted wait, a proven identity, a signal) is put on a list and wakes the loop.
-  SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame, or does
-      not answer heartbeats is cut off.
+  SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame,
+      or does not answer heartbeats is cut off.
   SV5 Quiescing takes no new connection and ends when the last application has, or when its time is over. Stopping backs
       out everybody at once.
   SV6 When the engine fails nothing is answered any more: every link ends, and so does the service.
@@ -214,7 +214,7 @@ class Service:
         if parked.wait_ms < 0:
             return
         if len(self._deadlines) >= DEADLINES_MAX:
-            self._deadlines = [entry for entry in self._deadlines if entry[2].conversation.parked is entry[2]]
+            self._deadlines = [entry for entry in self._deadlines if entry[2].conversation.waits(entry[2])]
             heapify(self._deadlines)
         heappush(self._deadlines, (self.now + parked.wait_ms / 1000, next(self._turns), parked))
 
@@ -326,7 +326,7 @@ class Service:
             "uptime_s": (self._clock.now_us() - self.started_us) // 1_000_000,
             "links": len(self.links),
             "conversations": sum(len(link.conversations) for link in self.links),
-            "waiting_gets": sum(one.parked is not None for link in self.links for one in link.conversations.values()),
+            "waiting_gets": sum(len(one.parked) for link in self.links for one in link.conversations.values()),
             "security": self._manager.security.active,
             "log_rba": f"{log.end:012X}",
         }

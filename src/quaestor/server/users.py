@@ -1,8 +1,8 @@
 """Users: who may prove to be whom by a password, kept as scrypt hashes.
 
 Rules
-  US1 The file holds one line per user: name, then the parameters, salt and hash. It is readable by its owner only and is
-      replaced as a whole, so that a crash leaves the old one or the new one.
+  US1 The file holds one line per user: name, then the parameters, salt and hash. It is readable by its owner only and
+      is replaced as a whole, so that a crash leaves the old one or the new one.
   US2 A password is compared in constant time. A user that does not exist costs as much time as one that does.
   US3 A password is given as an argument of a function, never of a process; it is not kept, printed or logged.
 

@@ -1,8 +1,8 @@
 """Values as bytes: what calls are made of that are not on the hot path.
 
 Rules
-  VA1 A value is one tag byte and its contents. There are None, booleans, integers of any size, floats, text, bytes, lists,
-      tuples, maps with text keys, and messages. An enumeration travels as its number.
+  VA1 A value is one tag byte and its contents. There are None, booleans, integers of any size, floats, text, bytes,
+      lists, tuples, maps with text keys, and messages. An enumeration travels as its number.
   VA2 Reading never trusts a length: what does not fit into what is there is a `ProtocolError`, and so is nesting deeper
       than `DEPTH_MAX`.
   VA3 An object of another kind travels as its text: facts of an error may hold anything.
@@ -138,14 +138,9 @@ def unpack_error(packed: bytes) -> MQError:
     found = unpack(packed)
     if not (isinstance(found, list) and len(found) == 3 and isinstance(found[2], dict)):
         raise ProtocolError("an error without reason, completion code and facts")
-    try:
-        reason, comp_code = Reason(found[0]), CompCode(found[1])
-    except ValueError:
-        return MQError(Reason.UNEXPECTED_ERROR, reason=found[0], **found[2])
-    return _with_facts(reason, comp_code, found[2])
-
-
-def _with_facts(reason: Reason, comp_code: CompCode, facts: dict[str, Any]) -> MQError:
-    error = MQError(reason, comp_code)
-    error.facts.update(facts)
+    number, comp_code, facts = found
+    known = number in Reason._value2member_map_
+    error = MQError(Reason._value2member_map_[number] if known else Reason.UNEXPECTED_ERROR)  # type: ignore[arg-type]
+    error.comp_code = CompCode.WARNING if comp_code == CompCode.WARNING else CompCode.FAILED
+    error.facts.update(facts if known else {"reason": number, **facts})
     return error

@@ -4,8 +4,8 @@ Rules
   WI1 A descriptor travels without its correlation identifier, which a put carries beside it: replies under one
       descriptor differ in nothing else. The same bytes give the same `MQMD` object, so that the message manager finds
       what it decided for it before.
-  WI2 A message travels as a fixed header, its envelope and its body. An envelope of length 0 is the one that the handle's
-      last message had.
+  WI2 A message travels as a fixed header, its envelope and its body. An envelope of length 0 is the one that the
+      handle's last message had.
   WI3 Reading never trusts a length (`ProtocolError`).
 
 Called by conversation and the client.  Calls mqi only.
@@ -22,7 +22,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.protocol import ProtocolError
 
 MESSAGE = Struct(">24s24sBBqqHiiQH")
-"""msg id, correl id, priority, persistence, put time, expiry time, backouts, expiry left, true length, token, envelope"""
+"""msg and correl id, priority, persistence, put and expiry time, backouts, expiry left, true length, token, envelope"""
 
 MESSAGE_LENGTH = MESSAGE.size
 PUT = Struct(">HI")

@@ -145,6 +145,15 @@ def list_type(of: pa.DataType, each: Field) -> pa.DataType:
     return pa.list_(pa.field("element", of, nullable=not pa.types.is_nested(of) and _may_be_null(each)))
 
 
+def nullable(kind: pa.DataType) -> pa.DataType:
+    """The type with everything inside arrays and blocks declared as if it could be null: Spark knows nothing else."""
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, nullable(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(each.name, nullable(each.type)) for each in kind])
+    return kind
+
+
 def _may_be_null(each: Field) -> bool:
     """Whether a value inside an array or a block can be null: never set, or more than its column holds (S4)."""
     if each.of is not None or each.wire in ("text", "bytes"):

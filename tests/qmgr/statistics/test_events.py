@@ -1,15 +1,11 @@
 """Performance events: depth high, low and full, service interval high and OK; start and stop of the queue manager."""
 
-from contextlib import suppress
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qmgr.small import page_queue_manager
 from quaestor.mqi.objects import QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, PutOptions
-from quaestor.mqi.pcf import PcfError, PcfMessage, PcfType
+from quaestor.mqi.pcf import EVENT, unpack
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import events
 from quaestor.qmgr.message.events import PERFORMANCE_QUEUE, QUEUE_MANAGER_QUEUE
@@ -36,11 +32,11 @@ def told(app):
         except MQError:
             return found
         assert "MQEVENT" == message.envelope.format
-        event = PcfMessage.unpack(message.body)
-        assert (PcfType.EVENT, events.PERFM_EVENT, 1) == (event.kind, event.command, event.comp_code)
-        assert "QM1" == event.get(events.Q_MGR_NAME)
+        event = unpack(message.body)
+        assert (EVENT, events.PERFM_EVENT, 1) == (event.kind, event.command, event.comp_code)
+        assert "QM1" == event.value(events.Q_MGR_NAME)
         figures = (events.HIGH_Q_DEPTH, events.MSG_ENQ_COUNT, events.MSG_DEQ_COUNT)
-        found.append((event.reason, event.get(events.BASE_OBJECT_NAME), *(event.get(n) for n in figures)))
+        found.append((event.reason, event.value(events.BASE_OBJECT_NAME), *(event.value(n) for n in figures)))
 
 
 def test_depth_high_then_low_then_high_again(qm):
@@ -120,35 +116,5 @@ def test_start_and_stop_are_told_over_a_restart():
     again = page_queue_manager(disk=qm.manager._disk, clock=qm.clock)
     app = again.connect()
     queue = app.open(QUEUE_MANAGER_QUEUE)
-    reasons = [PcfMessage.unpack(queue.get().body).reason for _ in range(2)]
+    reasons = [unpack(queue.get().body).reason for _ in range(2)]
     assert [events.Q_MGR_NOT_ACTIVE, events.Q_MGR_ACTIVE] == reasons
-
-
-# --- PCF --------------------------------------------------------------------------------------------------------------
-
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters=" \0"), max_size=20)
-INTEGER = st.integers(-(2**31), 2**31 - 1)
-VALUE = st.one_of(
-    INTEGER, TEXT, st.binary(max_size=20), st.lists(INTEGER, max_size=5), st.lists(TEXT, min_size=1, max_size=4)
-)
-
-
-@given(st.lists(st.tuples(st.integers(1, 10_000), VALUE), max_size=6), st.integers(0, 5000))
-def test_a_pcf_message_comes_back_as_it_was(parameters, reason):
-    message = PcfMessage(PcfType.RESPONSE, 13, tuple(parameters), 2, reason, 3, last=False)
-    packed = message.pack()
-    assert 0 == len(packed) % 4
-    assert message == PcfMessage.unpack(packed)
-
-
-@given(st.binary(max_size=120))
-def test_bytes_that_are_no_pcf_message_are_refused(body):
-    with suppress(PcfError):
-        PcfMessage.unpack(body)
-
-
-def test_a_pcf_message_that_was_cut_is_refused():
-    packed = PcfMessage(PcfType.EVENT, 45, ((1, 2), (3, "text"))).pack()
-    for length in range(len(packed)):
-        with pytest.raises(PcfError):
-            PcfMessage.unpack(packed[:length])

@@ -112,7 +112,8 @@ class CommandProcessor:
             self._authorise(command, user)
             parts = self._run(runner, command, user)
         except (MQError, MQSCError, AttributeValueError, ProfileError) as error:
-            return Reply(said, prefix, module, tuple(self._explained(command, user, error)), ok=False)
+            why = error.reason if isinstance(error, MQError) else None
+            return Reply(said, prefix, module, tuple(self._explained(command, user, error)), ok=False, reason=why)
         return Reply(said, prefix, module, parts, ok=not any(isinstance(p, Said) and p.failed for p in parts))
 
     def _runner(self, command: Command) -> Runner:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quaestor.mqi.objects import OBJECT_TYPES, attributes_of
+from quaestor.mqi.reasons import Reason
 
 Row = dict[str, Any]
 _ATTRIBUTES = [attribute for kind in OBJECT_TYPES.values() for attribute in attributes_of(kind).values()]
@@ -63,6 +64,8 @@ class Reply:
     module: str
     parts: tuple[Part, ...] = ()
     ok: bool = True
+    reason: Reason | None = None
+    """Why it failed, when that has a reason code."""
 
     @property
     def rows(self) -> list[Row]:

@@ -13,14 +13,14 @@ Called by the processor.  Calls log, recovery, security, the traces.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.syntax import NO_VALUE
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.family import runs
+from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.reply import Part, Row, Said
-from quaestor.qmgr.command.traces import Traces
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.security import SecurityManager
@@ -31,15 +31,13 @@ LOGLOAD_MIN, LOGLOAD_MAX = 200, 16_000_000
 WRTHRSH_MAX = 256
 STATIME_MAX = 1440
 INTERVALS = ("STATIME", "ACCTIME")
-Stop = Callable[[str], None]
-"""End the queue manager soon, in a mode: QUIESCE, FORCE or RESTART."""
 
 
 class LogCommands:
     """LOG, ARCHIVE and SYSTEM (SY1, SY2)."""
 
-    def __init__(self, log: LogManager, recovery: RecoveryManager, traces: Traces) -> None:
-        self._log, self._recovery, self._traces = log, recovery, traces
+    def __init__(self, log: LogManager, recovery: RecoveryManager, parts: Parts) -> None:
+        self._log, self._recovery, self._parts = log, recovery, parts
         self._initial = {"WRTHRSH": log.wrthrsh, "LOGLOAD": recovery.logload}
 
     @runs("DISPLAY", "LOG", early=True)
@@ -117,7 +115,7 @@ class LogCommands:
 
     @runs("DISPLAY", "SYSTEM", early=True)
     def display_system(self, _command: Command, _user: str) -> Iterator[Part]:
-        values = {"LOGLOAD": self._initial["LOGLOAD"], **self._traces.intervals()}
+        values = {"LOGLOAD": self._initial["LOGLOAD"], **self._parts.keeper.intervals()}
         yield _parameters("CSQJ322I", "DISPLAY SYSTEM report ...", values, self._set(LOGLOAD=self._recovery.logload))
 
     @runs("SET", "SYSTEM")
@@ -129,7 +127,7 @@ class LogCommands:
             raise MQSCError("SET SYSTEM needs LOGLOAD, STATIME, ACCTIME or DEFAULT", command.line, code=NO_VALUE)
         for keyword in INTERVALS:
             if command.has(keyword):
-                self._traces.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
+                self._parts.keeper.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
         if command.has("LOGLOAD"):
             self._recovery.logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
         return ()
@@ -181,8 +179,8 @@ class SecurityCommands:
 class QueueManagerCommands:
     """PING and STOP QMGR (SY3)."""
 
-    def __init__(self, stop: Stop | None) -> None:
-        self.stop = stop
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
     @runs("PING", "QMGR")
     def ping(self, _command: Command, _user: str) -> Iterable[Part]:
@@ -191,9 +189,9 @@ class QueueManagerCommands:
     @runs("STOP", "QMGR", latched=False)
     def end(self, command: Command, _user: str) -> Iterable[Part]:
         mode = command.word("MODE", "QUIESCE", "QUIESCE", "FORCE", "RESTART")
-        if self.stop is None:
+        if self._parts.stop is None:
             raise MQError(Reason.ENVIRONMENT_ERROR, why="an embedded queue manager ends with its last application")
-        self.stop(mode)
+        self._parts.stop(mode)
         yield Said("CSQY002I", f"QUEUE MANAGER STOPPING, MODE({mode})")
 
 

@@ -23,12 +23,12 @@ from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.data.space import Space
 from quaestor.qmgr.data.stored import (
-    LONG,
+    FIRST_PAGE,
     REFERENCES,
     VERY_LONG,
     Parts,
     fits_in_page,
-    is_very_long,
+    long_form,
     long_record,
     pack_references,
     read_message,
@@ -117,14 +117,15 @@ class DataManager:
         pool = self.buffers.pool_of[page_set.number]
         body = message.body
         arrival.slot = HEADER_LENGTH
-        if len(body) <= SURELY_SHORT or fits_in_page(message, message.pack()):
+        if len(body) <= SURELY_SHORT or (len(body) <= FIRST_PAGE and fits_in_page(message, message.pack())):
             arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
             return
         arrival.text_pages = []
+        cut = long_form(len(body), len(message.pack()), packing=self.packing)
         try:
-            for text in text_of(body):
+            for text in text_of(body, cut):
                 arrival.text_pages.append(self._volatile_page(pool, page_set, (0, 0, bytes(text))))
-            message = message._replace(body=b"")
+            message = message._replace(body=body[: cut.head])
             arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
         except MQError:
             self.space.volatile[page_set.number].extend(arrival.text_pages)  # D5
@@ -141,14 +142,14 @@ class DataManager:
 
     def _put_persistent(self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, arrival: Arrival) -> None:
         packed = message.pack()
-        if not self.packing and RECORD_LENGTH + len(packed) + len(message.body) <= ROOM:
+        length = len(message.body)
+        if not self.packing and length <= FIRST_PAGE and RECORD_LENGTH + len(packed) + length <= ROOM:
             self._insert(unit, queue, arrival, short_record(message, packed, arrival.sequence), message)
             return
         savepoint = unit.last
         try:
-            reserve = V6_OVERHEAD if self.packing else 0
-            if fits_in_page(message, packed) and len(message.body) + reserve <= V6_ROOM:
-                record = short_record(message, packed, arrival.sequence, reserve)
+            if self.packing and fits_in_page(message, packed) and length + V6_OVERHEAD <= V6_ROOM:
+                record = short_record(message, packed, arrival.sequence, V6_OVERHEAD)
                 self._insert(unit, queue, arrival, record, message)
             else:
                 self._put_long(unit, queue, message, packed, arrival)
@@ -160,15 +161,14 @@ class DataManager:
         self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, packed: bytes, arrival: Arrival
     ) -> None:
         """Text pages first, then reference pages if they are many, then the record (Z2, Z3)."""
-        pages = [self._text_page(unit, queue.page_set, bytes(text)) for text in text_of(message.body)]
-        form = LONG
-        if is_very_long(message, packed):
-            form = VERY_LONG
+        cut = long_form(len(message.body), len(packed), packing=self.packing)
+        pages = [self._text_page(unit, queue.page_set, bytes(text)) for text in text_of(message.body, cut)]
+        if cut.form == VERY_LONG:
             pages = [
                 self._text_page(unit, queue.page_set, pack_references(pages[at : at + REFERENCES]))
                 for at in range(0, len(pages), REFERENCES)
             ]
-        self._insert(unit, queue, arrival, long_record(message, packed, arrival.sequence, form, pages), None)
+        self._insert(unit, queue, arrival, long_record(message, packed, arrival.sequence, cut, pages), None)
 
     def _text_page(self, unit: UnitOfRecovery, page_set: PageSet, text: bytes) -> int:
         page = self.space.free_page(page_set)
@@ -312,7 +312,8 @@ class DataManager:
             if arrival.text_pages is None:
                 return message
             page_set = frame.page_set
-            return message._replace(body=b"".join(self._volatile_text(page_set, p) for p in arrival.text_pages))
+            texts = (self._volatile_text(page_set, page) for page in arrival.text_pages)
+            return message._replace(body=b"".join((message.body, *texts)))
         if content is not None:
             return cast("Message", content)
         return read_message(frame.data or b"", arrival.slot, lambda page: self._page_bytes(frame.page_set, page))

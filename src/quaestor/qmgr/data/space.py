@@ -131,7 +131,7 @@ class Space:
             page_set.reserve(pages)
         except OSError as error:
             self._full(page_set, error)
-        for base in range(page_set.pages - page_set.pages % SPAN + SPAN, pages, SPAN):
+        for base in range(-(-page_set.pages // SPAN) * SPAN, pages, SPAN):
             self._recovery.change(None, Kind.FORMAT_MAP, 0, page_set, base, b"\0")
         self._recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(page_set.number, pages))
         page_set.pages = pages

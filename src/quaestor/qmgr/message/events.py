@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.pcf import Parameter, PcfMessage, PcfType
+from quaestor.mqi.pcf import EVENT, Parameter, PCFMessage, pack
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.needs import Recovery
@@ -135,16 +135,16 @@ class Events:
 
     def _tell(self, watch: Watch, reason: int) -> None:
         now_us = self._clock.now_us()
-        parameters: tuple[Parameter, ...] = (
-            (Q_MGR_NAME, self._catalogue.qmgr.name),
-            (BASE_OBJECT_NAME, watch.definition.name),
-            (TIME_SINCE_RESET, (now_us - watch.since_us) // US_PER_S),
-            (HIGH_Q_DEPTH, watch.depth_high),
-            (MSG_ENQ_COUNT, watch.enqueued),
-            (MSG_DEQ_COUNT, watch.dequeued),
+        parameters = (
+            Parameter(Q_MGR_NAME, self._catalogue.qmgr.name),
+            Parameter(BASE_OBJECT_NAME, watch.definition.name),
+            Parameter(TIME_SINCE_RESET, (now_us - watch.since_us) // US_PER_S),
+            Parameter(HIGH_Q_DEPTH, watch.depth_high),
+            Parameter(MSG_ENQ_COUNT, watch.enqueued),
+            Parameter(MSG_DEQ_COUNT, watch.dequeued),
         )
         watch.since_us, watch.enqueued, watch.dequeued, watch.depth_high = now_us, 0, 0, 0
-        body = PcfMessage(PcfType.EVENT, PERFM_EVENT, parameters, WARNING, reason).pack()
+        body = pack(PCFMessage(PERFM_EVENT, parameters, EVENT, comp_code=WARNING, reason=reason))
         self._consequences.put_event(PERFORMANCE_QUEUE, body, None)
 
     # -- the queue manager itself, rule EV5
@@ -153,14 +153,14 @@ class Events:
         self._tell_of_queue_manager(Q_MGR_ACTIVE, ())
 
     def stopping(self) -> None:
-        self._tell_of_queue_manager(Q_MGR_NOT_ACTIVE, ((REASON_QUALIFIER, STOPPING),))
+        self._tell_of_queue_manager(Q_MGR_NOT_ACTIVE, (Parameter(REASON_QUALIFIER, STOPPING),))
 
     def _tell_of_queue_manager(self, reason: int, more: tuple[Parameter, ...]) -> None:
         qmgr = self._catalogue.qmgr
         if not qmgr.start_stop_event or self._catalogue.find(LocalQueue, QUEUE_MANAGER_QUEUE) is None:
             return
-        parameters: tuple[Parameter, ...] = ((Q_MGR_NAME, qmgr.name), *more)
-        body = PcfMessage(PcfType.EVENT, Q_MGR_EVENT, parameters, WARNING, reason).pack()
+        parameters = (Parameter(Q_MGR_NAME, qmgr.name), *more)
+        body = pack(PCFMessage(Q_MGR_EVENT, parameters, EVENT, comp_code=WARNING, reason=reason))
         unit = self._recovery.begin()
         self._consequences.put_event(QUEUE_MANAGER_QUEUE, body, unit)
         self._recovery.commit(unit)

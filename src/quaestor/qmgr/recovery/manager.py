@@ -15,8 +15,9 @@ Rules
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
       application does not hold the log back.
   V7  A change for a unit is refused (2056) while the log could not hold the undoing of what is already there.
-  V8  A unit may have a label: its client's name and number. The COMMIT record carries it and checkpoints repeat the last
-      one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart too.
+  V8  A unit may have a label: its client's name and number. The COMMIT record carries it and checkpoints repeat the
+      last one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart
+      too.
   V9  A commit may be taken in two steps, `start_commit` and `end_commit`, so that one force serves many units.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
@@ -137,7 +138,7 @@ class RecoveryManager:
         self.end_commit(unit)
 
     def start_commit(self, unit: UnitOfRecovery) -> int:
-        """Log the end of a unit: it has committed when the log is forced up to this RBA; 0 if it logged nothing (V2)."""
+        """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2)."""
         if unit.label:
             self.outcomes.note(unit.label)  # V8
         if not unit.urid:

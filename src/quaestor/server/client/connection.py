@@ -2,8 +2,9 @@
 
 Rules
   CC1 The surface is that of `quaestor.qmgr.connection`: same names, parameters, reasons and warnings.
-  CC2 Puts with ASYNC_RESPONSE in syncpoint gather here until something has to be answered; out of syncpoint they are sent at
-      once. Their first error is raised by the next call that is answered; a commit that raises it has not committed.
+  CC2 Puts with ASYNC_RESPONSE in syncpoint gather here until something has to be answered; out of syncpoint they are
+      sent at once. Their first error is raised by the next call that is answered; a commit that raises it has not
+      committed.
   CC3 Messages read ahead wait in their handle; what is not got before the handle closes is lost, as the option says.
   CC4 Disconnecting commits. A link that is lost backs out, whatever the reason.
 
@@ -53,13 +54,14 @@ class UnitOfWork:
 class Handle(HandleRequests):
     """An open queue of a client (CC1)."""
 
-    def __init__(self, connection: "Connection", number: int, name: str, options: int) -> None:
+    def __init__(self, connection: "Connection", number: int, name: str, target: Target, options: int) -> None:
         super().__init__(number, name, options)
         self._connection = connection
+        self.target, self.options = target, options
         self.opened = True
         self._ahead: deque[bytes] = deque()
 
-    def put(  # type: ignore[override] # the application's put; the frame is made by the one above
+    def put(
         self,
         body: bytes | bytearray | memoryview | str,
         descriptor: MQMD | None = None,
@@ -72,10 +74,10 @@ class Handle(HandleRequests):
         connection = self._usable()
         if options & ASYNC:
             return connection.put_later(self, body, descriptor, int(options), correl_id, context)
-        request = HandleRequests.put(self, body, descriptor, options, correl_id, context)
+        request = self.put_request(body, descriptor, options, correl_id, context)
         return self.put_answer(connection.call(request), body)
 
-    def get(  # type: ignore[override] # see put
+    def get(
         self,
         options: int = GetOptions.NONE,
         *,
@@ -87,7 +89,7 @@ class Handle(HandleRequests):
         connection = self._usable()
         if self._ahead and options & _NO_SYNCPOINT and not selecting:
             return self.got(self._ahead.popleft())  # CC3
-        request = HandleRequests.get(self, options, wait_ms, max_length, selecting)
+        request = self.get_request(options, wait_ms, max_length, selecting)
         return self.got(connection.call(request))
 
     def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
@@ -195,7 +197,7 @@ class Connection:
                 self._run = PutRun(key, *handle.put_head(md, options, None, None))
                 self._run.add(body)
             else:
-                request = HandleRequests.put(handle, body, md, options, correl_id, context)
+                request = handle.put_request(body, md, options, correl_id, context)
                 self._link.send(self._conversation, request, answered=False, now=bool(options & _NO_SYNCPOINT))
         return handle.put_unanswered(body, md)
 
@@ -220,8 +222,11 @@ class Connection:
         """MQOPEN: a handle for what `options` say; for input and output when they say nothing."""
         meant = requests.target_of(target, qmgr, dynamic_name)
         number, name = self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, options)
-        handle = self._handles[number] = Handle(self, number, name, options)
+        handle = self._handles[number] = self._new_handle(number, name, meant, options)
         return handle
+
+    def _new_handle(self, number: int, name: str, target: Target, options: int) -> Handle:
+        return Handle(self, number, name, target, options)
 
     def put1(
         self,

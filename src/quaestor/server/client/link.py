@@ -76,7 +76,11 @@ class Link:
     def call(self, conversation: int, request: Request) -> Answer:
         """Send a request and wait for its answer; an ERROR is raised (CL1)."""
         number = self.send(conversation, request, answered=True)
-        op, flags, payload = self._answer(number)
+        try:
+            op, flags, payload = self._answer(number)
+        except KeyboardInterrupt:
+            self.broke("a call was interrupted")  # its answer would meet the next one
+            raise
         if op == _ERROR:
             raise failure(payload)
         return op, flags, payload

@@ -1,8 +1,8 @@
 """Opening: links of this process, shared or not, and connections on them.
 
 Rules
-  OL1 A connection has a link of its own, unless it asks to share one: then all that share and name the same place and the
-      same user are conversations on one link. It closes with the last of them.
+  OL1 A connection has a link of its own, unless it asks to share one: then all that share and name the same place and
+      the same user are conversations on one link. It closes with the last of them.
   OL2 A child made by fork has none of its parent's links (2009): it closes its copy of the socket without a word on it.
   OL3 A password comes as an argument, from a function, or from the environment (`QUAESTOR_PASSWORD`); it is sent once
       and not kept.
@@ -19,6 +19,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client.connection import Connection
 from quaestor.server.client.link import Link
 from quaestor.server.client.place import Place
+from quaestor.server.client.reconnecting import ReconnectingConnection, client_name
 
 PASSWORD_VARIABLE = "QUAESTOR_PASSWORD"  # noqa: S105 - a variable's name
 
@@ -31,12 +32,16 @@ class Links:
         self._shared: dict[tuple[Any, ...], Link] = {}
         self._all: WeakSet[Link] = WeakSet()
 
-    def connect(self, place: Place, hello: dict[str, Any], *, shared: bool = False) -> Connection:
+    def connect(
+        self, place: Place, hello: dict[str, Any], *, shared: bool = False, reconnect_s: float = 0
+    ) -> Connection:
         with self._lock:
             link = self._link(place, hello, shared=shared)
             link.users += 1
         try:
-            return Connection(link, self.let_go)
+            if not reconnect_s:
+                return Connection(link, self.let_go)
+            return ReconnectingConnection(link, self.let_go, lambda: self.new_link(place, hello), reconnect_s)
         except BaseException:
             self.let_go(link)
             raise
@@ -87,8 +92,17 @@ LINKS = Links()
 os.register_at_fork(after_in_child=LINKS.forget)
 
 
-def hello_of(name: str, user: str | None, password: str | None, application: str, client: bytes) -> dict[str, Any]:
+def hello_of(
+    name: str,
+    user: str | None,
+    password: str | None,
+    application: str,
+    client: bytes = b"",
+    *,
+    reconnects: bool = False,
+) -> dict[str, Any]:
     """What a client says of itself (OL3)."""
+    client = client or (client_name() if reconnects else b"")
     said: dict[str, Any] = {"qmgr": name, "application": application, "client": client, "user": user or ""}
     if password is None and user is not None:
         password = os.environ.get(PASSWORD_VARIABLE)

@@ -4,8 +4,8 @@ Rules
   PL1 `host:port`, or `[v6]:port`, is an address: it ends in a colon and digits and has no slash. Anything else is a
       directory: `./host:1414` is one, if need be.
   PL2 Without either, the queue manager is one of this machine, reached by the socket in its directory.
-  PL3 With TLS the server's certificate is verified against the authorities given, or the system's, and its name against the
-      host. That can be turned off for nobody.
+  PL3 With TLS the server's certificate is verified against the authorities given, or the system's, and its name
+      against the host. That can be turned off for nobody.
 
 Called by the package door.  Calls the operating system.
 """
@@ -14,7 +14,7 @@ import os
 import re
 import socket
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quaestor.mqi.reasons import MQError, Reason
@@ -77,17 +77,26 @@ class Place:
         return sock
 
     def _remote(self) -> socket.socket:
-        host, port = split_address(self.address)
-        sock = socket.create_connection((host, port), CONNECT_S)
+        sock = socket.create_connection(split_address(self.address), CONNECT_S)
         try:
             tune_tcp(sock)
             if self.tls is not None:
-                sock = self.tls.context().wrap_socket(sock, server_hostname=self.tls.server_name or host)
+                sock = self.tls.context().wrap_socket(sock, server_hostname=self.server_name)
             sock.settimeout(None)
         except OSError:
             sock.close()
             raise
         return sock
+
+    @property
+    def server_name(self) -> str:
+        """The name that the server's certificate must have."""
+        named = "" if self.tls is None else self.tls.server_name
+        return named or split_address(self.address)[0]
+
+    def reach_plain(self) -> socket.socket:
+        """A connected socket, before TLS."""
+        return replace(self, tls=None).reach()
 
 
 def local_place(name: str, directory: str | os.PathLike[str] | None = None) -> Place:

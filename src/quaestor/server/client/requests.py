@@ -1,8 +1,8 @@
 """Requests: calls of an application as frames, and answers as what the calls return. No I/O.
 
 Rules
-  RQ1 What can be refused without the queue manager is refused here with the same reason: a body that is neither bytes nor
-      text, a descriptor that cannot be packed, a negative length or wait.
+  RQ1 What can be refused without the queue manager is refused here with the same reason: a body that is neither bytes
+      nor text, a descriptor that cannot be packed, a negative length or wait.
   RQ2 A handle remembers the last descriptor it sent and the last envelopes it was sent; neither travels twice in a row.
   RQ3 A put with ASYNC_RESPONSE has no number. What it returns has no identifier: the queue manager gives it later.
 
@@ -132,7 +132,7 @@ class HandleRequests:
 
     # -- put
 
-    def put(
+    def put_request(
         self, body: Any, md: MQMD | None, options: int, correl_id: bytes | None, context: "HandleRequests | None"
     ) -> Request:
         flags = 0
@@ -188,7 +188,9 @@ class HandleRequests:
 
     # -- get
 
-    def get(self, options: int, wait_ms: int | None, max_length: int | None, selecting: dict[str, Any]) -> Request:
+    def get_request(
+        self, options: int, wait_ms: int | None, max_length: int | None, selecting: dict[str, Any]
+    ) -> Request:
         flags, longest, selected = 0, 0, b""
         if wait_ms is not None:
             if wait_ms < WAIT_UNLIMITED:

@@ -337,6 +337,13 @@ class MemoryFacility:
     def connectors(self, structure: str) -> dict[str, bool]:
         return dict(self._connectors[structure])
 
+    def status(self) -> dict[str, Any]:
+        """Space and connectors of every structure."""
+        return {
+            name: {"space": structure.run([["space"]])[0][0], "connectors": self.connectors(name)}
+            for name, structure in self._structures.items()
+        }
+
     def delete(self, structure: str) -> None:
         """SETXCF FORCE: the structure and what is in it are gone."""
         self._structures.pop(structure, None)
@@ -351,9 +358,14 @@ class MemoryConnection:
         self.shape, self.connector = structure.shape, connector
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
-        answers, watches = self._structure.run([operation.packed() for operation in operations])
-        self._facility.tell(self.shape.name, watches)
+        answers = self.run([operation.packed() for operation in operations])
         return tuple(answer(operation, raw) for operation, raw in zip(operations, answers, strict=True))
+
+    def run(self, request: list[list[Any]]) -> list[Any]:
+        """A request as it is written; what each operation answers, before it is made a value."""
+        answers, watches = self._structure.run(request)
+        self._facility.tell(self.shape.name, watches)
+        return answers
 
     def connectors(self) -> dict[str, bool]:
         return self._facility.connectors(self.shape.name)

@@ -1,0 +1,220 @@
+"""Reconnecting: a connection that goes on after its link was lost, without losing or doubling a message.
+
+Rules
+  RC1 When the link is lost in a call it is made again, for up to `reconnect_s`; then handles are opened again. A queue
+      that cannot be, or a dynamic one that came out under another name, is 2548. Browse cursors begin anew.
+  RC2 A unit that was open is backed out by the queue manager: the call answers 2003 and the application does its unit
+      again.
+  RC3 Every commit is numbered under a name of the connection's own. One whose answer was lost is looked up: it returns
+      if the unit has committed, and answers 2003 if it was backed out.
+  RC4 A call outside a unit that changes nothing, or whose change went with the link, is made again. A put out of
+      syncpoint whose answer was lost is not known to have happened: 2549, and the application decides.
+
+Called by the package door.  Calls connection, opening.
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.messages import Message
+from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server.client.connection import Connection, Handle
+from quaestor.server.client.link import Link
+from quaestor.server.client.requests import Request
+from quaestor.server.protocol import Op
+
+T = TypeVar("T")
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
+_OUT = int(PutOptions.NO_SYNCPOINT)
+_BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
+REPEATABLE = frozenset({"open", "inquire", "inquire object", "in doubt", "outcome", "status", "begin"})
+"""Calls that may be made twice (RC4)."""
+
+
+def client_name() -> bytes:
+    """A name nobody else has (RC3)."""
+    return os.urandom(16)
+
+
+class Reconnected(Exception):  # noqa: N818 - what happened
+    """The link was made again and the call may be made again."""
+
+
+class ReconnectingHandle(Handle):
+    """A handle that survives its link."""
+
+    def __init__(
+        self, connection: "ReconnectingConnection", number: int, name: str, target: Target, options: int
+    ) -> None:
+        super().__init__(connection, number, name, target, options)
+        self._lasting = connection
+
+    def put(
+        self,
+        body: bytes | bytearray | memoryview | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        **more: Any,
+    ) -> Message:
+        self._lasting.touch(in_unit=not int(options) & _OUT, repeatable=not int(options) & _OUT)
+        return self._lasting.again(lambda: Handle.put(self, body, descriptor, options, **more))
+
+    def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
+        self._lasting.touch(in_unit=not int(options) & (_OUT | _BROWSES), repeatable=True)
+        return self._lasting.again(lambda: Handle.get(self, options, **more))
+
+
+class ReconnectingConnection(Connection):
+    """A connection that survives its link (RC1-RC4)."""
+
+    def __init__(
+        self,
+        link: Link,
+        let_go: Callable[[Link], None],
+        new_link: Callable[[], Link],
+        reconnect_s: float,
+        unit: int = 0,
+    ) -> None:
+        self._new_link, self._reconnect_s = new_link, reconnect_s
+        self._unit = unit
+        self._in_unit = self._was_in_unit = False
+        self._repeatable = False
+        self._reconnecting = False
+        super().__init__(link, let_go)
+
+    def touch(self, *, in_unit: bool, repeatable: bool) -> None:
+        """What the call that follows means, should the link be lost in it."""
+        self._was_in_unit = self._in_unit
+        self._in_unit = self._in_unit or in_unit
+        self._repeatable = repeatable
+
+    def again(self, call: Callable[[], T]) -> T:
+        """Make a call, and once more each time the link had to be made again (RC4)."""
+        while True:
+            try:
+                return call()
+            except Reconnected:
+                continue
+
+    def call(self, request: Request) -> bytes:
+        try:
+            return super().call(request)
+        except MQError as error:
+            if error.reason is not Reason.CONNECTION_BROKEN or self._reconnecting:
+                raise
+        self._reconnect()
+        if request.op == Op.COMMIT:
+            return b""  # looked up by `commit`
+        in_unit, self._in_unit = self._was_in_unit, False
+        if request.op == Op.BACKOUT:
+            return b""
+        if in_unit:
+            raise MQError(Reason.BACKED_OUT, why="the link was lost")  # RC2
+        if not self._repeatable:
+            raise MQError(Reason.CALL_INTERRUPTED)
+        raise Reconnected
+
+    def ask(self, name: str, *args: Any) -> Any:
+        if self._reconnecting:
+            return super().ask(name, *args)
+        self.touch(in_unit=False, repeatable=name in REPEATABLE)
+        return self.again(lambda: Connection.ask(self, name, *args))
+
+    def put1(
+        self,
+        target: str | Target,
+        body: bytes | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        **more: Any,
+    ) -> Message:
+        out = bool(int(options) & _OUT)
+        self.touch(in_unit=not out, repeatable=not out)
+        return self.again(lambda: Connection.put1(self, target, body, descriptor, options, **more))
+
+    put = put1
+
+    def _new_handle(self, number: int, name: str, target: Target, options: int) -> Handle:
+        return ReconnectingHandle(self, number, name, target, options)
+
+    def commit(self, unit: int | None = None) -> None:
+        """MQCMIT; when the answer was lost, the outcome is looked up (RC3)."""
+        self._unit = self._unit + 1 if unit is None else unit
+        link, in_unit = self._link, self._in_unit
+        self._in_unit = self._was_in_unit = False
+        super().commit(self._unit)
+        if self._link is not link and in_unit and not self.outcome(self._unit):
+            raise MQError(Reason.BACKED_OUT, unit=self._unit, why="the link was lost before the commit")
+
+    def backout(self) -> None:
+        self._in_unit = self._was_in_unit = False
+        super().backout()
+
+    def disconnect(self) -> None:
+        """MQDISC: commits first, so that its outcome is known."""
+        if self.connected and self._in_unit:
+            self.commit()
+        super().disconnect()
+
+    # -- the link, rule RC1
+
+    def _broken(self) -> None:
+        """Nothing ends yet."""
+
+    def _reconnect(self) -> None:
+        self._reconnecting = True
+        try:
+            self._link = self._link_again()
+            self._run = None
+            self._conversation = self._link.new_conversation()
+            self._connect()
+            self._open_again()
+        except MQError:
+            self._end_for_good()
+            raise
+        finally:
+            self._reconnecting = False
+
+    def _link_again(self) -> Link:
+        """A new link; trying goes on for `reconnect_s`, with pauses that grow and differ."""
+        until, pause = time.monotonic() + self._reconnect_s, FIRST_PAUSE_S
+        self._let_go(self._link)
+        while True:
+            try:
+                link = self._new_link()
+            except MQError as error:
+                waiting = {Reason.Q_MGR_NOT_AVAILABLE, Reason.Q_MGR_QUIESCING, Reason.Q_MGR_STOPPING}
+                if error.reason not in waiting or time.monotonic() + pause > until:
+                    raise
+            else:
+                link.users += 1
+                return link
+            time.sleep(pause * (0.5 + random.random()))  # noqa: S311, TID251 - a client waits for its server
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _open_again(self) -> None:
+        handles, self._handles = list(self._handles.values()), {}
+        for handle in handles:
+            meant = handle.target
+            try:
+                number, name = self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, handle.options)
+            except MQError as error:
+                if error.reason is Reason.CONNECTION_BROKEN:
+                    raise
+                raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why=str(error)) from error
+            if name != handle.name:
+                raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why="a dynamic queue is gone")
+            handle.number = number
+            handle.forget_sent()
+            self._handles[number] = handle
+
+    def _end_for_good(self) -> None:
+        self.connected = False
+        self._gone = Reason.CONNECTION_BROKEN
+        self._close_handles()
+        self._let_go(self._link)
