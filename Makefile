@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser test check lint type format docs advise-proof bench clean all
+.PHONY: help setup demo browser test check lint type format docs advise-proof bench bench-engine clean all
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ advise-proof: setup  ## precision and recall of the advisor on planted incidents
 bench: setup  ## measure what bench/README.md promises of the SMF codec and the pipeline
 	@$(PY) bench/smf_bench.py
 	@$(PY) bench/pipeline_bench.py
+
+bench-engine: setup  ## measure what bench/README.md promises of the queue manager, beside its peers
+	@$(PY) bench/engine_bench.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis

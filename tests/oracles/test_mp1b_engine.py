@@ -171,7 +171,7 @@ def with_deferred_writes(engine, count, work):
     """So many units, with the deferred writer running beside them as the scheduler runs it."""
     for _ in range(count):
         work(engine, 1)
-        engine.buffers.deferred_write_step()
+        engine.buffers.step()
 
 
 @pytest.mark.oracle("mp1b/18", kind="identity", lines="2204-2240")

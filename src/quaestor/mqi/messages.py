@@ -26,8 +26,10 @@ EXPIRY_UNIT_US = 100_000
 NEVER_US = 0
 _CODECS = {0: "utf-8", 1208: "utf-8", 819: "latin-1", 1252: "cp1252"}
 _EBCDIC = {37: CODE_PAGES["037"], 500: CODE_PAGES["500"], 1047: CODE_PAGES["1047"], 1140: CODE_PAGES["1140"]}
-_HEADER = struct.Struct(">24s24sBBqqHH")
-HEADER_LENGTH = _HEADER.size
+HEADER = struct.Struct(">24s24sBBqqHH")
+"""message identifier, correlation identifier, priority, persistence, put, expires, backouts, descriptor length"""
+
+HEADER_LENGTH = HEADER.size
 
 
 class Message(NamedTuple):
@@ -79,7 +81,7 @@ class Message(NamedTuple):
         """The stored form of everything but the body (G3)."""
         packed = self.envelope.packed()
         return (
-            _HEADER.pack(
+            HEADER.pack(
                 self.msg_id,
                 self.correl_id,
                 self.priority,
@@ -95,7 +97,7 @@ class Message(NamedTuple):
 
 def unpack(header: bytes, body: bytes) -> Message:
     """The message that `pack` described, with its body (G3)."""
-    msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = _HEADER.unpack_from(header)
+    msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = HEADER.unpack_from(header)
     envelope = MQMD.unpacked(header[HEADER_LENGTH : HEADER_LENGTH + length])
     return Message(body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts)
 

@@ -162,6 +162,10 @@ class LogManager:
         except OSError as error:
             self._failed = error
         with self._queue:
+            if not self._waiting:
+                self._leading = False
+                self.stats.suspensions += 1
+                return
             served = [w for w in self._waiting if w.rba < self.hardened or self._failed]
             self._waiting = [w for w in self._waiting if w.rba >= self.hardened and not self._failed]
             self._leading = bool(self._waiting)

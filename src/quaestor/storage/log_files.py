@@ -79,10 +79,18 @@ class LogFiles:
 
     def write(self, rba: int, data: memoryview) -> None:
         """Write log bytes; volatile until `sync`."""
-        self._each(rba, data, through=False)
+        while len(data):
+            number = self._number_of(rba)
+            at = rba - self.inventory.starts[number]
+            part = data[: self.size - at]
+            for file in self._active[number]:
+                file.write(at, part)  # F4
+            rba, data = rba + len(part), data[len(part) :]
 
     def write_through(self, rba: int, data: memoryview) -> None:
-        self._each(rba, data, through=True)
+        """Write log bytes of the current data set, durably."""
+        for file in self._active[self._current]:
+            file.write_through(rba - self.start, data)  # F4
 
     def repair(self, rba: int, data: memoryview) -> None:
         """Write bytes that one copy lacks to both, where they are in active logs."""
@@ -205,19 +213,6 @@ class LogFiles:
             for file in files:
                 file.close()
         self._bootstrap.close()
-
-    def _each(self, rba: int, data: memoryview, *, through: bool) -> None:
-        """Write to the data set(s) that hold these addresses, every copy (F4)."""
-        while len(data):
-            number = self._number_of(rba)
-            at = rba - self.inventory.starts[number]
-            part = data[: self.size - at]
-            for file in self._active[number]:
-                if through:
-                    file.write_through(at, part)
-                else:
-                    file.write(at, part)
-            rba, data = rba + len(part), data[len(part) :]
 
     def _number_of(self, rba: int) -> int:
         if rba >= self.start:

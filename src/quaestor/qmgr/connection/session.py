@@ -143,11 +143,15 @@ class Connection:
 
     def commit(self, unit: int | None = None) -> None:
         """MQCMIT: what was put is there for others, what was got is gone. `unit` numbers it (SE6)."""
-        self._check_connected()
-        with self.calling():
-            if unit is not None and self._thread.unit is not None:
-                self._thread.unit.label = label(self.client, unit)
-            self._end_unit(self._recovery.commit)
+        if not self.connected:
+            raise self.why_not_connected()
+        with self.latch:  # as `calling` does; every message put by itself comes here, and a generator is dear
+            try:
+                if unit is not None and self._thread.unit is not None:
+                    self._thread.unit.label = label(self.client, unit)
+                self._end_unit(self._recovery.commit)
+            except FATAL as error:
+                raise self.fatal(error) from error
 
     def outcome(self, unit: int) -> bool:
         """Whether the unit of this number has committed (SE6)."""

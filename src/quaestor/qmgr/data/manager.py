@@ -32,6 +32,7 @@ from quaestor.qmgr.data.stored import (
     long_record,
     pack_references,
     read_message,
+    short_beginning,
     short_record,
     text_of,
     text_pages,
@@ -48,7 +49,7 @@ from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, RECORD_LENGTH, 
 from quaestor.storage.page_set import PageSet
 
 PERSISTENT_SUBQUEUES = 10
-INSERT, DELETE = Kind.INSERT, Kind.DELETE
+DELETE = int(Kind.DELETE)
 RECORDS_MAX = 255
 SURELY_SHORT = 3000
 V6_OVERHEAD = 370
@@ -83,7 +84,7 @@ class DataManager:
         arrival.queue = queue
         arrival.priority = priority
         body, envelope, arrival.msg_id, arrival.correl_id, _, persistence, arrival.put_us, expires_us, _, _, _ = message
-        arrival.length = len(body)
+        arrival.length = length = len(body)
         arrival.group_id = envelope.group_id
         arrival.expires_us = expires_us
         arrival.backout_count = 0
@@ -94,7 +95,11 @@ class DataManager:
             if unit is None:
                 raise Abend("D1", "a persistent message is put without a unit of recovery", queue=queue.name)
             arrival.persistent = True
-            self._put_persistent(unit, queue, message, arrival)
+            if length <= SURELY_SHORT and not self.packing:
+                change = short_beginning(queue.queue_id, PERSISTENT_SUBQUEUES + priority, message, arrival.sequence)
+                self._begin_page(unit, queue.page_set, arrival, change, message)
+            else:
+                self._put_persistent(unit, queue, message, arrival)
         else:
             arrival.persistent = False
             self._put_volatile(queue, message, arrival)
@@ -182,13 +187,18 @@ class DataManager:
         if self.packing:
             self._insert_packed(unit, queue, arrival, record)
             return
-        page_set = queue.page_set
+        subqueue = PERSISTENT_SUBQUEUES + arrival.priority
+        change = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
+        self._begin_page(unit, queue.page_set, arrival, change, message)
+
+    def _begin_page(
+        self, unit: UnitOfRecovery, page_set: PageSet, arrival: Arrival, change: bytes, message: Message | None
+    ) -> None:
+        """The V7.0.1 way: a message has a page of its own, an emptied one before a free one (D2, Y1)."""
         empty = self.space.empty[page_set.number]
         page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
-        subqueue = PERSISTENT_SUBQUEUES + arrival.priority
-        body = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
         try:
-            frame = self.recovery.change(unit, INSERT, flags, page_set, page, body)
+            frame = self.recovery.begin_page(unit, flags, page_set, page, change)
         except MQError:
             if not flags:
                 empty.append(page)

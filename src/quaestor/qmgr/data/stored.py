@@ -17,7 +17,10 @@ from array import array
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from quaestor.mqi.messages import HEADER as MESSAGE
+from quaestor.mqi.messages import HEADER_LENGTH as MESSAGE_LENGTH
 from quaestor.mqi.messages import Message, unpack
+from quaestor.storage.changes import INSERTION, STARTS
 from quaestor.storage.page import (
     HEADER_LENGTH,
     LIVE,
@@ -38,6 +41,8 @@ _END = struct.Struct(">H")
 _END_AT = 6
 PageReader = Callable[[int], bytes | bytearray]
 Parts = tuple[bytes, ...]
+BEGINNING = struct.Struct(INSERTION.format + RECORD.format[1:] + MESSAGE.format[1:])
+"""Of the change that begins a page with a short message: the change's own head, the record's, the message's."""
 
 
 def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 0) -> Parts:
@@ -49,6 +54,20 @@ def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 
         return RECORD.pack(LIVE, SHORT, 0, length, len(packed), len(body), 0, sequence), packed, body
     header = RECORD.pack(LIVE, SHORT, 0, length + padding, len(packed), len(body), 0, sequence)
     return header, packed, body, bytes(padding)
+
+
+def short_beginning(queue_id: int, subqueue: int, message: Message, sequence: int) -> bytes:
+    """The change that begins a page with a short message (Z1): INSERTION, `short_record` and `pack` at once."""
+    body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, _, _ = message
+    packed, length = envelope.packed(), len(body)
+    described = len(packed)
+    header = MESSAGE_LENGTH + described
+    head = BEGINNING.pack(
+        queue_id, subqueue | STARTS, 0, HEADER_LENGTH,
+        LIVE, SHORT, 0, RECORD_LENGTH + header + length, header, length, 0, sequence,
+        msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, described,
+    )  # fmt: skip
+    return b"".join((head, packed, body))
 
 
 def fits_in_page(message: Message, packed: bytes) -> bool:
@@ -153,6 +172,7 @@ __all__ = [
     "long_record",
     "pack_references",
     "read_message",
+    "short_beginning",
     "short_record",
     "text_of",
     "text_page_count",

@@ -235,9 +235,10 @@ class Catalogue:
 
     def unit_ended(self) -> None:
         """A deleted queue may have waited for this."""
-        doomed, self._doomed = self._doomed, []
-        for state in doomed:
-            self.forget(state)
+        if self._doomed:
+            doomed, self._doomed = self._doomed, []
+            for state in doomed:
+                self.forget(state)
 
     def end(self, reason: Reason) -> None:
         """The queue manager is quiescing or stopping; open handles find out by the version (V1)."""

@@ -76,8 +76,9 @@ class Consequences:
 
     def unit_ended(self, unit: Unit) -> None:
         """Put the trigger messages that waited for the end of a unit (Z1)."""
-        for state in self._remembered.pop(id(unit), ()):
-            self._put_trigger_message(state)
+        if self._remembered:
+            for state in self._remembered.pop(id(unit), ()):
+                self._put_trigger_message(state)
 
     def _situation(self, state: QueueState) -> triggering.Situation:
         queue = state.definition

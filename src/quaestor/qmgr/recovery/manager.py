@@ -36,10 +36,13 @@ from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import ResourceManager, Task
 from quaestor.storage.changes import (
+    INSERT,
+    MESSAGE_PAGE,
     REDO,
     UNDO_NEXT,
     UNDONE,
     USE_OF,
+    insert,
     map_page_of,
     starts_page,
     undo_of,
@@ -51,6 +54,7 @@ from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
 
 SHUNT_AFTER = 2
+COMMIT = int(Kind.COMMIT)
 NOBODY = Identity()
 
 
@@ -89,6 +93,20 @@ class RecoveryManager:
         pool.release(frame)
         return frame
 
+    def begin_page(self, unit: UnitOfRecovery, flags: int, page_set: PageSet, page: int, body: bytes) -> Frame:
+        """Begin a page with a message: `change` without its questions, because every put does it (V1)."""
+        log, number = self.log, page_set.number
+        if not log.ready:
+            log.check_space()
+        if unit.urid:
+            unit.last = rba = log.append(INSERT, flags, unit.urid, unit.last, number, page, body)
+        else:
+            rba = self._log_first(unit, INSERT, flags, number, page, body)
+        pool = self.buffers.pool_of[number]
+        if flags:
+            self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
+        return pool.started(page_set, page, insert, body, rba)
+
     def change_in_use(self, unit: UnitOfRecovery | None, kind: int, frame: Frame, body: bytes) -> None:
         """Change a page that the caller has in use already (V1)."""
         page_set = frame.page_set
@@ -104,14 +122,17 @@ class RecoveryManager:
             return log.append(kind, flags, 0, 0, page_set, page, body)
         if not log.ready:
             log.check_space()
-        if unit.urid:
-            rba = log.append(kind, flags, unit.urid, unit.last, page_set, page, body)
-        else:
-            rba = log.append(kind, flags | FIRST, 0, 0, page_set, page, body + pack_identity(unit.identity))
-            unit.urid = unit.first = rba
-            unit.born = self.checkpoints
-            self.units[rba] = unit
-        unit.last = rba
+        if not unit.urid:
+            return self._log_first(unit, kind, flags, page_set, page, body)
+        unit.last = rba = log.append(kind, flags, unit.urid, unit.last, page_set, page, body)
+        return rba
+
+    def _log_first(self, unit: UnitOfRecovery, kind: int, flags: int, page_set: int, page: int, body: bytes) -> int:
+        """The first record of a unit, from which the unit has its URID."""
+        rba = self.log.append(kind, flags | FIRST, 0, 0, page_set, page, body + pack_identity(unit.identity))
+        unit.urid = unit.first = unit.last = rba
+        unit.born = self.checkpoints
+        self.units[rba] = unit
         return rba
 
     @staticmethod
@@ -143,7 +164,7 @@ class RecoveryManager:
             self.outcomes.note(unit.label)  # V8
         if not unit.urid:
             return 0
-        rba = self.log.append(Kind.COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
+        rba = self.log.append(COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
         unit.become(State.IN_COMMIT_2)
         return rba
 
