@@ -2,9 +2,9 @@
 
     python bench/accounting_bench.py [--rounds 12] [--directory DIR]
 
-Each round does the same work with the trace off and on, in changing order, after the same work unmeasured. What is printed is
-the ratio of the least CPU times of the application's thread, the one figure that a busy machine leaves alone, with the median
-ratio of rounds behind it. Promised: statistics under 1 %, class 3 accounting under 10 %.
+Each round does the same work with the trace off and on, in changing order, after the same work unmeasured. What is
+printed is the ratio of the least CPU times of the application's thread, the one figure that a busy machine leaves
+alone, with the median ratio of rounds behind it. Promised: statistics under 1 %, class 3 accounting under 10 %.
 """
 
 import argparse
