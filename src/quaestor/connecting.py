@@ -79,13 +79,14 @@ async def connect_async(
     password: Secret | None = None,
     application: str | None = None,
     settings: EngineSettings | None = None,
+    trace: str | TraceSettings = "",
     tls: ClientTls | bool | None = None,
     client: str | bytes = b"",
 ) -> asynchronous.AsyncConnection | AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
     if where is not None and not is_address(where):
-        return await embedded.connect_async(name, where, user=user, application=what, settings=settings)
+        return await embedded.connect_async(name, where, user=user, application=what, settings=settings, trace=trace)
     named = client.encode() if isinstance(client, str) else client
     hello = hello_of(name, user, password() if callable(password) else password, what, named)
     return await asynchronous.connect(place_of(name, where, tls), hello)

@@ -31,11 +31,10 @@ from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
-from quaestor.qmgr.statistics import TraceSettings
+from quaestor.qmgr.statistics import SMF_DIRECTORY, TraceSettings
 from quaestor.storage.disk import Disk, RealDisk
 
 PROFILES_FILE = "profiles"
-SMF_DIRECTORY = "smf"
 USER_MAX, APPLICATION_MAX = 12, 28
 
 

@@ -84,14 +84,17 @@ def _second_act(out: Path) -> None:
     buffers = BUFFERS
     for number in range(1, ROUNDS_MAX + 1):
         title(f"A batch of {MESSAGES:,} messages through a pool of {buffers:,} buffers")
-        nightly_batch("QM2", out / "qm2", buffers, MESSAGES)
+        nightly_batch("QM2", out / "qm2", BUFFERS, MESSAGES)
         dump = _newest(out / "qm2")
         run_line(f"advise {dump}", may_find=True)
         wanted = _advised(dump)
         if wanted is None:
             click.echo(f"\nNothing left to say about the pool after {number} rounds." if number > 1 else "")
             return
-        click.secho(f"\nALTER BUFFPOOL(1) BUFFERS({wanted})  as advised", bold=True)
+        title("Altered as advised")
+        alter = f"ALTER BUFFPOOL(1) BUFFERS({wanted})"
+        click.secho(f"$ quaestor mqsc QM2 --directory {out / 'qm2'} -c '{alter}'\n", dim=True)
+        run(["mqsc", "QM2", "--directory", str(out / "qm2"), "-c", alter])
         buffers = wanted
     raise click.ClickException(f"the finding is still there after {ROUNDS_MAX} rounds")
 

@@ -109,7 +109,7 @@ def _look(app: Connection) -> None:
 
 
 def nightly_batch(name: str, directory: Path, buffers: int, messages: int) -> None:
-    """More than a small pool holds (DW2)."""
+    """More than a small pool holds (DW2); `buffers` is for a new queue manager, an altered pool stays as it is."""
     settings = EngineSettings(buffer_pools={0: 1000, 1: buffers}, pages=4096)
     traces = TraceSettings(TRACES.trace, statime_s=3600.0)
     with quaestor.connect(name, directory, application="NIGHTLY", settings=settings, trace=traces) as app:

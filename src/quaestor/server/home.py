@@ -20,6 +20,7 @@ from typing import Any
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.engine import EngineSettings
+from quaestor.qmgr.statistics import TraceSettings
 from quaestor.server.listeners import Tls
 from quaestor.server.users import USER_MAX
 
@@ -47,6 +48,8 @@ class Configuration:
     require_certificate: bool = False
     limits: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
+    traces: dict[str, Any] = field(default_factory=dict)
+    """Which SMF traces start, and how records are kept: the fields of `TraceSettings`."""
 
 
 class Home:
@@ -119,6 +122,13 @@ class Home:
         if not configuration.security:
             return None
         return self.profiles.read_text(encoding="utf-8") if self.profiles.exists() else ""
+
+    def traces(self, configuration: Configuration) -> TraceSettings:
+        """The table `traces` of `server.toml`, as in `traces.trace = "stat,acctg(3)"`."""
+        try:
+            return TraceSettings(**configuration.traces)
+        except TypeError as error:
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{self.configuration_file}: traces: {error}") from error
 
     def settings(self, configuration: Configuration) -> EngineSettings | None:
         if not configuration.engine:

@@ -23,6 +23,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
+from quaestor.qmgr.statistics import SMF_DIRECTORY
 from quaestor.server.home import Home
 from quaestor.server.identity import Identity
 from quaestor.server.journal import Journal
@@ -58,6 +59,8 @@ class Server:
                 self._clock,
                 home.settings(configuration),
                 lambda: home.read_profiles(configuration),
+                traces=home.traces(configuration),
+                open_smf=lambda: RealDisk(home.directory / SMF_DIRECTORY),
             )
             manager.start()
         except (*FAILURES, ProfileError) as error:

@@ -57,7 +57,12 @@ class AccountedHandle(Handle):
         except BaseException:
             task.ended(verb, began_ns, cpu_ns)
             raise
-        tally.noted_puts.append((now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth))
+        tally.put_times_ns.append(now_ns() - began_ns)
+        tally.put_lengths.append(len(message.body))
+        if message.persistence:
+            tally.puts_persistent += 1
+        depth = tally.stored.depth
+        tally.depth_high = max(tally.depth_high, depth)
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         verb.calls += 1
@@ -84,9 +89,11 @@ class AccountedHandle(Handle):
             self._note(message, began_ns, ended_ns)
         else:
             tally.gets_any += 1
-            tally.noted_gets.append(
-                (ended_ns - began_ns, len(message.body), message.persistence, ended_ns, message.put_us)
-            )
+            tally.get_times_ns.append(ended_ns - began_ns)
+            tally.get_lengths.append(len(message.body))
+            tally.waits_ns.append(ended_ns - message.put_us * 1000)
+            if message.persistence:
+                tally.gets_persistent += 1
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         verb.calls += 1
@@ -95,9 +102,12 @@ class AccountedHandle(Handle):
     def _note(self, message: Message, began_ns: int, ended_ns: int) -> None:
         """A get that was specific or waited, or a browse."""
         tally, task = self.tally, self.tally.task
-        noted = tally.noted_browses if tally.now_browsing else tally.noted_gets
-        elapsed_ns, task.waited_ns = ended_ns - began_ns - task.waited_ns, 0
-        noted.append((elapsed_ns, len(message.body), message.persistence, ended_ns, message.put_us))
+        tally.get_times_ns.append(ended_ns - began_ns - task.waited_ns)
+        task.waited_ns = 0
+        tally.get_lengths.append(len(message.body))
+        tally.gets_persistent += message.persistence
+        if not tally.now_browsing:
+            tally.waits_ns.append(ended_ns - message.put_us * 1000)
 
     def _tally_kind(self, options: int, named: dict[str, Any]) -> None:
         """Which of the four kinds of get it is."""
@@ -221,7 +231,8 @@ class AccountedConnection(Connection):
             task.ended(verb, began_ns, cpu_ns)
             if message is not None and tally is not None:
                 tally.put1s_persistent += message.persistence
-                tally.put_worked((len(message.body),), tally.stored.depth)
+                tally.put_worked((len(message.body),))
+                tally.depth_high = max(tally.depth_high, tally.stored.depth)
         return message
 
     put = put1

@@ -3,7 +3,7 @@
 Rules
   AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
       accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
-  AC2 A put or get that worked notes a few numbers in a list when it has ended; they are added up by the dozen (`fold`),
+  AC2 A put or get that worked notes a few numbers in lists when it has ended; they are added up by the dozen (`fold`),
       which is cheaper than one by one, and by whoever reads. Numbers only grow, but for extremes, which the reader
       takes away (`take_extremes`).
   AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
@@ -19,7 +19,7 @@ Called by connection, and by the managers that wait (`Waits`).  Read by statisti
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from quaestor.clock import Clock
 from quaestor.mqi.options import GetOptions
@@ -71,6 +71,17 @@ class Verb:
         self.timed += 1
         self.due = self.calls + (1 if self.timed < CPU_ALWAYS else CPU_EVERY)
 
+    def take_over(self, other: "Verb") -> None:
+        """Count the waits and CPU time of a verb whose queue is forgotten."""
+        self.calls = self.timed = 1
+        self.cpu_ns += other.cpu_total_ns()
+        self.forces += other.forces
+        self.force_ns += other.force_ns
+        self.reads += other.reads
+        self.read_ns += other.read_ns
+        self.suspends += other.suspends
+        self.suspend_ns += other.suspend_ns
+
     def cpu_total_ns(self) -> int:
         """CPU time of all calls: those read stand for all (AC4)."""
         return self.cpu_ns * self.calls // self.timed if self.timed else 0
@@ -88,17 +99,16 @@ class QueueTally:
         "depth_high",
         "get",
         "get_bytes",
+        "get_lengths",
         "get_size_high",
         "get_size_low",
+        "get_times_ns",
         "gets_any",
         "gets_persistent",
         "gets_specific",
         "index_type",
         "inq",
         "name",
-        "noted_browses",
-        "noted_gets",
-        "noted_puts",
         "now_browsing",
         "on_queue_longest_us",
         "on_queue_shortest_us",
@@ -110,8 +120,10 @@ class QueueTally:
         "put1",
         "put1s_persistent",
         "put_bytes",
+        "put_lengths",
         "put_size_high",
         "put_size_low",
+        "put_times_ns",
         "puts_persistent",
         "queue_type",
         "set",
@@ -120,6 +132,7 @@ class QueueTally:
         "valid_destructive_gets",
         "valid_gets",
         "valid_puts",
+        "waits_ns",
     )
 
     def __init__(self, task: "TaskTally", name: str, base_name: str, stored: Any) -> None:
@@ -136,9 +149,11 @@ class QueueTally:
         self.on_queue_us = 0
         self.options_seen: int | None = None
         self.now_browsing = False
-        self.noted_puts: list[tuple[int, int, int, int]] = []  # elapsed, length, persistence, depth
-        self.noted_gets: list[tuple[int, int, int, int, int]] = []  # elapsed, length, persistence, ended, put
-        self.noted_browses: list[tuple[int, int, int, int, int]] = []
+        self.put_times_ns: list[int] = []  # what calls note, one by one
+        self.put_lengths: list[int] = []
+        self.get_times_ns: list[int] = []
+        self.get_lengths: list[int] = []
+        self.waits_ns: list[int] = []
         self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
         self.get_size_low = self.put_size_low = SIZE_UNSET
         self.on_queue_shortest_us = TIME_UNSET
@@ -159,53 +174,49 @@ class QueueTally:
         self.on_queue_shortest_us = TIME_UNSET
         return taken
 
+    def verbs(self) -> tuple[Verb, ...]:
+        return self.open, self.close, self.get, self.put, self.put1, self.inq, self.set
+
     def fold(self) -> None:
         """Add up what calls have noted since the last time (AC2)."""
-        if self.noted_puts:
-            self._fold_puts(_taken(self.noted_puts))
-        if self.noted_gets:
-            self._fold_gets(_taken(self.noted_gets))
-        if self.noted_browses:
-            self._fold_got(_taken(self.noted_browses))
+        if self.put_times_ns:
+            self.put.elapsed_ns += sum(_taken(self.put_times_ns))
+        if self.put_lengths:
+            self.put_worked(_taken(self.put_lengths))
+        if self.get_times_ns:
+            self.get.elapsed_ns += sum(_taken(self.get_times_ns))
+        if self.get_lengths:
+            self._fold_gets(_taken(self.get_lengths))
+        if self.waits_ns:
+            self._fold_waits(_taken(self.waits_ns))
 
-    def _fold_puts(self, noted: "list[tuple[int, int, int, int]]") -> None:
-        elapsed_ns, lengths, persistent, depths = zip(*noted, strict=True)
-        self.put.elapsed_ns += sum(elapsed_ns)
-        self.puts_persistent += sum(persistent)
-        self.put_worked(lengths, max(depths))
-
-    def put_worked(self, lengths: Sequence[int], depth: int) -> None:
-        """MQPUTs or MQPUT1s that worked, and the depth they left."""
+    def put_worked(self, lengths: Sequence[int]) -> None:
+        """MQPUTs or MQPUT1s that worked."""
         longest, shortest = max(lengths), min(lengths)
         self.valid_puts += len(lengths)
         self.put_bytes += sum(lengths)
         self.put_size_high = max(self.put_size_high, longest)
         self.put_size_low = min(self.put_size_low, shortest)
-        self.depth_high = max(self.depth_high, depth)
         _count_sizes(self.task.puts_by_size, lengths, shortest, longest)
 
-    def _fold_gets(self, noted: "list[tuple[int, int, int, int, int]]") -> None:
-        """Gets; only these tell how long messages were on the queue."""
-        ahead_ns = self.task.offset_us * 1000
-        waits_ns = [max(ended + ahead_ns - put_us * 1000, 0) for _, _, _, ended, put_us in noted]
-        longest_us, shortest_us = max(waits_ns) // 1000, min(waits_ns) // 1000
-        self.valid_destructive_gets += len(noted)
-        self.on_queue_us += sum(waits_ns) // 1000
-        self.on_queue_longest_us = max(self.on_queue_longest_us, longest_us)
-        self.on_queue_shortest_us = min(self.on_queue_shortest_us, shortest_us)
-        self._fold_got(noted)
-
-    def _fold_got(self, noted: "list[tuple[int, int, int, int, int]]") -> None:
+    def _fold_gets(self, lengths: Sequence[int]) -> None:
         """Gets and browses that brought a message."""
-        elapsed_ns, lengths, persistent, _, _ = zip(*noted, strict=True)
         longest, shortest = max(lengths), min(lengths)
-        self.get.elapsed_ns += sum(elapsed_ns)
-        self.gets_persistent += sum(persistent)
-        self.valid_gets += len(noted)
+        self.valid_gets += len(lengths)
         self.get_bytes += sum(lengths)
         self.get_size_high = max(self.get_size_high, longest)
         self.get_size_low = min(self.get_size_low, shortest)
         _count_sizes(self.task.gets_by_size, lengths, shortest, longest)
+
+    def _fold_waits(self, waits_ns: Sequence[int]) -> None:
+        """How long the messages got were on the queue; a wait is noted on the monotonic clock, less the time of day."""
+        ahead_ns, number = self.task.offset_us * 1000, len(waits_ns)
+        longest_us = max(max(waits_ns) + ahead_ns, 0) // 1000
+        shortest_us = max(min(waits_ns) + ahead_ns, 0) // 1000  # the time of day may have been put back
+        self.valid_destructive_gets += number
+        self.on_queue_us += max(sum(waits_ns) + number * ahead_ns, 0) // 1000
+        self.on_queue_longest_us = max(self.on_queue_longest_us, longest_us)
+        self.on_queue_shortest_us = min(self.on_queue_shortest_us, shortest_us)
 
     def note_options(self, options: int) -> None:
         """Remember what the options of a get mean."""
@@ -213,10 +224,7 @@ class QueueTally:
         self.now_browsing = bool(int(options) & _BROWSE)
 
 
-NotedT = TypeVar("NotedT")
-
-
-def _taken(noted: list[NotedT]) -> list[NotedT]:
+def _taken(noted: list[int]) -> list[int]:
     """What is there now; what another thread appends meanwhile stays for the next time."""
     some = noted[:]
     del noted[: len(some)]
@@ -240,6 +248,7 @@ class TaskTally:
         "backout",
         "commit",
         "cpu_ns",
+        "forgotten",
         "gets_by_size",
         "latch_longest_ns",
         "latch_ns",
@@ -267,6 +276,7 @@ class TaskTally:
         self.set_offset()
         self.commit, self.backout, self.prepare, self.other = Verb(), Verb(), Verb(), Verb()
         self.verb = self.other  # being served (AC5)
+        self.forgotten = Verb()
         self.queues: dict[tuple[str, str], QueueTally] = {}
         self.latch_waits = self.latch_ns = self.latch_longest_ns = 0
         self.log_bytes = self.log_writes = 0
@@ -283,6 +293,12 @@ class TaskTally:
         if found is None:
             found = self.queues[name, base_name] = QueueTally(self, name, base_name, stored)
         return found
+
+    def forget(self, queue: QueueTally) -> None:
+        """A queue that the task has closed; its part in the task's own figures stays."""
+        del self.queues[queue.name, queue.base_name]
+        for verb in queue.verbs():
+            self.forgotten.take_over(verb)
 
     def began(self, verb: Verb) -> tuple[int, int]:
         """A call begins: monotonic time, and CPU time if that is due, else -1."""

@@ -272,7 +272,7 @@ class DataManager:
         if key is not None and after is None:
             candidates: Iterator[Arrival] = iter(queue.with_key(key))
         else:
-            candidates = _walk(queue, after)
+            candidates = queue.walk(after)
         found, skipped = None, 0
         for arrival in candidates:
             if (
@@ -497,11 +497,3 @@ class DataManager:
         """Messages of at least this priority, uncommitted puts included, uncommitted gets not."""
         self.stats.message_counts += 1
         return sum(queue.by_priority[priority:])
-
-
-def _walk(queue: PrivateQueue, after: Arrival | None) -> Iterator[Arrival]:
-    arrival = queue.top() if after is None else queue.following(after)
-    while arrival is not None:
-        following = queue.following(arrival)
-        yield arrival
-        arrival = following

@@ -12,6 +12,7 @@ Called by the data manager.  Calls nothing.
 """
 
 from collections import OrderedDict
+from collections.abc import Iterator
 
 from quaestor.mqi.descriptors import NO_ID
 from quaestor.mqi.objects import IndexType
@@ -134,6 +135,14 @@ class PrivateQueue:
             if end.later is not end:
                 return end.later
         return None
+
+    def walk(self, after: Arrival | None) -> Iterator[Arrival]:
+        """Every available arrival behind one, or all of them; those that come or go meanwhile are seen or not."""
+        arrival = self.top() if after is None else self.following(after)
+        while arrival is not None:
+            following = self.following(arrival)
+            yield arrival
+            arrival = following
 
     def available(self) -> "list[Arrival]":
         """Every available arrival in order."""

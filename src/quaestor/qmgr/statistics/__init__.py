@@ -11,7 +11,7 @@ Called by queue_manager, connection, command, the scheduler.  Calls the managers
 
 from quaestor.qmgr.statistics.dump_files import DumpFiles
 from quaestor.qmgr.statistics.manager import StatisticsManager
-from quaestor.qmgr.statistics.settings import TraceError, TraceSettings
+from quaestor.qmgr.statistics.settings import SMF_DIRECTORY, TraceError, TraceSettings
 from quaestor.qmgr.statistics.traces import TraceRow, Traces
 
-__all__ = ["DumpFiles", "StatisticsManager", "TraceError", "TraceRow", "TraceSettings", "Traces"]
+__all__ = ["SMF_DIRECTORY", "DumpFiles", "StatisticsManager", "TraceError", "TraceRow", "TraceSettings", "Traces"]

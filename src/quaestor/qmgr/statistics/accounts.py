@@ -34,7 +34,6 @@ REASON_ENDED = 12
 BATCH, CHANNEL = 2, 6
 WQST_VERSION = 9
 _BANDS = ("0_99", "100_999", "1000_9999", "10000_up")
-_OPENED, _CLOSED = "open", "close"
 _QUEUE_VERBS = {
     "open": "opens",
     "close": "closes",
@@ -185,9 +184,9 @@ def _task_figures(tally: TaskTally) -> Figures:
 
 
 def _all_verbs(tally: TaskTally) -> Iterator[Verb]:
-    yield from (tally.commit, tally.backout, tally.prepare, tally.other)
+    yield from (tally.commit, tally.backout, tally.prepare, tally.other, tally.forgotten)
     for queue in tuple(tally.queues.values()):
-        yield from (getattr(queue, name) for name in _QUEUE_VERBS)
+        yield from queue.verbs()
 
 
 def _task_facts(
@@ -238,10 +237,10 @@ def _message_figures(tally: TaskTally) -> Figures:
 
 def _queues(account: Account, token: tuple[int, int, int], pool_of: Mapping[int, int]) -> Iterator[Figures]:
     correlator = struct.pack(">QII", *token)
-    for key, queue in tuple(account.tally.queues.items()):
+    for queue in tuple(account.tally.queues.values()):
         figures = _since(account, queue, _queue_figures(queue), _QUEUE_SUMS)
         if queue.open.calls == queue.close.calls:  # AK3
-            del account.tally.queues[key]
+            account.tally.forget(queue)
             del account.written[queue]
         if figures["calls"]:
             yield figures | _queue_facts(queue, pool_of) | {"correlator": correlator}
@@ -267,7 +266,7 @@ def _queue_figures(queue: QueueTally) -> Figures:
             figures[f"{name}_suspends"] = verb.forces + verb.suspends
             figures[f"{name}_suspend_elapsed"] = tod_of_ns(verb.force_ns + verb.suspend_ns)
     figures |= {
-        "calls": sum(getattr(queue, name).calls for name in _QUEUE_VERBS),
+        "calls": sum(verb.calls for verb in queue.verbs()),
         "browses_any": queue.browses_any,
         "browses_specific": queue.browses_specific,
         "gets_any": queue.gets_any,

@@ -11,6 +11,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 STAT, ACCTG = "STAT", "ACCTG"
+SMF_DIRECTORY = "smf"
+"""Where the dump files are, in the queue manager's own directory."""
+
 CLASSES: Mapping[str, frozenset[int]] = {STAT: frozenset({1, 2, 3, 4, 5}), ACCTG: frozenset({1, 3, 4})}
 DEFAULT_CLASSES: Mapping[str, frozenset[int]] = {STAT: frozenset({1, 2}), ACCTG: frozenset({1})}
 _LIST = re.compile(r"\s*([A-Za-z]+)\s*(?:\(([\d,\s]*)\))?\s*(?:,|$)")

@@ -1,0 +1,259 @@
+"""What a task's account tells beside counts: waits, time on queue, waiting getters, what was skipped or had expired."""
+
+import asyncio
+import threading
+
+import pytest
+
+import quaestor
+from qmgr.statistics.test_intervals import queue_manager, records, sections
+from quaestor.clock import FakeClock
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.connection import Handle
+from quaestor.qmgr.connection.accounted import AccountedHandle
+from quaestor.qmgr.connection.accounting import CPU_ALWAYS, CPU_EVERY, Verb
+from quaestor.smf.printing.programs import printout, task_printout
+from quaestor.smf.records import read_dump, tasks
+
+NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
+US = 4096
+
+
+class TickingClock(FakeClock):
+    """A clock that moves by one microsecond whenever it is looked at, so that elapsed time is never nothing."""
+
+    def monotonic_ns(self):
+        self.us += 1
+        return self.us * 1000
+
+
+def only_queue(smf, name="ORDERS"):
+    (found,) = [section for section in sections(smf, "WQST") if section.base_name == name]
+    return found
+
+
+@pytest.fixture
+def work():
+    """A queue manager with accounting, an application and its queue; `end` gives the queue's account."""
+    qm, clock, smf = queue_manager("acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+
+    def end():
+        app.disconnect()
+        qm.stop()
+        return only_queue(smf)
+
+    return app, clock, end
+
+
+def test_time_on_queue_is_that_of_messages_got_not_browsed(work):
+    app, clock, end = work
+    queue = app.open("ORDERS", 1 | 8 | 16)
+    for _ in range(2):
+        queue.put(b"x", None, NOW)
+        clock.advance(seconds=3)
+    queue.browse()
+    queue.get(GET_NOW)
+    clock.advance(seconds=1)
+    queue.get(GET_NOW)
+    account = end()
+    assert (6_000_000 * US, 4_000_000 * US) == (account.on_queue_longest, account.on_queue_shortest)
+    assert 10_000_000 * US == account.on_queue_elapsed
+    assert (3, 2, 1) == (account.valid_gets, account.valid_destructive_gets, account.browses_any)
+
+
+def test_skipped_and_expired_messages_are_counted(work):
+    app, clock, end = work
+    queue = app.open("ORDERS")
+    for _ in range(5):
+        queue.put(b"x", MQMD(correl_id=b"A" * 24), NOW)
+    queue.put(b"y", MQMD(correl_id=b"B" * 24), NOW)
+    queue.get(GET_NOW, correl_id=b"B" * 24)
+    for _ in range(5):
+        queue.get(GET_NOW)
+    queue.put(b"z", MQMD(expiry=10), NOW)
+    clock.advance(seconds=2)
+    with pytest.raises(MQError):
+        queue.get(GET_NOW)
+    account = end()
+    assert (5, 1) == (account.messages_skipped, account.messages_expired)
+    assert (1, 6, 7, 6) == (account.gets_specific, account.gets_any, account.gets, account.valid_gets)
+
+
+def test_a_queue_opened_by_an_alias_has_both_names(work):
+    app, _, end = work
+    app.define(quaestor.AliasQueue("BY.ALIAS", target="ORDERS"))
+    with app.open("BY.ALIAS", 16) as queue:
+        queue.put(b"x", None, NOW)
+    account = end()
+    assert ("BY.ALIAS", "ORDERS", 3) == (account.object_name, account.base_name, account.queue_type)
+
+
+def test_a_failed_open_is_an_other_call():
+    qm, _, smf = queue_manager("acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    with pytest.raises(MQError):
+        app.open("NOWHERE")
+    with pytest.raises(MQError):
+        app.put("NOWHERE", b"x")
+    app.disconnect()
+    qm.stop()
+    (task,) = sections(smf, "WTAS")
+    assert (2, 0) == (task.others, task.queue_blocks)
+
+
+def test_dynamic_queues_do_not_pile_up():
+    qm, clock, smf = queue_manager("acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    app.define(quaestor.ModelQueue("MODEL"))
+    clock.advance(seconds=61)
+    qm.scheduler.run_due()
+    for _ in range(3):
+        for _ in range(4):
+            with app.open("MODEL") as queue:
+                queue.put(b"x", None, NOW)
+        clock.advance(seconds=61)
+        qm.scheduler.run_due()
+    assert {} == app.task.queues
+    app.disconnect()
+    qm.stop()
+    assert 12 == len(sections(smf, "WQST"))
+
+
+def test_a_put_to_a_waiting_getter_and_a_get_that_waited(tmp_path):
+    """The getter waits for half a second; that is its wish, not time in the queue manager."""
+    with quaestor.connect("QM1", tmp_path, application="GETTER", trace="acctg(3)") as getter:
+        getter.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+
+        def wait():
+            with getter.open("ORDERS", 1) as queue:
+                queue.get(GET_NOW, wait_ms=10_000)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        with quaestor.connect("QM1", tmp_path, application="PUTTER") as putter:
+            while not getter.messages.catalogue.anybody_waits:
+                pass
+            thread.join(0.3)
+            putter.put("ORDERS", b"x", None, NOW)
+        thread.join()
+    (dump,) = (tmp_path / "smf").iterdir()
+    found = {task.identification.connection_name: task.queues[0] for task in tasks(read_dump(dump))}
+    assert 1 == found["PUTTER"].put1s_to_waiter
+    assert 1 == found["GETTER"].valid_gets
+    assert found["GETTER"].get_elapsed < 200_000 * US
+
+
+def test_waits_for_the_log_and_for_pages_stand_with_the_verb(tmp_path):
+    settings = quaestor.EngineSettings(buffer_pools={0: 200, 1: 60})
+    with quaestor.connect("QM1", tmp_path, settings=settings, trace="acctg(3)") as app:
+        app.define(LocalQueue("ORDERS", def_persistent=True))
+        with app.open("ORDERS") as queue:
+            for _ in range(5):
+                queue.put(b"x" * 1000, None, NOW)
+            for _ in range(200):
+                queue.put(b"x" * 1000)
+            app.commit()
+            for _ in range(205):
+                queue.get()
+            app.commit()
+    (dump,) = (tmp_path / "smf").iterdir()
+    (task,) = tasks(read_dump(dump))
+    (queue,) = [queue for queue in task.queues if queue.base_name == "ORDERS"]
+    assert (5, 0) == (queue.put_log_forces, queue.get_log_forces)
+    assert 0 < queue.put_log_force_elapsed <= queue.put_elapsed
+    assert queue.get_page_set_reads > 0
+    assert queue.get_page_set_elapsed > 0
+    assert task.accounting.log_forces >= 7
+    assert task.accounting.log_bytes > 205 * 1000
+    assert task.accounting.log_writes > 410
+    assert queue.put_suspends > 5
+
+
+def test_asyncio_gets_are_one_get_however_often_they_look(tmp_path):
+    async def work():
+        app = await quaestor.connect_async("QM1", tmp_path, application="ASYNC", trace="acctg(3)")
+        async with app:
+            await app.define(LocalQueue("ORDERS"))
+            async with await app.open("ORDERS") as queue:
+                waiting = asyncio.create_task(queue.get(GET_NOW, wait_ms=5000))
+                await asyncio.sleep(0.05)
+                await queue.put(b"x", None, NOW)
+                await waiting
+                with pytest.raises(MQError):
+                    await queue.get(GET_NOW, wait_ms=10)
+
+    asyncio.run(work())
+    (dump,) = (tmp_path / "smf").iterdir()
+    (task,) = tasks(read_dump(dump))
+    (queue,) = task.queues
+    assert (2, 1, 1) == (queue.gets, queue.valid_gets, queue.puts)
+
+
+def test_a_connection_nobody_accounts_for_has_plain_handles(tmp_path):
+    with quaestor.connect("QM1", tmp_path) as app:
+        app.define(LocalQueue("ORDERS"))
+        with app.open("ORDERS") as queue:
+            assert Handle is type(queue)
+        assert app.task is None
+    assert not (tmp_path / "smf").exists()
+    with quaestor.connect("QM1", tmp_path, trace="acctg(1)") as app, app.open("ORDERS") as queue:
+        assert AccountedHandle is type(queue)
+
+
+def test_cpu_of_some_calls_stands_for_all():
+    verb = Verb()
+    reads = 0
+    for _ in range(1000):
+        if verb.calls >= verb.due:
+            verb.cpu_read(5)
+            reads += 1
+        verb.calls += 1
+    assert CPU_ALWAYS + (1000 - CPU_ALWAYS) // CPU_EVERY <= reads <= CPU_ALWAYS + 1 + 1000 // CPU_EVERY
+    assert 5000 == verb.cpu_total_ns()
+
+
+def test_live_records_print_as_the_papers_programs_print_them(work, tmp_path):
+    with quaestor.connect("QM1", tmp_path, application="PRINTED", trace="stat,acctg(1,3)") as app:
+        app.define(LocalQueue("ORDERS"))
+        with app.open("ORDERS") as queue:
+            for _ in range(40):
+                queue.put(b"x" * 70)
+                app.commit()
+                queue.get()
+                app.commit()
+    (dump,) = (tmp_path / "smf").iterdir()
+    found = list(read_dump(dump))
+    mq1150 = "\n".join(line for record in found if record.header.record_type == 115 for line in printout(record))
+    mq1160 = "\n".join(
+        line for r in found if (116, 0) == (r.header.record_type, r.header.subtype) for line in printout(r)
+    )
+    (task,) = tasks(found)
+    mq116s = "\n".join(task_printout(task))
+    assert "#MQGET         40 #MQPUT         40 #MQPUT1          0" in mq1150
+    assert "PRINTED" in mq1160
+    assert "Commit : Count      80" in mq116s
+    assert "Total Requests:         82" in mq116s
+    assert (
+        "GETs: Valid         40 Max size         70 Min Size         70 Total bytes 0000000000000AF0 (2800)" in mq116s
+    )
+    app, _, end = work
+    app.put("ORDERS", b"x", None, NOW)
+    assert 1 == end().put1s
+
+
+def test_records_of_a_task_with_many_queues_go_on_in_116_2():
+    qm, _, smf = queue_manager("acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    for number in range(25):
+        app.define(LocalQueue(f"Q{number}"))
+        app.put(f"Q{number}", b"x", None, NOW)
+    app.disconnect()
+    qm.stop()
+    (task,) = tasks(records(smf))
+    assert 25 == len(task.queues)
+    assert {"116-1", "116-2"} == {f"116-{record.header.subtype}" for record in records(smf)}
