@@ -19,7 +19,7 @@ from quaestor.server.process import Server
 from quaestor.server.service import Service
 from quaestor.server.users import Users
 
-QUICK = {"heartbeat_s": 0.4, "stalled_s": 0.8, "hello_s": 0.8, "quiesce_s": 2.0}
+QUICK = {"heartbeat_s": 1.0, "stalled_s": 1.0, "hello_s": 1.0, "quiesce_s": 2.0}
 ENGINE = {"logs": 3, "log_bytes": 1 << 20, "pages": 64, "expansion": 64}
 
 
@@ -42,9 +42,7 @@ class Serving:
         return Place("QM1", path=self.home.socket)
 
     def connect(self, *, client=b"", shared=False, reconnect_s=0.0, place=None, **said):
-        hello = hello_of(
-            "QM1", said.get("user"), said.get("password"), "test", client, reconnects=bool(reconnect_s)
-        )
+        hello = hello_of("QM1", said.get("user"), said.get("password"), "test", client, reconnects=bool(reconnect_s))
         return LINKS.connect(place or self.place, hello, shared=shared, reconnect_s=reconnect_s)
 
     def stop(self):

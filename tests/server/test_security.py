@@ -25,12 +25,10 @@ def home(tmp_path):
     home = Home(tmp_path / "QM1")
     home.create(Configuration("QM1", listen="127.0.0.1:0", engine={"logs": 3, "log_bytes": 1 << 20, "pages": 64}))
     certificates.server(home.directory, "QM1", ["localhost", "127.0.0.1"], 10)
-    home.write(
-        replace(home.configuration(), certificate="server.pem", key="server.key", authorities="authority.pem")
-    )
+    home.write(replace(home.configuration(), certificate="server.pem", key="server.key", authorities="authority.pem"))
     Users(home.users).set("alice", "open sesame")
-    with home.profiles.open("a") as profiles:
-        profiles.write("connect * alice read\nqueue ORDERS alice put,browse\n")
+    home.grant("connect", "*", "alice", "read")
+    home.grant("queue", "ORDERS", "alice", "put,browse")
     return home
 
 
@@ -142,7 +140,7 @@ def test_every_call_needs_its_access(server, remote):
         for call in (
             lambda: app.alter(LocalQueue, "ORDERS", get_allowed=False),
             lambda: app.delete(LocalQueue, "ORDERS"),
-            lambda: app.inquire(),
+            app.inquire,
         ):
             with fails(Reason.NOT_AUTHORIZED):
                 call()
