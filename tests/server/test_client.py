@@ -1,7 +1,10 @@
 """What a client has beside the calls of the MQI: asynchronous puts, read ahead, shared links, asyncio."""
 
 import asyncio
+import getpass
+import re
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -250,3 +253,27 @@ def test_connect_by_name_and_by_address(server, monkeypatch):
         quaestor.connect("QM2", server.address)
     with fails(Reason.Q_MGR_NOT_AVAILABLE):
         quaestor.connect("QM2")
+
+
+def test_the_example_of_the_guide_runs(server, monkeypatch, capsys):
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "server.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+    monkeypatch.setenv("QUAESTOR_HOME", str(server.home.directory.parent))
+    exec(compile(block, "server.md", "exec"), {"__name__": "__main__"})
+    assert "one order" in capsys.readouterr().out
+
+
+def test_commands_go_to_the_command_manager(server):
+    """One operation carries MQSC; what runs it is given when the server is built."""
+
+    class Commands:
+        def run(self, text, user):
+            return type("Reply", (), {"lines": [f"{user}: {text}"], "rows": [{"a": 1}], "ok": True})()
+
+    with server.connect() as app:
+        server.service._commands = None
+        with fails(Reason.ENVIRONMENT_ERROR):
+            app.mqsc("DISPLAY QMGR")
+        server.service._commands = Commands()
+        reply = app.mqsc("DISPLAY QMGR")
+        assert reply == {"lines": [f"{getpass.getuser()}: DISPLAY QMGR"], "rows": [{"a": 1}], "ok": True}
