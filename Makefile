@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint type format docs bench clean all
+.PHONY: help setup demo browser test check lint type format docs advise-proof bench bench-engine clean all
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -17,15 +17,18 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: '$(PYTHON)' is older"; exit 2; }
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pipeline,planner,dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pipeline,planner,shared,dev]'
 	@touch $@
 
-demo: setup  ## the main job on an embedded default: synthesise a dump, show what is in it
+demo: setup  ## the main job: synthesise a month of a small installation, load it, write an HTML report
 	@$(VENV)/bin/quaestor demo --out demo-out
 
 check: lint type  ## lint and types, without the tests
 
-test: setup check  ## everything continuous integration runs
+browser:  ## Chromium for the tests that look at pages, where it can be installed
+	@scripts/chromium
+
+test: setup check browser  ## everything continuous integration runs
 	@$(PY) -m pytest -n $(WORKERS) --dist loadgroup --randomly-seed=1 -q
 
 lint: setup  ## ruff (rules and format) and spelling
@@ -43,8 +46,15 @@ format: setup  ## let ruff rewrite the layout of the source
 docs: setup  ## regenerate docs/cli.md and docs/formats from the source
 	@$(PY) -m quaestor.cli.reference docs
 
-bench: setup  ## measure what bench/README.md promises of the SMF codec
+advise-proof: setup  ## precision and recall of the advisor on planted incidents and on a clean installation
+	@$(PY) -m pytest tests/advisor/test_synthetic.py tests/advisor/test_coverage.py tests/advisor/test_rules.py -q -p no:randomly
+
+bench: setup  ## measure what bench/README.md promises of the SMF codec and the pipeline
 	@$(PY) bench/smf_bench.py
+	@$(PY) bench/pipeline_bench.py
+
+bench-engine: setup  ## measure what bench/README.md promises of the queue manager, beside its peers
+	@$(PY) bench/engine_bench.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis

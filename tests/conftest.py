@@ -10,11 +10,19 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+QUICK = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""A few rows do not pay for generated code."""
+
+
 @pytest.fixture(scope="session")
 def spark():
     from quaestor.pipeline.session import session
 
-    made = session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+    made = session("local[2]", QUICK)
     yield made
     made.stop()
 

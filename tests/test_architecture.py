@@ -30,6 +30,7 @@ ABOVE_ALL = {
 
 QMGR_ORDER = [
     "resource_manager",
+    "operator_log",
     "queue_store",
     "lock",
     "log",

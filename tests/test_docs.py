@@ -29,6 +29,10 @@ def test_the_page_of_the_advisor_is_fresh():
     assert reference.advisor() == (DOCS / "advisor.md").read_text(encoding="utf-8"), f"advisor.md {STALE}"
 
 
+def test_the_page_of_mqsc_is_fresh():
+    assert reference.mqsc() == (DOCS / "mqsc.md").read_text(encoding="utf-8"), f"mqsc.md {STALE}"
+
+
 def test_the_page_of_commands_is_fresh(tmp_path):
     """In a process of its own: a command remembers the help option of whoever called it first."""
     subprocess.run([sys.executable, "-m", "quaestor.cli.reference", str(tmp_path)], env=WITH_SOURCE, check=True)

@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "quaestor.connecting": ("connect", "connect_async"),
+    "quaestor.embedded": ("operate",),
     "quaestor.mqi.descriptors": ("MQMD", "Target"),
     "quaestor.mqi.messages": ("Message",),
     "quaestor.mqi.objects": (
@@ -34,6 +35,7 @@ _HOMES = {
     "quaestor.mqi.reports": ("Report",),
     "quaestor.qmgr.connection": ("AsyncConnection", "Connection", "Handle", "Participant", "settle"),
     "quaestor.qmgr.data.engine": ("EngineSettings",),
+    "quaestor.qmgr.statistics": ("TraceSettings",),
     "quaestor.server.client.place": ("ClientTls",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

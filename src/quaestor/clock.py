@@ -42,14 +42,11 @@ class SystemClock:
 
     __slots__ = ()
 
+    cpu_ns = staticmethod(time.thread_time_ns)
+    monotonic_ns = staticmethod(time.monotonic_ns)
+
     def now_us(self) -> int:
         return time.time_ns() // 1000
-
-    def cpu_ns(self) -> int:
-        return time.thread_time_ns()
-
-    def monotonic_ns(self) -> int:
-        return time.monotonic_ns()
 
 
 @dataclass(slots=True)
@@ -106,6 +103,11 @@ def microseconds(tod_interval: int) -> float:
 def tod_interval(us: float) -> int:
     """TOD units of an interval in microseconds."""
     return round(us * TOD_UNITS_PER_MICROSECOND)
+
+
+def tod_of_ns(ns: int) -> int:
+    """TOD units of an interval in nanoseconds."""
+    return ns * TOD_UNITS_PER_MICROSECOND // 1000
 
 
 def packed_date(day: date) -> int:

@@ -24,6 +24,7 @@ from quaestor.embedded import APPLICATION_MAX
 from quaestor.mqi.calls import QueueConnection
 from quaestor.qmgr.connection import AsyncConnection
 from quaestor.qmgr.data.engine import EngineSettings
+from quaestor.qmgr.statistics import TraceSettings
 from quaestor.server.client import asynchronous
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import ClientTls, Place, is_address, local_place
@@ -40,6 +41,7 @@ def connect(
     password: Secret | None = None,
     application: str | None = None,
     settings: EngineSettings | None = None,
+    trace: str | TraceSettings = "",
     tls: ClientTls | bool | None = None,
     shared: bool = False,
     client: str | bytes = b"",
@@ -47,13 +49,13 @@ def connect(
 ) -> QueueConnection:
     """Connect to the queue manager `name` (DO1).
 
-    `settings` are for an embedded queue manager, `password`, `tls`, `shared` and `client` for the others. `shared`
-    lets connections of this process use one socket, `client` names it for `outcome`, `reconnect_s` makes it go on
-    after its link was lost.
+    `settings` and `trace` are for an embedded queue manager, `password`, `tls`, `shared` and `client` for the others.
+    `shared` lets connections of this process use one socket, `client` names it for `outcome`, `reconnect_s` makes it go
+    on after its link was lost.
     """
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
     if where is not None and not is_address(where):
-        return embedded.connect(name, where, user=user, application=what, settings=settings)
+        return embedded.connect(name, where, user=user, application=what, settings=settings, trace=trace)
     place = place_of(name, where, tls)
     named = client.encode() if isinstance(client, str) else client
     secret = password() if callable(password) else password

@@ -8,6 +8,9 @@ Rules
   EM4 Security profiles are read from the file `profiles` of the directory; without it everything is allowed.
   EM5 What cannot be started (a damaged or missing file, another format, a bad profile) is 2059 with what is wrong and
       what to do.
+  EM6 `trace` says which SMF traces start with the queue manager, such as "stat,acctg(3)", or all their settings; the
+      records are in the folder `smf` of the directory. It counts for the first connection, which starts it.
+  EM7 `operate` gives MQSC commands to it, with the authority of the user.
 
 Called by the package door.  Calls queue_manager and disk.
 """
@@ -22,15 +25,32 @@ from threading import RLock
 
 from quaestor.clock import SystemClock
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command import CommandProcessor, Reply
 from quaestor.qmgr.connection import AsyncConnection, Connection
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
+from quaestor.qmgr.statistics import TraceSettings
 from quaestor.storage.disk import Disk, RealDisk
 
 PROFILES_FILE = "profiles"
+SMF_DIRECTORY = "smf"
 USER_MAX, APPLICATION_MAX = 12, 28
+
+
+class Operator:
+    """Somebody who gives commands to a queue manager of this process; it stays up as long as he is there (EM6)."""
+
+    def __init__(self, connection: Connection, commands: CommandProcessor, user: str) -> None:
+        self._connection, self._commands, self._user = connection, commands, user
+
+    def run(self, text: str) -> Reply:
+        """One MQSC command."""
+        return self._commands.run(text, self._user)
+
+    def close(self) -> None:
+        self._connection.disconnect()
 
 
 class Running:
@@ -41,21 +61,40 @@ class Running:
         self._managers: dict[Path, QueueManager] = {}
 
     def connect(
-        self, name: str, directory: str | os.PathLike[str], user: str, application: str, settings: EngineSettings | None
+        self,
+        name: str,
+        directory: str | os.PathLike[str],
+        user: str,
+        application: str,
+        settings: EngineSettings | None,
+        traces: TraceSettings,
     ) -> Connection:
         path = Path(directory).resolve()
         with self._lock:
             manager = self._managers.get(path)
             if manager is None:
-                manager = self._start(name, path, settings)
+                manager = self._start(name, path, settings, traces)
             elif manager.name != name:
                 raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=manager.name)
             return manager.connections.connect(user, application, then=lambda: self._ended(path))
 
-    def _start(self, name: str, path: Path, settings: EngineSettings | None) -> QueueManager:
+    def operate(self, name: str, directory: str | os.PathLike[str], user: str) -> Operator:
+        with self._lock:
+            connection = self.connect(name, directory, user, "MQSC", None, TraceSettings())
+            return Operator(connection, self._managers[Path(directory).resolve()].commands, user)
+
+    def _start(self, name: str, path: Path, settings: EngineSettings | None, traces: TraceSettings) -> QueueManager:
         try:
             disk = RealDisk(path)
-            manager = QueueManager(name, disk, SystemClock(), settings, lambda: profiles_on(disk))
+            manager = QueueManager(
+                name,
+                disk,
+                SystemClock(),
+                settings,
+                lambda: profiles_on(disk),
+                traces=traces,
+                open_smf=lambda: RealDisk(path / SMF_DIRECTORY),
+            )
             manager.start()
         except (*FAILURES, ProfileError) as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=str(error)) from error  # EM5
@@ -107,11 +146,18 @@ def connect(
     user: str | None = None,
     application: str | None = None,
     settings: EngineSettings | None = None,
+    trace: str | TraceSettings = "",
 ) -> Connection:
     """Connect to the queue manager `name` kept in `directory`, which is made when it is not there yet (EM1)."""
     who = (getpass.getuser() if user is None else user)[:USER_MAX]
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
-    return _RUNNING.connect(name, directory, who, what, settings)
+    traces = trace if isinstance(trace, TraceSettings) else TraceSettings(trace)
+    return _RUNNING.connect(name, directory, who, what, settings, traces)
+
+
+def operate(name: str, directory: str | os.PathLike[str], *, user: str | None = None) -> Operator:
+    """Give MQSC commands to the queue manager `name` kept in `directory` (EM7)."""
+    return _RUNNING.operate(name, directory, (getpass.getuser() if user is None else user)[:USER_MAX])
 
 
 async def connect_async(
@@ -121,9 +167,10 @@ async def connect_async(
     user: str | None = None,
     application: str | None = None,
     settings: EngineSettings | None = None,
+    trace: str | TraceSettings = "",
 ) -> AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
     connection = await asyncio.to_thread(
-        connect, name, directory, user=user, application=application, settings=settings
+        connect, name, directory, user=user, application=application, settings=settings, trace=trace
     )
     return AsyncConnection(connection)

@@ -5,6 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from pipeline.planted import lake_of
 from quaestor.cli.main import main
 from quaestor.smf.dump import DumpWriter
 from quaestor.smf.synth.generate import generate, with_days
@@ -141,3 +142,16 @@ def test_all_rules_are_listed():
 
 def test_a_lake_needs_to_be_there(tmp_path):
     assert 0 != quaestor("--lake", tmp_path / "nowhere").exit_code
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_lake_and_its_dump_say_the_same(tmp_path):
+    """What was planted in the small profile is found in the dump and in the lake made of it, word for word."""
+    profile = load_profile("small")
+    _, root = lake_of(tmp_path, profile)
+    of_dump = quaestor(tmp_path / f"{profile.name}.smf", "--json")
+    of_lake = quaestor("--lake", root, "--json")
+    assert (1, 1) == (of_dump.exit_code, of_lake.exit_code)
+    first, second = (json.loads(found.stdout)["findings"] for found in (of_dump, of_lake))
+    assert len(first) == 9
+    assert sorted(map(str, first)) == sorted(map(str, second))

@@ -1,17 +1,27 @@
 """`quaestor demo`: the main job runs on an embedded default and leaves what it promises."""
 
+import json
+from pathlib import Path
+
 from click.testing import CliRunner
 
 from quaestor.cli.main import main
 
 
-def test_the_demo_makes_a_dump_and_shows_it(tmp_path):
-    done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "out")])
+def test_the_demo_ends_with_the_path_of_its_report(spark, tmp_path):
+    """With a day instead of a month; the incidents that were planted stand at the top of the report."""
+    done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "out"), "--profile", "small"])
     assert 0 == done.exit_code, done.output
-    assert (tmp_path / "out" / "small.smf").stat().st_size > 1_000_000
-    for expected in ("no damage", "Log manager : QJST", "====> New task record found", "quaestor smf --help"):
-        assert expected in done.stdout
+    assert [str(tmp_path / "out" / "report.html")] == done.stdout.splitlines()
+    steps = [line for line in done.stderr.splitlines() if line.startswith("$ quaestor ")]
+    assert ["smf synth", "lake load", "report html"] == [" ".join(line.split()[2:4]) for line in steps]
     assert "Traceback" not in done.output
+    html = Path(done.stdout.strip()).read_text(encoding="utf-8")
+    planted = json.loads((tmp_path / "out" / "small.smf.incidents.json").read_text(encoding="utf-8"))
+    found = html[html.index('class="findings"') : html.index("<details>")]
+    for each in planted["incidents"]:
+        rules = [rule.removeprefix("mp1b/") for rule in each["rules"] if rule.startswith("mp1b/")]
+        assert not rules or any(rule in found for rule in rules), each
 
 
 def test_every_command_has_help_with_its_purpose():

@@ -18,7 +18,9 @@ def run(*args):
 def test_profiles_are_listed():
     result = run("--list-profiles")
     assert 0 == result.exit_code
-    assert {"bench", "clean", "incidents", "month", "small"} == {line.split()[0] for line in result.output.splitlines()}
+    assert {"bench", "bench-day", "clean", "incidents", "month", "small"} == {
+        line.split()[0] for line in result.output.splitlines()
+    }
 
 
 def test_a_dump_and_its_incidents(tmp_path):

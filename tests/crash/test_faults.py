@@ -2,20 +2,18 @@
 
 import errno
 import os
-import signal
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from crash.scenarios import TINY, World, message
+from crash.scenarios import TINY, World, checkpoints, found_after, message, operations_of
 from quaestor.clock import SystemClock
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.data.engine import Engine
 from quaestor.storage.disk import InUseError, RealDisk
+from quaestor.storage.page import HEADER_LENGTH, seal
 from quaestor.testing import FaultyDisk, SmallEngine
 
 pytestmark = pytest.mark.crash
@@ -146,48 +144,6 @@ def test_a_second_process_is_told_who_has_the_files(tmp_path):
     RealDisk(tmp_path).own()
 
 
-LOAD = """
-import sys
-from quaestor.clock import SystemClock
-from quaestor.storage.disk import RealDisk
-from quaestor.testing import SMALL, SmallEngine
-engine = SmallEngine(RealDisk(sys.argv[1]), SMALL)
-number = int(sys.argv[2])
-while True:
-    unit = engine.begin()
-    engine.put(unit, b"%d" % number)
-    engine.put(unit, b"%d again" % number)
-    engine.commit(unit)
-    print(number, flush=True)
-    number += 1
-"""
-
-
-def test_kill_9_loses_nothing_that_was_confirmed(tmp_path):
-    """A process puts pairs and says which were confirmed; it is killed, again and again."""
-    confirmed = 0
-    for _ in range(4):
-        source = str(Path(__file__).parents[2] / "src")
-        with subprocess.Popen(
-            [sys.executable, "-c", LOAD, str(tmp_path), str(confirmed + 1)],
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": source},
-        ) as process:
-            for _ in range(30):
-                confirmed = int(process.stdout.readline())
-            process.send_signal(signal.SIGKILL)
-            told = [int(line) for line in process.stdout.read().splitlines()]
-        confirmed = max([confirmed, *told])
-        engine = SmallEngine(RealDisk(tmp_path))
-        bodies = engine.bodies()
-        last = len(bodies) // 2
-        assert confirmed <= last <= confirmed + 1
-        assert [text for n in range(1, last + 1) for text in (b"%d" % n, b"%d again" % n)] == bodies
-        assert [] == check(engine.data)
-        confirmed = last
-        engine.engine.close()
-
-
 def test_a_clean_stop_leaves_nothing_to_redo(tmp_path):
     engine = SmallEngine(RealDisk(tmp_path))
     unit = engine.begin()
@@ -197,3 +153,179 @@ def test_a_clean_stop_leaves_nothing_to_redo(tmp_path):
     engine.engine.stop()
     restarted = Engine(RealDisk(tmp_path), SystemClock(), engine.engine.settings).start()
     assert 0 == restarted.changes_redone
+
+
+# -- what stops a start says which file it is and what to do
+
+
+def damage(image, at):
+    """One byte is not what it was, on the disk and for good."""
+    image.seen[at] ^= 0xFF
+    image.durable[at] ^= 0xFF
+
+
+def started_and_put(settings=TINY, count=3):
+    world = World(FaultyDisk(), settings)
+    for n in range(count):
+        world.unit(puts=[message(n)])
+    return world
+
+
+def test_a_bootstrap_data_set_that_is_gone_is_not_made_again():
+    world = started_and_put()
+    disk = world.disk.after_power_cut()
+    del disk.files["BSDS1"]
+    before = {name: bytes(image.seen) for name, image in disk.files.items()}
+    with pytest.raises(Abend, match="put it back, or cold start"):
+        SmallEngine(disk, TINY)
+    assert before == {name: bytes(image.seen) for name, image in disk.files.items()}
+
+
+def test_a_bootstrap_data_set_of_another_format_is_named():
+    disk = started_and_put().disk.after_power_cut()
+    for place in (0, 1 << 18):
+        disk.files["BSDS1"].seen[place + 7] = 99
+    with pytest.raises(Abend, match=r"another format.*format=99"):
+        SmallEngine(disk, TINY)
+
+
+def test_a_page_set_of_another_format_is_named():
+    world = started_and_put()
+    world.engine.buffers.write_all()
+    disk = world.disk.after_power_cut()
+    first = bytearray(disk.files["pageset-01"].seen[:4096])
+    first[HEADER_LENGTH + 9] = 7
+    seal(first, 0)
+    disk.files["pageset-01"].seen[:4096] = first
+    with pytest.raises(Abend, match=r"another format; migrate it.*format=7"):
+        SmallEngine(disk, TINY)
+
+
+def test_a_page_set_in_the_place_of_another_is_refused():
+    disk = started_and_put().disk.after_power_cut()
+    disk.files["pageset-01"] = disk.files["pageset-00"]
+    with pytest.raises((Abend, TornPageError), match="not"):
+        SmallEngine(disk, TINY)
+
+
+def test_a_truncated_log_is_named():
+    disk = started_and_put().disk.after_power_cut()
+    del disk.files["log1-02"].seen[100:]
+    with pytest.raises(Abend, match=r"too short.*log1-02"):
+        SmallEngine(disk, TINY)
+
+
+def test_a_missing_archive_that_restart_needs_is_named():
+    """A unit that is in flight needs records that only an archive has."""
+    world = World(FaultyDisk(), replace(TINY, archive=True, logload=10**6))
+    world.unit(puts=[message(n, 3500) for n in range(90)], outcome="leave")
+    engine = world.engine
+    engine.log.force(engine.log.end - 1)
+    disk = engine.disk.after_power_cut()
+    archives = [name for name in disk.files if name.startswith("archive")]
+    assert archives
+    for name in archives:
+        del disk.files[name]
+    with pytest.raises(Abend, match=r"archive that restart needs is missing; put it back.*archive-"):
+        SmallEngine(disk, world.settings)
+
+
+def test_a_torn_page_is_made_good_from_the_log():
+    world = started_and_put()
+    world.engine.buffers.write_all()
+    world.unit(puts=[message(9)])
+    disk = world.disk.after_power_cut()
+    pages = disk.files["pageset-01"].seen
+    used = [n for n in range(2, 16) if any(pages[n * 4096 : n * 4096 + 4096])]
+    for page in used:
+        damage(disk.files["pageset-01"], page * 4096 + 1000)
+    assert world.state == SmallEngine(disk, TINY).bodies()
+
+
+def test_a_torn_page_that_the_log_no_longer_has_is_named():
+    world = started_and_put()
+    world.engine.buffers.write_all()
+    for _ in range(3):
+        world.engine.recovery.checkpoint()
+    disk = world.disk.after_power_cut()
+    pages = disk.files["pageset-01"].seen
+    used = next(n for n in range(2, 16) if any(pages[n * 4096 : n * 4096 + 4096]))
+    damage(disk.files["pageset-01"], used * 4096 + 1000)
+    with pytest.raises(TornPageError, match=f"page {used} of page set 1 is not whole"):
+        SmallEngine(disk, TINY)
+
+
+def test_a_corrupt_tail_of_the_log_ends_it_where_nothing_was_confirmed():
+    world = started_and_put()
+    engine = world.engine
+    end = engine.log.end
+    world.unit(puts=[message(7)], outcome="leave")
+    engine.log.force(engine.log.end - 1)
+    disk = engine.disk.after_power_cut()
+    damage(disk.files["log1-01"], end - 4096 + 50)
+    restarted = SmallEngine(disk, TINY)
+    assert world.state == restarted.bodies()
+    assert [] == check(restarted.data)
+
+
+@pytest.mark.parametrize("copy", ["log1-01", "log2-01"])
+def test_either_copy_of_a_dual_log_may_be_damaged_anywhere(copy):
+    settings = replace(TINY, dual_logs=True)
+    world = started_and_put(settings, 6)
+    end = world.engine.log.end
+    for at in range(0, end - 4096, 701):
+        disk = world.disk.after_power_cut()
+        for place in range(at, min(at + 700, end - 4096)):
+            damage(disk.files[copy], place)
+        restarted = SmallEngine(disk, settings)
+        assert world.state == restarted.bodies(), f"{copy} damaged at {at}"
+        good = SmallEngine(restarted.disk.after_power_cut(), settings)
+        assert world.state == good.bodies()
+
+
+@pytest.mark.parametrize("copy", [1, 2])
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_an_error_on_either_copy_of_a_dual_log_confirms_nothing(copy, code):
+    """With two copies asked for, one is not enough: the commit is not answered, and restart decides."""
+    world = started_and_put(replace(TINY, dual_logs=True))
+    engine, disk = world.engine, world.disk
+    unit = engine.begin()
+    engine.put(unit, message(9))
+    disk.fail_at[disk.operations + (1 if copy == 1 else 3)] = code
+    with pytest.raises(Abend, match=r"J5.*log could not be written"):
+        engine.commit(unit)
+    restarted = SmallEngine(disk.after_power_cut(), world.settings)
+    assert restarted.bodies() in (world.state, [*world.state, message(9)])
+    assert [] == check(restarted.data)
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_an_error_while_pages_are_written_stops_and_loses_nothing(code):
+    world = started_and_put()
+    engine, disk = world.engine, world.disk
+    engine.log.force(engine.log.end - 1)
+    disk.fail_at = dict.fromkeys(range(disk.operations + 1, disk.operations + 40), code)
+    with pytest.raises((OSError, Abend)):
+        engine.buffers.write_all()
+    restarted = SmallEngine(disk.after_power_cut(), TINY)
+    assert world.state == restarted.bodies()
+    assert [] == check(restarted.data)
+
+
+def test_every_single_io_error_stops_cleanly_or_changes_nothing():
+    """One operation after the other fails once; whatever the script had been told holds after restart."""
+    operations = operations_of(checkpoints)
+    for number in range(1, operations + 1, 3):
+        disk = FaultyDisk()
+        disk.fail_at[number] = errno.EIO
+        allowed = [[]]
+        try:
+            world = World(disk)
+            try:
+                checkpoints(world)
+            finally:
+                allowed = world.allowed
+        except (OSError, Abend, MQError):
+            pass
+        disk.fail_at = {}
+        assert found_after(disk.after_power_cut()) in allowed, f"operation {number} failed"

@@ -4,6 +4,7 @@ A proof that still holds without the rule would prove nothing about it.
 """
 
 import importlib
+import threading
 from dataclasses import replace
 
 import pytest
@@ -11,23 +12,28 @@ import pytest
 from crash.prefixes import backout_by_prefixes, shunting_by_prefixes
 from crash.scenarios import (
     TINY,
+    World,
+    backouts,
     checkpoints,
     killed_then_cut,
     long_messages,
+    message,
     pages_leave_early,
     prove,
     puts_and_gets,
     unit_longer_than_the_ring,
 )
 from quaestor.mqi.reasons import Abend
-from quaestor.qmgr.buffer import BufferPool, TornPageError
+from quaestor.qmgr.buffer import BufferManager, BufferPool, TornPageError
 from quaestor.qmgr.data import PrivateQueue
 from quaestor.qmgr.lock import LockManager
+from quaestor.qmgr.log import _Waiter
 from quaestor.qmgr.recovery import RecoveryManager
-from quaestor.storage.changes import UNDO_NEXT
+from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_of
 from quaestor.storage.log_files import LogFiles
+from quaestor.storage.log_record import Kind
 from quaestor.storage.page_set import PageSet
-from quaestor.testing import FaultyFile, SmallEngine
+from quaestor.testing import FaultyDisk, FaultyFile, SmallEngine
 
 pytestmark = pytest.mark.crash
 restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
@@ -111,7 +117,41 @@ def without_sync(patch):
     patch.setattr(FaultyFile, "sync", lambda self: None)
 
 
+def without_compensation_records(patch):
+    """V3: undoing is logged like any other change."""
+
+    def undo(self, unit, record):
+        kind, body = record.kind, record.body
+        if kind in UNDONE:
+            undoing = undo_of(kind, record.flags, record.page, body)
+            self._compensate(
+                self.buffers.page_sets[record.page_set], undoing.page, undoing.kind, undoing.body, unit.last
+            )
+        return record.previous
+
+    patch.setattr(RecoveryManager, "undo", undo)
+
+
+def without_undoing(patch):
+    """V3: a compensation record is also carried out."""
+    patch.setattr(RecoveryManager, "_compensate", lambda self, page_set, page, kind, body, rba: None)
+
+
+def with_a_checkpoint_too_new(patch):
+    """V5: a checkpoint names the oldest change of each page set that may not be on disk."""
+    patch.setattr(BufferManager, "recovery_rbas", lambda self, now: dict.fromkeys(self.page_sets, now))
+
+
+def without_the_space_map(patch):
+    """L5: a record that takes a page takes it at restart too."""
+    patch.setattr(restart_module._Redo, "_take_page", lambda self, record, use: None)
+
+
 TEETH = [
+    (without_compensation_records, backouts, {}),
+    (without_undoing, backouts, {}),
+    (with_a_checkpoint_too_new, checkpoints, {}),
+    (without_the_space_map, puts_and_gets, {}),
     (without_write_ahead, pages_leave_early, {}),
     (without_images, checkpoints, {"packing": True}),
     (without_unsynced, checkpoints, {}),
@@ -168,3 +208,101 @@ def test_without_the_lock_it_would_be_got_twice(monkeypatch):
     without_lock_at_get(monkeypatch)
     with pytest.raises((AssertionError, Abend)):
         a_message_is_got_once()
+
+
+def without_the_second_copy(patch):
+    """F4: with two copies every write goes to both."""
+    each = LogFiles._each
+
+    def first_only(self, rba, data, *, through):
+        active, self._active = self._active, [files[:1] for files in self._active]
+        each(self, rba, data, through=through)
+        self._active = active
+
+    patch.setattr(LogFiles, "_each", first_only)
+
+
+def the_second_copy_is_enough():
+    settings = replace(TINY, dual_logs=True)
+    world = World(FaultyDisk(), settings)
+    world.unit(puts=[message(1)])
+    disk = world.disk.after_power_cut()
+    for name in disk.names("log1"):
+        disk.files[name].seen[:] = bytes(len(disk.files[name].seen))
+    assert [message(1)] == SmallEngine(disk, settings).bodies()
+
+
+def without_hardened_backouts(patch):
+    """D4: HARDENBO makes the backout count durable."""
+    patch.setattr(RecoveryManager, "harden", lambda self: None)
+
+
+def a_hardened_backout_is_counted():
+    engine = SmallEngine(FaultyDisk(), TINY, harden_backout=True)
+    unit = engine.begin()
+    engine.put(unit, message(1))
+    engine.commit(unit)
+    unit = engine.begin()
+    engine.get(unit)
+    engine.back_out(unit)
+    again = SmallEngine(engine.disk.after_power_cut(), TINY)
+    assert [1] == [arrival.backout_count for arrival in again.data.browse(again.queue)]
+
+
+def with_waiters_woken_early(patch):
+    """J3: whoever waits is woken when the force that serves him is done, not before."""
+
+    def unlocked(self, rba):
+        self.rba, self.leads, self.gate = rba, False, threading.Lock()
+
+    patch.setattr(_Waiter, "__init__", unlocked)
+
+
+def a_force_returns_when_its_record_is_durable():
+    """One thread leads and is held in its write; a second comes with a later record."""
+    engine = SmallEngine(FaultyDisk(), TINY)
+    log, entered, go_on, told = engine.log, threading.Event(), threading.Event(), []
+    write = log.files.write_through
+
+    def slow(rba, data):
+        entered.set()
+        go_on.wait(10)
+        write(rba, data)
+
+    log.files.write_through = slow
+    first = log.append(Kind.COMMIT, 0, 0, 0, 0, 0, b"")
+    leader = threading.Thread(target=log.force, args=(first,))
+    leader.start()
+    assert entered.wait(10)
+    second = log.append(Kind.COMMIT, 0, 0, 0, 0, 0, b"")
+
+    def wait():
+        log.force(second)
+        told.append(log.hardened > second)
+
+    follower = threading.Thread(target=wait)
+    follower.start()
+    follower.join(0.1)
+    go_on.set()
+    leader.join()
+    follower.join()
+    assert [True] == told
+
+
+ALONE = [
+    (without_the_second_copy, the_second_copy_is_enough),
+    (without_hardened_backouts, a_hardened_backout_is_counted),
+    (with_waiters_woken_early, a_force_returns_when_its_record_is_durable),
+]
+
+
+@pytest.mark.parametrize("proof", [proof for _, proof in ALONE], ids=lambda x: x.__name__)
+def test_a_proof_of_its_own_holds(proof):
+    proof()
+
+
+@pytest.mark.parametrize(("remove", "proof"), ALONE, ids=lambda x: x.__name__)
+def test_a_proof_of_its_own_fails_without_its_rule(remove, proof, monkeypatch):
+    remove(monkeypatch)
+    with pytest.raises((AssertionError, Abend)):
+        proof()

@@ -1,10 +1,19 @@
 """MP1B sections 11 and 12: the buffer pool and log examples, read off the managers' own SMF sections."""
 
+import threading
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
+from quaestor.clock import SystemClock
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import IndexType, LocalQueue
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.buffer import BufferPool
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.storage.disk import RealDisk
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine, since, snapshot
 
 V52 = replace(
@@ -156,3 +165,122 @@ def test_records_of_a_put():
     put(engine, 1000)
     (records,) = since(before, engine.log.stats, "writes_nowait")
     assert 1000 * 2 + 500 * 2 - 1 == records
+
+
+def with_deferred_writes(engine, count, work):
+    """So many units, with the deferred writer running beside them as the scheduler runs it."""
+    for _ in range(count):
+        work(engine, 1)
+        engine.buffers.step()
+
+
+@pytest.mark.oracle("mp1b/18", kind="identity", lines="2204-2240")
+def test_put_2000_messages_into_a_pool_of_1000_buffers():
+    """Twice what the pool holds: the writer starts at 15 % stealable; the printed counters are one page per message."""
+    engine = engine_of_v52(log_bytes=16 << 20)
+    before, start = snapshot(engine.pool.stats), engine.pool.stealable
+    with_deferred_writes(engine, 2000, put)
+    stats = engine.pool.stats
+    getp, getn, reads, writes, written, ios, steals = since(before, stats, *PAGES)
+    assert (4998, 1000, 4999, 0) == (getp, getn, writes, reads)
+    assert 1000 == steals
+    assert written <= 4 * ios < written + 4 * stats.deferred_write_starts * 4
+    assert 149 <= stats.stealable_low <= 150
+    updated_again = 2  # the space map and the last page: clean after a write, changed by the next put
+    assert start - steals + written - updated_again <= engine.pool.stealable <= start - steals + written
+    assert 1 < stats.deferred_write_starts <= 38
+
+
+@pytest.mark.oracle("mp1b/19", kind="exact-if", lines="2242-2272")
+def test_get_2000_messages_whose_pages_have_left_the_pool():
+    """Every page is read once, and every read needs a buffer of another page."""
+    engine = engine_of_v52(log_bytes=16 << 20)
+    put(engine, 2000)
+    engine.recovery.latch.release()
+    engine.engine.stop()
+    again = SmallEngine(engine.disk, engine.engine.settings)
+    again.pool = again.buffers.pools[1]
+    before = snapshot(again.pool.stats)
+    with_deferred_writes(again, 2000, get)
+    _, getn, reads, writes, _, _, steals = since(before, again.pool.stats, *PAGES)
+    assert (0, 1000, 1000, 2000) == (getn, reads, steals, writes)
+    assert 149 <= again.pool.stats.stealable_low <= 151
+
+
+@pytest.mark.oracle("mp1b/23", kind="identity", lines="2362-2378")
+@pytest.mark.parametrize("indexed", [True, False])
+def test_put_and_get_by_identifier_on_a_queue_that_holds_1000(indexed):
+    """Set writes are 5 for each two puts and one for each get; no page is looked at to find a message, index or not."""
+    engine = SmallEngine(FaultyDisk(), replace(V52, log_bytes=16 << 20, buffer_pools={0: 1000, 1: 9000}),
+                         index_type=IndexType.CORRELID if indexed else IndexType.NONE)  # fmt: skip
+    engine.pool = engine.buffers.pools[1]
+    put(engine, 1000)
+    before = snapshot(engine.pool.stats)
+    for n in range(1, 1001):
+        key = n.to_bytes(24, "big")
+        unit = engine.begin()
+        engine.put(unit, b"x" * 1000, correl_id=key)
+        engine.commit(unit)
+        unit = engine.begin()
+        assert engine.get(unit, correl_id=key)
+        engine.commit(unit)
+    getp, getn, reads, writes, *_ = since(before, engine.pool.stats, *PAGES)
+    assert (500, 0, 2500 + 1000) == (getn, reads, writes)
+    assert 2500 + 1000 == getp
+
+
+@pytest.mark.oracle("mp1b/30", kind="identity", lines="2725-2766")
+def test_log_of_ten_requesters_and_three_servers(tmp_path):
+    """Threads at once, dual logs: the identities hold, and one write serves several commits."""
+    settings = replace(V52, packing=False, log_bytes=16 << 20, buffer_pools={0: 1000, 1: 9000})
+    manager = QueueManager("QM1", RealDisk(tmp_path), SystemClock(), settings)
+    manager.start()
+    with manager.connect("ADMIN") as app:
+        for name in ("REQUEST", "REPLY"):
+            app.define(LocalQueue(name, share=True, def_exclusive=False, index_type=IndexType.CORRELID))
+    before, calls = snapshot(manager.engine.log.stats), 20
+    body, kept = b"x" * 1000, MQMD(persistence=1)
+
+    def requester():
+        with manager.connect("REQ") as app:
+            replies = app.open("REPLY", OpenOptions.INPUT_SHARED)
+            for _ in range(calls):
+                asked = app.put1("REQUEST", body, kept, PutOptions.NO_SYNCPOINT)
+                replies.get(GetOptions.NO_SYNCPOINT, wait_ms=20_000, correl_id=asked.msg_id)
+
+    def server():
+        with manager.connect("SRV") as app:
+            requests = app.open("REQUEST", OpenOptions.INPUT_SHARED)
+            with suppress(MQError):
+                while True:
+                    asked = requests.get(wait_ms=2000)
+                    app.put1("REPLY", body, MQMD(persistence=1, correl_id=asked.msg_id))
+                    app.commit()
+
+    work(*[requester] * 10, *[server] * 3)
+    stats = manager.engine.log.stats
+    filled, logger_calls, _, _, cis, serial, _, _ = since(before, stats, *LOG)
+    commits = 10 * calls * 3
+    assert cis == 2 * filled + serial
+    assert logger_calls < commits
+    assert serial // 2 <= logger_calls
+    (waits,) = since(before, stats, "suspensions")
+    assert waits >= commits
+    manager.stop()
+
+
+def work(*jobs):
+    failures = []
+
+    def guarded(job):
+        try:
+            job()
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [] == failures

@@ -1,13 +1,22 @@
-"""Definitions on given rows: the papers' formulas and what Spark makes of them (rules I1 to I5, V1 to V4, Y1 to Y3)."""
+"""Definitions on given rows: the papers' formulas and what Spark and Arrow make of them (I1 to I5, V1 to V5, Y1 to Y3).
+
+Every summary here is computed twice, by Spark and as a task of a load computes it, and both must agree.
+"""
 
 from datetime import date, datetime
 
 import pytest
 
+from quaestor.pipeline.arrow_expressions import ARROW
 from quaestor.pipeline.compilation import compile_update
+from quaestor.pipeline.daily_parts import in_parts
+from quaestor.pipeline.day_part import part_of
+from quaestor.pipeline.expressions import FUNCTIONS
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlanError, read_plan
 from quaestor.pipeline.record_scope import find
-from quaestor.pipeline.summary import summarise, tables, touched_periods
+from quaestor.pipeline.spark_expressions import SPARK
+from quaestor.pipeline.summary import summarise as by_spark
+from quaestor.pipeline.summary import tables
 from quaestor.pipeline.update_language import DefinitionError, parse
 
 
@@ -27,6 +36,21 @@ def at(text):
 HEAD = "local_time timestamp_ntz, system string, queue_manager string, record_id long"
 WTAS = f"{HEAD}, commits long, commit_elapsed_us double"
 WQST = f"{HEAD}, base_name string, puts long, put_elapsed_us double"
+
+
+def summarise(table, raw):
+    """What Spark makes of the rows, once it is what a task makes of them."""
+    stored = in_parts(table, DEFAULT_PLAN)
+    by_task = part_of(stored, {name: raw(name).toArrow() for name in stored.structures})
+    expected = by_spark(stored, raw)
+    assert sorted(expected.columns) == sorted(by_task.schema.names)
+    told = (tuple(row.values()) for row in by_task.select(expected.columns).to_pylist())
+    assert rows(expected) == sorted(told, key=lambda row: tuple(map(str, row)))
+    return by_spark(table, raw)
+
+
+def test_both_evaluations_know_every_function():
+    assert set(FUNCTIONS) == set(SPARK) == set(ARROW)
 
 
 def rows(frame, *order):
@@ -205,10 +229,12 @@ DEFINE = "DEFINE UPDATE U FROM {frm} TO T GROUP BY (K = {key}) SET (V = {value})
         ("SMF_116_01", "FLOOR(WTASCMN)", "SUM(WTASCMN)", "no function FLOOR; functions are HOUR"),
         ("SMF_116_01", "CASE WHEN WTASCMN = 'A' THEN 1 END", "SUM(WTASCMN)", "cannot compare integer with string"),
         ("SMF_116_01", "CASE WHEN WTASCMN = 1 THEN 1 ELSE 'X' END", "SUM(WTASCMN)", "the branches of CASE differ"),
+        ("SMF_116_01", "SUBSTR(SM116SSI, 0, 2)", "SUM(WTASCMN)", "SUBSTR takes a string, a start from 1 and a count"),
+        ("SMF_116_01", "SM116SSI || WTASCMET", "SUM(WTASCMN)", "takes texts, integers, dates and times, not a double"),
         ("SMF_116_01", "VALUE(WTASCMN, 'X')", "SUM(WTASCMN)", "VALUE takes two or more values of one type"),
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_with_its_place(spark, frm, key, value, message):
+def test_what_does_not_fit_is_refused_with_its_place(frm, key, value, message):
     with pytest.raises(DefinitionError, match=message):
         compiled(DEFINE.format(frm=frm, key=key, value=value))
 
@@ -220,29 +246,36 @@ def test_what_does_not_fit_is_refused_with_its_place(spark, frm, key, value, mes
         ("GROUP BY (Q = SM116SSI) SET (V = MAX(WTASCMN));", "V is SUM in another update of T"),
     ],
 )
-def test_updates_of_one_table_must_agree(spark, second, message):
+def test_updates_of_one_table_must_agree(second, message):
     first = "DEFINE UPDATE A FROM SMF_116_01 TO T GROUP BY (Q = SM116SSI) SET (V = SUM(WTASCMN));"
     with pytest.raises(DefinitionError, match=message):
         tables(compiled(f"{first}\nDEFINE UPDATE B FROM SMF_116_01 TO T {second}"))
 
 
-def test_an_average_cannot_be_shared(spark):
+def test_an_average_cannot_be_shared():
     one = "FROM SMF_116_01 TO T GROUP BY (Q = SM116SSI) SET (V = AVG(WTASCMN));"
     with pytest.raises(DefinitionError, match="V is AVG in another update of T"):
         tables(compiled(f"DEFINE UPDATE A {one} DEFINE UPDATE B {one}"))
 
 
-def test_a_touched_day_touches_its_period_only(spark):
-    """A day of a weekly table touches the seven days of its week that the lake has (Y2)."""
+def test_the_period_of_a_table_is_its_first_date():
     weekly = table_of(
         "DEFINE UPDATE W FROM SMF_116_01 TO T GROUP BY (D = DATE((DAYS(SM116DTE)-1)/7*7+1), Q = SM116SSI) "
         "SET (N = COUNT(*));"
     )
-    lake = [date(2000, 10, n) for n in range(9, 31)]
-    assert "D" == weekly.period
-    assert [date(2000, 10, n) for n in range(16, 23)] == touched_periods(spark, weekly, [date(2000, 10, 18)], lake)
     whole = table_of("DEFINE UPDATE W FROM SMF_116_01 TO T GROUP BY (Q = SM116SSI) SET (N = COUNT(*));")
-    assert (None, lake) == (whole.period, touched_periods(spark, whole, [date(2000, 10, 18)], lake))
+    assert ("D", None) == (weekly.period, whole.period)
+
+
+def test_an_interval_that_midnight_closes_is_of_the_day_before(spark):
+    """Written at 00:00:00 or seconds later, it tells of the day that ended (V5)."""
+    moments = ["2000-10-22T23:59:59.99", "2000-10-23T00:00:00", "2000-10-23T00:00:07", "2000-10-23T00:01:00"]
+    frame = spark.createDataFrame([(at(each), "S", "Q", 1, 1, 0.0) for each in moments], WTAS)
+    table = table_of(
+        "DEFINE UPDATE U FROM SMF_116_01 TO T GROUP BY (WRITTEN = SM116DTE, CLOSED = SM116END) SET (N = COUNT(*));"
+    )
+    sunday, monday = date(2000, 10, 22), date(2000, 10, 23)
+    assert [(sunday, sunday, 1), (monday, sunday, 2), (monday, monday, 1)] == rows(summarise(table, lambda _: frame))
 
 
 def test_a_period_plan_is_read_from_toml(spark, tmp_path):
@@ -253,12 +286,13 @@ def test_a_period_plan_is_read_from_toml(spark, tmp_path):
     plan = read_plan(path)
     assert frozenset({4, 5, 6, 0}) == plan.periods[0].days
     given = [
-        (at(f"2000-10-2{day}T23:00"), system, "Q", 1, 1, 0.0) for day, system in ((3, "PRD1"), (3, "TST1"), (4, "PRD1"))
+        (at(f"2000-10-2{day}T23:00"), system, "Q", 1, 1, 0.0)
+        for day, system in ((3, "PRD1"), (3, "TST1"), (4, "PRD1"), (3, "XPR1"))
     ]
     frame = spark.createDataFrame(given, WTAS)
     text = "DEFINE UPDATE U FROM SMF_116_01 TO T GROUP BY (S = SM116SID, D = SM116DTE, P = PERIOD(SM116SID, SM116DTE, SM116TME)) SET (N = COUNT(*));"  # noqa: E501
     (table,) = tables(compiled(text, plan=plan)).values()
-    assert [("PRD1", "BATCH"), ("PRD1", None), ("TST1", None)] == [
+    assert [("PRD1", "BATCH"), ("PRD1", None), ("TST1", None), ("XPR1", None)] == [
         (row[0], row[2]) for row in rows(summarise(table, lambda _: frame))
     ]
 

@@ -147,6 +147,31 @@ def test_a_dump_of_any_size_is_read_part_by_part(tmp_path, monkeypatch):
     assert raw_rows(whole) == raw_rows(lake)
 
 
+def test_statistics_of_many_windows_are_decoded_together(tmp_path, monkeypatch):
+    """Twenty small tables are made once for each dump of an order, not once for each window of it (O6)."""
+    many = [task(n, MONDAY_US + n * SECOND_US) for n in range(60)]
+    for n in (50, 30, 10):
+        many[n:n] = statistics(n, MONDAY_US + n * SECOND_US)
+    one, other = dump(tmp_path / "one", many[:40]), dump(tmp_path / "other", many[20:])
+    whole, _ = load_raw(tmp_path / "whole", [one], [other])
+    made = []
+    monkeypatch.setattr(loading, "WINDOW", 40_000)
+    monkeypatch.setattr(loading, "decode", _noting_tables(made, loading.decode))
+    lake, [report] = load_raw(tmp_path / "lake", [one, other])
+    assert (86, 20) == (report.records, report.copies)
+    assert raw_rows(whole) == raw_rows(lake)
+    assert 2 == sum("QPST" in tables for tables in made) < sum("WTAS" in tables for tables in made)
+
+
+def _noting_tables(made, decode):
+    def noting(*args, **options):
+        decoded = decode(*args, **options)
+        made.append(set(decoded.tables))
+        return decoded
+
+    return noting
+
+
 def test_a_dump_cut_in_pieces_gives_what_the_whole_gives_damaged_or_not(tmp_path, monkeypatch):
     many = [task(n, MONDAY_US + n * SECOND_US, queues=("A",) * (1 + n % 5)) for n in range(300)]
     good = dump(tmp_path / "good", many)

@@ -40,8 +40,8 @@ def test_the_channel_initiator_is_a_macro_before_version_6(example):
     old = replace(example, queue_manager=replace(example.queue_manager, version=Release.V5_3))
     made = definitions(old)
     assert "ALTER QMGR" not in "\n".join(made.mqsc)
-    assert any("CSQ6CHIP CURRCHL=1510," in line for line in made.parameters)
-    assert "ALTER QMGR MAXCHL(1510)" in "\n".join(definitions(example).mqsc)
+    assert any("CSQ6CHIP CURRCHL=1512," in line for line in made.parameters)
+    assert "ALTER QMGR MAXCHL(1512)" in "\n".join(definitions(example).mqsc)
 
 
 def test_macros_go_on_in_column_72(example):

@@ -1,6 +1,7 @@
 """The simulated queue manager keeps its messages, behaves as queues do, and agrees with closed forms."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -47,10 +48,12 @@ def test_puts_with_their_commits_take_what_log_time_says():
 
 
 def test_long_messages_fill_pages_as_log_time_says():
-    """Ten full pages a message: one I/O for them and two for the current buffer."""
+    """Ten full pages a message: one I/O for them, between one page and 128, and two for the current buffer."""
     model = Model(message_bytes=40_000, getters=0, put_log_bytes=10 * 4096, log_io_ms=0.6, many_pages_io_ms=1.5, **FREE)
     run = simulate(model, 10)
-    assert 1000 / (1.5 + 2 * 0.6) == pytest.approx(run.puts_per_s, rel=0.001)
+    assert 1000 / (0.6 + 0.9 * 9 / 127 + 2 * 0.6) == pytest.approx(run.puts_per_s, rel=0.001)
+    most = replace(model, put_log_bytes=128 * 4096, log_io_ms=0.6)
+    assert 1000 / (1.5 + 2 * 0.6) == pytest.approx(simulate(most, 10).puts_per_s, rel=0.001)
 
 
 @pytest.mark.parametrize("processors", [1, 2, 5])
@@ -237,3 +240,67 @@ def test_what_cannot_be_is_refused(wrong, valid):
 def test_a_simulation_takes_some_time():
     with pytest.raises(OutOfRangeError, match="seconds 0 is not valid: more than 0"):
         simulate(Model(message_bytes=1), 0)
+
+
+# --- channels (E8) ----------------------------------------------------------------------------------------------------
+
+
+def channel_model(**changes):
+    made = {"message_bytes": 1000, "arrivals_per_s": 200, "getters": 0, "channels": 1, "log_io_ms": 0.2}
+    return Model(**{**made, **changes})
+
+
+def test_a_channel_carries_what_arrives():
+    run = simulate(channel_model(), 10, warm_up_s=1)
+    assert 200 == pytest.approx(run.messages_per_s, rel=0.1)
+    assert 0 < run.busy["channels"] < 1
+
+
+def test_a_slow_network_makes_batches_longer_until_they_are_full():
+    """One round trip a batch: at 50 ms, 20 batches a second of at most 50 messages."""
+    near, far = (simulate(channel_model(network_ms=ms), 10, warm_up_s=1) for ms in (1, 50))
+    assert near.batches > 3 * far.batches
+    flooded = simulate(channel_model(network_ms=50, arrivals_per_s=2_000), 10, warm_up_s=1)
+    assert "channels" == flooded.bottleneck
+    assert flooded.messages_per_s < 50 * 1000 / 50
+
+
+@settings(max_examples=10)
+@given(st.integers(1, 3))
+def test_more_channels_never_carry_less(channels):
+    model = channel_model(network_ms=50, arrivals_per_s=2_500)
+    fewer, more = (simulate(replace(model, channels=n), 4, warm_up_s=1) for n in (channels, channels + 1))
+    assert more.messages_per_s >= 0.98 * fewer.messages_per_s
+
+
+def test_messages_wait_for_the_end_of_their_batch():
+    run = simulate(channel_model(network_ms=20, arrivals_per_s=500), 10, warm_up_s=1)
+    assert run.on_queue_times.p50_ms > 20
+
+
+def test_no_message_is_lost():
+    run = simulate(channel_model(getters=1, channels=2), 10)
+    assert run.messages_put_in_all == run.messages_got_in_all + run.messages_on_queue
+    assert 0 <= run.messages_on_queue < 100
+
+
+def test_log_times_drawn_from_samples_spread_the_put_times():
+    even = Model(message_bytes=1000, arrivals_per_s=100, log_io_ms=0.5, current_io_times=1)
+    spread = replace(even, log_io_samples_ms=(0.2,) * 98 + (15.2,) * 2)  # the same mean
+    calm, rough = (simulate(model, 20, warm_up_s=1).put_times for model in (even, spread))
+    assert rough.p50_ms < calm.p50_ms
+    assert rough.p99_ms > 3 * calm.p99_ms
+
+
+@pytest.mark.parametrize(
+    ("wrong", "valid"),
+    [
+        ({"channels": -1}, "channels -1 is not valid: 0 or more"),
+        ({"batch_messages": 0}, "batch_messages 0 is not valid: 1 or more"),
+        ({"log_io_samples_ms": (1.0, 0.0)}, "log_io_sample_ms 0 is not valid: more than 0"),
+        ({"commit_cpu_us": -1}, "commit_cpu_us -1 is not valid: 0 or more"),
+    ],
+)
+def test_channels_and_samples_that_cannot_be_are_refused(wrong, valid):
+    with pytest.raises(OutOfRangeError, match=valid):
+        channel_model(**wrong)

@@ -14,6 +14,7 @@ from quaestor.planner.tracing import (
     smf_116_bytes,
     smf_116_records,
     smf_116_volume_bytes,
+    smf_records_on_cylinders,
 )
 
 ONE, THREE = Accounting.CLASS_1, Accounting.CLASS_3
@@ -85,3 +86,22 @@ def test_class_3_gathers_at_every_call_and_class_1_does_not(puts_and_gets, other
 def test_impossible_values_name_what_is_valid(impossible, valid):
     with pytest.raises(OutOfRangeError, match=f"is not valid: {valid}"):
         impossible()
+
+
+@pytest.mark.oracle("mp1b/2", kind="exact", lines="601, 618")
+def test_records_that_fit_on_100_cylinders():
+    """A task record of two queues fills a control interval alone; nine of class 1 share one (printed: 160,000)."""
+    assert 18_000 == smf_records_on_cylinders(100, 2_260)
+    assert 162_000 == smf_records_on_cylinders(100, 436)
+    assert 160_000 == pytest.approx(smf_records_on_cylinders(100, 436), rel=0.013)
+
+
+@given(st.integers(1, 1000), st.integers(1, 4091))
+def test_longer_records_never_fit_more_often(cylinders, length):
+    assert smf_records_on_cylinders(cylinders, length) >= smf_records_on_cylinders(cylinders, length + 1)
+    assert smf_records_on_cylinders(cylinders, length) * (length + 4) <= cylinders * 180 * 4096
+
+
+def test_a_record_longer_than_a_control_interval_is_refused():
+    with pytest.raises(OutOfRangeError, match="record_bytes 4093 is not valid: 1 to 4092"):
+        smf_records_on_cylinders(1, 4_093)

@@ -46,8 +46,8 @@ def test_the_least_workload_has_documented_defaults():
 
 def test_the_example_is_read_whole():
     workload = load_workload()
-    assert 5 == len(workload.flows)
-    assert ["PAY.SHARED"] == [flow.queue for flow in workload.shared]
+    assert 6 == len(workload.flows)
+    assert ["PAY.SHARED", "PAY.STATEMENT"] == [flow.queue for flow in workload.shared]
     assert 0.5 == workload.share_of(workload.shared[0])
     assert 50 * 2.5 * 1800 == workload.flows[0].backlog
     assert 2048 * MIB == workload.log.log_bytes

@@ -24,8 +24,8 @@ class Small:
     security: SecurityManager
     manager: Any = None
 
-    def connect(self, user="ALICE", account=None):
-        return self.connections.connect(user, "test", account)
+    def connect(self, user="ALICE"):
+        return self.connections.connect(user, "test")
 
     def scan(self):
         """Every step of the expiry scan that is due, as the scheduler makes them."""

@@ -74,6 +74,35 @@ def test_together_with_a_sqlite_transaction(sqlite_commits, tmp_path):
     database.close()
 
 
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_decision_about_a_unit_in_doubt_is_durable_when_it_is_answered(commit):
+    """V4: the coordinator may forget it then; a restart must not ask again."""
+    engine = SmallEngine()
+    put(engine, b"got")
+    unit = engine.begin()
+    engine.get(unit)
+    engine.put(unit, b"put")
+    engine.recovery.prepare(unit, b"X")
+    engine.recovery.resolve(b"X", commit=commit)
+    for disk in (engine.disk.after_power_cut(), engine.disk):
+        again = SmallEngine(disk)
+        assert [] == again.recovery.in_doubt()
+        assert [b"put" if commit else b"got"] == again.bodies()
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_unit_that_logged_nothing_can_be_prepared(commit):
+    engine = SmallEngine()
+    unit = engine.begin()
+    engine.put(unit, b"not persistent", persistent=False)
+    before = engine.log.end
+    engine.recovery.prepare(unit, b"X")
+    assert (State.IN_DOUBT, []) == (unit.state, engine.bodies())
+    (engine.commit if commit else engine.back_out)(unit)
+    assert (State.ENDED, before) == (unit.state, engine.log.end)
+    assert ([b"not persistent"] if commit else []) == engine.bodies()
+
+
 def test_a_long_unit_is_shunted_and_the_log_goes_on():
     engine = SmallEngine(FaultyDisk(), replace(SMALL, log_bytes=64 << 10, logload=50))
     slow = engine.begin()
@@ -160,3 +189,17 @@ def test_one_force_serves_many_commits(tmp_path):
     assert calls < 8 * 40
     again = SmallEngine(RealDisk(tmp_path), engine.engine.settings)
     assert {b"%d/%d" % (name, n) for name in range(8) for n in range(40)} == set(again.bodies())
+
+
+@pytest.mark.parametrize("packing", [True, False])
+def test_no_message_makes_a_page_longer_than_it_is(packing):
+    """Sizes around the largest that a page takes, written to the page set and read back after a restart (P5)."""
+    settings = replace(SMALL, packing=packing, buffer_pools={0: 64, 1: 400}, log_bytes=4 << 20)
+    engine = SmallEngine(FaultyDisk(), settings)
+    bodies = [bytes((size % 256,)) * size for size in range(3600, 4100, 7)]
+    put(engine, *bodies)
+    engine.buffers.write_all()
+    assert [] == check(engine.data)
+    again = SmallEngine(engine.disk.after_power_cut(), settings)
+    assert bodies == again.bodies()
+    assert [] == check(again.data)

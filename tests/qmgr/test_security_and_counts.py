@@ -1,4 +1,4 @@
-"""Security profiles; what the message manager counts; what a task's account is told."""
+"""Security profiles; what the message manager counts."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue, Process
 from quaestor.mqi.options import OpenOptions, PutOptions
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Reason
 from quaestor.qmgr.security import TIMEOUT_US, Access, ProfileError, SecurityManager, parse_profiles
 
 PROFILES = """
@@ -118,22 +118,3 @@ def test_calls_are_counted_into_the_section_that_smf_writes(qm, app):
         stats.nonpersistent_puts,
         stats.nonpersistent_bytes_put,
     )
-
-
-class Account(list):
-    """An account that keeps what it is told."""
-
-    def call(self, verb, queue, message, reason, elapsed_ns, cpu_ns):
-        self.append((verb, queue, None if message is None else message.text, reason))
-
-
-def test_a_task_is_accounted_for_each_call(qm):
-    qm.queue("ORDERS")
-    account = Account()
-    app = qm.connect(account=account)
-    queue = app.open("ORDERS", EVERYTHING)
-    queue.put("x", None, PutOptions.NO_SYNCPOINT)
-    queue.get()
-    with pytest.raises(MQError):
-        queue.get()
-    assert account == [("MQPUT", "ORDERS", "x", 0), ("MQGET", "ORDERS", "x", 0), ("MQGET", "ORDERS", None, 2033)]

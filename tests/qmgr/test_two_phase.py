@@ -158,21 +158,24 @@ def test_with_sqlite_when_the_database_refuses(machine, tmp_path):
 @pytest.fixture(scope="module")
 def postgres():
     """A database server of our own; skipped where none is installed. It does not run as root, so nobody runs it."""
-    if any(shutil.which(program) is None for program in ("initdb", "pg_ctl", "psql")):
-        pytest.skip("PostgreSQL is not installed")
+    places = os.pathsep.join([os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
+    found = {program: shutil.which(program, path=places) for program in ("initdb", "pg_ctl", "psql")}
+    if None in found.values():
+        pytest.skip("PostgreSQL is not installed: `apt-get install postgresql` brings initdb, pg_ctl and psql")
     where = Path(tempfile.mkdtemp(prefix="postgres"))
     who = {"user": "nobody"} if os.getuid() == 0 else {}
     if who:
         shutil.chown(where, "nobody")
 
-    def run(*command):
+    def run(program, *arguments):
+        command = [found[program], *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=True, cwd=where, **who).stdout
 
     data = where / "data"
     run("initdb", "-D", data, "-U", "test", "-A", "trust", "--no-sync")
     options = f"-c max_prepared_transactions=5 -c listen_addresses='' -k {where}"
     subprocess.run(
-        ["pg_ctl", "-D", data, "-w", "-o", options, "-l", where / "log", "start"], check=True, cwd=where, **who
+        [found["pg_ctl"], "-D", data, "-w", "-o", options, "-l", where / "log", "start"], check=True, cwd=where, **who
     )
     yield lambda sql: run("psql", "-h", where, "-U", "test", "-d", "postgres", "-qtA", *_each(sql)).split()
     run("pg_ctl", "-D", data, "-m", "immediate", "stop")

@@ -87,9 +87,9 @@ def test_a_mean_that_is_not_known_is_not_drawn():
 
 def test_buffer_pools_show_the_four_lowest_and_the_line():
     (figure,) = charts.buffer_pools(pools())
-    assert 4 == len(figure["data"])
+    assert 5 == len(figure["data"])
     assert "PRD1 pool 3" == figure["data"][0]["name"]
-    assert (15, 15) == (figure["layout"]["shapes"][0]["y0"], figure["layout"]["shapes"][0]["y1"])
+    assert ("15 %: deferred writes begin", [15, 15]) == (figure["data"][4]["name"], figure["data"][4]["y"])
 
 
 def test_an_hour_without_a_figure_is_a_gap():

@@ -1,40 +1,33 @@
-"""The page in a real browser: every chart is drawn, nothing is asked of a network, no error is logged."""
+"""Pages in a real browser: every chart is drawn, nothing is asked of a network, no error is logged.
+
+The page's security policy forbids every fetch (M1), so an attempt would stand on the console.
+"""
 
 import re
-import shutil
-import subprocess
 
 import pytest
 
 from quaestor.reports.page import PICTURES, page
+from reports.browser import DESKTOP, PHONE, look, needs_browser
 from reports.given import four_weeks
 
-CHROMIUM = next(
-    (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-)
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--enable-logging=stderr",
-    "--virtual-time-budget=20000",
-    "--dump-dom",
-]
 
-
+@needs_browser
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH: apt-get install chromium to look at the page")
-def test_a_browser_draws_every_chart(tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text(page(four_weeks(), "MQ accounts", ""), encoding="utf-8")
-    command = [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path / 'profile'}", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert 'data-charts="drawn"' in done.stdout
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_a_browser_draws_every_chart(tmp_path, width):
+    found = look(page(four_weeks(), "MQ accounts", ""), tmp_path, width)
+    assert [] == found.console
+    assert 'data-charts="drawn"' in found.dom
     charts = sum(len(each.captions) for each in PICTURES)
-    assert charts == len(re.findall(r'class="chart js-plotly-plot"', done.stdout))
-    assert charts <= done.stdout.count('<svg class="main-svg"')
-    assert [] == [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert charts == len(re.findall(r'class="chart js-plotly-plot"', found.dom))
+    assert charts <= found.dom.count('<svg class="main-svg"')
+    assert found.number("window") == found.number("width")  # nothing reaches past the edge
+    assert 0 == found.number("covered")  # no legend lies on its chart
+
+
+@needs_browser
+def test_a_page_cannot_fetch(tmp_path):
+    """With the policy in place a fetch is refused and told: the test above would fail."""
+    nosy = page(four_weeks(), "MQ accounts", "").replace("</body>", "<img src='https://example.invalid/x.png'></body>")
+    assert any("Content Security Policy" in line for line in look(nosy, tmp_path, DESKTOP).console)

@@ -99,7 +99,7 @@ def test_records_that_touch_each_other_are_copied_in_one_piece():
         (left,) = waiting.leave()
         assert b"".join(made[each] for each in (0, 1, 3, 4)) == bytes(left.data)
         assert block.positions[[0, 1, 3, 4]].tolist() == left.positions.tolist()
-        assert (0, []) == (waiting.size, list(waiting.leave()))
+        assert (False, []) == (waiting.is_full, list(waiting.leave()))
 
 
 @pytest.mark.real

@@ -47,7 +47,7 @@ def minimal(**changes):
     return profile_of(tomllib.loads(text + changes.get("add", "")), "minimal")
 
 
-@pytest.mark.parametrize("name", ["bench", "clean", "incidents", "month", "small"])
+@pytest.mark.parametrize("name", ["bench", "bench-day", "clean", "incidents", "month", "small"])
 def test_shipped_profiles_load(name):
     assert shipped_profiles()[name]
     assert load_profile(name).queue_managers

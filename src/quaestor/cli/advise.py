@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from quaestor.advisor.cutoffs import Chosen
+    from quaestor.advisor.findings import Finding
     from quaestor.advisor.settings import Settings
 
 SEVERITIES = ("note", "warning", "alert")
@@ -99,6 +100,19 @@ def run_command(
         show(found, advice, verbose=verbose)
     grave = any(each.severity is Severity.ALERT for each in found)
     sys.exit(max(report.close(), 1 if grave else 0))
+
+
+def findings_of(dump: Path) -> "list[Finding]":
+    """What the rules find in a dump, warnings and worse."""
+    from quaestor.advisor.evaluate import advise, needed
+    from quaestor.advisor.findings import at_least
+    from quaestor.advisor.rule import Severity
+
+    chosen, report = _chosen(None), DamageReport()
+    tables = _of_dumps((str(dump),), needed(each.rule for each in chosen), report)
+    found = advise(chosen, tables, _settings((), ())).findings
+    report.close()
+    return list(at_least(found, Severity.WARNING))
 
 
 def _chosen(path: str | None) -> "tuple[Chosen, ...]":

@@ -21,7 +21,12 @@ from quaestor.cli.lazy import LazyGroup
         "advise": "quaestor.cli.advise:advise_group",
         "plan": "quaestor.cli.plan:plan_group",
         "qmgr": "quaestor.cli.qmgr:qmgr_group",
-        "demo": "quaestor.cli.demo:demo_command",
+        "cf": "quaestor.cli.cf:cf_group",
+        "log": "quaestor.cli.log:log_group",
+        "pageset": "quaestor.cli.pageset:pageset_group",
+        "check": "quaestor.cli.check:check_command",
+        "mqsc": "quaestor.cli.mqsc:mqsc_command",
+        "demo": "quaestor.cli.demo:demo_group",
     },
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
@@ -38,7 +43,11 @@ def main() -> None:
       quaestor advise dump.smf                what is wrong, and what to do about it
       quaestor plan workload.toml             how large, how fast, how long
       quaestor qmgr create QM1                a queue manager as a server; then: qmgr start QM1
+      quaestor log print QM1                  the log of a queue manager, a line per record
+      quaestor check QM1                      whether its files agree; nothing is changed
+      quaestor mqsc QM1                       commands to a queue manager
       quaestor demo                           make a dump, look at it
+      quaestor demo circle                    run a queue manager, load its accounts, let the advisor mend it
     """
 
 

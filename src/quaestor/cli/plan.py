@@ -6,15 +6,24 @@ Exit codes: 0 planned, 1 with --check when a limit is passed, 2 the workload or 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from quaestor.cli.lazy import LazyGroup
+from quaestor.cli.plan_lake import (
+    Refused,
+    asked_of,
+    lake_options,
+    measurement,
+    refuse_without_lake,
+    written_tables,
+)
 
 if TYPE_CHECKING:
     from quaestor.planner.answers import Plan
     from quaestor.planner.definitions import Definitions
+    from quaestor.planner.workload import Workload
 
 
 @click.group(
@@ -24,6 +33,8 @@ if TYPE_CHECKING:
     commands={
         "show": "quaestor.cli.plan:show_command",
         "whatif": "quaestor.cli.plan_whatif:whatif_command",
+        "forecast": "quaestor.cli.plan_forecast:forecast_command",
+        "simulate": "quaestor.cli.plan_simulate:simulate_command",
         "log": "quaestor.cli.plan_single:log_command",
         "bufferpool": "quaestor.cli.plan_single:bufferpool_command",
         "pageset": "quaestor.cli.plan_single:pageset_command",
@@ -40,7 +51,10 @@ def plan_group() -> None:
       quaestor plan                                     the example workload
       quaestor plan example                             its TOML, to begin your own
       quaestor plan work.toml --html plan.html          a page with charts
+      quaestor plan --from-lake LAKE --queue-manager QM01 --save qm01.toml
       quaestor plan whatif work.toml --messages x2 --size 4k
+      quaestor plan forecast LAKE --queue-manager QM01 --log-size 2GB
+      quaestor plan simulate --size 1k --putters 8 --getters 8 --grow 2,4
       quaestor plan log --size 1000 --rate 500/s
       quaestor plan pageset --size 20k --rate 8/s --outage 8h
     """
@@ -53,28 +67,37 @@ def plan_group() -> None:
 @click.option("--question", "-q", "numbers", multiple=True, help="Only this question, such as ch1-4.")
 @click.option("--inputs", is_flag=True, help="Show the inputs of every answer.")
 @click.option("--check", is_flag=True, help="Exit code 1 when a limit is passed.")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write the measured workload as TOML.")
+@lake_options
 def show_command(
-    workload: Path | None, *, as_json: bool, page: Path | None, numbers: tuple[str, ...], inputs: bool, check: bool
+    workload: Path | None,
+    *,
+    as_json: bool,
+    page: Path | None,
+    numbers: tuple[str, ...],
+    inputs: bool,
+    check: bool,
+    save: Path | None,
+    **lake: Any,
 ) -> None:
     """Answer every question for a workload; without one, for the example.
 
-    WORKLOAD.toml may be the word `example`, which prints the example's TOML.
+    WORKLOAD.toml may be the word `example`, which prints the example's TOML. With --from-lake, rates, sizes and times
+    are those of the busiest hour of a queue manager; WORKLOAD.toml then says what SMF does not know.
     """
     from quaestor.cli.plan_text import plan_lines
     from quaestor.planner.answers import plan
     from quaestor.planner.definitions import definitions
-    from quaestor.planner.workload_file import EXAMPLE, WorkloadError, load_workload
+    from quaestor.planner.workload_file import EXAMPLE, WorkloadError
 
     if workload is not None and str(workload) == "example":
         click.echo(EXAMPLE.read_text(encoding="utf-8"), nl=False)
         return
-    if workload is None:
-        click.echo("no workload given: this is the plan of the example (`quaestor plan example` prints it)", err=True)
+    _known(numbers)
     try:
-        made = plan(load_workload(workload))
+        made = plan(_workload(workload, save, lake))
     except WorkloadError as error:
         raise Refused(str(error)) from None
-    _known(numbers)
     given = definitions(made.workload)
     if as_json:
         click.echo(json.dumps(_as_json(made, given, numbers), indent=1))
@@ -85,10 +108,33 @@ def show_command(
     sys.exit(1 if check and made.passed else 0)
 
 
-class Refused(click.ClickException):
-    """An input that cannot be used: what is wrong with it, a line for each mistake."""
+def _workload(path: Path | None, save: Path | None, lake: dict[str, Any]) -> "Workload":
+    """The workload of a file, of a lake, or the example."""
+    from quaestor.planner.workload_file import load_workload
 
-    exit_code = 2
+    if lake["lake"] is not None:
+        return workload_of_lake(path, save, lake)
+    refuse_without_lake(save=save, **{name: lake[name] for name in ("queue_manager", "hour", "busiest")})
+    if path is None:
+        click.echo("no workload given: this is the plan of the example (`quaestor plan example` prints it)", err=True)
+    return load_workload(path)
+
+
+def workload_of_lake(path: Path | None, save: Path | None, lake: dict[str, Any]) -> "Workload":
+    """The workload that was measured; what was assumed goes to standard error."""
+    from quaestor.planner.measurement import toml_text, workload_tables
+    from quaestor.planner.measurement_check import log_agreement
+    from quaestor.planner.workload_file import workload_of
+
+    measured = measurement(asked_of(**lake))
+    tables, notes = workload_tables(measured, written_tables(path))
+    made = workload_of(tables, lake["lake"])
+    click.echo(f"measured: {measured.queue_manager}, the hour from {measured.hour:%Y-%m-%d %H:%M}", err=True)
+    for note in [*notes, *log_agreement(measured, made)]:
+        click.echo(note, err=True)
+    if save is not None:
+        _written(save, toml_text(tables))
+    return made
 
 
 def _known(numbers: tuple[str, ...]) -> None:
@@ -115,8 +161,12 @@ def _as_json(made: "Plan", given: "Definitions", numbers: tuple[str, ...]) -> di
 def _write_page(path: Path, made: "Plan", given: "Definitions") -> None:
     from quaestor.reports.plan_page import plan_page
 
+    _written(path, plan_page(made, given))
+    click.echo(f"{path}: {len(made.answers)} answers, {path.stat().st_size // 1024} KiB", err=True)
+
+
+def _written(path: Path, text: str) -> None:
     try:
-        path.write_text(plan_page(made, given), encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Refused(f"{path}: {error.strerror or error}") from None
-    click.echo(f"{path}: {len(made.answers)} answers, {path.stat().st_size // 1024} KiB", err=True)

@@ -1,5 +1,5 @@
 """The reference pages, generated: docs/formats from the declarations, docs/cli.md from the commands' own help,
-docs/advisor.md from the rules.
+docs/advisor.md from the rules, docs/mqsc.md from the commands that the queue manager runs.
 
     python -m quaestor.cli.reference docs
 
@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from quaestor.advisor import explain
+from quaestor.cli import mqsc_page
 from quaestor.layout import Record
 from quaestor.smf.catalog import STRUCTURES
 from quaestor.smf.printing import layouts
@@ -56,6 +57,11 @@ def advisor() -> str:
     return f"{GENERATED}\n\n{explain.page()}"
 
 
+def mqsc() -> str:
+    """The page of MQSC commands."""
+    return f"{GENERATED}\n\n{mqsc_page.page()}"
+
+
 def commands() -> str:
     """The page of all commands. Raises ImportError when one that is registered does not exist."""
     main: click.Command = import_module("quaestor.cli.main").main
@@ -86,6 +92,7 @@ def write(docs: Path) -> int:
     for name, page in pages.items():
         (folder / name).write_text(page, encoding="utf-8")
     (docs / "advisor.md").write_text(advisor(), encoding="utf-8")
+    (docs / "mqsc.md").write_text(mqsc(), encoding="utf-8")
     try:
         (docs / "cli.md").write_text(commands(), encoding="utf-8")
     except ImportError as error:

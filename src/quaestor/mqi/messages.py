@@ -9,7 +9,7 @@ Rules
   G3  `pack` and `unpack` are the stored form, without the body: 70 bytes and the packed descriptor.
   G4  Times are UNIX microseconds; `expires_us` 0 is never.
 
-Called by stores, the message manager, applications.  Calls descriptors.
+Called by stores, the message manager, applications.  Calls descriptors, layout (code pages).
 """
 
 import struct
@@ -19,13 +19,17 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import NamedTuple
 
-from quaestor.mqi.descriptors import CCSID_Q_MGR, MQMD, UNLIMITED
+from quaestor.layout import CODE_PAGES
+from quaestor.mqi.descriptors import MQMD, UNLIMITED
 
 EXPIRY_UNIT_US = 100_000
 NEVER_US = 0
-_CODECS = {0: "utf-8", 1208: "utf-8", 500: "cp500", 1047: "cp1047", 37: "cp037", 819: "latin-1", 1252: "cp1252"}
-_HEADER = struct.Struct(">24s24sBBqqHH")
-HEADER_LENGTH = _HEADER.size
+_CODECS = {0: "utf-8", 1208: "utf-8", 819: "latin-1", 1252: "cp1252"}
+_EBCDIC = {37: CODE_PAGES["037"], 500: CODE_PAGES["500"], 1047: CODE_PAGES["1047"], 1140: CODE_PAGES["1140"]}
+HEADER = struct.Struct(">24s24sBBqqHH")
+"""message identifier, correlation identifier, priority, persistence, put, expires, backouts, descriptor length"""
+
+HEADER_LENGTH = HEADER.size
 
 
 class Message(NamedTuple):
@@ -54,7 +58,7 @@ class Message(NamedTuple):
     @property
     def text(self) -> str:
         """The body as text, by the descriptor's coded character set."""
-        return self.body.decode(_CODECS.get(self.envelope.ccsid or CCSID_Q_MGR, "utf-8"))
+        return decoded(self.body, self.envelope.ccsid)
 
     @property
     def descriptor(self) -> MQMD:
@@ -77,7 +81,7 @@ class Message(NamedTuple):
         """The stored form of everything but the body (G3)."""
         packed = self.envelope.packed()
         return (
-            _HEADER.pack(
+            HEADER.pack(
                 self.msg_id,
                 self.correl_id,
                 self.priority,
@@ -93,7 +97,7 @@ class Message(NamedTuple):
 
 def unpack(header: bytes, body: bytes) -> Message:
     """The message that `pack` described, with its body (G3)."""
-    msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = _HEADER.unpack_from(header)
+    msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = HEADER.unpack_from(header)
     envelope = MQMD.unpacked(header[HEADER_LENGTH : HEADER_LENGTH + length])
     return Message(body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts)
 
@@ -101,6 +105,28 @@ def unpack(header: bytes, body: bytes) -> Message:
 def packed_length(header: bytes) -> int:
     """How many bytes `pack` made, read from their fixed part."""
     return HEADER_LENGTH + int.from_bytes(header[HEADER_LENGTH - 2 : HEADER_LENGTH], "big")
+
+
+def decoded(body: bytes, ccsid: int) -> str:
+    """A body as text, by its coded character set. Raises LookupError when that is not known."""
+    page = _EBCDIC.get(ccsid)
+    if page is None:
+        return body.decode(_codec(ccsid))
+    return body.translate(page.permutation).decode(page.codec)
+
+
+def encoded(text: str, ccsid: int) -> bytes:
+    """Text in a coded character set; the inverse of `decoded`."""
+    page = _EBCDIC.get(ccsid)
+    if page is None:
+        return text.encode(_codec(ccsid))
+    return text.encode(page.codec).translate(page.permutation)
+
+
+def _codec(ccsid: int) -> str:
+    if ccsid not in _CODECS:
+        raise LookupError(f"coded character set {ccsid} is not known")
+    return _CODECS[ccsid]
 
 
 def id_maker(qmgr: str, now_us: int) -> Callable[[], bytes]:

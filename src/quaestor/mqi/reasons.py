@@ -156,6 +156,8 @@ class Reason(IntEnum):
     CF_STRUC_IN_USE = 2346, "the coupling facility structure is in use"
     BACKOUT_THRESHOLD_REACHED = 2362, "the message was backed out more often than the queue's BOTHRESH"
     Q_INDEX_TYPE_ERROR = 2394, "the queue's INDXTYPE does not allow this kind of get"
+    CALLBACK_NOT_REGISTERED = 2448, "no function is registered for the queue"
+    OPERATION_ERROR = 2488, "the operation asked for is not known"
     RECONNECT_FAILED = 2548, "the connection was made again, but what was open could not be opened again"
     CALL_INTERRUPTED = 2549, "the connection was lost in the call; whether the message was put is not known"
 

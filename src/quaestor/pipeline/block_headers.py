@@ -13,6 +13,7 @@ from quaestor.clock import date_from_packed
 from quaestor.layout import CP1047
 from quaestor.smf.arrays import Ints, Mask
 from quaestor.smf.framing import Block
+from quaestor.smf.gather import gather
 
 _EPOCH = date(1970, 1, 1)
 _DAY_US, _HUNDREDTH_US = 86_400_000_000, 10_000
@@ -23,8 +24,8 @@ class BlockHeaders:
     """Type, subtype, names and local time of every record; each must have a whole header."""
 
     def __init__(self, block: Block) -> None:
-        data = np.frombuffer(block.data, np.uint8)
-        self._header = data[block.offsets[:, None] + np.arange(_HEADER)]
+        rows = gather(np.frombuffer(block.data, np.uint8), block.offsets, block.lengths, _HEADER)
+        self._header = np.frombuffer(rows.data, np.uint8).reshape(-1, _HEADER)
 
     def _words(self, offset: int) -> NDArray[np.uint64]:
         packed = np.ascontiguousarray(self._header[:, offset : offset + 4])

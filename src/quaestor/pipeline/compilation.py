@@ -1,7 +1,7 @@
-"""From an update definition to Spark: every expression typed, every field found, every error with its place.
+"""From an update definition to expression trees: every value typed, every field found, every error with its place.
 
 Rules
-  I1  An expression has a type before Spark sees it. What does not fit is refused with line and column.
+  I1  An expression has a type before any engine sees it. What does not fit is refused with line and column.
   I2  `/` between integers truncates, as in the papers (their week formula depends on it); division by zero is null.
   I3  DATE is a date, TIME is hundredths of a second since midnight inside and text HH:MM:SS.hh in a table.
       DAYS counts 0001-01-01 as 1. ROUND(t, n MINUTES) rounds down.
@@ -9,15 +9,14 @@ Rules
   I5  Updates of one table set columns of the same rows: their keys must agree in name, order and type. A column set by
       several adds up as its aggregate says; AVG cannot be shared.
 
-Called by summary.  Calls update_language and record_scope.
+Called by summary and daily_parts.  Calls update_language, record_scope and periods; makes expressions, knows no engine.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
-
+from quaestor.pipeline.expressions import Column, Constant, Tree, apply
 from quaestor.pipeline.periods import PeriodPlan
 from quaestor.pipeline.record_scope import RECORDS, ScopeColumn, Type, find, near, structures_of
 from quaestor.pipeline.update_language import (
@@ -37,16 +36,16 @@ from quaestor.pipeline.update_language import (
 from quaestor.smf.arrow_schema import RECORD_COLUMNS
 
 TOD_UNITS = 4096.0
-_DAY_ZERO = "0001-01-01"
+RECORD_DATES = ("SM115DTE", "SM116DTE")
 _NUMBERS = (Type.INTEGER, Type.DOUBLE)
 _MINUTES = {"MINUTE": 1, "HOUR": 60}
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A Spark column and what the language knows of it."""
+    """An expression and what the language knows of it."""
 
-    column: Column
+    tree: Tree
     type: Type
 
 
@@ -61,14 +60,14 @@ class CompiledKey:
 
 @dataclass(frozen=True, slots=True)
 class CompiledUpdate:
-    """An update ready to run: which structures it reads, its filter, keys and aggregates."""
+    """An update ready to run: which structures it reads, its filter, keys, and what it aggregates (None: rows)."""
 
     update: Update
     structures: tuple[str, ...]
     exploded: str
-    where: Column | None
+    where: Tree | None
     keys: tuple[CompiledKey, ...]
-    assignments: tuple[tuple[Assignment, Typed], ...]
+    assignments: tuple[tuple[Assignment, Typed | None], ...]
 
 
 def compile_update(update: Update, plan: PeriodPlan) -> CompiledUpdate:
@@ -138,21 +137,17 @@ class _Compiler:
         made = self.expression(value)
         if made.type is Type.DURATION:
             raise self.refuse("a duration cannot be a key", value.place)
-        return Typed(_time_text(made.column), Type.TIME) if made.type is Type.TIME else made
+        return Typed(apply("time_text", made.tree), Type.TIME) if made.type is Type.TIME else made
 
-    def aggregate(self, assignment: Assignment) -> Typed:
+    def aggregate(self, assignment: Assignment) -> Typed | None:
+        """What an assignment aggregates; None when it counts rows."""
         if assignment.value is None:
-            return Typed(F.count(F.lit(1)), Type.INTEGER)
+            return None
         value = self.expression(assignment.value)
-        name = assignment.aggregate
-        if name in ("SUM", "AVG") and value.type not in _NUMBERS:
-            raise self.refuse(f"{name} needs a number, this is a {value.type.value}", assignment.value.place)
-        functions: Mapping[str, Callable[[Column], Column]] = {
-            "SUM": F.sum, "MIN": F.min, "MAX": F.max, "AVG": F.avg, "COUNT": F.count,
-        }  # fmt: skip
-        kind = {"COUNT": Type.INTEGER, "AVG": Type.DOUBLE}.get(name, value.type)
-        column = functions[name](value.column)
-        return Typed(_time_text(column) if kind is Type.TIME else column, kind)
+        if assignment.aggregate in ("SUM", "AVG") and value.type not in _NUMBERS:
+            reason = f"{assignment.aggregate} needs a number, this is a {value.type.value}"
+            raise self.refuse(reason, assignment.value.place)
+        return value
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -160,14 +155,11 @@ class _Compiler:
         match value:
             case FieldName():
                 return self._field(value)
-            case Literal(value=int()):
-                return Typed(F.lit(value.value).cast("long"), Type.INTEGER)
-            case Literal(value=float()):
-                return Typed(F.lit(value.value), Type.DOUBLE)
             case Literal():
-                return Typed(F.lit(value.value), Type.STRING)
+                kinds = {int: Type.INTEGER, float: Type.DOUBLE, str: Type.STRING}
+                return Typed(Constant(value.value), kinds[type(value.value)])
             case Duration():
-                return Typed(F.lit(value.amount), Type.DURATION)
+                return Typed(Constant(value.amount), Type.DURATION)
             case Operation():
                 return self._operation(value)
             case Call():
@@ -188,23 +180,30 @@ class _Compiler:
     def _operation(self, value: Operation) -> Typed:
         left, right = self.expression(value.left), self.expression(value.right)
         if value.operator == "||":
-            return Typed(F.concat(_text(left), _text(right)), Type.STRING)
+            return Typed(apply("concat", self._text(left, value), self._text(right, value)), Type.STRING)
         if right.type is Type.DURATION and isinstance(value.right, Duration):
             return self._shift(value, left, value.right)
         if left.type not in _NUMBERS or right.type not in _NUMBERS:
             raise self.refuse(f"{left.type.value} {value.operator} {right.type.value} has no meaning", value.place)
         kind = Type.INTEGER if left.type is right.type is Type.INTEGER else Type.DOUBLE
-        if value.operator == "/":
-            return Typed(_divide(left.column, right.column, kind), kind)
-        made = {"+": left.column + right.column, "-": left.column - right.column, "*": left.column * right.column}
-        return Typed(made[value.operator], kind)
+        function = _ARITHMETIC[value.operator]
+        if value.operator == "/" and kind is Type.INTEGER:
+            function = "whole_quotient"  # I2
+        return Typed(apply(function, left.tree, right.tree), kind)
+
+    def _text(self, value: Typed, operation: Operation) -> Tree:
+        if value.type is Type.TIME:
+            return apply("time_text", value.tree)
+        if value.type not in (Type.STRING, Type.INTEGER, Type.DATE):
+            raise self.refuse(f"|| takes texts, integers, dates and times, not a {value.type.value}", operation.place)
+        return value.tree if value.type is Type.STRING else apply("text", value.tree)
 
     def _shift(self, value: Operation, left: Typed, by: Duration) -> Typed:
         sign = {"+": 1, "-": -1}.get(value.operator)
         if sign is not None and left.type is Type.DATE and by.unit == "DAY":
-            return Typed(F.date_add(left.column, sign * by.amount), Type.DATE)
+            return Typed(apply("add_days", left.tree, sign * by.amount), Type.DATE)
         if sign is not None and left.type is Type.TIME and by.unit in _MINUTES:
-            return Typed(left.column + F.lit(sign * by.amount * _MINUTES[by.unit] * 6000), Type.TIME)
+            return Typed(apply("add", left.tree, sign * by.amount * _MINUTES[by.unit] * 6000), Type.TIME)
         raise self.refuse(f"{left.type.value} {value.operator} {by.unit} has no meaning", value.place)
 
     def _case(self, value: Case) -> Typed:
@@ -214,16 +213,11 @@ class _Compiler:
         if len(kinds) > 1 and not kinds <= set(_NUMBERS):
             names = " and ".join(sorted(kind.value for kind in kinds))
             raise self.refuse(f"the branches of CASE differ: {names}", value.place)
-        column: Column | None = None
+        kind = Type.DOUBLE if len(kinds) > 1 else results[0].type
+        branches: list[Tree] = []
         for (condition, _), result in zip(value.branches, results, strict=True):
-            test = self.condition(condition)
-            column = F.when(test, result.column) if column is None else column.when(test, result.column)
-        if column is None:
-            raise self.refuse("CASE without WHEN", value.place)
-        return Typed(
-            column.otherwise(otherwise.column) if otherwise else column,
-            Type.DOUBLE if len(kinds) > 1 else results[0].type,
-        )
+            branches += [self.condition(condition), _as(result, kind)]
+        return Typed(apply("case", *branches, _as(otherwise, kind) if otherwise else apply("null")), kind)
 
     # --- functions ---------------------------------------------------------------------------------------------------
 
@@ -232,32 +226,31 @@ class _Compiler:
             return self._round(call)
         arguments = [self.expression(each) for each in call.arguments]
         kinds = tuple(each.type for each in arguments)
-        columns = [each.column for each in arguments]
+        trees = [each.tree for each in arguments]
         match call.function, kinds:
             case "HOUR", (Type.TIME,):
-                return Typed(_whole(columns[0] / F.lit(360_000)), Type.INTEGER)
-            case "DAY" | "MONTH" | "YEAR", (Type.DATE,):
-                part = {"DAY": F.dayofmonth, "MONTH": F.month, "YEAR": F.year}[call.function]
-                return Typed(part(columns[0]).cast("long"), Type.INTEGER)
-            case "WEEK", (Type.DATE,):
-                return Typed(F.weekofyear(columns[0]).cast("long"), Type.INTEGER)
+                return Typed(apply("whole_quotient", trees[0], 360_000), Type.INTEGER)
+            case "DAY" | "MONTH" | "YEAR" | "WEEK", (Type.DATE,):
+                return Typed(apply(call.function.lower(), trees[0]), Type.INTEGER)
             case "DAYS", (Type.DATE,):
-                return Typed((F.datediff(columns[0], F.lit(_DAY_ZERO).cast("date")) + 1).cast("long"), Type.INTEGER)
-            case "DATE", (Type.DATE,) | (Type.STAMP,):
-                return Typed(F.to_date(columns[0]), Type.DATE)
+                return Typed(apply("day_number", trees[0]), Type.INTEGER)
+            case "DATE", (Type.DATE,):
+                return arguments[0]
+            case "DATE", (Type.STAMP,):
+                return Typed(apply("date_of", trees[0]), Type.DATE)
             case "DATE", (Type.INTEGER,):
-                days = (columns[0] - 1).cast("int")
-                return Typed(F.date_add(F.lit(_DAY_ZERO).cast("date"), days), Type.DATE)
+                return Typed(apply("date_of_number", trees[0]), Type.DATE)
             case "TIME", (Type.TIME,):
                 return arguments[0]
             case "TIME", (Type.STAMP,):
-                return Typed(_hundredths(columns[0]), Type.TIME)
-            case "SUBSTR", (Type.STRING, Type.INTEGER, Type.INTEGER):
-                return Typed(F.substring(columns[0], columns[1].cast("int"), columns[2].cast("int")), Type.STRING)
+                return Typed(apply("time_of", trees[0]), Type.TIME)
+            case "SUBSTR", (Type.STRING, Type.INTEGER, Type.INTEGER) if all(map(_is_place, trees[1:])):
+                return Typed(apply("substring", *trees), Type.STRING)
             case "VALUE", kinds if len(kinds) > 1 and (len(set(kinds)) == 1 or set(kinds) <= set(_NUMBERS)):
-                return Typed(F.coalesce(*columns), kinds[0] if len(set(kinds)) == 1 else Type.DOUBLE)
+                kind = kinds[0] if len(set(kinds)) == 1 else Type.DOUBLE
+                return Typed(apply("coalesce", *(_as(each, kind) for each in arguments)), kind)
             case "PERIOD", (Type.STRING, Type.DATE, Type.TIME):
-                return Typed(self._plan.column(*columns), Type.STRING)
+                return Typed(self._plan.tree(*trees), Type.STRING)
             case _:
                 raise self._bad_call(call, kinds)
 
@@ -265,8 +258,8 @@ class _Compiler:
         if len(call.arguments) == 2 and isinstance(call.arguments[1], Duration):
             value, step = self.expression(call.arguments[0]), call.arguments[1]
             if value.type is Type.TIME and step.unit in _MINUTES and step.amount > 0:
-                size = F.lit(step.amount * _MINUTES[step.unit] * 6000)
-                return Typed(value.column - value.column % size, Type.TIME)
+                size = step.amount * _MINUTES[step.unit] * 6000
+                return Typed(apply("multiply", apply("whole_quotient", value.tree, size), size), Type.TIME)
         raise self.refuse("ROUND takes a time and so many MINUTES or HOURS", call.place)
 
     def _bad_call(self, call: Call, kinds: tuple[Type, ...]) -> DefinitionError:
@@ -277,33 +270,32 @@ class _Compiler:
 
     # --- conditions --------------------------------------------------------------------------------------------------
 
-    def condition(self, condition: Condition) -> Column:
+    def condition(self, condition: Condition) -> Tree:
         match condition.kind:
             case "and" | "or":
-                made = self.condition(condition.parts[0])
-                for each in condition.parts[1:]:
-                    other = self.condition(each)
-                    made = made & other if condition.kind == "and" else made | other
-                return made
+                return _joined(condition.kind, [self.condition(each) for each in condition.parts])
             case "not":
-                return ~self.condition(condition.parts[0])
+                return apply("not", self.condition(condition.parts[0]))
             case "null":
-                return self.expression(condition.parts[0]).column.isNull()
+                return apply("is_null", self.expression(condition.parts[0]).tree)
             case "not null":
-                return self.expression(condition.parts[0]).column.isNotNull()
-            case "in" | "between":
-                first, *rest = (self._comparable(condition, each) for each in condition.parts)
-                return first.isin(*rest) if condition.kind == "in" else first.between(rest[0], rest[1])
+                return apply("not", apply("is_null", self.expression(condition.parts[0]).tree))
+            case "in":
+                first, *rest = self._comparable(condition)
+                return _joined("or", [apply("=", first, each) for each in rest])
+            case "between":
+                value, low, high = self._comparable(condition)
+                return apply("and", apply(">=", value, low), apply("<=", value, high))
             case _:
-                left, right = (self._comparable(condition, each) for each in condition.parts)
-                return _COMPARE[condition.kind](left, right)
+                return apply(condition.kind, *self._comparable(condition))
 
-    def _comparable(self, condition: Condition, value: Expression) -> Column:
-        kinds = {self.expression(each).type for each in condition.parts}
+    def _comparable(self, condition: Condition) -> list[Tree]:
+        values = [self.expression(each) for each in condition.parts]
+        kinds = {each.type for each in values}
         if len(kinds) > 1 and not kinds <= set(_NUMBERS):
             names = " with ".join(sorted(kind.value for kind in kinds))
             raise self.refuse(f"cannot compare {names}", condition.place)
-        return self.expression(value).column
+        return [each.tree for each in values]
 
 
 FUNCTIONS: Mapping[str, str] = {
@@ -316,63 +308,42 @@ FUNCTIONS: Mapping[str, str] = {
     "DATE": "DATE takes a date, a timestamp or a day number",
     "TIME": "TIME takes a time or a timestamp",
     "ROUND": "ROUND takes a time and so many MINUTES or HOURS",
-    "SUBSTR": "SUBSTR takes a string, a start and a count",
+    "SUBSTR": "SUBSTR takes a string, a start from 1 and a count, both as plain numbers",
     "VALUE": "VALUE takes two or more values of one type",
     "PERIOD": "PERIOD takes system, date and time",
 }
 
-_COMPARE: Mapping[str, Callable[[Column, Column], Column]] = {
-    "=": lambda left, right: left == right,
-    "<>": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    ">": lambda left, right: left > right,
-    "<=": lambda left, right: left <= right,
-    ">=": lambda left, right: left >= right,
-}
+_ARITHMETIC: Mapping[str, str] = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
 
 
-def _raw(found: ScopeColumn) -> Column:
-    column = F.col(f"{found.inside}_element.{found.column}" if found.inside else f"{found.structure}.{found.column}")
+def _raw(found: ScopeColumn) -> Tree:
+    column = Column(found.structure, found.column, found.inside)
     if found.type is Type.DATE:
-        return F.to_date(column)
+        return apply("date_of", apply("minute_before", column) if found.before else column)
     if found.type is Type.TIME:
-        return _hundredths(column)
+        return apply("time_of", column)
     if found.tod:
-        return column * F.lit(TOD_UNITS)
-    return column.cast("long") if found.type is Type.INTEGER else column
+        return apply("multiply", column, TOD_UNITS)
+    return apply("integer", column) if found.type is Type.INTEGER else column
 
 
-def _hundredths(stamp: Column) -> Column:
-    seconds = F.hour(stamp) * 3600 + F.minute(stamp) * 60 + F.second(stamp)
-    return (seconds * 100 + _whole(F.date_format(stamp, "SSSSSS").cast("long") / F.lit(10_000))).cast("long")
+def _as(value: Typed, kind: Type) -> Tree:
+    """A number among numbers of another kind."""
+    return apply("double", value.tree) if kind is Type.DOUBLE and value.type is Type.INTEGER else value.tree
 
 
-def _time_text(hundredths: Column) -> Column:
-    def part(divisor: int, modulus: int) -> Column:
-        return F.lpad((_whole(hundredths / F.lit(divisor)) % modulus).cast("string"), 2, "0")
-
-    return F.concat(part(360_000, 24), F.lit(":"), part(6000, 60), F.lit(":"), part(100, 60), F.lit("."), part(1, 100))
+def _is_place(tree: Tree) -> bool:
+    return isinstance(tree, Constant) and isinstance(tree.value, int) and tree.value >= 1
 
 
-def _whole(value: Column) -> Column:
-    """Towards zero."""
-    return value.cast("long")
-
-
-def _divide(left: Column, right: Column, kind: Type) -> Column:
-    """Null for a zero divisor; integers truncate (I2)."""
-    safe = F.when(right == 0, F.lit(None)).otherwise(right)
-    return F.when(safe.isNull(), F.lit(None)).otherwise(_whole(left / safe) if kind is Type.INTEGER else left / safe)
-
-
-def _text(value: Typed) -> Column:
-    return _time_text(value.column) if value.type is Type.TIME else value.column.cast("string")
+def _joined(how: str, parts: Sequence[Tree]) -> Tree:
+    return reduce(lambda left, right: apply(how, left, right), parts)
 
 
 def _days_only(value: Expression) -> bool:
     """Whether an expression depends on nothing but the record's date."""
     names = [each.name for each in _fields(value)]
-    return bool(names) and all(name in ("SM115DTE", "SM116DTE") for name in names)
+    return bool(names) and all(name in RECORD_DATES for name in names)
 
 
 def _fields(value: Expression) -> list[FieldName]:

@@ -8,7 +8,9 @@ Rules
       one before. Nothing is added to a stored total (summary, Y1).
   P2  Parts add up exactly: SUM and COUNT by sum, MIN and MAX by themselves; AVG is stored as its SUM and COUNT.
   P3  Every table works this way, whatever its keys are: the sum over days of the sums over their rows is the sum.
-  P4  A table whose definition has changed is computed anew for all days that have details. When it holds days that have
+  P4  A table with the record's date among its keys has no row that two days share. As long as each of its days is one
+      file, reading it adds nothing up.
+  P5  A table whose definition has changed is computed anew for all days that have details. When it holds days that have
       none any more, the change is refused: those days could not follow it.
 
 Called by reading and flow.  Calls summary's definitions; knows no files.
@@ -17,15 +19,16 @@ Called by reading and flow.  Calls summary's definitions; knows no files.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 from pyspark.sql import types as T  # noqa: N812
 
-from quaestor.pipeline.compilation import CompiledUpdate, compile_update
+from quaestor.pipeline.compilation import RECORD_DATES, CompiledUpdate, compile_update
 from quaestor.pipeline.periods import PeriodPlan
 from quaestor.pipeline.summary import SummaryTable
 from quaestor.pipeline.update_language import Assignment, FieldName, Update
@@ -57,7 +60,7 @@ def _taken_apart(update: Update) -> tuple[Assignment, ...]:
 
 
 def describe(table: SummaryTable, schema: T.StructType, plan: PeriodPlan) -> dict[str, Any]:
-    """What the lake remembers of a table, so that it can be read without its definition."""
+    """What the lake remembers of a table, so that it can be read without its definition; `schema` is of its parts."""
     columns = {each.column: each.aggregate for update in table.updates for each in update.update.assignments}
     return {
         "keys": list(table.keys),
@@ -65,11 +68,12 @@ def describe(table: SummaryTable, schema: T.StructType, plan: PeriodPlan) -> dic
         "schema": json.dumps(schema.jsonValue()),
         "definition": definition_digest(table, plan),
         "grain": grain(table),
+        "by_day": _has_date_key(table),
     }
 
 
 def definition_digest(table: SummaryTable, plan: PeriodPlan) -> str:
-    """Changes when what the table means changes, not when its text is moved about (P4)."""
+    """Changes when what the table means changes, not when its text is moved about (P5)."""
     updates = [repr(replace(each.update, source="")) for each in table.updates]
     text = re.sub(r"Place\(.*?\)", "", "\n".join([*updates, repr(plan)]))
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -83,13 +87,27 @@ def grain(table: SummaryTable) -> str:
     return "day" if dates and all(isinstance(each, FieldName) for each in dates) else "longer"
 
 
-def together(parts: DataFrame, description: Mapping[str, Any]) -> DataFrame:
-    """One row per value of the table's keys, from the parts of days (P2)."""
+def _has_date_key(table: SummaryTable) -> bool:
+    """Whether rows of two days never share their keys (P4)."""
+    return all(
+        any(isinstance(key.value, FieldName) and key.value.name in RECORD_DATES for key in each.update.keys)
+        for each in table.updates
+    )
+
+
+def together(parts: DataFrame, description: Mapping[str, Any], days: Sequence[date | None]) -> DataFrame:
+    """One row per value of the table's keys, from the parts of days (P2); `days` has an entry for each file of it."""
+    if description.get("by_day") and len(set(days)) == len(days):  # P4
+        return parts.select(*description["keys"], *(_alone(*each) for each in description["columns"].items()))
     columns = [_added(name, how) for name, how in description["columns"].items()]
     return parts.groupBy(*description["keys"]).agg(*columns)
 
 
+def _alone(name: str, how: str) -> Column:
+    return F.try_divide(name + _SUM, name + _COUNT).alias(name) if how == "AVG" else F.col(name)
+
+
 def _added(name: str, how: str) -> Column:
     if how == "AVG":
-        return (F.sum(name + _SUM) / F.sum(name + _COUNT)).alias(name)
+        return F.try_divide(F.sum(name + _SUM), F.sum(name + _COUNT)).alias(name)
     return _ADD[how](name).alias(name)

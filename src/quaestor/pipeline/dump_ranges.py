@@ -22,6 +22,7 @@ from quaestor.pipeline.block_headers import BlockHeaders
 from quaestor.pipeline.errors import LakeError
 from quaestor.pipeline.place import open_dump
 from quaestor.pipeline.selection import Selection
+from quaestor.smf.arrow_schema import nullable
 from quaestor.smf.catalog import HEADER_SIZE
 from quaestor.smf.columns import decode
 from quaestor.smf.detection import Framing, UnusableDumpError, detect, is_rdw
@@ -92,7 +93,13 @@ def batches(
             if strict and decoded.damages:
                 raise DamagedDumpError(f"{part.path}: {decoded.damages[0]}")
             if structure in decoded.tables:
-                yield from decoded.tables[structure].select(list(columns)).combine_chunks().to_batches()
+                yield from _for_spark(decoded.tables[structure].select(list(columns))).to_batches()
+
+
+def _for_spark(table: pa.Table) -> pa.Table:
+    """The table under the types that Spark demands to the letter; nothing is copied for them."""
+    schema = pa.schema([(each.name, nullable(each.type)) for each in table.schema])
+    return table.cast(schema).combine_chunks()
 
 
 def _selected(block: Block, selection: Selection) -> Block:

@@ -5,34 +5,34 @@ Rules
       commit. An error anywhere leaves the tables as they were.
   W2  The lake remembers at which load each day of a table was computed. A day is touched when a file of one of the
       table's structures is younger; so what an earlier load left out, a later one makes good. A table that is new or
-      whose definition has changed is computed for all days that have details.
+      whose definition has changed is computed for all days that have details. The work goes out as orders of one table
+      and day, the largest first, small ones together (day_part).
   W3  Rebuilding is loading every dump of the ledger again into an empty lake, and taking its place at the commit.
 
-Called by the doors, by follow and from notebooks.  Calls ingest, summary, daily_parts, lake.
+Called by the doors, by follow and from notebooks.  Calls ingest, summary, daily_parts, day_part, lake.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T  # noqa: N812  the name Spark's own documentation gives it
 
-from quaestor.pipeline import daily_parts, jobs, reading
+from quaestor.pipeline import daily_parts, jobs
+from quaestor.pipeline.day_part import PartOrder, make_parts, part_schema, split
 from quaestor.pipeline.errors import LakeError, NoSpaceError
 from quaestor.pipeline.ingest import IngestReport, ingest
 from quaestor.pipeline.lake import Change, Lake
-from quaestor.pipeline.manifest import SUMMARY, LakeFile, Snapshot, load_number
+from quaestor.pipeline.manifest import LakeFile, Snapshot, load_number
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
-from quaestor.pipeline.raw_tables import DAY
-from quaestor.pipeline.summary import SummaryTable, read_definitions, summarise
+from quaestor.pipeline.raw_tables import spark_type
+from quaestor.pipeline.summary import SummaryTable, read_definitions
 
-_SUMMARIES_AT_ONCE = 4
+ORDER_BYTES = 64 << 20
+_FILE_COSTS_BYTES = 50_000
 _NO_SPACE = 28
 
 
@@ -54,12 +54,12 @@ class Definitions:
 
     @classmethod
     def read(cls, folders: Iterable[Path] = (), plan: PeriodPlan = DEFAULT_PLAN) -> "Definitions":
-        """The shipped definitions and those in `folders`. Needs a Spark session to be there."""
+        """The shipped definitions and those in `folders`."""
         return cls(read_definitions(folders, plan), plan)
 
 
 def load(
-    spark: SparkSession,
+    spark: SparkSession | None,
     root: str | Path,
     dumps: Sequence[str | Path],
     definitions: Definitions | None = None,
@@ -68,7 +68,10 @@ def load(
     wait: bool = True,
     say: Callable[[str], None] = lambda _: None,
 ) -> LoadReport:
-    """Load dumps into the lake at `root`, which is made when there is none (W1)."""
+    """Load dumps into the lake at `root`, which is made when there is none (W1).
+
+    Without a session everything is done in this process.
+    """
     chosen = definitions or Definitions.read()
     lake = Lake.made_at(root)
     with lake.change(wait=wait, say=say) as change:
@@ -76,7 +79,7 @@ def load(
 
 
 def rebuild(
-    spark: SparkSession,
+    spark: SparkSession | None,
     root: str | Path,
     definitions: Definitions | None = None,
     *,
@@ -94,7 +97,7 @@ def rebuild(
 
 
 def _load(
-    spark: SparkSession,
+    spark: SparkSession | None,
     change: Change,
     dumps: Sequence[str],
     definitions: Definitions,
@@ -118,25 +121,57 @@ def _changed(change: Change) -> bool:
 # --- summaries (W2) --------------------------------------------------------------------------------------------------
 
 
-def _summaries(spark: SparkSession, change: Change, definitions: Definitions) -> dict[str, int]:
+def _summaries(spark: SparkSession | None, change: Change, definitions: Definitions) -> dict[str, int]:
     """Compute what was touched; how many days of which table."""
-    snapshot = change.preview()
+    snapshot, orders = change.preview(), []
     work = {
         name: days
         for name, table in definitions.tables.items()
         if (days := _touched(change, snapshot, table, definitions.plan))
     }
-    with ThreadPoolExecutor(_SUMMARIES_AT_ONCE) as pool:
-        made = {
-            name: pool.submit(_parts, spark, change, snapshot, definitions.tables[name], definitions.plan, days)
-            for name, days in work.items()
-        }
-        for name, days in work.items():
-            parts, description = made[name].result()
-            change.removed |= {each.path for each in change.base.live(name, days=days)}
-            change.summaries[name] = {**description, "days": _computed(change, definitions, name, days)}
-            change.added += [_store(change, name, day, rows) for day, rows in parts]
+    for name, days in work.items():
+        stored = daily_parts.in_parts(definitions.tables[name], definitions.plan)
+        orders += _orders(change, snapshot, stored, days)
+        change.removed |= {each.path for each in change.base.live(name, days=days)}
+        description = daily_parts.describe(definitions.tables[name], _spark_schema(stored), definitions.plan)
+        change.summaries[name] = {**description, "days": _computed(change, definitions, name, days)}
+    _describe_unused(change, definitions, work)
+    for files in jobs.run(spark, make_parts, jobs.balanced(orders, _weight, jobs.parallelism(spark) * 4)):
+        change.added += files
     return {name: len(days) for name, days in work.items()}
+
+
+def _describe_unused(change: Change, definitions: Definitions, work: Collection[str]) -> None:
+    """A table whose records never came (no Db2, no coupling facility) is there all the same, and empty."""
+    for name, table in definitions.tables.items():
+        if name not in work and name not in change.base.summaries:
+            stored = daily_parts.in_parts(table, definitions.plan)
+            description = daily_parts.describe(table, _spark_schema(stored), definitions.plan)
+            change.summaries[name] = {**description, "days": {}}
+
+
+def _orders(change: Change, snapshot: Snapshot, stored: SummaryTable, days: Sequence[date]) -> list[PartOrder]:
+    """One for each day, or several where a day is large (day_part, U4)."""
+    by_day: dict[date, dict[str, list[LakeFile]]] = {day: {} for day in days}
+    for structure in sorted(stored.structures):
+        for file in snapshot.live(structure, days=days):
+            if file.day is not None:
+                by_day[file.day].setdefault(structure, []).append(file)
+    joins = any(len(each.structures) > 1 for each in stored.updates)
+    made: list[PartOrder] = []
+    for day, files in by_day.items():
+        for number, some in enumerate(split(files, ORDER_BYTES if not joins else None)):
+            made.append(PartOrder(change.lake.place, f"{change.id}.{number:04d}", stored, day, some))
+    return made
+
+
+def _weight(order: PartOrder) -> int:
+    """About how much work an order is: the bytes of its files, and something for each file."""
+    return sum(each.bytes + _FILE_COSTS_BYTES for files in order.files.values() for each in files)
+
+
+def _spark_schema(stored: SummaryTable) -> T.StructType:
+    return T.StructType([T.StructField(each.name, spark_type(each.type)) for each in part_schema(stored)])
 
 
 def _touched(change: Change, snapshot: Snapshot, table: SummaryTable, plan: PeriodPlan) -> list[date]:
@@ -171,35 +206,3 @@ def _refuse_lost_days(change: Change, name: str, every: Collection[date]) -> Non
             f"the definition of {name} has changed, but {len(lost)} of its days (from {lost[0]}) have no details any"
             " more; give the new table another name"
         )
-
-
-def _parts(
-    spark: SparkSession,
-    change: Change,
-    snapshot: Snapshot,
-    table: SummaryTable,
-    plan: PeriodPlan,
-    days: Sequence[date],
-) -> tuple[list[tuple[date, pa.Table]], dict[str, Any]]:
-    """What each day contributes to a table (daily_parts, P1)."""
-    place = change.lake.place
-
-    def raw(structure: str) -> DataFrame:
-        return reading.table(spark, place, snapshot, structure, days=days)
-
-    stored = daily_parts.in_parts(table, plan)
-    frame = summarise(stored, raw, also=[DAY])
-    schema = frame.drop(DAY).schema
-    rows = frame.toArrow()
-    by_day = [(day, rows.filter(pc.equal(rows[DAY], pa.scalar(day))).drop_columns([DAY])) for day in days]
-    description = daily_parts.describe(table, schema, plan)
-    return [(day, part) for day, part in by_day if part.num_rows], description
-
-
-def _store(change: Change, name: str, day: date, rows: pa.Table) -> LakeFile:
-    place = change.lake.place
-    folder = f"{SUMMARY}/{name}/{DAY}={day.isoformat()}"
-    path = f"{folder}/{change.id}.parquet"
-    place.make_folder(folder)
-    pq.write_table(rows, place.path(path), filesystem=place.filesystem, compression="zstd", store_schema=False)
-    return LakeFile(name, SUMMARY, day, None, path, rows.num_rows, place.size(path))

@@ -30,7 +30,7 @@ from quaestor.pipeline.place import dump_size, open_dump
 from quaestor.smf.framing import Damage
 from quaestor.smf.splitting import WHOLE, split
 
-LARGEST_TASK = 64 << 20
+LARGEST_TASK = 256 << 20
 SMALLEST_TASK = 8 << 20
 _CHUNKS_PER_TASK = 4
 _CONNECT_PARALLELISM = 8

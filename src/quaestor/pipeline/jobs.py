@@ -11,6 +11,7 @@ Rules
 Called by ingest, duplicates and flow.  Calls Spark.
 """
 
+import heapq
 import os
 import pickle
 import sys
@@ -33,6 +34,7 @@ Progress = Callable[[int, int], None]
 """Told the bytes and records done so far."""
 
 _POLL_SECONDS = 0.2
+_CONNECT_PARALLELISM = 16
 _NO_SPACE = ("No space left on device", "Errno 28", "errno: 28")
 
 
@@ -56,6 +58,23 @@ def run(
         return _run_connect(spark, work, items)
     except Exception as error:  # noqa: BLE001  it is told again in our words
         raise _plain(error) from None
+
+
+def parallelism(spark: SparkSession | None) -> int:
+    """How many tasks run at once; a guess for Spark Connect, which does not tell."""
+    if spark is None:
+        return 1
+    return int(spark.sparkContext.defaultParallelism) if _is_classic(spark) else _CONNECT_PARALLELISM
+
+
+def balanced(items: Sequence[Item], weight: Callable[[Item], int], tasks: int) -> list[list[Item]]:
+    """Items put together for at most so many tasks of about equal weight, the heaviest task first."""
+    heavy_first = sorted(items, key=weight, reverse=True)
+    made: list[tuple[int, int, list[Item]]] = [(0, number, []) for number in range(min(tasks, len(items)))]
+    for item in heavy_first:
+        taken, number, group = heapq.heappop(made)
+        heapq.heappush(made, (taken + weight(item), number, [*group, item]))
+    return [group for _, _, group in sorted(made, key=lambda each: -each[0])]
 
 
 def _is_classic(spark: SparkSession) -> bool:

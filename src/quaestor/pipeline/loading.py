@@ -9,6 +9,7 @@ Rules
       across parts are found afterwards (see duplicates).
   O5  A piece that ends in damage did not land on the next piece's beginning (splitting, Y2, Y3); the driver reads both
       again as one.
+  O6  Records of rare kinds wait until their piece ends, or are enough to be worth twenty tables (smf.streaming).
 
 Called by ingest, on executors.  Calls smf, identity, part_writer, known.
 """
@@ -45,9 +46,11 @@ from quaestor.smf.columns import decode
 from quaestor.smf.detection import Framing, UnusableDumpError
 from quaestor.smf.framing import Block, Damage, DumpReader
 from quaestor.smf.locate import locate
+from quaestor.smf.memory import keep_freed_memory
+from quaestor.smf.streaming import Waiting, mostly, rare_records
 
-PART_BYTES = 256 << 20
-WINDOW = 8 << 20
+PART_BYTES = 512 << 20
+WINDOW = 24 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,7 @@ class OrderReport:
 def load_order(order: Order) -> OrderReport:
     """Load the pieces of an order."""
     pa.set_cpu_count(1)
+    keep_freed_memory()
     known = KnownRecords(order.place, order.files)
     loader = _Loader(order, known)
     reports = [loader.load(piece) for piece in order.pieces]
@@ -113,6 +117,7 @@ class _Loader:
         self._files: list[LakeFile] = []
         self._parts = 0
         self._rejects: list[tuple[str, int, str]] = []
+        self._waiting = Waiting()
         self._begin_part()
 
     def _begin_part(self) -> None:
@@ -140,6 +145,7 @@ class _Loader:
             with open_dump(piece.path) as stream:
                 for block in self._blocks(piece, stream, report):
                     if self._part_bytes > PART_BYTES:
+                        self._write_waiting(report)
                         self._end_part()
                         self._begin_part()
                     self._part_bytes += len(block.data)
@@ -147,6 +153,7 @@ class _Loader:
         except UnusableDumpError as error:
             report.unusable = str(error)
             self._reject(report, Damage(0, str(error)))
+        self._write_waiting(report)
         for day, (offset, count) in sorted(late.items()):
             reason = f"{count} records of {day}, whose details were purged"
             self._reject(report, Damage(offset, reason))
@@ -186,10 +193,19 @@ class _Loader:
         if copies.any():
             report.copies += int(copies.sum())
             self._tell_damage(ours, copies, report)  # O3
-        order = np.flatnonzero(fresh)
-        order = order[np.argsort(groups.group[order], kind="stable")]
-        if len(order):
-            self._write(ours, order, ids, groups, report)
+        rare = fresh & rare_records(ours)
+        if mostly(ours, rare, fresh):
+            self._write(ours, np.flatnonzero(fresh), ids, groups, report)
+            return
+        self._waiting.add(ours, np.flatnonzero(rare))
+        self._write(ours, np.flatnonzero(fresh & ~rare), ids, groups, report)
+        if self._waiting.is_full:
+            self._write_waiting(report)
+
+    def _write_waiting(self, report: PieceReport) -> None:
+        """Records of rare kinds, of several blocks together (O6)."""
+        for block in self._waiting.leave():
+            self._write(block, np.arange(len(block.offsets)), record_ids(block), _Groups(block), report)
 
     def _mq_records(self, block: Block, report: PieceReport) -> Block:
         """The records of MQ; one too short for its header is damage."""
@@ -235,11 +251,14 @@ class _Loader:
         for damage in locate(_chosen(block, copies), SECTIONS).damages:
             self._reject(report, damage)
 
-    def _write(self, block: Block, order: Ints, ids: NDArray[np.void], groups: "_Groups", report: PieceReport) -> None:
-        """Decode the records of `order` and hand each partition its slices (O1).
+    def _write(self, block: Block, chosen: Ints, ids: NDArray[np.void], groups: "_Groups", report: PieceReport) -> None:
+        """Decode the chosen records in the order of their partitions and hand each partition its slices (O1).
 
         The decoder is given ordinals for positions: so every row tells which record of `order` it was made from.
         """
+        if not len(chosen):
+            return
+        order = chosen[np.argsort(groups.group[chosen], kind="stable")]
         ordinals = np.arange(len(order))
         decoded = decode(Block(block.data, block.offsets[order], block.lengths[order], ordinals), dictionary=True)
         for damage in decoded.damages:

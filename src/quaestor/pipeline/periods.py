@@ -9,17 +9,18 @@ A plan is TOML, the first rule that fits wins:
     from = "08:00"
     to = "18:00"             # exclusive; "24:00" ends the day
 
-Called by compilation (the function PERIOD).  Calls nothing.
+A system's name must fit the pattern as a whole: `PR` is the system PR and no other.
+
+Called by compilation (the function PERIOD).  Calls expressions.
 """
 
 import tomllib
 from dataclasses import dataclass
-from fnmatch import translate
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
+from quaestor.pipeline.expressions import Tree, apply
 
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -45,16 +46,28 @@ class PeriodPlan:
 
     periods: tuple[Period, ...]
 
-    def column(self, system: Column, day: Column, hundredths: Column) -> Column:
+    def tree(self, system: Tree, day: Tree, hundredths: Tree) -> Tree:
         """The period's name, null when no rule fits."""
-        weekday = F.weekday(day)
-        made: Column | None = None
+        branches: list[Tree | str] = []
         for each in self.periods:
-            test = weekday.isin(*each.days) & (hundredths >= each.begin) & (hundredths < each.end)
-            if each.systems != "*":
-                test &= system.rlike(translate(each.systems))
-            made = F.when(test, each.name) if made is None else made.when(test, each.name)
-        return F.lit(None).cast("string") if made is None else made
+            branches += [_fits(each, system, apply("weekday", day), hundredths), each.name]
+        return apply("case", *branches, apply("null")) if branches else apply("text", apply("null"))
+
+
+def _fits(rule: Period, system: Tree, weekday: Tree, hundredths: Tree) -> Tree:
+    tests = [
+        reduce(lambda left, right: apply("or", left, right), [apply("=", weekday, day) for day in sorted(rule.days)]),
+        apply(">=", hundredths, rule.begin),
+        apply("<", hundredths, rule.end),
+    ]
+    if rule.systems != "*":
+        tests.append(apply("like", system, _pattern(rule.systems)))
+    return reduce(lambda left, right: apply("and", left, right), tests)
+
+
+def _pattern(systems: str) -> str:
+    escaped = systems.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return escaped.replace("*", "%").replace("?", "_")
 
 
 def read_plan(path: Path) -> PeriodPlan:

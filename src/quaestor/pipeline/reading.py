@@ -58,7 +58,8 @@ def table(
     files = snapshot.live(found, days=days, queue_managers=queue_managers)
     if found in snapshot.summaries:
         description = snapshot.summaries[found]
-        return daily_parts.together(_parts(spark, place, found, description, files), description)
+        parts = _parts(spark, place, found, description, files)
+        return daily_parts.together(parts, description, [each.day for each in files])
     frame = _parquet(spark, place, files, f"{RAW}/{found}", spark_schema(found))
     return _with_names(spark, frame, snapshot) if found == REJECTS else frame
 

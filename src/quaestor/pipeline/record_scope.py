@@ -10,6 +10,10 @@ Rules
   V4  Intervals are in TOD units under their official name, so that the papers' `/4096` gives microseconds; under the
       human name they are microseconds already.
 
+  V5  SM115END and SM116END are the day that a record closes: the date of the moment one minute before it was written.
+      Interval records of a day's last interval are written at or just after midnight; dated by SM116DTE they would make
+      a week or a month of their own. Weekly and monthly tables use it; what MP1B prints with SM116DTE stays so.
+
 Called by compilation.  Calls smf for the layouts.  Knows no Spark.
 """
 
@@ -78,10 +82,12 @@ class ScopeColumn:
     type: Type
     tod: bool = False
     inside: str = ""  # the array it is exploded from
+    before: bool = False  # the moment before is meant (V5)
 
 
 _HEADER_FIELDS = {
     "DTE": ("local_time", Type.DATE),
+    "END": ("local_time", Type.DATE),
     "TME": ("local_time", Type.TIME),
     "SID": ("system", Type.STRING),
     "SSI": ("queue_manager", Type.STRING),
@@ -129,7 +135,7 @@ def _columns(structure: str) -> Iterator[tuple[str, ScopeColumn]]:
     section = SECTIONS[structure]
     record_type = "116" if structure in ("WTAS", "WQST", "QMAC", "QWAC", "QCST", "WTID") else "115"
     for suffix, (column, kind) in _HEADER_FIELDS.items():
-        yield f"SM{record_type}{suffix}", ScopeColumn(structure, column, kind)
+        yield f"SM{record_type}{suffix}", ScopeColumn(structure, column, kind, before=suffix == "END")
     typed = [(each, found) for each in columns_of(section.LAYOUT) if (found := _type(each.type)) is not None]
     for each, found in typed:
         if each.source in (Source.FIELD, Source.TASK, Source.TRANSACTION):

@@ -1,35 +1,42 @@
-"""Summary tables: update definitions applied to raw tables.
+"""Summary tables: update definitions read, checked together, and applied to raw tables that Spark has.
 
 Rules
   Y1  A table is what its update definitions say of the raw rows; nothing is ever added to a total. What was touched is
       computed anew, so the order, batches and repeats of loads cannot matter.
-  Y2  A table whose first date key depends on the record's date alone is kept in periods, one per value of that key; a
-      load recomputes only the periods its days fall into. Any other table is computed as a whole.
+  Y2  `summarise` asks any DataFrames: the tables of a lake, or dumps that nobody loaded (the data source `smf`). A load
+      computes the same from files, with Arrow (day_part); a test holds that both give the same rows.
   Y3  Several updates of one table set columns of the same rows (I5): each is aggregated alone, then rows of equal keys
       are laid together. A column that no update of a row set stays null.
 
-Called by flow.  Calls compilation.  The raw tables are given to it.
+Called by flow, daily_parts and notebooks.  Calls compilation, spark_expressions.  The raw tables are given to it.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
 from functools import reduce
 from importlib.resources import files
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
-from quaestor.pipeline.compilation import CompiledUpdate, check_table, compile_update
+from quaestor.pipeline.compilation import CompiledUpdate, Typed, check_table, compile_update
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
+from quaestor.pipeline.raw_tables import RECORD_ID
 from quaestor.pipeline.record_scope import Type
-from quaestor.pipeline.update_language import DefinitionError, Place, parse
+from quaestor.pipeline.spark_expressions import SPARK, column_of, element
+from quaestor.pipeline.update_language import Assignment, DefinitionError, parse
 
 Raw = Callable[[str], DataFrame]
 """A structure's raw table."""
 
-RECORD_ID = "record_id"
+_AGGREGATE: Mapping[str, Callable[[Column], Column]] = {
+    "SUM": F.sum,
+    "COUNT": F.count,
+    "MIN": F.min,
+    "MAX": F.max,
+    "AVG": F.avg,
+}
 _COMBINE: Mapping[str, Callable[[str], Column]] = {
     "SUM": F.sum,
     "COUNT": F.sum,
@@ -56,7 +63,7 @@ class SummaryTable:
 
     @property
     def period(self) -> str | None:
-        """The key whose values are the table's periods (Y2)."""
+        """The first date key that depends on the record's date alone."""
         for number, key in enumerate(self.updates[0].keys):
             if key.value.type is Type.DATE and all(each.keys[number].days_only for each in self.updates):
                 return key.name
@@ -95,41 +102,30 @@ def tables(updates: Iterable[CompiledUpdate]) -> dict[str, SummaryTable]:
     return {name: SummaryTable(name, tuple(group)) for name, group in sorted(found.items())}
 
 
-def touched_periods(
-    spark: SparkSession, table: SummaryTable, days: Iterable[date], all_days: Iterable[date]
-) -> list[date]:
-    """The days of the lake that must be read so that every period touched by `days` is computed in full (Y2)."""
-    key_name = table.period
-    every = sorted(set(all_days))
-    if key_name is None:
-        return every
-    key = next(key for key in table.updates[0].keys if key.name == key_name)
-    structure = table.updates[0].structures[0]
-    frame = spark.createDataFrame([(each,) for each in every], "local_time date").alias(structure)
-    rows = frame.select("local_time", key.value.column.alias("period")).collect()
-    wanted = {row.period for row in rows if row.local_time in set(days)}
-    return [row.local_time for row in rows if row.period in wanted]
-
-
-def summarise(table: SummaryTable, raw: Raw, also: Sequence[str] = ()) -> DataFrame:
-    """One row per value of the table's keys; `also` names columns of the raw tables that are keys as well."""
-    parts = [_aggregate(each, raw, also) for each in table.updates]
+def summarise(table: SummaryTable, raw: Raw) -> DataFrame:
+    """One row per value of the table's keys (Y2)."""
+    parts = [_aggregate(each, raw) for each in table.updates]
     if len(parts) == 1:
         return parts[0]
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), parts)
     aggregates = {a.column: a.aggregate for each in table.updates for a, _ in each.assignments}
-    return together.groupBy(*table.keys, *also).agg(
-        *(_COMBINE[how](name).alias(name) for name, how in aggregates.items())
-    )
+    return together.groupBy(*table.keys).agg(*(_COMBINE[how](name).alias(name) for name, how in aggregates.items()))
 
 
-def _aggregate(update: CompiledUpdate, raw: Raw, also: Sequence[str]) -> DataFrame:
+def _aggregate(update: CompiledUpdate, raw: Raw) -> DataFrame:
     frame = _rows(update, raw)
     if update.where is not None:
-        frame = frame.where(update.where)
-    keys = [key.value.column.alias(key.name) for key in update.keys]
-    keys += [F.col(f"{update.structures[0]}.{name}").alias(name) for name in also]
-    return frame.groupBy(*keys).agg(*(made.column.alias(each.column) for each, made in update.assignments))
+        frame = frame.where(column_of(update.where))
+    keys = [column_of(key.value.tree).alias(key.name) for key in update.keys]
+    return frame.groupBy(*keys).agg(*(_figure(each, value).alias(each.column) for each, value in update.assignments))
+
+
+def _figure(assignment: Assignment, value: Typed | None) -> Column:
+    if value is None:
+        return F.count(F.lit(1))
+    made = _AGGREGATE[assignment.aggregate](column_of(value.tree))
+    is_time = value.type is Type.TIME and assignment.aggregate != "COUNT"
+    return SPARK["time_text"](made) if is_time else made
 
 
 def _rows(update: CompiledUpdate, raw: Raw) -> DataFrame:
@@ -141,20 +137,5 @@ def _rows(update: CompiledUpdate, raw: Raw) -> DataFrame:
             raw(other).alias(other), F.col(f"{first}.{RECORD_ID}") == F.col(f"{other}.{RECORD_ID}"), "left"
         )
     if update.exploded:
-        frame = frame.withColumn(f"{update.exploded}_element", F.explode(f"{first}.{update.exploded}"))
+        frame = frame.withColumn(element(update.exploded), F.explode(f"{first}.{update.exploded}"))
     return frame
-
-
-def unknown_table(name: str, known: Iterable[str]) -> DefinitionError:
-    return DefinitionError(f"no summary table {name}; tables are {', '.join(known)}", Place(1, 1))
-
-
-__all__: Sequence[str] = [
-    "Raw",
-    "SummaryTable",
-    "read_definitions",
-    "summarise",
-    "tables",
-    "touched_periods",
-    "unknown_table",
-]

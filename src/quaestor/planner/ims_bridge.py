@@ -66,6 +66,7 @@ def region_is_held_while_output_is_sent(mode: CommitMode) -> bool:
     return steps.index("region free") > sent
 
 
+@formula(EXTRACT, "9.7", "6147-6149")
 def better_commit_mode(*, persistent: bool, spare_regions: bool) -> CommitMode:
     """Send-then-commit for persistent messages, since IMS logs less (6147-6149); else only with regions to spare."""
     return CommitMode.SEND_THEN_COMMIT if persistent or spare_regions else CommitMode.COMMIT_THEN_SEND

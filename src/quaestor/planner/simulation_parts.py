@@ -4,13 +4,14 @@ Rules
   S1  A logger's turn takes what waits for it when it begins; those that come meanwhile wait for the next.
   S2  A pool counts pages as unused, unchanged (written, may be stolen) or changed; stealable are the first two.
   S3  The oldest leave first, whether they are written or stolen.
+  S5  An I/O of some pages takes between the time of one page and that of 128, in proportion.
   S4  Busy time counts only where it lies in the measured stretch.
 
 Called by simulator.  Calls log_flow for the shape of a log write.
 """
 
 from collections import OrderedDict
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ import simpy
 
 from quaestor.planner.buffer_flow import DEFERRED_WRITE_BELOW, DEFERRED_WRITE_STOPS_AT, SYNCHRONOUS_BELOW
 from quaestor.planner.deferred_write import PAGES_PER_IO
-from quaestor.planner.log_flow import PAGE_BYTES, full_page_ios
+from quaestor.planner.log_flow import PAGE_BYTES, PAGES_PER_IO_MAX, full_page_ios
 
 
 @dataclass(slots=True)
@@ -56,7 +57,7 @@ class Logger:
         env: simpy.Environment,
         busy: Busy,
         *,
-        io_ms: float,
+        io_ms: Callable[[], float],
         many_pages_io_ms: float,
         current_io_times: int,
         group_commit: bool,
@@ -93,9 +94,16 @@ class Logger:
                 done.succeed()
 
     def write_ms(self, log_bytes: float) -> float:
-        """Full pages, then the current buffer."""
+        """Full pages, then the current buffer (S5)."""
         full = int(log_bytes // PAGE_BYTES)
-        return full_page_ios(full) * self.many_pages_io_ms + self.current_io_times * self.io_ms
+        one_ms = self.io_ms()
+        last = full - (full_page_ios(full) - 1) * PAGES_PER_IO_MAX
+        many = (full_page_ios(full) - 1) * self.many_pages_io_ms + self._pages_ms(last, one_ms) if full else 0.0
+        return many + self.current_io_times * one_ms
+
+    def _pages_ms(self, pages: int, one_ms: float) -> float:
+        """Between one page and the most an I/O takes, by the straight line through both."""
+        return one_ms + (self.many_pages_io_ms - one_ms) * (pages - 1) / (PAGES_PER_IO_MAX - 1)
 
 
 class Pool:

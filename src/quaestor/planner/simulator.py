@@ -10,11 +10,14 @@ Rules
   E4  A put takes buffers from the pool; below 15 % stealable the deferred write process writes the oldest changed pages
       until 25 % are; below 5 % the application writes its own pages before it goes on.
   E5  A get of pages that were stolen reads them; then they are unused.
+  E8  A channel takes units off the queue as a getter does, CPU for each message, until a batch is full or the queue is
+      empty; then it confirms over the network and commits the batch.  Messages wait for the end of their batch.
+  E9  Log writes take one time, or times drawn from measured ones (`log_io_samples_ms`): percentiles need the latter.
   E6  The bottleneck is the part that is busiest, if it is busy enough to bind; otherwise there is no more work to do.
   E7  The same model and seed give the same run.
 
-Covers one queue manager, one queue, one pool, private queues.  Times and costs are arguments, to be taken from SMF: log
-I/O time from the log manager's statistics, CPU from accounting, page I/O times from the buffer manager's statistics.
+Covers one queue manager, one queue, one pool, private queues.  Times and costs are arguments; simulation_calibration
+takes them from SMF: log I/O time from the log manager's statistics, CPU from accounting, page I/O from the page sets.
 Called by whoever compares a plan with a measurement.  Calls simulation_parts for log and pool, page_sets for sizes.
 """
 
@@ -45,10 +48,16 @@ class Model:
     putters: int = 1
     arrivals_per_s: float | None = None
     getters: int = 1
+    channels: int = 0
+    batch_messages: int = 50
+    network_ms: float = 1.0
+    channel_cpu_us: float = 60.0
     put_cpu_us: float = 30.0
     get_cpu_us: float = 30.0
+    commit_cpu_us: float = 0.0
     processors: int = 3
     log_io_ms: float = 0.6
+    log_io_samples_ms: tuple[float, ...] = ()
     many_pages_io_ms: float = 3.0
     current_io_times: int = 2
     group_commit: bool = True
@@ -61,7 +70,11 @@ class Model:
 
     def __post_init__(self) -> None:
         at_least(0, message_bytes=self.message_bytes, getters=self.getters, putters=self.putters)
-        at_least(0, put_cpu_us=self.put_cpu_us, get_cpu_us=self.get_cpu_us)
+        at_least(0, put_cpu_us=self.put_cpu_us, get_cpu_us=self.get_cpu_us, commit_cpu_us=self.commit_cpu_us)
+        at_least(0, channels=self.channels, network_ms=self.network_ms, channel_cpu_us=self.channel_cpu_us)
+        at_least(1, batch_messages=self.batch_messages)
+        for sample in self.log_io_samples_ms:
+            above(0, log_io_sample_ms=sample)
         at_least(0, put_log_bytes=self.put_log_bytes, get_log_bytes=self.get_log_bytes)
         at_least(1, messages_per_commit=self.messages_per_commit, processors=self.processors)
         at_least(1, page_ios_at_once=self.page_ios_at_once)
@@ -99,6 +112,7 @@ class Run:
     messages_put_in_all: int = 0
     messages_got_in_all: int = 0
     messages_on_queue: int = 0
+    batches: int = 0
     put_ms: list[float] = field(default_factory=list)
     on_queue_ms: list[float] = field(default_factory=list)
     log_turns: int = 0
@@ -121,6 +135,11 @@ class Run:
     def forces_per_turn(self) -> float:
         """How many commits one turn of the log served."""
         return self.log_forces / self.log_turns if self.log_turns else 0.0
+
+    @property
+    def on_queue_times(self) -> Percentiles:
+        """From the commit of the put to the commit of the get, or of the channel's batch."""
+        return percentiles(self.on_queue_ms)
 
     @property
     def put_times(self) -> Percentiles:
@@ -160,10 +179,11 @@ class _Play:
         self.page_ios = simpy.Resource(self.env, model.page_ios_at_once)
         self.cpu_busy = Busy(model.processors, self.warm_up_ms, self.end_ms)
         self.page_busy = Busy(model.page_ios_at_once, self.warm_up_ms, self.end_ms)
+        self.channel_busy = Busy(max(1, model.channels), self.warm_up_ms, self.end_ms)
         self.log = Logger(
             self.env,
             Busy(1, self.warm_up_ms, self.end_ms),
-            io_ms=model.log_io_ms,
+            io_ms=self._log_io_ms,
             many_pages_io_ms=model.many_pages_io_ms,
             current_io_times=model.current_io_times,
             group_commit=model.group_commit,
@@ -182,6 +202,8 @@ class _Play:
             self.env.process(self._arrivals(self.model.arrivals_per_s))
         for _ in range(self.model.getters):
             self.env.process(self._getter())
+        for _ in range(self.model.channels):
+            self.env.process(self._channel())
         self.env.run(until=self.end_ms)
         run = self.run
         run.messages_on_queue = run.messages_put_in_all - run.messages_got_in_all
@@ -190,6 +212,7 @@ class _Play:
             "processors": self.cpu_busy.share,
             "log": self.log.busy.share,
             "page I/O": self.page_busy.share,
+            **({"channels": self.channel_busy.share} if self.model.channels else {}),
         }
         return run
 
@@ -206,7 +229,7 @@ class _Play:
 
     def _put_unit(self) -> Process:
         model, began_ms = self.model, self.env.now
-        yield from self._cpu(model.put_cpu_us)
+        yield from self._cpu(model.put_cpu_us, model.commit_cpu_us)
         unit = StoredUnit(model.pages_per_unit, began_ms)
         yield from self._take_buffers(unit)
         yield from self._commit(model.put_log_bytes)
@@ -221,24 +244,60 @@ class _Play:
         model = self.model
         while True:
             unit = yield self.queue.get()
-            yield from self._cpu(model.get_cpu_us)
-            if self.pool.stolen(unit):
-                yield from self._page_io(unit.pages * model.page_read_ms)
-                self.run.pages_read += unit.pages
-            self.pool.release(unit)
+            yield from self._cpu(model.get_cpu_us, model.commit_cpu_us)
+            yield from self._read(unit)
             yield from self._commit(model.get_log_bytes)
-            self.run.messages_got_in_all += model.messages_per_commit
-            if self.env.now >= self.warm_up_ms:
-                self.run.messages_got += model.messages_per_commit
-                self.run.on_queue_ms.append(self.env.now - unit.committed_ms)
+            self._got([unit])
 
-    def _cpu(self, us_per_message: float) -> Process:
-        took_ms = us_per_message * self.model.messages_per_commit / 1000
+    def _channel(self) -> Process:
+        """Batch after batch (E8)."""
+        model = self.model
+        most = max(1, model.batch_messages // model.messages_per_commit)
+        while True:
+            batch = [(yield self.queue.get())]
+            began_ms = self.env.now
+            yield from self._move(batch[0])
+            while len(batch) < most and self.queue.items:
+                unit = yield self.queue.get()
+                batch.append(unit)
+                yield from self._move(unit)
+            yield self.env.timeout(model.network_ms)
+            yield from self._cpu(0, model.commit_cpu_us)
+            yield from self._commit(model.get_log_bytes * len(batch))
+            self.channel_busy.add(self.env.now, self.env.now - began_ms)
+            self.run.batches += 1
+            self._got(batch)
+
+    def _move(self, unit: StoredUnit) -> Process:
+        yield from self._cpu(self.model.channel_cpu_us)
+        yield from self._read(unit)
+
+    def _read(self, unit: StoredUnit) -> Process:
+        """Pages that were stolen come back from the page set (E5)."""
+        if self.pool.stolen(unit):
+            yield from self._page_io(unit.pages * self.model.page_read_ms)
+            self.run.pages_read += unit.pages
+        self.pool.release(unit)
+
+    def _got(self, units: list[StoredUnit]) -> None:
+        each = self.model.messages_per_commit
+        self.run.messages_got_in_all += each * len(units)
+        if self.env.now >= self.warm_up_ms:
+            self.run.messages_got += each * len(units)
+            self.run.on_queue_ms += [self.env.now - unit.committed_ms for unit in units]
+
+    def _cpu(self, us_per_message: float, us_per_unit: float = 0.0) -> Process:
+        took_ms = (us_per_message * self.model.messages_per_commit + us_per_unit) / 1000
         if took_ms:
             with self.processors.request() as processor:
                 yield processor
                 yield self.env.timeout(took_ms)
                 self.cpu_busy.add(self.env.now, took_ms)
+
+    def _log_io_ms(self) -> float:
+        """E9."""
+        samples = self.model.log_io_samples_ms
+        return self.random.choice(samples) if samples else self.model.log_io_ms
 
     def _commit(self, log_bytes_per_message: float) -> Process:
         if self.model.persistent:

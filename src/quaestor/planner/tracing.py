@@ -6,6 +6,7 @@ Rules
   A3  Class 3 bytes are a line through the two printed sizes, for 1 to 8 queues.  What a continuation adds is not said:
       it is an argument, and without it more than 8 queues are refused.
   A4  Class 1 gathers at puts and gets alone; class 3 also at commit, backout and other calls.
+  A6  SMF's VSAM data sets hold whole records in control intervals of a page, each record with a word in front.
   A5  Statistics trace costs nothing worth planning for, whatever the transaction rate [1969].
 
 Called by whoever plans accounting.  Calls source, bounds.
@@ -15,7 +16,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from quaestor.planner.bounds import at_least, within
+from quaestor.planner.geometry import PAGE_BYTES, PAGES_PER_TRACK, TRACKS_PER_CYLINDER
 from quaestor.planner.source import OutOfRangeError, Source, Table, formula
+
+RDW_BYTES = 4
 
 QUEUES_IN_PRIMARY = 8  # [1864]
 QUEUES_IN_CONTINUATION = 9  # [1864]
@@ -104,6 +108,14 @@ def smf_116_volume_bytes(
     """SMF 116 bytes of many equal transactions."""
     at_least(0, transactions=transactions)
     return transactions * smf_116_bytes(queues, accounting, continuation_fixed_bytes)
+
+
+@formula("mp1b", "ORACLE 2", "601, 618")
+def smf_records_on_cylinders(cylinders: int, record_bytes: int) -> int:
+    """SMF records that fit in VSAM data sets of so many cylinders: none spans a control interval (A6)."""
+    at_least(1, cylinders=cylinders)
+    within(1, PAGE_BYTES - RDW_BYTES, record_bytes=record_bytes)
+    return cylinders * TRACKS_PER_CYLINDER * PAGES_PER_TRACK * (PAGE_BYTES // (record_bytes + RDW_BYTES))
 
 
 @formula("mp16-ch1", "T-22", "1919-1958")

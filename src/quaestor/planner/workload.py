@@ -30,6 +30,7 @@ from quaestor.planner.workload_keys import choice, duration, flag, number, rate,
 
 MESSAGE_BYTES_MAX = 100 * MIB
 RATE_MAX = 10_000_000
+COUNT_MAX = 2**31 - 1
 MEDIA = {each.value: each for each in Medium}
 TRAFFIC = {each: each for each in ("request/reply", "delayed", "bulk", "trickle")}
 KINDS = {each: each for each in ("sender", "receiver", "svrconn")}
@@ -150,6 +151,30 @@ class BufferPool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CountedPool:
+    """What a buffer pool counted in one interval (SMF 115); intervals of a pool are written in their order."""
+
+    name: str = text("name")
+    pool: int = whole("pool", 0, 99)
+    seconds: float = duration("lasted", 1, DAY_S)
+    buffers: int = whole("buffers", 1, 999_999_999)
+    stealable_low: int = whole("stealable_low", 0, 999_999_999)
+    stealable_now: int = whole("stealable_now", 0, 999_999_999)
+    get_pages: int = whole("get_pages", 0, COUNT_MAX, 0)
+    get_new_pages: int = whole("get_new_pages", 0, COUNT_MAX, 0)
+    read_ios: int = whole("read_ios", 0, COUNT_MAX, 0)
+    set_writes: int = whole("set_writes", 0, COUNT_MAX, 0)
+    pages_written: int = whole("pages_written", 0, COUNT_MAX, 0)
+    write_ios: int = whole("write_ios", 0, COUNT_MAX, 0)
+    synchronous_writes: int = whole("synchronous_writes", 0, COUNT_MAX, 0)
+    deferred_write_starts: int = whole("deferred_write_starts", 0, COUNT_MAX, 0)
+    synchronous_thresholds: int = whole("synchronous_thresholds", 0, COUNT_MAX, 0)
+    steals: int = whole("steals", 0, COUNT_MAX, 0)
+    steal_contentions: int = whole("steal_contentions", 0, COUNT_MAX, 0)
+    short_on_storage: int = whole("short_on_storage", 0, COUNT_MAX, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageSet:
     """A page set as it is defined today (W4)."""
 
@@ -208,6 +233,9 @@ class AccountingTrace:
     queues_per_transaction: int = whole("queues_per_transaction", 1, 10_000, 2)
     calls_per_transaction: int = whole("calls_per_transaction", 1, 1_000_000, 2)
     transactions_per_s: float = rate("transactions", 0, RATE_MAX)
+    put_us: float | None = number("put_us", 0, 1_000_000, None)
+    get_us: float | None = number("get_us", 0, 1_000_000, None)
+    waiters: int = whole("waiters", 0, 100_000, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +265,7 @@ class Workload:
     ims_bridge: ImsBridge | None = None
     page_sets: tuple[PageSet, ...] = ()
     buffer_pools: tuple[BufferPool, ...] = ()
+    counted_pools: tuple[CountedPool, ...] = ()
     structures: tuple[Structure, ...] = ()
     channels: tuple[Channel, ...] = ()
 

@@ -20,6 +20,7 @@ from quaestor.planner.workload import (
     AccountingTrace,
     BufferPool,
     Channel,
+    CountedPool,
     CouplingFacility,
     Dasd,
     Flow,
@@ -49,6 +50,7 @@ SEVERAL: dict[str, tuple[str, type, str]] = {  # table: the workload's field, wh
     "flow": ("flows", Flow, "queue"),
     "page_set": ("page_sets", PageSet, "number"),
     "buffer_pool": ("buffer_pools", BufferPool, "number"),
+    "counted_pool": ("counted_pools", CountedPool, "name"),
     "structure": ("structures", Structure, "name"),
     "channel": ("channels", Channel, "name"),
 }
@@ -67,20 +69,28 @@ def load_workload(path: Path | None = None) -> Workload:
     """The workload in a file; without one, the example that comes with the product."""
     if path is None:
         return parse(EXAMPLE.read_text(encoding="utf-8"), "example")
+    return workload_of(load_tables(path), str(path))
+
+
+def load_tables(path: Path) -> dict[str, Any]:
+    """The tables of a file as they are written, for whoever puts measured ones in their place."""
     try:
         written = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise WorkloadError(str(path), [getattr(error, "strerror", None) or str(error)]) from None
-    return parse(written, str(path))
+    return _tables(written, str(path))
 
 
 def parse(written: str, place: str) -> Workload:
     """The workload in a TOML text; `place` names it in mistakes."""
+    return workload_of(_tables(written, place), place)
+
+
+def _tables(written: str, place: str) -> dict[str, Any]:
     try:
-        tables = tomllib.loads(written)
+        return tomllib.loads(written)
     except tomllib.TOMLDecodeError as error:
         raise WorkloadError(place, [str(error)]) from None
-    return workload_of(tables, place)
 
 
 def workload_of(tables: Mapping[str, Any], place: str) -> Workload:
@@ -162,6 +172,9 @@ def _disagreements(workload: Workload) -> Iterator[str]:
     for page_set in workload.page_sets:
         if pools and page_set.buffer_pool not in pools:
             yield f"[[page_set]] {page_set.number}: no [[buffer_pool]] {page_set.buffer_pool} is written"
+    for counted in workload.counted_pools:
+        if max(counted.stealable_low, counted.stealable_now) > counted.buffers:
+            yield f"[[counted_pool]] {counted.name}: more stealable buffers than its {counted.buffers} buffers"
     structures = [each.name for each in workload.structures]
     for flow in workload.flows:
         place = f"[[flow]] {flow.queue}"

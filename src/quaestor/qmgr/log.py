@@ -12,6 +12,10 @@ Rules
       rest of the current one is left for ending the units there are.
   J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
       groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
+  J8  A force of one data set writes whole CIs from aligned memory, so that the disk can take them as they lie in the
+      buffers. What stands behind the last record in its CI is no record: it has another RBA.
+  J9  An active log may be left before it is full (ARCHIVE LOG): records that say nothing fill it, so that the log stays
+      one sequence without a hole.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.
@@ -19,26 +23,30 @@ Why forcing has no timer: a commit that waits for company is slow when alone; un
 
 from _thread import LockType, allocate_lock
 from collections.abc import Iterator, Sequence
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 from zlib import crc32
 
+from quaestor.clock import Clock, SystemClock, tod_from_us, tod_of_ns
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
-from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, LogRecord, parse, record_length
+from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
 
 _CHECKSUM = Struct(">I")
 SCAN_BYTES = 1 << 20
+SINGLE, MULTIPLE = 0, 1
+"""Kinds of log I/O: one CI, several CIs."""
 
 
 class _Waiter:
     """A thread in `force` that another leads."""
 
-    __slots__ = ("gate", "leads", "rba")
+    __slots__ = ("gate", "leads", "rba", "since_ns")
 
-    def __init__(self, rba: int) -> None:
-        self.rba, self.leads = rba, False
+    def __init__(self, rba: int, since_ns: int) -> None:
+        self.rba, self.since_ns, self.leads = rba, since_ns, False
         self.gate: LockType = allocate_lock()
         self.gate.acquire()
 
@@ -48,20 +56,30 @@ class LogManager:
 
     name = "log"
 
-    def __init__(self, files: LogFiles, *, outbuff_kb: int = 4000, wrthrsh: int = 20, ci_per_io: int = 128) -> None:
+    def __init__(
+        self,
+        files: LogFiles,
+        *,
+        outbuff_kb: int = 4000,
+        wrthrsh: int = 20,
+        ci_per_io: int = 128,
+        clock: Clock | None = None,
+    ) -> None:
         self.files = files
+        self._clock = clock or SystemClock()
         self.stats = LogStatistics()
         self.buffers = outbuff_kb * 1024 // CI
         self.since_checkpoint = 0
         self.switched = False
         self._wrthrsh, self._ci_per_io = min(wrthrsh, self.buffers), ci_per_io
-        self._buffer = bytearray(max(self.buffers * CI, 2 * RECORD_MAX))
+        self._buffer = mmap(-1, max(self.buffers * CI, 2 * RECORD_MAX), flags=MAP_PRIVATE | MAP_ANONYMOUS)  # J8
         self._view = memoryview(self._buffer)
         self._io, self._queue = allocate_lock(), allocate_lock()
         self._leading, self._waiting = False, list[_Waiter]()
         self._failed: OSError | None = None
         self.archive_error: OSError | None = None
         self._cis_begun = 0
+        self._last_kind = SINGLE
         self.ready = False
         self.epoch = 0
         self.base = self.end = self.written = self.hardened = self._stop = FIRST_RBA
@@ -120,7 +138,7 @@ class LogManager:
             if rba < self.hardened:
                 return
             if self._leading:
-                waiter = _Waiter(rba)
+                waiter = _Waiter(rba, self._clock.monotonic_ns())
                 self._waiting.append(waiter)
             else:
                 self._leading = True
@@ -134,6 +152,7 @@ class LogManager:
 
     def _lead(self) -> None:
         """Write and sync everything there is, wake those it serves, and hand over to one it does not (J3)."""
+        began_ns = self._clock.monotonic_ns()
         try:
             with self._io:
                 if self._failed is None:  # J5
@@ -143,10 +162,15 @@ class LogManager:
         except OSError as error:
             self._failed = error
         with self._queue:
+            if not self._waiting:
+                self._leading = False
+                self.stats.suspensions += 1
+                return
             served = [w for w in self._waiting if w.rba < self.hardened or self._failed]
             self._waiting = [w for w in self._waiting if w.rba >= self.hardened and not self._failed]
             self._leading = bool(self._waiting)
             self.stats.suspensions += 1 + len(served)
+            self._count_suspended([began_ns, *(waiter.since_ns for waiter in served)])
             if self._waiting:
                 successor = self._waiting.pop(0)
                 successor.leads = True
@@ -199,6 +223,28 @@ class LogManager:
             self.stats.bsds_accesses += 1
         self.switched = True
 
+    @property
+    def wrthrsh(self) -> int:
+        """How many full buffers are written without being asked for (J4)."""
+        return self._wrthrsh
+
+    @wrthrsh.setter
+    def wrthrsh(self, buffers: int) -> None:
+        self._wrthrsh = min(buffers, self.buffers)
+        self._set_stop()
+
+    def truncate(self) -> None:
+        """Go on in the next active log before this one is full; what is left of it is filled with a record (J8)."""
+        self.check_space()
+        ends = self.files.start + self.files.size
+        while ends - self.end >= HEADER_LENGTH:
+            length = min(ends - self.end, RECORD_MAX)
+            if 0 < ends - self.end - length < HEADER_LENGTH:
+                length -= HEADER_LENGTH
+            self.append(Kind.TRUNCATED, 0, 0, 0, 0, 0, bytes(length - HEADER_LENGTH))
+        self._switch()
+        self._set_stop()
+
     def _make_ready(self) -> None:
         """Make the next active log ready; if that fails, only what is left may be used (J6)."""
         before = self.files.archived_cis
@@ -224,26 +270,26 @@ class LogManager:
         start = self.written
         if upto <= start:
             return
-        view = self._view[start - self.base : upto - self.base]
-        if self.hardened == start and self._syncs_alone(start, upto):
-            self.files.write_through(start, view)
+        files, first = self.files, start - start % CI
+        began_ns = self._clock.monotonic_ns()
+        if self.hardened == start and self.end == upto and first >= files.start:
+            last = min(upto + -upto % CI, files.start + files.size)  # J8: one data set, and nothing volatile is before
+            files.write_through(first, self._view[first - self.base : last - self.base])
             self.hardened = upto
         else:
-            self.files.write(start, view)
+            files.write(start, self._view[start - self.base : upto - self.base])
         self.written = upto
-        self._count_write(start, upto)
-
-    def _syncs_alone(self, start: int, upto: int) -> bool:
-        """Whether one write-through makes everything durable: it is one data set, and nothing volatile is before."""
-        return self.end == upto and start >= self.files.start
+        self._count_write(start, upto, self._clock.monotonic_ns() - began_ns)
 
     def _harden(self) -> None:
         """Sync what has been written."""
         if self.hardened < self.written:
+            began_ns = self._clock.monotonic_ns()
             self.files.sync(self.hardened)
             self.hardened = self.written
+            self._count_io(self._last_kind, 0, 0, self._clock.monotonic_ns() - began_ns)
 
-    def _count_write(self, start: int, upto: int) -> None:
+    def _count_write(self, start: int, upto: int, took_ns: int) -> None:
         stats, copies = self.stats, self.files.copies
         first, last = start // CI, (upto - 1) // CI
         rewrites = 1 if first < self._cis_begun else 0
@@ -254,11 +300,34 @@ class LogManager:
         stats.cis_written += copies * (rewrites + new)
         stats.serial_rewrites += copies * rewrites
         stats.log_ios += copies * ios
+        many = new - partial
+        self._last_kind = MULTIPLE if many else SINGLE
+        self._count_io(SINGLE, rewrites + partial, rewrites + partial, 0 if many else took_ns)
+        self._count_io(MULTIPLE, ios - rewrites - partial, many, took_ns if many else 0)
         self._cis_begun = max(self._cis_begun, last + 1)
         slot = self.buffers - 1
         if (last + 1) // self.buffers > first // self.buffers or last % self.buffers == slot:
             self.stats.bsds_accesses += 1
             self.files.inventory.written_rba = self.hardened
+
+    def _count_io(self, kind: int, ios: int, cis: int, took_ns: int) -> None:
+        """I/O by log copy; both copies are written by the same request, so each took as long (J7)."""
+        took = tod_of_ns(took_ns)
+        for copy in range(self.files.copies):
+            figures = self.stats.copies[copy].kinds[kind]
+            figures.ios += ios
+            figures.cis += cis
+            figures.io_elapsed += took
+            if took > figures.longest_io:
+                figures.longest_io, figures.longest_io_at = took, tod_from_us(self._clock.now_us())
+
+    def _count_suspended(self, since_ns: list[int]) -> None:
+        """How long those who waited for a force have waited."""
+        now_ns, figures = self._clock.monotonic_ns(), self.stats.copies[0].kinds[self._last_kind]
+        figures.suspended += sum(tod_of_ns(now_ns - since) for since in since_ns)
+        longest = tod_of_ns(now_ns - min(since_ns))
+        if longest > figures.longest_suspension:
+            figures.longest_suspension, figures.longest_suspension_at = longest, tod_from_us(self._clock.now_us())
 
     def _guarded_io(self) -> "_Guard":
         return _Guard(self)
@@ -287,7 +356,7 @@ class LogManager:
             self.stats.reads_from_buffer += 1
             at = rba - self.base
             length = record_length(self._buffer[at : at + 8])
-            record = parse(bytes(self._buffer[at : at + length]), rba)
+            record = parse(bytes(self._buffer[at : at + length]), rba) or self._read_from_files(rba)
         else:
             record = self._read_from_files(rba)
         if record is None:
@@ -308,8 +377,10 @@ class LogManager:
                 return record
         return None
 
-    def scan(self, rba: int, end: int = 1 << 63) -> Iterator[LogRecord]:
-        """Every good record from `rba` on, to an RBA or to the end of the log (L2)."""
+    def scan(self, rba: int, end: int = 1 << 63, *, repair: bool = True) -> Iterator[LogRecord]:
+        """Every good record from `rba` on, to an RBA or to the end of the log (L2); one that only a second copy has is
+        put right in the first, unless nothing may be written.
+        """
         epoch, start, chunk = 0, rba, b""
         while rba < end:
             at = rba - start
@@ -320,21 +391,22 @@ class LogManager:
                 length = record_length(chunk[:8])
             record = parse(chunk[at : at + length], rba, epoch) if length and at + length <= len(chunk) else None
             if record is None:
-                record = self._other_copy(rba, epoch)
+                record = self._other_copy(rba, epoch, repair=repair)
                 if record is None:
                     return
             epoch = record.epoch
             yield record
             rba = record.end
 
-    def _other_copy(self, rba: int, epoch: int) -> LogRecord | None:
-        """With two copies: the record as the second has it, put right in the first."""
+    def _other_copy(self, rba: int, epoch: int, *, repair: bool) -> LogRecord | None:
+        """With two copies: the record as the second has it."""
         for copy in range(1, self.files.copies):
             length = record_length(self._read_bytes(rba, HEADER_LENGTH, copy))
             raw = self._read_bytes(rba, length, copy) if length else b""
             record = parse(raw, rba, epoch) if len(raw) >= HEADER_LENGTH else None
             if record is not None:
-                self.files.repair(rba, memoryview(raw))
+                if repair:
+                    self.files.repair(rba, memoryview(raw))
                 return record
         return None
 

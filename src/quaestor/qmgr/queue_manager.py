@@ -3,31 +3,44 @@
 Rules
   QM1 Each manager is given the two or three managers it leans on; nobody is given the queue manager.
   QM2 One process owns the files. Another is told who has them (2059, `in_use`).
-  QM3 Starting is restart from the log, then the definitions, then the background work. A directory belongs to
-      one queue manager by name (2058).
+  QM3 Starting is CSQINP1, restart from the log, the definitions, CSQINP2, then the background work. A directory
+      belongs to one queue manager by name (2058).
   QM4 Stopping ends every connection (their units are backed out), then writes everything. A crash needs neither:
       restart finds the committed state.
 
 Called by the package door, the server, tests.  Calls every manager.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from errno import ENOENT
 
 from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.connection import Connection, ConnectionManager, TaskAccount
+from quaestor.qmgr.command import CommandServer, InputSets, Parts, command_processor
+from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
+from quaestor.qmgr.connection import Connection, ConnectionManager
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.message import MessageManager
+from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import Restart
 from quaestor.qmgr.scheduler import Scheduler
 from quaestor.qmgr.security import SecurityManager
+from quaestor.qmgr.statistics import DumpFiles, StatisticsManager, TraceSettings
+from quaestor.qmgr.statistics.collect import Managers
+from quaestor.qmgr.statistics.metrics import PREFIX, Observed, exposition
+from quaestor.qmgr.statistics.operator import OperatorTraces
 from quaestor.storage.disk import Disk, InUseError
 
 
 def nobody_checks() -> str | None:
     """No profiles: security is not active."""
     return None
+
+
+def no_smf_directory() -> Disk:
+    """Nobody said where SMF records go."""
+    raise FileNotFoundError(ENOENT, "no directory for SMF records was given")
 
 
 class QueueManager:
@@ -40,21 +53,35 @@ class QueueManager:
         clock: Clock,
         settings: EngineSettings | None = None,
         read_profiles: Callable[[], str | None] = nobody_checks,
+        command_parts: Parts | None = None,
+        input_sets: Mapping[str, str] | None = None,
+        traces: TraceSettings | None = None,
+        open_smf: Callable[[], Disk] = no_smf_directory,
     ) -> None:
         self.name = checked(name, Reason.Q_MGR_NAME_ERROR)
-        self._disk = disk
+        self._disk, self._clock, self._started_us = disk, clock, clock.now_us()
         try:
             disk.own()
         except InUseError as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, in_use=str(error)) from error
         try:
-            self._build(clock, settings, read_profiles)
+            self.command_parts = command_parts or Parts()
+            self._build(clock, settings, read_profiles, traces or TraceSettings(), open_smf)
+            self._input_sets = InputSets(self.commands, disk, input_sets)
         except BaseException:
             disk.disown()
             raise
 
-    def _build(self, clock: Clock, settings: EngineSettings | None, read_profiles: Callable[[], str | None]) -> None:
+    def _build(
+        self,
+        clock: Clock,
+        settings: EngineSettings | None,
+        read_profiles: Callable[[], str | None],
+        traces: TraceSettings,
+        open_smf: Callable[[], Disk],
+    ) -> None:
         """Every manager with those it leans on (QM1)."""
+        self.operator_log = OperatorLog(self.name, clock)
         self.security = SecurityManager(read_profiles, clock)
         self.engine = Engine(self._disk, clock, settings)
         log, buffers, recovery, data = self.engine.log, self.engine.buffers, self.engine.recovery, self.engine.data
@@ -62,39 +89,83 @@ class QueueManager:
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
         recovery.managers.append(self.messages)
-        managers = (log, buffers, recovery, data, self.messages, self.connections)
+        sections = Managers(log, buffers, self.engine.locks, data, self.messages)
+        dumps = DumpFiles(self.name, open_smf, traces, self.operator_log)
+        self.statistics = StatisticsManager(self.name, sections, recovery, self.connections, clock, traces, dumps)
+        if self.command_parts.traces is None:
+            self.command_parts.traces = OperatorTraces(self.statistics)
+        self.commands = command_processor(
+            self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
+        )
+        managers = (log, buffers, recovery, data, self.messages, self.connections, self.statistics)
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
 
     def start(self, *, background: bool = True) -> Restart:
         """Restart, then definitions, then background work, unless the caller runs its steps (QM3)."""
         try:
+            self._input_sets.run(BEFORE_RESTART)
             found = self.engine.start()
             with self.engine.recovery.latch:
                 self.messages.start()
+                self.statistics.begin_traces()
+            self.commands.early = False
+            self._input_sets.run(AFTER_RESTART)
         except BaseException:
             self.engine.close()
             self._disk.disown()
             raise
+        self._started_us = self._clock.now_us()
+        self.operator_log.say("CSQY022I", "the queue manager has started", log_rba=f"{self.engine.log.end:012X}")
         if background:
             self.scheduler.start()
         return found
 
-    def connect(self, user: str, appl_name: str = "", account: TaskAccount | None = None) -> Connection:
-        return self.connections.connect(user, appl_name, account)
+    def connect(self, user: str, appl_name: str = "") -> Connection:
+        return self.connections.connect(user, appl_name)
+
+    def command_server(self) -> CommandServer:
+        """Who answers PCF; whoever runs the queue manager lets it serve."""
+        return CommandServer(self.connections, self.commands)
 
     def stop(self) -> None:
         """End connections and write everything (QM4); after a failure nothing is written."""
         self.scheduler.stop()
         if self.connections.failure is None:
             self.connections.stop()
+            with self.engine.recovery.latch:
+                self.statistics.finish()
             self.engine.stop()
+        self.statistics.close()
+        self.operator_log.say("CSQY003I", "the queue manager has stopped")
         self._disk.disown()
+
+    def metrics(self, prefix: str = PREFIX) -> str:
+        """The figures of now as Prometheus text."""
+        dumps = self.statistics.dumps
+        with self.engine.recovery.latch:
+            uptime_s = (self._clock.now_us() - self._started_us) / 1e6
+            observed = Observed(
+                self.statistics.managers,
+                self.messages.catalogue,
+                self.connections.connections,
+                uptime_s,
+                dumps.written,
+                dumps.lost,
+            )
+            return exposition(observed, prefix)
+
+    @property
+    def failure(self) -> str:
+        """Why the queue manager does not work any more; empty while it does."""
+        return "" if self.connections.failure is None else str(self.connections.failure)
 
     def _background_failed(self, error: BaseException) -> None:
         with self.engine.recovery.latch:
             self.connections.failed(error)
+        self.operator_log.say("CSQV086E", "the queue manager cannot go on", error=str(error))
 
     def abandon(self) -> None:
         """Let go of everything without writing: the files belong to another process (after fork)."""
         self.connections.abandon()
+        self.statistics.dumps.forget()
         self._disk.disown()

@@ -8,6 +8,8 @@ Rules
       It is told after the log has decided, so it must not fail: what it needs was reserved before.
   R4  An invariant that does not hold is an `Abend` (mqi.reasons): nothing is answered any more, restart repairs
       from the log.
+  R5  The engine latch is held while a call is served, so at most one task is served at a time. Where a manager waits
+      (a page read, the log), it tells that task how long, if anybody accounts for it (`Served`).
 
 Called by recovery and the scheduler, which know managers only by this protocol.  Calls nothing.
 """
@@ -24,6 +26,36 @@ class Task:
     name: str
     step: Callable[[], bool]
     every_ms: int = 1000
+    latched: bool = True
+    """Whether the engine latch is held during a step; one that only waits for files does without."""
+
+
+class Waits(Protocol):
+    """What a task that is accounted for is told of its waits, in nanoseconds (R5)."""
+
+    def page_read(self, ns: int) -> None:
+        """A page had to be read."""
+
+    def pages_written(self, ns: int) -> None:
+        """It had to write pages of others, because the pool was full of changed ones."""
+
+    def log_forcing(self) -> None:
+        """It is about to give up the latch and wait for the log."""
+
+    def log_forced(self, ns: int) -> None:
+        """It waited until the log was on disk."""
+
+    def skipped(self, messages: int) -> None:
+        """So many messages were looked at and passed over."""
+
+
+class Served:
+    """The task whose call is being made; None when nobody accounts for it (R5)."""
+
+    __slots__ = ("task",)
+
+    def __init__(self) -> None:
+        self.task: Waits | None = None
 
 
 class Unit(Protocol):

@@ -1,5 +1,7 @@
 """Scheduler: runs the managers' background steps, one at a time, with the engine latch held.
 
+A step that waits for files outside the engine (`latched` False) runs without it, so that no call waits for those files.
+
 Rules
   W1  A step does a bounded piece of work. One that says there is more runs again at the next turn, after others have
       had theirs.
@@ -48,11 +50,16 @@ class Scheduler:
         for number, task in enumerate(self.tasks):
             now = self._clock.monotonic_ns()
             if self._due_ns[number] <= now:
-                with self._latch:
-                    more = task.step()
+                more = self._run(task)
                 self._due_ns[number] = now + (0 if more else task.every_ms * NS_PER_MS)
         now = self._clock.monotonic_ns()
         return max(1, (min(self._due_ns.values(), default=now) - now) // NS_PER_MS)
+
+    def _run(self, task: Task) -> bool:
+        if not task.latched:
+            return task.step()
+        with self._latch:
+            return task.step()
 
     def start(self) -> None:
         """Run steps on a thread of their own until `stop` (W2)."""

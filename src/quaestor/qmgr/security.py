@@ -5,8 +5,9 @@ Rules
   S2  Profiles decide: the most specific profile that covers the name (longest before its `*`) and, in it, the
       user's own entry before the entry for everybody (`*`). What no profile covers is refused.
   S3  Without profiles security is not active and everything is allowed: the embedded default.
-  S5  Whoever listens (`refused`) is told of each refusal, once: the audit.
   S4  Answers are kept for `timeout_us`, then asked anew; `refresh` forgets them all and reads the profiles again.
+  S5  Whoever listens (`refused`) is told of each refusal, once: the audit.
+  S6  What the queue manager does for itself (its input sets) is not checked; nobody else can say he is it.
 
 Profiles are text, one per line, `#` begins a comment:
 
@@ -15,7 +16,7 @@ Profiles are text, one per line, `#` begins a comment:
     queue     ORDERS.*   *       read
     connect   *          *       read
 
-Classes are connect, queue, process, namelist, stgclass, qmgr and command.
+Classes are connect, queue, process, namelist, stgclass, qmgr and command (names such as DEFINE.QLOCAL).
 An access is a word, or several with commas: browse, inquire, put, get, set, context, administer (define, alter, delete,
 commands); or one that stands for several and rises: none, read (connect, browse, inquire), update (and put, get, set),
 control (all of them).
@@ -58,6 +59,12 @@ class Security(Protocol):
         """Return when allowed, raise 2035 when not (S1)."""
 
 
+class Itself(str):
+    """The queue manager's own name where a user is asked for (S6)."""
+
+    __slots__ = ()
+
+
 class Profile(NamedTuple):
     """One line of the profiles (S2)."""
 
@@ -98,7 +105,7 @@ class SecurityManager:
     def __init__(self, read_profiles: Callable[[], str | None], clock: Clock, timeout_us: int = TIMEOUT_US) -> None:
         self._read_profiles = read_profiles
         self._clock = clock
-        self._timeout_us = timeout_us
+        self.timeout_us = timeout_us
         self._profiles: tuple[Profile, ...] | None = None
         self._answers: dict[tuple[str, str, str], tuple[int, Access]] = {}
         self.refused: Callable[[MQError], None] = nobody_listens
@@ -108,6 +115,10 @@ class SecurityManager:
     def active(self) -> bool:
         return self._profiles is not None
 
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        return self._profiles or ()
+
     def refresh(self) -> None:
         """Read the profiles again (S4)."""
         text = self._read_profiles()
@@ -115,7 +126,7 @@ class SecurityManager:
         self._answers.clear()
 
     def check(self, user: str, resource: str, name: str, access: Access) -> None:
-        if self._profiles is None:
+        if self._profiles is None or type(user) is Itself:  # S6
             return
         missing = access & ~self._granted(user, resource, name)
         if missing:
@@ -126,7 +137,7 @@ class SecurityManager:
     def _granted(self, user: str, resource: str, name: str) -> Access:
         key, now = (user, resource, name), self._clock.now_us()
         kept = self._answers.get(key)
-        if kept is None or now - kept[0] >= self._timeout_us:
+        if kept is None or now - kept[0] >= self.timeout_us:
             kept = self._answers[key] = (now, self._decide(user, resource, name))
         return kept[1]
 

@@ -1,8 +1,8 @@
 """One HTML file: the exceptions first, then the pictures, each with the table behind it.
 
 Rules
-  M1  The file is whole: style, script and plotly.js stand inside it, nothing is fetched. It opens from a disk, in a
-      mail or without a network.
+  M1  The file is whole: style, script and plotly.js stand inside it, nothing is fetched, and its own security policy
+      forbids the browser to fetch anything. It opens from a disk, in a mail or without a network.
   M2  A section that has nothing to show says so in words. Without a script the tables are still there.
   M3  plotly.js is the largest part by far; it is packed with gzip and unpacked by the browser.
   M4  What recurs day after day is one line of the list, with its first and last day; the table has every day.
@@ -29,6 +29,8 @@ from quaestor.reports.catalog.model import Report
 from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.markup import table
 from quaestor.reports.values import duration, figure
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"  # M1
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ def small_page(report: Report, rows: pa.Table) -> str:
 def _document(title: str, body: str, scripts: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{_asset('page.css')}</style>\n</head>\n"
         f"<body>\n{body}{scripts}\n</body>\n</html>\n"
@@ -211,8 +214,10 @@ def _figures(results: Mapping[str, pa.Table]) -> str:
         "Messages put": (_large(_sum(queues, "messages_put")), ""),
         "Bytes put": (_large(1e6 * _sum(queues, "megabytes_put")) + "B", ""),
     }
+    kinds = {"Exceptions": ' class="bad"' if bad else ' class="good"'}
     cells = (
-        f"<div><dt>{name}</dt><dd>{value} <small>{more}</small></dd></div>" for name, (value, more) in made.items()
+        f"<div{kinds.get(name, '')}><dt>{name}</dt><dd>{value} <small>{more}</small></dd></div>"
+        for name, (value, more) in made.items()
     )
     return f'<dl class="figures">{"".join(cells)}</dl>'
 

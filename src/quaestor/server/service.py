@@ -12,7 +12,7 @@ Rules
       out everybody at once.
   SV6 When the engine fails nothing is answered any more: every link ends, and so does the service.
 
-Why a loop of our own: turns are what group commit needs (ADR 30), and asyncio's cost per event is as large as a put.
+Why a loop of our own: turns are what group commit needs (ADR 50), and asyncio's cost per event is as large as a put.
 Called by process.  Calls link, group_commit, the queue manager.
 """
 

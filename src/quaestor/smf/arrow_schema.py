@@ -14,6 +14,7 @@ Rules
   S5  Intervals are microseconds as double (C4), instants are timestamps in UTC, text is string, tokens are binary.
   S6  Arrays stay arrays: lists, of structs where the element is a block. Kinds that people do not see have no column.
   S7  A field that bears the name of a record column is prefixed with its structure (`wtas_interval_start`).
+  S8  Inside arrays and blocks, what cannot be null is declared so: it spares who writes Parquet a level for each value.
 
 Called by columns, gather and export, and by the pipeline for its tables.  Calls catalog and layout.
 """
@@ -135,18 +136,41 @@ def field_type(each: Field, names: Names) -> pa.DataType:
     """The type of a field's column: lists around its elements, one for each dimension (S6)."""
     made = element_type(each, names)
     for _ in each.shape:
-        made = list_type(made)
+        made = list_type(made, each)
     return made
 
 
-def list_type(of: pa.DataType) -> pa.DataType:
-    """A list as Parquet names it, so that what is read back equals what was written."""
-    return pa.list_(pa.field("element", of))
+def list_type(of: pa.DataType, each: Field) -> pa.DataType:
+    """A list of a field's elements, or of lists of them, named as Parquet does: what is read back equals it."""
+    return pa.list_(pa.field("element", of, nullable=not pa.types.is_nested(of) and _may_be_null(each)))
+
+
+def nullable(kind: pa.DataType) -> pa.DataType:
+    """The type with everything inside arrays and blocks declared as if it could be null: Spark knows nothing else."""
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, nullable(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(each.name, nullable(each.type)) for each in kind])
+    return kind
+
+
+def _may_be_null(each: Field) -> bool:
+    """Whether a value inside an array or a block can be null: never set, or more than its column holds (S4)."""
+    if each.of is not None or each.wire in ("text", "bytes"):
+        return False
+    if each.unset is not None or each.kind.unit in ("utc", "local"):
+        return True
+    return (each.wire == "u8" and not each.is_tod_interval) or (each.wire == "u4" and each.kind.name == "code")
 
 
 @lru_cache(maxsize=256)
 def struct_type(layout: Layout, names: Names) -> pa.DataType:
-    return pa.struct([pa.field(field_name(each, names), field_type(each, names)) for each in shown(layout)])
+    return pa.struct(
+        [
+            pa.field(field_name(each, names), field_type(each, names), nullable=not each.shape and _may_be_null(each))
+            for each in shown(layout)
+        ]
+    )
 
 
 def shown(layout: Layout) -> list[Field]:

@@ -136,7 +136,7 @@ def _lists(cells: Cells, each: Field, shape: Sequence[int], reading: Reading) ->
     inner = cells.repeated(shape[0], each.element_size * prod(shape[1:]))
     values = _lists(inner, each, shape[1:], reading) if len(shape) > 1 else _plain(_elements(inner, each, reading))
     offsets = primitive(pa.int32(), _multiples(cells.count, shape[0]))
-    return pa.ListArray.from_arrays(offsets, values, type=list_type(values.type))
+    return pa.ListArray.from_arrays(offsets, values, type=list_type(values.type, each))
 
 
 def _plain(array: pa.Array) -> pa.Array:
@@ -167,7 +167,7 @@ def _ragged(rows: Rows, each: Field, reading: Reading) -> pa.Array:
     offsets = np.zeros(len(rows) + 1, np.int32)
     np.cumsum(keep.sum(axis=1), out=offsets[1:])
     return pa.ListArray.from_arrays(
-        primitive(pa.int32(), offsets), values, type=list_type(values.type), mask=booleans(inside <= 0)
+        primitive(pa.int32(), offsets), values, type=list_type(values.type, each), mask=booleans(inside <= 0)
     )
 
 
@@ -180,9 +180,19 @@ def _numbers(cells: Cells, dtype: str, wide: type[np.generic]) -> NDArray[Any]:
     if cells.spread is None:
         return values.reshape(-1)
     live, rows = cells.spread
+    if not len(live):
+        return _zeros(prod((rows, *cells.shape[1:])), np.dtype(wide).char)
     made = np.zeros((rows, *cells.shape[1:]), wide)
     made[live] = values
     return made.reshape(-1)
+
+
+@lru_cache(maxsize=4)
+def _zeros(count: int, wide: str) -> NDArray[Any]:
+    """Zeros that columns share; Arrow changes nothing."""
+    made = np.zeros(count, wide)
+    made.setflags(write=False)
+    return made
 
 
 def _integers(cells: Cells, each: Field, valid: Mask | None) -> pa.Array:

@@ -178,13 +178,21 @@ def _headers(kinds: Ints, starts: Ints, triplets: _Triplets, headed: Mask) -> He
 
 def _present(data: Bytes, kinds: Ints, lengths: Ints, triplets: _Triplets, headers: Headers) -> Ints:
     """How many triplets each record has: as many as stand before its first section, or as QWHSNSDA says (K2)."""
-    begins = np.where((triplets.count > 0) & (triplets.offset > 0), triplets.offset, _FAR)
-    ends = np.minimum.accumulate(np.column_stack([lengths, begins[:, :-1]]), axis=1)
-    present: Ints = np.logical_and.accumulate(ends >= _TRIPLET_ENDS[: triplets.most], axis=1).sum(axis=1)
-    told = np.flatnonzero(_COUNTS_TRIPLETS[kinds] & (headers.common >= _SECTIONS_END))
+    says = _COUNTS_TRIPLETS[kinds] & (headers.common >= _SECTIONS_END)
+    told, silent = np.flatnonzero(says), np.flatnonzero(~says)
+    present = np.empty(len(kinds), np.int64)
     present[told] = data[headers.common_at[told] + _SECTIONS_AT]
+    present[silent] = _before_sections(lengths[silent], triplets.offset[silent], triplets.count[silent])
     np.minimum(present, _TRIPLETS[kinds], out=present)
     return present
+
+
+def _before_sections(lengths: Ints, offset: Ints, count: Ints) -> Ints:
+    """How many triplets end before the first section that those in front of them point to."""
+    begins = np.where((count > 0) & (offset > 0), offset, _FAR)
+    ends = np.minimum.accumulate(np.column_stack([lengths, begins[:, :-1]]), axis=1)
+    made: Ints = np.logical_and.accumulate(ends >= _TRIPLET_ENDS[: offset.shape[1]], axis=1).sum(axis=1)
+    return made
 
 
 def _damages(kinds: Ints, lengths: Ints, positions: Ints, triplets: _Triplets, bad: Mask) -> list[Damage]:

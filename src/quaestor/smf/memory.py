@@ -4,8 +4,10 @@ Decoding asks for megabytes, block after block, and gives them back each time. T
 system and gets it again page by page, each page cleared: on dumps of any size that costs as much as a fifth of the
 decoding. `keep_freed_memory` tells it to hold on to what it has; the process grows no larger than it was at its peak.
 
-Called by whoever reads a dump from end to end: export and its processes, benchmarks.  Not by the library itself: how a
-process uses its memory is for the program to say.
+`unset_bytes` leaves out the clearing where everything is written over before it is read.
+
+`keep_freed_memory` is called by whoever reads a dump from end to end: export and its processes, tasks of a load,
+benchmarks.  Not by the library itself: how a process uses its memory is for the program to say.
 """
 
 import ctypes
@@ -26,3 +28,17 @@ def keep_freed_memory() -> bool:
     settings = ((_M_TRIM_THRESHOLD, _KEPT_BYTES), (_M_MMAP_THRESHOLD, _FROM_HEAP_BYTES))
     accepted = [mallopt(ctypes.c_int(option), ctypes.c_int(value)) for option, value in settings]
     return accepted == [1, 1]
+
+
+def unset_bytes(size: int) -> bytearray:
+    """A bytearray whose content nobody set: it must be written over, or cut off, before it is read."""
+    if not _make_bytearray:
+        return bytearray(size)
+    made: bytearray = _make_bytearray(None, size)
+    return made
+
+
+_make_bytearray = getattr(getattr(ctypes, "pythonapi", None), "PyByteArray_FromStringAndSize", None)
+if _make_bytearray:
+    _make_bytearray.restype = ctypes.py_object
+    _make_bytearray.argtypes = (ctypes.c_char_p, ctypes.c_ssize_t)

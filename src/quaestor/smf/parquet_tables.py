@@ -74,35 +74,33 @@ class ParquetPieces:
     def __init__(self, directory: Path, names: Names) -> None:
         self._directory = directory
         self._names = names
-        self._held: dict[str, tuple[Layout, list[pa.Table]]] = {}
+        self._held: dict[str, _Held] = {}
         self._writers: dict[str, _Writer] = {}
         self._pieces: dict[str, Path] = {}
 
     def add(self, layout: Layout, table: pa.Table) -> None:
-        _, held = self._held.setdefault(layout.structure, (layout, []))
-        held.append(table)
-        if sum(map(len, held)) >= ROW_GROUP_ROWS or _nbytes(held) >= ROW_GROUP_BYTES:
-            self._write_group(layout, held)
+        held = self._held.setdefault(layout.structure, _Held(layout))
+        held.add(table)
+        if held.rows >= ROW_GROUP_ROWS or held.size >= ROW_GROUP_BYTES:
+            self._write_group(held)
 
     def close(self) -> dict[str, Path]:
         """Finish the pieces: one for each structure that occurred."""
-        for structure, (layout, held) in self._held.items():
-            small = structure not in self._writers and _nbytes(held) < SMALL_BYTES
-            if held and small:
-                self._pieces[structure] = self._write_small(structure, pa.concat_tables(held))
-            elif held:
-                self._write_group(layout, held)
+        for structure, held in self._held.items():
+            if held.rows and structure not in self._writers and held.size < SMALL_BYTES:
+                self._pieces[structure] = self._write_small(structure, held.leave())
+            elif held.rows:
+                self._write_group(held)
         for writer in self._writers.values():
             writer.close()
         return self._pieces
 
-    def _write_group(self, layout: Layout, held: list[pa.Table]) -> None:
-        structure = layout.structure
+    def _write_group(self, held: "_Held") -> None:
+        structure = held.layout.structure
         if structure not in self._writers:
             self._pieces[structure] = self._directory / f"{structure}.parquet"
-            self._writers[structure] = _Writer(self._pieces[structure], layout, self._names)
-        self._writers[structure].add(pa.concat_tables(held))
-        held.clear()
+            self._writers[structure] = _Writer(self._pieces[structure], held.layout, self._names)
+        self._writers[structure].add(held.leave())
 
     def _write_small(self, structure: str, table: pa.Table) -> Path:
         path = self._directory / f"{structure}.arrow"
@@ -112,8 +110,30 @@ class ParquetPieces:
         return path
 
 
-def _nbytes(tables: list[pa.Table]) -> int:
-    return sum(each.nbytes for each in tables)
+class _Held:
+    """Tables of a structure that wait to be written together."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.rows = 0
+        self._tables: list[pa.Table] = []
+        self._row_bytes = 0.0
+
+    def add(self, table: pa.Table) -> None:
+        """Rows of a structure are alike: those that come first tell how much memory one takes."""
+        self._row_bytes = self._row_bytes or table.nbytes / max(1, len(table))
+        self._tables.append(table)
+        self.rows += len(table)
+
+    @property
+    def size(self) -> int:
+        """About how much memory the rows take."""
+        return int(self.rows * self._row_bytes)
+
+    def leave(self) -> pa.Table:
+        """All of them; nothing is held any longer."""
+        tables, self._tables, self.rows = self._tables, [], 0
+        return pa.concat_tables(tables)
 
 
 class ParquetFile:
@@ -124,13 +144,13 @@ class ParquetFile:
         self._layout = layout
         self._names = names
         self._splice: Splice | None = None
-        self._small: list[pa.Table] = []
+        self._small = _Held(layout)
 
     def add(self, piece: Path) -> None:
         if piece.suffix == ".arrow":
             with pa.OSFile(str(piece)) as source:
-                self._small.append(pa.ipc.open_file(source).read_all())
-            if sum(map(len, self._small)) >= ROW_GROUP_ROWS or _nbytes(self._small) >= _GATHERED_BYTES:
+                self._small.add(pa.ipc.open_file(source).read_all())
+            if self._small.rows >= ROW_GROUP_ROWS or self._small.size >= _GATHERED_BYTES:
                 self._splice_small()
         else:
             self._splice_small()
@@ -150,7 +170,7 @@ class ParquetFile:
 
     def _splice_small(self) -> None:
         """Small pieces become a row group (Z2)."""
-        if self._small:
+        if self._small.rows:
             gathered = self._path.with_suffix(".gathered")
             self._write_small(gathered)
             self._splice_piece(gathered)
@@ -158,6 +178,5 @@ class ParquetFile:
 
     def _write_small(self, path: Path) -> None:
         writer = _Writer(path, self._layout, self._names)
-        writer.add(pa.concat_tables(self._small))
+        writer.add(self._small.leave())
         writer.close()
-        self._small.clear()

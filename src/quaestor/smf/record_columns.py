@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
 from quaestor.layout import Field
-from quaestor.smf.arrays import Ints, Mask, Stack, Values, numbers, strings, texts
+from quaestor.smf.arrays import Ints, Mask, Stack, Values, numbers, primitive, strings, texts
 from quaestor.smf.arrow_schema import Column
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.cells import Reading, field_column
@@ -68,7 +68,7 @@ class RecordColumns:
         names = release.names
         keys = (located.types << 48) | (located.subtypes << 32) | release.values.astype(np.int64)
         counted: Counter[tuple[str, str]] = Counter()
-        for key, count in zip(*(each.tolist() for each in np.unique(keys, return_counts=True)), strict=True):
+        for key, count in (each.values() for each in primitive(pa.int64(), keys).value_counts().to_pylist()):
             kind = CATALOG.get((key >> 48, key >> 32 & 0xFFFF))
             counted[kind.name if kind else f"{key >> 48}", names[key & 0xFFFFFFFF]] += count
         for record_type, count in located.others.items():
@@ -184,8 +184,9 @@ class RecordColumns:
         there = self._located.headers.extension > 0
         if there.any():
             flat = np.frombuffer(self._extension.data, np.uint8).reshape(len(seen), -1)
-            seen[there, 3:9] = flat[there, true.offset : true.end]
-            seen[there, 9] = 1
+            seen[:, 3:9] = flat[:, true.offset : true.end]
+            seen[:, 9] = 1
+            seen[~there, 3:] = 0
         encoded = pa.Array.from_buffers(pa.binary(10), len(seen), [None, pa.py_buffer(seen)]).dictionary_encode()
         names = [self._release_name(each) for each in encoded.dictionary.to_pylist()]
         distinct = list(dict.fromkeys(names))

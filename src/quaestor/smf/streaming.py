@@ -10,7 +10,7 @@ Rules
   F2  Nothing waits longer than the blocks last, and never more than a few megabytes.
   F3  A block that is mostly of the kinds that wait is decoded as it is, after those that waited.
 
-Called by export, by the pipeline's data source and by benchmarks.  Calls columns.
+Called by export, by the pipeline's loads and by benchmarks.  Calls columns.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -46,13 +46,13 @@ def decode_blocks(
     waiting = Waiting()
     for block in blocks:
         rare = rare_records(block)
-        if 4 * int(block.lengths[rare].sum()) > int(block.lengths.sum()):
+        if mostly(block, rare):
             yield from map(decoded, waiting.leave())
             yield decoded(block)  # F3
             continue
         waiting.add(block, np.flatnonzero(rare))
         yield decoded(_only(block, ~rare))
-        if waiting.size >= _MOST_BYTES:
+        if waiting.is_full:
             yield from map(decoded, waiting.leave())
     yield from map(decoded, waiting.leave())
 
@@ -68,6 +68,12 @@ def rare_records(block: Block) -> Mask:
     return rare
 
 
+def mostly(block: Block, rare: Mask, of: Mask | None = None) -> bool:
+    """Whether so much of a block, or of those records of it, is of kinds that wait that waiting does not pay (F3)."""
+    whole = int((block.lengths if of is None else block.lengths[of]).sum())
+    return 4 * int(block.lengths[rare].sum()) > whole
+
+
 def _only(block: Block, chosen: Mask) -> Block:
     return Block(block.data, block.offsets[chosen], block.lengths[chosen], block.positions[chosen], block.damages)
 
@@ -80,8 +86,9 @@ class Waiting:
         self._parts: list[tuple[Ints, Ints, Ints]] = []
 
     @property
-    def size(self) -> int:
-        return len(self._data)
+    def is_full(self) -> bool:
+        """Whether so many wait that they are company enough (F2)."""
+        return len(self._data) >= _MOST_BYTES
 
     def add(self, block: Block, records: Ints) -> None:
         """Copy the records; those that touch each other in one piece."""

@@ -15,6 +15,7 @@ Rules
   W5  Header time is local, QWHSSTCK is UTC, QWHSTIME is local; QWHSDURN counts microseconds, or TOD units where
       the channel initiator writes the record.
   W6  An unused entry of QEST is binary zero, its name included.
+  W7  A section may come packed at its level's length already (`PackedSection`); it is placed like any other.
 
 Called by synth and by the queue manager's statistics.  Calls layout, clock, catalog.  `dump` writes what is built here.
 """
@@ -102,9 +103,20 @@ class Interval:
 NO_INTERVAL = Interval(0, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class PackedSection:
+    """A section whose bytes are there already (W7)."""
+
+    section: type[Record]
+    data: bytes
+
+
+Section = Record | PackedSection
+
+
 def build_record(
     kind: RecordKind,
-    sections: Iterable[Record],
+    sections: Iterable[Section],
     identity: RecordIdentity,
     when_us: int,
     *,
@@ -127,9 +139,9 @@ def build_record(
 
 
 def task_records(
-    identification: TaskIdentification,
-    task: TaskAccounting,
-    queues: Sequence[QueueAccounting],
+    identification: TaskIdentification | PackedSection,
+    task: TaskAccounting | PackedSection,
+    queues: Sequence[QueueAccounting | PackedSection],
     identity: RecordIdentity,
     when_us: int,
     *,
@@ -165,7 +177,7 @@ def dump_marker(record_type: int, identity: RecordIdentity, when_us: int) -> byt
     return struct.pack(">HHBBII4s", 18, 0, _DUMP_FLAGS, record_type, time, day, system)
 
 
-def _task_record(subtype: int, sections: list[Record], identity: RecordIdentity, when_us: int, sequence: int) -> bytes:
+def _task_record(subtype: int, sections: list[Section], identity: RecordIdentity, when_us: int, sequence: int) -> bytes:
     # the QWHC of these records describes the task that writes them, so it is blank, as in the real ones
     return build_record(CATALOG[116, subtype], sections, identity, when_us, sequence=sequence)
 
@@ -173,13 +185,14 @@ def _task_record(subtype: int, sections: list[Record], identity: RecordIdentity,
 # --- the parts of a record -------------------------------------------------------------------------------------------
 
 
-def _place(kind: RecordKind, sections: Iterable[Record], level: str) -> list[tuple[Slot, list[Record]]]:
+def _place(kind: RecordKind, sections: Iterable[Section], level: str) -> list[tuple[Slot, list[Section]]]:
     """The sections by slot, in the order of the triplets; what the level does not know is left out (W2)."""
-    by_class: dict[type[Record], list[Record]] = {slot.section: [] for slot in kind.slots}
+    by_class: dict[type[Record], list[Section]] = {slot.section: [] for slot in kind.slots}
     for section in sections:
-        if type(section) not in by_class:
-            raise ValueError(f"SMF {kind.name} does not hold a {section.LAYOUT.structure}")
-        by_class[type(section)].append(section)
+        made_of = section.section if isinstance(section, PackedSection) else type(section)
+        if made_of not in by_class:
+            raise ValueError(f"SMF {kind.name} does not hold a {made_of.LAYOUT.structure}")
+        by_class[made_of].append(section)
     for slot in kind.slots:
         if len(by_class[slot.section]) > 1 and not slot.repeats:
             raise ValueError(f"SMF {kind.name} holds one {slot.section.LAYOUT.structure} only")
@@ -196,7 +209,7 @@ def _table_length(kind: RecordKind, level: str) -> int:
 
 
 def _body(
-    placed: list[tuple[Slot, list[Record]]], start: int, identity: RecordIdentity
+    placed: list[tuple[Slot, list[Section]]], start: int, identity: RecordIdentity
 ) -> tuple[bytes, dict[int, tuple[int, int, int]]]:
     """The sections one after the other, and where each triplet points."""
     parts: list[bytes] = []
@@ -211,7 +224,11 @@ def _body(
     return b"".join(parts), pointers
 
 
-def _pack_section(section: Record, length: int, page: CodePage) -> bytes:
+def _pack_section(section: Section, length: int, page: CodePage) -> bytes:
+    if isinstance(section, PackedSection):
+        if len(section.data) != length:
+            raise ValueError(f"{section.section.LAYOUT.structure} of {len(section.data)} bytes, its level has {length}")
+        return section.data
     data = pack(section, length, page)
     if not isinstance(section, CouplingFacilityStatistics):
         return data

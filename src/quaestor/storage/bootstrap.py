@@ -2,7 +2,8 @@
 
 Rules
   S1  It holds the log inventory: which RBA range each active log holds, which archives exist, the last
-      checkpoints, the epoch of this start, and a low estimate of how far the log had been written.
+      checkpoints, the epoch of this start, a low estimate of how far the log had been written, and the buffer pools and
+      page sets that commands have changed: restart needs them before it can read page set 0.
   S2  It is written in turn to two places of each copy, each time with a higher version and a checksum, and synced:
       a cut during a write leaves the version before it.
   S3  A copy that cannot be read is named and made good from the other; without any good copy nothing starts.
@@ -13,6 +14,7 @@ Called by log_files.  Calls disk.
 import json
 import struct
 from dataclasses import asdict, dataclass, field
+from typing import Any
 from zlib import crc32
 
 from quaestor.mqi.reasons import Abend
@@ -43,6 +45,22 @@ class Inventory:
 
     archives: list[tuple[int, int, str]] = field(default_factory=list)
     """(first RBA, RBA after the last, name), ascending."""
+
+    buffer_pools: dict[str, list[Any] | None] = field(default_factory=dict)
+    """{buffer pool: what a command made of it}; None when it was deleted."""
+
+    page_set_rules: dict[str, list[Any] | None] = field(default_factory=dict)
+    """The same for page sets."""
+
+    since: dict[str, int] = field(default_factory=dict)
+    """{page set: RBA before which the log speaks of an earlier one of this number}."""
+
+    image_copies: dict[str, int] = field(default_factory=dict)
+    """{page set: RBA from which its image copy must be redone}; names in JSON are text."""
+
+    def media_rba(self) -> int:
+        """Where the log must begin so that every page set can be recovered; 0 while one has no image copy."""
+        return min((self.image_copies.get(str(number), 0) for number in self.page_sets), default=0)
 
     def add_checkpoint(self, rba: int) -> None:
         self.checkpoints = [*self.checkpoints, rba][-CHECKPOINTS_KEPT:]

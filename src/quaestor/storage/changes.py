@@ -41,7 +41,7 @@ FREE, VOLATILE_PAGE, MESSAGE_PAGE, TEXT_PAGE, SYSTEM_PAGE = range(5)
 INSERTION = struct.Struct(">IBBH")
 """queue id, subqueue, records already in the page, where the record goes; then the record"""
 
-INSERT = Kind.INSERT  # by itself: looking it up in its class costs as much as a call, and every put needs it
+INSERT = int(Kind.INSERT)  # by itself: looking it up in its class costs as much as a call, and every put needs it
 STARTS = 0x80
 """With the subqueue: the record is the first of its page, and starts it."""
 

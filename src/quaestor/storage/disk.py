@@ -8,11 +8,14 @@ Rules
   K3  Creating and deleting a file is durable when the call returns (the directory is synced).
   K4  A read past the end gives fewer bytes than asked for; the caller knows what it expected.
   K5  One process owns a directory: `own` takes a file lock that the system gives up when the process ends.
+  K6  A write-through of whole blocks from memory that is aligned to them goes past the system's page cache where the
+      file system allows it: nobody reads the log back, so a copy of it in memory is only work.
 
 Called by log_files, page_set and the log manager.  Calls the operating system.
 The power-cut tests use `FaultyDisk` (quaestor.testing) in its place.
 """
 
+import errno
 import fcntl
 import os
 from collections.abc import Sequence
@@ -23,6 +26,9 @@ OWNER_FILE = "in-use"
 FORMAT_CHUNK = bytes(1 << 20)
 IOV_MAX = 1024
 WRITE_THROUGH = getattr(os, "RWF_DSYNC", 0)
+DIRECT = getattr(os, "O_DIRECT", 0)
+BLOCK = 4096
+NOT_TRIED, NOT_POSSIBLE = -1, -2
 
 
 class InUseError(OSError):
@@ -77,11 +83,12 @@ class Disk(Protocol):
 class RealFile:
     """A file of the operating system."""
 
-    __slots__ = ("_fd", "name")
+    __slots__ = ("_direct", "_fd", "_path", "name")
 
     def __init__(self, path: Path, flags: int) -> None:
-        self.name = path.name
+        self.name, self._path = path.name, path
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+        self._direct = NOT_TRIED if DIRECT and WRITE_THROUGH else NOT_POSSIBLE
 
     def read(self, offset: int, size: int) -> bytes:
         return os.pread(self._fd, size, offset)
@@ -101,13 +108,31 @@ class RealFile:
             offset += total
 
     def write_through(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        if WRITE_THROUGH:
+        written = 0
+        if self._direct != NOT_POSSIBLE and not (offset | len(data)) % BLOCK:
+            written = self._write_direct(offset, data)
+        elif WRITE_THROUGH:
             written = os.pwritev(self._fd, (data,), offset, WRITE_THROUGH)
-            if written == len(data):
-                return
-            offset, data = offset + written, memoryview(data)[written:]
-        self.write(offset, data)
-        os.fdatasync(self._fd)
+        if written != len(data):
+            self.write(offset + written, memoryview(data)[written:])
+            os.fdatasync(self._fd)
+
+    def _write_direct(self, offset: int, data: bytes | bytearray | memoryview) -> int:
+        """Write past the page cache (K6); gives how much was written, 0 where that is not possible."""
+        try:
+            if self._direct == NOT_TRIED:
+                self._direct = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | DIRECT)
+            return os.pwritev(self._direct, (data,), offset, WRITE_THROUGH)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                raise
+            self._close_direct()
+            return 0
+
+    def _close_direct(self) -> None:
+        if self._direct >= 0:
+            os.close(self._direct)
+        self._direct = NOT_POSSIBLE
 
     def extend(self, size: int) -> None:
         present = self.size()
@@ -121,6 +146,7 @@ class RealFile:
         return os.fstat(self._fd).st_size
 
     def close(self) -> None:
+        self._close_direct()
         os.close(self._fd)
 
 

@@ -9,11 +9,13 @@ Rules
   F3  The next data set of the ring is made ready soon after the current one is entered, so that the end of the
       current one is never a surprise: `limit` is the RBA up to which the ring can be written now.
   F4  With two copies every write goes to both; a read takes the copy that is good.
+  F5  Archives are kept until somebody prunes them; what restart, a unit, or recovering a page set from its image copy
+      may need is never pruned.
 
 Called by log.  Calls disk, bootstrap.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.bootstrap import Bootstrap, Inventory
@@ -44,16 +46,27 @@ class LogFiles:
 
     @classmethod
     def create(
-        cls, disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bool = False, archive: bool = False
+        cls,
+        disk: Disk,
+        *,
+        logs: int = 4,
+        log_bytes: int = 16 << 20,
+        dual: bool = False,
+        archive: bool = False,
+        first_rba: int = FIRST_RBA,
+        page_sets: Sequence[int] = (),
     ) -> "LogFiles":
-        """Format a ring of `logs` active logs and a bootstrap data set; what a cut run left is removed first."""
+        """Format a ring of `logs` active logs and a bootstrap data set; what a cut run left is removed first.
+
+        A cold start goes on above every RBA there is on its page sets.
+        """
         copies = 2 if dual else 1
         for name in [*disk.names("log"), *disk.names("BSDS")]:
             disk.delete(name)
         for number in range(logs):
             for copy in range(copies):
                 disk.create(_name(copy, number), log_bytes).close()
-        inventory = Inventory(log_bytes, copies, [FIRST_RBA] + [-1] * (logs - 1))
+        inventory = Inventory(log_bytes, copies, [first_rba] + [-1] * (logs - 1), page_sets=list(page_sets))
         return cls(disk, Bootstrap.create(disk, inventory, dual=dual), archive=archive)
 
     @classmethod
@@ -66,14 +79,22 @@ class LogFiles:
 
     def write(self, rba: int, data: memoryview) -> None:
         """Write log bytes; volatile until `sync`."""
-        self._each(rba, data, through=False)
+        while len(data):
+            number = self._number_of(rba)
+            at = rba - self.inventory.starts[number]
+            part = data[: self.size - at]
+            for file in self._active[number]:
+                file.write(at, part)  # F4
+            rba, data = rba + len(part), data[len(part) :]
 
     def write_through(self, rba: int, data: memoryview) -> None:
-        self._each(rba, data, through=True)
+        """Write log bytes of the current data set, durably."""
+        for file in self._active[self._current]:
+            file.write_through(rba - self.start, data)  # F4
 
     def repair(self, rba: int, data: memoryview) -> None:
         """Write bytes that one copy lacks to both, where they are in active logs."""
-        if rba >= min(start for start in self.inventory.starts if start >= 0):
+        if rba >= self.oldest_active():
             self.write(rba, data)
 
     def sync(self, since: int = 0) -> None:
@@ -92,6 +113,25 @@ class LogFiles:
             if start <= rba < end:
                 return self._read_archive(name, rba - start, min(size, end - rba)), True
         return b"", False
+
+    def oldest_active(self) -> int:
+        """The first RBA that the active logs hold."""
+        return min(start for start in self.inventory.starts if start >= 0)
+
+    def prunable(self) -> list[str]:
+        """Archives that nobody needs (F5)."""
+        needed = min(self.needed_rba(), self.inventory.media_rba())
+        return [name for _, end, name in self.inventory.archives if end <= needed]
+
+    def prune(self) -> list[str]:
+        """Delete the archives that nobody needs; the inventory forgets them first (F5)."""
+        names = self.prunable()
+        self.inventory.archives = [entry for entry in self.inventory.archives if entry[2] not in names]
+        self.save()
+        for name in names:
+            if self._disk.exists(name):
+                self._disk.delete(name)
+        return names
 
     @property
     def limit(self) -> int:
@@ -154,24 +194,25 @@ class LogFiles:
             self.offload(min(due, key=starts.__getitem__))
         return len(due) > 1
 
+    @property
+    def archives(self) -> bool:
+        """Whether full active logs are archived."""
+        return self._archive
+
+    def current_name(self, copy: int) -> str:
+        """The active log that is being written."""
+        return _name(copy, self._current)
+
+    def not_archived(self) -> int:
+        """How many full active logs have no archive."""
+        archived = {first for first, _, _ in self.inventory.archives}
+        return sum(0 <= start < self.start and start not in archived for start in self.inventory.starts)
+
     def close(self) -> None:
         for files in self._active:
             for file in files:
                 file.close()
         self._bootstrap.close()
-
-    def _each(self, rba: int, data: memoryview, *, through: bool) -> None:
-        """Write to the data set(s) that hold these addresses, every copy (F4)."""
-        while len(data):
-            number = self._number_of(rba)
-            at = rba - self.inventory.starts[number]
-            part = data[: self.size - at]
-            for file in self._active[number]:
-                if through:
-                    file.write_through(at, part)
-                else:
-                    file.write(at, part)
-            rba, data = rba + len(part), data[len(part) :]
 
     def _number_of(self, rba: int) -> int:
         if rba >= self.start:

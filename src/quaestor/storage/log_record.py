@@ -18,6 +18,7 @@ Called by log, recovery, the log printer.  Calls nothing.
 
 import struct
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
@@ -51,6 +52,7 @@ class Kind(IntEnum):
     SHUNTED = 25  # what is needed to undo an old record, again
 
     CHECKPOINT = 40
+    TRUNCATED = 41  # the rest of an active log that is archived before it is full
 
 
 class LogRecord(NamedTuple):
@@ -83,12 +85,19 @@ class Identity(NamedTuple):
 
 
 _IDENTITY = struct.Struct(">16s16s32sQ")
+_NAMES = struct.Struct(">16s16s32s")
 IDENTITY_LENGTH = _IDENTITY.size
 
 
 def pack_identity(identity: Identity) -> bytes:
     connection, user, thread, started_us = identity
-    return _IDENTITY.pack(connection.encode()[:16], user.encode()[:16], thread.encode()[:32], started_us)
+    return _pack_names(connection, user, thread) + started_us.to_bytes(8, "big")
+
+
+@lru_cache(1024)
+def _pack_names(connection: str, user: str, thread: str) -> bytes:
+    """An application's part of the identity: the same in all its units."""
+    return _NAMES.pack(connection.encode()[:16], user.encode()[:16], thread.encode()[:32])
 
 
 def unpack_identity(packed: bytes) -> Identity:

@@ -6,14 +6,17 @@ Rules
   P3  The RBA in the header is that of the last log record applied to the page. In memory it lives in the frame and
       is stamped into the page when it is written.
   P4  A message page holds records one after the other from the header on; a record's first byte is its state.
+  P5  A page is 4 KB when it is written, whatever was done to it: one that is not would damage its neighbours.
 
-Called by changes, page_set, buffer, data, checker.  Calls nothing.
+Called by changes, page_set, buffer, data, checker.  Calls nothing but for the word Abend.
 """
 
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 from zlib import crc32
+
+from quaestor.mqi.reasons import Abend
 
 PAGE = 4096
 HEADER = struct.Struct(">IBBHQIIIBBH")
@@ -82,7 +85,9 @@ def records_of(data: bytes | bytearray) -> Iterator[StoredRecord]:
 
 
 def seal(data: bytearray, rba: int) -> None:
-    """Stamp RBA and checksum into a page that is about to be written (P2, P3)."""
+    """Stamp RBA and checksum into a page that is about to be written (P2, P3, P5)."""
+    if len(data) != PAGE:
+        raise Abend("P5", "a page has grown beyond its size and would be written over the next", bytes=len(data))
     _RBA.pack_into(data, RBA_AT, rba)
     _SUM.pack_into(data, 0, crc32(memoryview(data)[4:]))
 

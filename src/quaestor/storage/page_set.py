@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from quaestor.mqi.reasons import Abend
-from quaestor.storage.changes import SPAN, format_map, header
+from quaestor.storage.changes import SPAN, format_map, header, map_page_of
 from quaestor.storage.disk import Disk, File
 from quaestor.storage.page import HEADER_LENGTH, PAGE, is_whole, seal
 
@@ -62,12 +62,14 @@ class PageSet:
             disk.delete(name)
         file = disk.create(name, 0)
         file.extend(pages * PAGE)
-        first, space = bytearray(PAGE), bytearray(PAGE)
-        format_map(space, bytes((0, 1)), number, 1)
-        header(first, describe(number, pages), number, 0)
-        seal(space, 0)
-        file.write(PAGE, space)
+        for base in spans(pages):
+            space = bytearray(PAGE)
+            format_map(space, b"\0" if base else b"\0\1", number, map_page_of(base))
+            seal(space, 0)
+            file.write(map_page_of(base) * PAGE, space)
         file.sync()
+        first = bytearray(PAGE)
+        header(first, describe(number, pages), number, 0)
         seal(first, 0)
         file.write(0, first)
         file.sync()

@@ -8,29 +8,6 @@ from quaestor.smf.dump import DumpWriter
 from quaestor.smf.synth.generate import generate
 from quaestor.smf.synth.profile_file import load_profile
 
-QUICK = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
-"""A few rows do not pay for generated code."""
-
-
-@pytest.fixture(autouse=True)
-def quick(request):
-    """Spark without generated code, for tests that use it; as it was afterwards."""
-    if "spark" not in request.fixturenames:
-        yield
-        return
-    settings = request.getfixturevalue("spark").conf
-    before = {key: settings.get(key) for key in QUICK}
-    for key, value in QUICK.items():
-        settings.set(key, value)
-    yield
-    for key, value in before.items():
-        settings.set(key, value)
-
 
 @pytest.fixture(scope="session")
 def installation(spark, tmp_path_factory):

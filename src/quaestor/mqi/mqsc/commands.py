@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quaestor.mqi.attributes import Attribute, AttributeValueError
+from quaestor.mqi.mqsc import syntax
 from quaestor.mqi.mqsc.syntax import Item, MQSCError, Statement, quoted, statements
 from quaestor.mqi.mqsc.words import KINDS, OBJECTS_OF, keywords_of, meant
 from quaestor.mqi.names import picks
@@ -74,6 +75,22 @@ class Command:
     def has(self, keyword: str) -> bool:
         return any(keyword == word for word, _ in self.parameters)
 
+    def number(self, keyword: str, otherwise: int, low: int, high: int) -> int:
+        """The one value of a keyword, as a number in a range (K2)."""
+        written = self.value(keyword, str(otherwise))
+        if not written.isdecimal() or not low <= int(written) <= high:
+            why = f"{keyword}({written}) is not valid: a number from {low} to {high}"
+            raise MQSCError(why, self.line, code=syntax.UNACCEPTABLE)
+        return int(written)
+
+    def word(self, keyword: str, otherwise: str, *choices: str) -> str:
+        """The one value of a keyword, as one of some words (K2)."""
+        written = self.value(keyword, otherwise)
+        if written not in choices:
+            why = f"{keyword}({written}) is not valid: one of {', '.join(choices)}"
+            raise MQSCError(why, self.line, code=syntax.UNACCEPTABLE)
+        return written
+
     def value(self, keyword: str, otherwise: str = "") -> str:
         """The one value of a keyword."""
         for word, values in self.parameters:
@@ -109,7 +126,8 @@ def command(statement: Statement) -> Command:
     """A statement written out and checked (K1)."""
     verb = _the_one(statement.verb, OBJECTS_OF, "verb", statement.line, 1)
     if not statement.items:
-        raise MQSCError(f"{verb} what? One of {', '.join(sorted(OBJECTS_OF[verb]))}", statement.line)
+        nouns = ", ".join(sorted(OBJECTS_OF[verb]))
+        raise MQSCError(f"{verb} what? One of {nouns}", statement.line, code=syntax.UNKNOWN_COMMAND)
     first, *rest = statement.items
     noun = _the_one(first.word, OBJECTS_OF[verb], "object", statement.line, first.column)
     parameters: list[tuple[str, tuple[str, ...] | None]] = []
@@ -118,7 +136,7 @@ def command(statement: Statement) -> Command:
     for item in rest:
         keyword = _the_one(item.word, known, "keyword", statement.line, item.column)
         if any(keyword == word for word, _ in parameters) or (keyword == "WHERE" and where is not None):
-            raise MQSCError(f"{keyword} stands twice", statement.line, item.column)
+            raise MQSCError(f"{keyword} stands twice", statement.line, item.column, syntax.TWICE)
         if keyword == "WHERE":
             where = _where(item, known, statement.line)
         else:
@@ -131,8 +149,9 @@ def _the_one(word: str, choices: Any, what: str, line: int, column: int) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise MQSCError(f"{word} is ambiguous: {', '.join(sorted(found))}", line, column)
-    raise MQSCError(f"{word} is not a known {what} here", line, column)
+        raise MQSCError(f"{word} is ambiguous: {', '.join(sorted(found))}", line, column, syntax.AMBIGUOUS)
+    code = syntax.UNKNOWN_KEYWORD if what == "keyword" else syntax.UNKNOWN_COMMAND
+    raise MQSCError(f"{word} is not a known {what} here", line, column, code)
 
 
 def _name(item: Item, line: int) -> str:
@@ -158,7 +177,7 @@ def _where(item: Item, known: tuple[str, ...], line: int) -> Where:
         raise MQSCError("WHERE takes keyword, operator and value", line, item.column)
     word, compare, value = item.values[0]
     if compare not in OPERATORS:
-        raise MQSCError(f"{compare} is not one of {', '.join(OPERATORS)}", line, item.column)
+        raise MQSCError(f"{compare} is not one of {', '.join(OPERATORS)}", line, item.column, syntax.UNACCEPTABLE)
     return Where(_the_one(word, known, "keyword", line, item.column), compare, value)
 
 
@@ -174,7 +193,7 @@ def _typed(given: Command, attributes: dict[str, Attribute]) -> Iterator[tuple[s
             continue
         attribute, bare = by_word[keyword]
         if bare is None and values is None:
-            raise MQSCError(f"{keyword} needs a value", given.line)
+            raise MQSCError(f"{keyword} needs a value", given.line, code=syntax.NO_VALUE)
         yield attribute.field, bare if bare is not None else _typed_value(attribute, values or (), given.line)
 
 
@@ -182,7 +201,7 @@ def _typed_value(attribute: Attribute, values: tuple[str, ...], line: int) -> An
     try:
         return attribute.parse(values)
     except AttributeValueError as error:
-        raise MQSCError(str(error), line) from error
+        raise MQSCError(str(error), line, code=syntax.UNACCEPTABLE) from error
 
 
 def _with_values(keyword: str, values: tuple[str, ...] | None) -> str:

@@ -5,7 +5,7 @@ Rules
   Y2  `+` at the end of a line continues with the first character of the next that is no blank, `-` with its first
       column. A semicolon at the end of a command is allowed.
   Y3  Unquoted text folds to upper case; quoted text is kept, and a quote inside is written twice.
-  Y4  What cannot be read is an `MQSCError` with its line and column and what was expected.
+  Y4  What cannot be read is an `MQSCError` with its line and column, what was expected, and the z/OS message for it.
 
 Called by commands.  Calls lark.
 """
@@ -18,14 +18,18 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 
 CONTINUES = ("+", "-")
+TWICE, UNKNOWN_KEYWORD, PARENTHESES, NO_VALUE, UNACCEPTABLE, UNKNOWN_COMMAND, AMBIGUOUS, APOSTROPHES, SYNTAX = (
+    f"CSQ90{number:02d}E" for number in (0, 1, 2, 10, 15, 19, 28, 30, 31)
+)
+"""The message that z/OS gives for each kind of mistake (Y4)."""
 
 
 class MQSCError(ValueError):
     """A command that cannot be read or does not make sense (Y4)."""
 
-    def __init__(self, why: str, line: int, column: int = 1) -> None:
+    def __init__(self, why: str, line: int, column: int = 1, code: str = SYNTAX) -> None:
         super().__init__(f"line {line}, column {column}: {why}")
-        self.why, self.line, self.column = why, line, column
+        self.why, self.line, self.column, self.code = why, line, column, code
 
 
 class Item(NamedTuple):
@@ -113,7 +117,10 @@ def _unreadable(error: UnexpectedInput, line: str, number: int) -> MQSCError:
         names = set(error.accepts or error.expected) if isinstance(error, UnexpectedToken) else set()
     expected = " or ".join(dict.fromkeys(_EXPECTED[name] for name in sorted(names) if name in _EXPECTED))
     found = "the end of the command" if ended else repr(line[column - 1])
-    return MQSCError(f"found {found}, expected {expected or 'the end of the command'}", number, column)
+    code = (
+        APOSTROPHES if line.count("'") % 2 else PARENTHESES if ended and line.count("(") > line.count(")") else SYNTAX
+    )
+    return MQSCError(f"found {found}, expected {expected or 'the end of the command'}", number, column, code)
 
 
 def quoted(text: str) -> str:

@@ -8,7 +8,7 @@ Rules
 Called by commands.  Calls objects.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from quaestor.mqi.objects import (
     AliasQueue,
@@ -48,6 +48,9 @@ ABBREVIATIONS = {
     "QS": "QSTATUS",
     "STC": "STGCLASS",
     "NL": "NAMELIST",
+    "PRO": "PROCESS",
+    "THD": "THREAD",
+    "SEC": "SECURITY",
     "CHL": "CHANNEL",
     "CHS": "CHSTATUS",
     "BP": "BUFFPOOL",
@@ -55,44 +58,41 @@ ABBREVIATIONS = {
     "TARGQ": "TARGET",
 }
 
+_OBJECTS = {*KINDS, "PSID", "BUFFPOOL", "CFSTRUCT", "CHANNEL"}
 OBJECTS_OF: dict[str, frozenset[str]] = {
-    "DEFINE": frozenset({*KINDS, "PSID", "BUFFPOOL", "CFSTRUCT", "CHANNEL", "LOG"} - {"QMGR"}),
-    "ALTER": frozenset({*KINDS, "PSID", "BUFFPOOL", "CFSTRUCT", "CHANNEL", "TRACE"}),
-    "DELETE": frozenset({*KINDS, "PSID", "BUFFPOOL", "CFSTRUCT", "CHANNEL"} - {"QMGR"}),
+    "DEFINE": frozenset(_OBJECTS - {"QMGR"}),
+    "ALTER": frozenset(_OBJECTS | {"TRACE", "SECURITY"}),
+    "DELETE": frozenset(_OBJECTS - {"QMGR"}),
     "DISPLAY": frozenset(
-        {*KINDS, QUEUE, "QSTATUS", "CONN", "USAGE", "THREAD", "LOG", "ARCHIVE", "SYSTEM", "TRACE", "SECURITY"}
-        | {"CFSTRUCT", "CFSTATUS", "CHANNEL", "CHSTATUS"}
+        {*_OBJECTS, QUEUE, "QSTATUS", "CONN", "USAGE", "THREAD", "LOG", "ARCHIVE", "SYSTEM", "TRACE", "SECURITY"}
+        | {"CFSTATUS", "CHSTATUS"}
     ),
     "CLEAR": frozenset({"QLOCAL"}),
     "MOVE": frozenset({"QLOCAL"}),
     "ARCHIVE": frozenset({"LOG"}),
-    "SET": frozenset({"LOG", "ARCHIVE", "SYSTEM"}),
-    "RESOLVE": frozenset({"INDOUBT", "CHANNEL"}),
-    "RESET": frozenset({"QSTATS", "CHANNEL", "CFSTRUCT"}),
-    "REFRESH": frozenset({"SECURITY", "QMGR"}),
-    "START": frozenset({"TRACE", "CHANNEL", "QMGR"}),
-    "STOP": frozenset({"TRACE", "CHANNEL", "QMGR"}),
-    "PING": frozenset({"CHANNEL"}),
+    "SET": frozenset({"LOG", "SYSTEM"}),
+    "RESOLVE": frozenset({"INDOUBT", "THREAD", "CHANNEL"}),
+    "RESET": frozenset({"CHANNEL", "CFSTRUCT"}),
+    "REFRESH": frozenset({"SECURITY"}),
+    "START": frozenset({"TRACE", "CHANNEL"}),
+    "STOP": frozenset({"TRACE", "CHANNEL", "QMGR", "CONN"}),
+    "PING": frozenset({"CHANNEL", "QMGR"}),
     "BACKUP": frozenset({"CFSTRUCT"}),
     "RECOVER": frozenset({"CFSTRUCT", "BSDS"}),
-    "SUSPEND": frozenset({"LOG"}),
-    "RESUME": frozenset({"LOG"}),
 }
 
 LIVE = ("CURDEPTH", "IPPROCS", "OPPROCS")
 _STATUS = ("UNCOM", "MSGAGE", "QTIME", "LPUTDATE", "LPUTTIME", "LGETDATE", "LGETTIME", "TYPE")
+_HANDLE = ("APPLTAG", "APPLTYPE", "USERID", "CONN", "BROWSE", "INPUT", "INQUIRE", "OUTPUT", "SET", "QMURID")
 _CHANNEL = (
     *("CHLTYPE", "TRPTYPE", "CONNAME", "XMITQ", "MCAUSER", "BATCHSZ", "BATCHINT", "BATCHLIM", "DISCINT", "HBINT"),
     *("MAXMSGL", "SSLCIPH", "SSLCAUTH", "MAXINST", "MAXINSTC", "SEQWRAP", "NPMSPEED", "DESCR"),
 )
-_LOG = (
-    *("DEALLCT", "MAXARCH", "MAXRTU", "MAXCNOFF", "WRTHRSH", "OUTBUFF", "INBUFF"),
-    *("TWOACTV", "TWOARCH", "TWOBSDS", "COMPLOG", "OFFLOAD"),
-)
+_POOL = ("BUFFERS", "LOCATION", "PAGECLAS")
 KEYWORDS: dict[str, tuple[str, ...]] = {
-    "QSTATUS": (*LIVE, *_STATUS),
-    "PSID": ("BUFFPOOL", "DSN", "EXPAND", "TYPE"),
-    "BUFFPOOL": ("BUFFERS", "LOCATION", "PAGECLAS", "REPLACE", "NOREPLACE"),
+    "QSTATUS": (*LIVE, *_STATUS, *_HANDLE),
+    "PSID": ("BUFFPOOL", "DSN", "EXPAND"),
+    "BUFFPOOL": _POOL,
     "CFSTRUCT": (
         *("CFLEVEL", "RECOVER", "RECAUTO", "CFCONLOS", "OFFLOAD", "OFFLD1SZ", "OFFLD2SZ", "OFFLD3SZ", "OFFLD1TH"),
         *("OFFLD2TH", "OFFLD3TH", "DSGROUP", "DSBLOCK", "DSBUFS", "DSEXPAND", "DESCR", "TYPE", "ACTION"),
@@ -100,45 +100,67 @@ KEYWORDS: dict[str, tuple[str, ...]] = {
     "CFSTATUS": ("TYPE",),
     "CHANNEL": _CHANNEL,
     "CHSTATUS": ("STATUS", "MSGS", "BYTSSENT", "BYTSRCVD", "INDOUBT"),
-    "CONN": ("APPLTAG", "USERID", "UOWSTATE", "TYPE"),
+    "CONN": (
+        *("APPLTAG", "APPLTYPE", "USERID", "UOWSTATE", "UOWSTDA", "UOWSTTI", "QMURID", "TYPE"),
+        *("OBJNAME", "OBJTYPE", "OPENOPTS"),
+    ),
     "USAGE": ("PSID", "TYPE"),
     "THREAD": ("TYPE",),
-    "LOG": ("MODE", "TIME", "WAIT", "CANCEL", *_LOG),
-    "ARCHIVE": _LOG,
-    "SYSTEM": ("LOGLOAD", "DEFAULT", "STATIME", "ACCTIME"),
-    "TRACE": ("DEST", "CLASS", "IFCID", "RMID", "TNO", "USERID"),
-    "INDOUBT": ("ACTION", "NID"),
-    "QSTATS": (),
-    "SECURITY": ("TIMEOUT", "INTERVAL"),
-    "BSDS": (),
+    "TRACE": ("DEST", "CLASS", "TNO", "USERID"),
+    "SECURITY": ("TIMEOUT", "SWITCHES"),
     QUEUE: (*LIVE, "TYPE"),
 }
-CONTROL = {
-    "DEFINE": ("REPLACE", "NOREPLACE", "LIKE", "QSGDISP", "CMDSCOPE"),
-    "ALTER": ("FORCE", "QSGDISP", "CMDSCOPE"),
-    "DELETE": ("PURGE", "NOPURGE", "QSGDISP", "CMDSCOPE"),
-    "DISPLAY": ("ALL", "WHERE", "QSGDISP", "CMDSCOPE"),
-    "CLEAR": ("QSGDISP", "CMDSCOPE"),
-    "MOVE": ("TOQLOCAL", "TYPE", "QSGDISP", "CMDSCOPE"),
+"""What belongs to a noun, whatever is done with it."""
+
+ONLY: dict[tuple[str, str], tuple[str, ...]] = {
+    ("DEFINE", "BUFFPOOL"): (*_POOL, "REPLACE", "NOREPLACE"),
+    ("DEFINE", "PSID"): KEYWORDS["PSID"],
+    ("ALTER", "BUFFPOOL"): _POOL,
+    ("ALTER", "PSID"): ("EXPAND",),
+    ("ALTER", "SECURITY"): ("TIMEOUT",),
+    ("REFRESH", "SECURITY"): (),
+    ("DISPLAY", "LOG"): (),
+    ("DISPLAY", "ARCHIVE"): (),
+    ("DISPLAY", "SYSTEM"): (),
+    ("SET", "LOG"): ("DEFAULT", "WRTHRSH"),
+    ("SET", "SYSTEM"): ("DEFAULT", "LOGLOAD", "STATIME", "ACCTIME"),
+    ("ARCHIVE", "LOG"): ("MODE",),
+    ("RESOLVE", "INDOUBT"): ("ACTION", "NID"),
+    ("RESOLVE", "THREAD"): ("ACTION", "NID"),
+    ("STOP", "QMGR"): ("MODE",),
+    ("STOP", "CONN"): (),
+    ("PING", "QMGR"): (),
+    ("DELETE", "QLOCAL"): ("PURGE", "NOPURGE"),
+    ("DELETE", "BUFFPOOL"): (),
+    ("DELETE", "PSID"): (),
 }
+"""Commands whose keywords are not those of their noun."""
+
+CONTROL = {
+    "DEFINE": ("REPLACE", "NOREPLACE", "LIKE"),
+    "DISPLAY": ("ALL", "WHERE"),
+    "MOVE": ("TOQLOCAL", "TYPE"),
+}
+WITH_ATTRIBUTES = ("DEFINE", "ALTER", "DISPLAY")
 
 
 def keywords_of(verb: str, noun: str) -> tuple[str, ...]:
     """Every keyword that may follow `verb noun`."""
-    own: list[str] = list(KEYWORDS.get(noun, ()))
-    kinds = (
-        [kind for kind in KINDS.values() if kind.MQSC_TYPE.startswith("Q") and kind is not QueueManagerAttributes]
-        if noun == QUEUE
-        else [KINDS[noun]]
-        if noun in KINDS
-        else []
-    )
-    for kind in kinds:
+    scope = ("QSGDISP", "CMDSCOPE") if (noun in KINDS and noun != "QMGR") or noun == QUEUE else ("CMDSCOPE",)
+    if (verb, noun) in ONLY:
+        return (*ONLY[verb, noun], *scope)
+    own = [*KEYWORDS.get(noun, ()), *(_attributes(noun) if verb in WITH_ATTRIBUTES else ())]
+    if noun == "QLOCAL":
+        own.extend({"DISPLAY": LIVE, "ALTER": ("FORCE",)}.get(verb, ()))
+    return tuple(dict.fromkeys((*own, *CONTROL.get(verb, ()), *scope)))
+
+
+def _attributes(noun: str) -> Iterator[str]:
+    """The words of the attributes of an object, or of queues of every type (W2)."""
+    queues = [kind for kind in KINDS.values() if kind.MQSC_TYPE.startswith("Q") and kind is not QueueManagerAttributes]
+    for kind in queues if noun == QUEUE else [KINDS[noun]] if noun in KINDS else []:
         for attribute in attributes_of(kind).values():
-            own.extend(attribute.bare or (attribute.keyword,))
-    if noun == "QLOCAL" and verb == "DISPLAY":
-        own.extend(LIVE)
-    return tuple(dict.fromkeys((*own, *CONTROL.get(verb, ("CMDSCOPE",)))))
+            yield from attribute.bare or (attribute.keyword,)
 
 
 def meant(word: str, choices: Iterable[str]) -> list[str]:

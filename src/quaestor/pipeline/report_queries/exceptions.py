@@ -3,6 +3,7 @@
 Rules
   X1  A source is read once, all its thresholds are tried on each row, and what fires becomes a row of its own. The
       thresholds go to Spark as one SQL text for each source, which it parses far quicker than columns one by one.
+      Sources are asked side by side: each is a small query that is planned longer than it runs.
   X2  One line per day, queue manager, rule and object: how many intervals, from when to when, and the worst figure.
   X3  SYSPRINT is the same list in the sample program's three columns.
 
@@ -10,10 +11,11 @@ Called by the package's register.  Calls thresholds, steps.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
 from quaestor.pipeline import thresholds
@@ -25,6 +27,10 @@ from quaestor.pipeline.thresholds import ALERT, LIMITS, NOTE, WARNING, Threshold
 BUFFER_MANAGER = "DRL.MQS_BUFMGR_T"
 ORDER = {ALERT: 0, WARNING: 1, NOTE: 2}
 _WORST: Mapping[str, Callable[[str], Column]] = {"sum": F.sum, "max": F.max, "min": F.min}
+_LISTED = (
+    "date date, qmgr string, object string, intervals long, first_time string, last_time string, severity_order int,"
+    " severity string, rule string, manager string, unit string, advice string, worst double, message string"
+)
 Step = Callable[[DataFrame], DataFrame]
 
 
@@ -122,13 +128,18 @@ def _ordered(found: DataFrame) -> DataFrame:
 
 
 def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> DataFrame:
-    numbered: list[tuple[Threshold, Source]] = []
-    parts: list[DataFrame] = []
-    for source in sources:
-        parts.append(_fired(tables, asked, source, len(numbered)))
-        numbered += [(rule, source) for rule in source.rules]
+    """What the sources found, with what there is to say about it."""
+    chosen = list(sources)
+    with ThreadPoolExecutor(len(chosen)) as pool:
+        found = [row for rows in pool.map(lambda source: _found(tables, asked, source), chosen) for row in rows]
+    session = tables(chosen[0].table).sparkSession
+    return session.createDataFrame(found, _LISTED)
+
+
+def _found(tables: Tables, asked: Parameters, source: Source) -> list[tuple[Any, ...]]:
+    """The lines that one source gives (X2): as many as are out of line, so they can be told here."""
     grouped = (
-        reduce(DataFrame.unionByName, parts)
+        _fired(tables, asked, source)
         .groupBy("date", "qmgr", "number", "object")
         .agg(
             F.count("*").alias("intervals"),
@@ -137,27 +148,24 @@ def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> Dat
             *(how("figure").alias(name) for name, how in _WORST.items()),
         )
     )
-    texts = ", ".join(_said(rule, source) for rule, source in numbered)
-    said = grouped.withColumn("rule", F.expr(f"element_at(array({texts}), number + 1)"))
-    worst = F.expr("CASE rule.worst WHEN 'sum' THEN sum WHEN 'max' THEN max ELSE min END")
-    message = F.replace(F.col("rule.says"), F.lit("%s"), F.col("object"))
-    told = ("severity_order", "severity", "rule", "manager", "unit", "advice")
-    return said.select(
-        *("date", "qmgr", "object", "intervals", "first_time", "last_time"),
-        *(f"rule.{each}" for each in told),
-        worst.alias("worst"),
-        message.alias("message"),
-    )
+    return [_line(row, source, source.rules[row.number]) for row in grouped.collect()]
 
 
-def _fired(tables: Tables, asked: Parameters, source: Source, first: int) -> DataFrame:
+def _line(row: Row, source: Source, rule: Threshold) -> tuple[Any, ...]:
+    said = rule.says.replace("%s", row.object or "")
+    when = (row.date, row.qmgr, row.object, row.intervals, row.first_time, row.last_time)
+    told = (ORDER[rule.severity], rule.severity, rule.rule, source.manager, rule.unit, rule.advice)
+    return (*when, *told, row[rule.worst], said)
+
+
+def _fired(tables: Tables, asked: Parameters, source: Source) -> DataFrame:
     """One row per row of the source and threshold that it crosses: the number of the threshold and the figure (X1)."""
     limits = {each.name: asked.get(each.name, each.default) for each in LIMITS}
     rows = source.prepare(summarised(tables, source.table, asked, qmgr=source.qmgr))
     tried = ", ".join(
         f"CASE WHEN {rule.when.format(**limits)} THEN"
         f" named_struct('number', {number}, 'figure', cast({rule.figure} as double)) END"
-        for number, rule in enumerate(source.rules, first)
+        for number, rule in enumerate(source.rules)
     )
     return rows.select(
         F.col("DATE").alias("date"),
@@ -166,23 +174,3 @@ def _fired(tables: Tables, asked: Parameters, source: Source, first: int) -> Dat
         *("first_time", "last_time"),
         F.expr(f"inline(filter(array({tried}), one -> one IS NOT NULL))"),
     )
-
-
-def _said(rule: Threshold, source: Source) -> str:
-    """What there is to say about a threshold, in SQL: only the few rows that are left at the end need it."""
-    told = {
-        "severity": rule.severity,
-        "rule": rule.rule,
-        "manager": source.manager,
-        "unit": rule.unit,
-        "says": rule.says,
-        "advice": rule.advice,
-        "worst": rule.worst,
-    }
-    texts = ", ".join(f"'{name}', {_quoted(text)}" for name, text in told.items())
-    return f"named_struct('severity_order', {ORDER[rule.severity]}, {texts})"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -18,7 +18,7 @@ from quaestor.planner import (
     tracing,
 )
 from quaestor.planner.answer import Figures, HeadRoom, Unit, figure, looked_up
-from quaestor.planner.applications import LibraryLookaside
+from quaestor.planner.applications import Conversion, LibraryLookaside
 from quaestor.planner.questions.catalog import beyond, question
 from quaestor.planner.questions.load import Load, needed
 from quaestor.planner.workload import AccountingTrace
@@ -185,11 +185,37 @@ def groups(load: Load) -> Figures:  # noqa: ARG001  the measured figures answer 
     )
 
 
-beyond(
-    "ch4-21",
-    "What do waiters, conversion, events and triggers add to a message?",
-    "needs the measured cost of a get and of small puts (class 3 accounting)",
-)
+@question("ch4-21", "What do waiters, conversion, events and triggers add to a message?")
+def additions(load: Load) -> Figures:
+    trace = accounting(load)
+    get_us = needed(trace.get_us, "[accounting] get_us, as class 3 records have it")
+    put_us = needed(trace.put_us, "[accounting] put_us, as class 3 records have it")
+    yield figure(
+        applications.get_with_waiters_us,
+        Unit.US,
+        what=f"a get with {trace.waiters} waiting",
+        get_us=get_us,
+        waiters=trace.waiters,
+    )
+    for conversion in (Conversion.SINGLE_BYTE, Conversion.DOUBLE_BYTE):
+        yield figure(
+            applications.get_with_conversion_us,
+            Unit.US,
+            what=f"a get with {conversion.name.lower().replace('_', '-')} conversion",
+            basic_get_us=get_us,
+            conversion=conversion,
+        )
+    for what, events, triggers in (("an event", 1.0, 0.0), ("a trigger", 0.0, 1.0)):
+        yield figure(
+            applications.put_with_side_messages_us,
+            Unit.US,
+            what=f"a put that causes {what}, small puts as this one",
+            put_us=put_us,
+            small_persistent_put_us=put_us,
+            small_nonpersistent_put_us=put_us,
+            events_per_message=events,
+            triggers_per_message=triggers,
+        )
 
 
 @question("ch4-22", "Two tiers or three for the clients?")

@@ -67,9 +67,16 @@ def size_kb(load: Load, name: str, flows: list[Flow]) -> int:
     return found.size_bytes // 1024 if found else needed_kb(load, flows)
 
 
+def kept_whole(load: Load) -> tuple[Flow, ...]:
+    """Shared flows whose messages lie in the structure as they are, not in data sets."""
+    whole = tuple(flow for flow in load.shared if flow.message_bytes <= structures.LARGEST_WHOLE_BYTES)
+    return needed(whole or None, "a shared [[flow]] of at most 63 KB")
+
+
 @question("ch1-13", "How much log does a structure backup write?")
 def backup_log(load: Load) -> Figures:
-    for flow in load.shared:
+    backed_up = tuple(flow for flow in load.shared if flow.persistent)  # a backup holds persistent messages alone
+    for flow in needed(backed_up or None, "a shared persistent [[flow]]"):
         yield figure(
             log_space.structure_backup_bytes,
             Unit.BYTES,
@@ -283,7 +290,7 @@ def engines(load: Load) -> Figures:
 
 @question("ch2-13", "How many redrives does the mix of sizes cause?")
 def redrives(load: Load) -> Figures:
-    sizes = tuple(structures.stored_bytes(flow.message_bytes) for flow in load.shared)
+    sizes = tuple(structures.stored_bytes(flow.message_bytes) for flow in kept_whole(load))
     yield figure(
         shared_gets.redrives_of_a_run,
         Unit.COUNT,
@@ -328,7 +335,7 @@ def message_cpu(load: Load) -> Figures:
 @question("ch2-16", "What does storage class memory hold, and what does it need?")
 def scm(load: Load) -> Figures:
     scm_bytes = needed(load.coupling_facility.scm_bytes, "[coupling_facility] scm")
-    for flow in load.shared:
+    for flow in kept_whole(load):
         yield figure(
             storage_class_memory.messages_in_scm,
             Unit.MESSAGES,

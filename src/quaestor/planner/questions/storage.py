@@ -4,6 +4,9 @@ Called by plan through the catalog.  Calls page_sets, buffer_pools, buffer_flow,
 indexing, storage_use, security_costs.
 """
 
+from dataclasses import fields
+from itertools import pairwise
+
 from quaestor.planner import (
     backup,
     buffer_flow,
@@ -16,16 +19,41 @@ from quaestor.planner import (
     utilities,
 )
 from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
+from quaestor.planner.buffer_flow import Life
 from quaestor.planner.buffer_pools import Usage
 from quaestor.planner.deferred_write import WriteRate
 from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.page_sets import EXPANSION_PERCENT, PAGES_PER_GIB
 from quaestor.planner.quantity import HOUR_S, MIB
-from quaestor.planner.questions.catalog import beyond, question
+from quaestor.planner.questions.catalog import question
 from quaestor.planner.questions.load import Load, needed
 from quaestor.planner.release import Release
 from quaestor.planner.restart import FORWARD
-from quaestor.planner.workload import Flow, PageSet
+from quaestor.planner.workload import CountedPool, Flow, PageSet
+
+
+def counted(load: Load) -> dict[int, list[CountedPool]]:
+    """Intervals of each pool, in the order in which they were written."""
+    made: dict[int, list[CountedPool]] = {}
+    for each in needed(load.workload.counted_pools or None, "a [[counted_pool]]; --from-lake reads them"):
+        made.setdefault(each.pool, []).append(each)
+    return made
+
+
+def usage_of_pool(load: Load, number: int) -> Usage:
+    """What a pool is for, by the flows on its page sets; pool 0 is the system's."""
+    if number == 0:
+        return Usage.SYSTEM
+    page_sets_of_pool = {each.number for each in load.workload.page_sets if each.buffer_pool == number}
+    flows = [flow for flow in load.workload.private if flow.page_set in page_sets_of_pool]
+    if not flows:
+        return Usage.EVERYTHING_ELSE
+    return Usage.SHORT_LIVED if all(load.lives_short(flow) for flow in flows) else Usage.LONG_LIVED
+
+
+def interval_of(each: CountedPool) -> buffer_flow.PoolInterval:
+    names = (field.name for field in fields(buffer_flow.PoolInterval))
+    return buffer_flow.PoolInterval(**{name: getattr(each, name) for name in names})
 
 
 def page_set_of(load: Load, flow: Flow) -> PageSet:
@@ -188,11 +216,27 @@ def object_buffers(load: Load) -> Figures:
     )
 
 
-beyond(
-    "ch1-23",
-    "Is a pool too small, right or wasteful?",
-    "needs what buffer pools counted (SMF 115), not a workload: the advisor reads them",
-)
+@question("ch1-23", "Is a pool too small, right or wasteful?")
+def verdicts(load: Load) -> Figures:
+    for number, intervals in counted(load).items():
+        yield figure(
+            buffer_pools.judge,
+            Unit.TEXT,
+            about=f"buffer pool {number}",
+            what=f"over {len(intervals)} intervals",
+            pick=lambda verdict: verdict.value,
+            intervals=tuple(
+                buffer_pools.PoolInterval(
+                    each.buffers,
+                    each.stealable_low,
+                    each.short_on_storage,
+                    each.steal_contentions,
+                    each.synchronous_thresholds,
+                )
+                for each in intervals
+            ),
+            usage=usage_of_pool(load, number),
+        )
 
 
 @question("ch1-24", "How much may one checkpoint write, and for how long?")
@@ -264,18 +308,38 @@ def thresholds(load: Load) -> Figures:
         )
 
 
-beyond(
-    "ch4-7",
-    "Which buffer pool rules does an interval meet?",
-    "needs an SMF 115 interval, not a workload: the advisor reads it",
-)
+@question("ch4-7", "Which buffer pool rules does an interval meet?")
+def pool_rules(load: Load) -> Figures:
+    for number, intervals in counted(load).items():
+        long_lived = usage_of_pool(load, number) is Usage.LONG_LIVED
+        for each in intervals:
+            yield figure(
+                buffer_flow.findings,
+                Unit.TEXT,
+                about=each.name,
+                pick=lambda found: "; ".join(f"{one.rule}: {one.because}" for one in found) or "none",
+                interval=interval_of(each),
+                life=Life.LONG if long_lived else Life.SHORT,
+            )
 
 
-beyond(
-    "ch4-8",
-    "Is a pool thrashing for want of an index?",
-    "needs two SMF 115 intervals, not a workload: the advisor reads them",
-)
+@question("ch4-8", "Is a pool thrashing for want of an index?")
+def access_shifts(load: Load) -> Figures:
+    for number, intervals in counted(load).items():
+        used = [each for each in intervals if each.get_pages and each.get_new_pages]
+        for before, after in pairwise(used):
+            yield figure(
+                buffer_flow.access_shift,
+                Unit.TEXT,
+                about=f"buffer pool {number}",
+                what=f"{before.name}, then {after.name}",
+                pick=lambda shift: (
+                    f"{'more browsing or gets by identifier' if shift.more_browsing else 'no sign of it'}: "
+                    f"x{shift.get_pages_ratio:.3g} pages looked at"
+                ),
+                before=interval_of(before),
+                after=interval_of(after),
+            )
 
 
 @question("ch1-40", "How much storage do indexes take?")

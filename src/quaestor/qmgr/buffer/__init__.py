@@ -12,6 +12,8 @@ Rules
   B7  Pages of non-persistent messages are formed only when they must be written, and never at a checkpoint.
   B8  Changes of a page that was started in its buffer are made when its bytes are wanted: most messages are got
       before anybody looks at their page again.
+  B9  A pool is given another size while it is used: a larger one at once, a smaller one in steps, as buffers become
+      stealable. Until then it has and counts the buffers that it still has.
 
 Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
 Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.
@@ -21,12 +23,13 @@ from collections.abc import Callable, Sequence
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
+from quaestor.qmgr.buffer.meter import IoMeter
 from quaestor.qmgr.buffer.pool import BufferPool
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.storage.page_set import PageSet
 
-__all__ = ["BufferManager", "BufferPool", "Frame", "TornPageError"]
+__all__ = ["BufferManager", "BufferPool", "Frame", "IoMeter", "TornPageError"]
 
 
 class BufferManager:
@@ -34,15 +37,16 @@ class BufferManager:
 
     name = "buffer"
 
-    def __init__(self, log: LogManager) -> None:
+    def __init__(self, log: LogManager, meter: IoMeter | None = None) -> None:
         self.log = log
+        self.meter = meter or IoMeter()
         self.pools: dict[int, BufferPool] = {}
         self.page_sets: dict[int, PageSet] = {}
         self.pool_of: dict[int, BufferPool] = {}
         self.form: Callable[[Frame], bytearray] = _nothing_to_form
 
     def define_pool(self, number: int, buffers: int, pages_per_io: int = 16) -> BufferPool:
-        pool = BufferPool(number, buffers, self.log, self._form, pages_per_io)
+        pool = BufferPool(number, buffers, self.log, self._form, pages_per_io, self.meter)
         self.pools[number] = pool
         return pool
 
@@ -52,6 +56,7 @@ class BufferManager:
     def add_page_set(self, page_set: PageSet, pool: int) -> None:
         page_set.buffer_pool = pool
         self.page_sets[page_set.number] = page_set
+        self.meter.add_page_set(page_set.number, pool)
         self.pool_of[page_set.number] = self.pools[pool]
 
     def begin_checkpoint(self, before_rba: int = 0) -> None:
@@ -79,8 +84,27 @@ class BufferManager:
             pool.write_all()
         self.sync()
 
+    def delete_pool(self, number: int) -> None:
+        """Give up a pool that no page set uses."""
+        if self.pools[number] in self.pool_of.values():
+            raise Abend("B9", "a buffer pool is deleted while a page set uses it", buffer_pool=number)
+        del self.pools[number]
+
+    def remove_page_set(self, number: int) -> PageSet:
+        """Forget a page set and every page of it; gives it, still open."""
+        self.pool_of.pop(number).discard(self.page_sets[number])
+        return self.page_sets.pop(number)
+
+    def step(self) -> bool:
+        """Background: every pool writes what is due and comes nearer to its size (B5, B9)."""
+        more = False
+        for pool in tuple(self.pools.values()):
+            writing, shrinking = pool.deferred_write_step(), pool.resize_step()
+            more = more or writing or shrinking
+        return more
+
     def tasks(self) -> Sequence[Task]:
-        return [task for pool in self.pools.values() for task in pool.tasks()]
+        return (Task("deferred write", self.step, every_ms=20),)
 
     def committed(self, unit: Unit) -> None:
         """Not told: changed buffers stay as they are (no force)."""

@@ -6,8 +6,8 @@ from itertools import groupby, islice
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
+from quaestor.qmgr.buffer.meter import IoMeter
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.resource_manager import Task
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.storage.changes import Redo
 from quaestor.storage.log_record import Kind
@@ -22,14 +22,21 @@ class BufferPool:
     """One buffer pool (B1-B7)."""
 
     def __init__(
-        self, number: int, buffers: int, log: LogManager, form: Callable[[Frame], bytearray], pages_per_io: int = 16
+        self,
+        number: int,
+        buffers: int,
+        log: LogManager,
+        form: Callable[[Frame], bytearray],
+        pages_per_io: int = 16,
+        meter: IoMeter | None = None,
     ) -> None:
         self.number, self.buffers, self._log, self._form = number, buffers, log, form
+        self._meter = meter or IoMeter()
         self.stats = BufferStatistics(buffer_pool=number, buffers=buffers)
         self.stats.stealable_low = self.stats.stealable_now = buffers
         self._pages_per_io = pages_per_io
-        self.start_at, self.synchronous_at = buffers * 17 // 20, buffers * 19 // 20  # more than so many changed (B5)
-        self.few, self.enough = buffers * 3 // 20, -(-buffers // 4)  # at most, at least so many stealable (B5)
+        self.wanted = buffers
+        self._set_thresholds()
         self._resident = 0
         self._stealable: OrderedDict[Frame, None] = OrderedDict()
         self._changed: dict[Frame, None] = {}
@@ -166,6 +173,52 @@ class BufferPool:
     def stealable(self) -> int:
         return self.buffers - self._resident + len(self._stealable)
 
+    # --- size ---------------------------------------------------------------------------------------------------------
+
+    def _set_thresholds(self) -> None:
+        buffers = self.buffers
+        self.start_at, self.synchronous_at = buffers * 17 // 20, buffers * 19 // 20  # more than so many changed (B5)
+        self.few, self.enough = buffers * 3 // 20, -(-buffers // 4)  # at most, at least so many stealable (B5)
+
+    def resize(self, buffers: int) -> bool:
+        """Give the pool another size; True when it has it at once, else `resize_step` brings it there (B9)."""
+        self.wanted = buffers
+        if buffers > self.buffers:
+            self._have(buffers)
+        else:
+            self.resize_step()
+        return self.buffers == buffers
+
+    def resize_step(self) -> bool:
+        """Give up a bounded number of buffers; True while the pool has more than are wanted (B9)."""
+        surplus = self.buffers - self.wanted
+        if surplus <= 0:
+            return False
+        unused = min(surplus, self.buffers - self._resident)
+        giving_up = min(surplus - unused, STEP_PAGES)
+        if giving_up > len(self._stealable):
+            changed = (frame for frame in self._changed if not frame.in_use)
+            self.write(list(islice(changed, giving_up - len(self._stealable))))
+        given_up = min(giving_up, len(self._stealable))
+        for _ in range(given_up):
+            self._drop(self._stealable.popitem(last=False)[0])
+        self._have(self.buffers - unused - given_up)
+        return self.buffers > self.wanted
+
+    def _have(self, buffers: int) -> None:
+        self.buffers = self.stats.buffers = buffers
+        self._set_thresholds()
+        self._note_stealable()
+
+    def discard(self, page_set: PageSet) -> None:
+        """The page set is no more: nothing of it is written."""
+        for frame in list(page_set.frames.values()):
+            if frame.in_use:
+                raise Abend("B1", "a page set is taken away while a page of it is in use", page_set=page_set.number)
+            self._changed.pop(frame, None)
+            self._stealable.pop(frame, None)
+            self._drop(frame)
+
     # --- buffers ------------------------------------------------------------------------------------------------------
 
     def _note_stealable(self) -> None:
@@ -178,7 +231,9 @@ class BufferPool:
     def _read(self, page_set: PageSet, page: int) -> Frame:
         frame = self._take_buffer(page_set, page)
         self.stats.page_reads += 1
+        began_ns = self._meter.now_ns()
         data = page_set.read(page)
+        self._meter.read(page_set.number, 1, began_ns)
         if data is None:
             self._drop(frame)
             raise TornPageError(page_set.number, page)
@@ -210,6 +265,7 @@ class BufferPool:
 
     def _short_on_storage(self) -> None:
         self.stats.short_on_storage += 1
+        self._start_writing()
         self.deferred_write_step()
         if not self._stealable:
             raise Abend("B3", "every buffer of the pool is in use", buffer_pool=self.number)
@@ -218,7 +274,9 @@ class BufferPool:
         """Bring pages that will be wanted soon, with one read, as far as buffers are free for them."""
         if self.stealable * 4 < self.buffers:
             return
+        began_ns = self._meter.now_ns()
         raw = memoryview(page_set.read_raw(page, count))
+        self._meter.read(page_set.number, count, began_ns)
         for at in range(count):
             data = bytearray(raw[at * PAGE : at * PAGE + PAGE])
             if page + at not in page_set.frames and is_whole(data, page_set.number, page + at):
@@ -235,13 +293,13 @@ class BufferPool:
             self._writing = True
             self.stats.deferred_write_starts += 1
 
-    def deferred_write_step(self) -> bool:
+    def deferred_write_step(self, *, immediate: bool = False) -> bool:
         """Write the oldest changed pages until enough buffers are stealable; True while that is not reached (B5)."""
         if not self._writing:
             return False
         excess = max(len(self._changed) - self.buffers + self.enough, self.enough - self.stealable, 1)
         due = list(islice((frame for frame in self._changed if not frame.in_use), min(excess, STEP_PAGES)))
-        self.write(due)
+        self.write(due, immediate=immediate)
         if not due or (len(self._changed) <= self.buffers - self.enough and self.stealable >= self.enough):
             self._writing = False
         return self._writing
@@ -256,6 +314,8 @@ class BufferPool:
         ]
         for at in range(0, len(due), STEP_PAGES):
             self.write(due[at : at + STEP_PAGES])
+        for frame in due:
+            self._meter.page_sets[frame.page_set.number].checkpoint_pages += 1
         return len(due)
 
     def write_all(self) -> None:
@@ -268,9 +328,11 @@ class BufferPool:
             return
         self.stats.immediate_writes += 1
         self.stats.synchronous_write_starts += 1
-        self.deferred_write_step()
+        began_ns = self._meter.now_ns()
+        self.deferred_write_step(immediate=True)
+        self._meter.wrote_for_others(began_ns)
 
-    def write(self, frames: Sequence[Frame]) -> None:
+    def write(self, frames: Sequence[Frame], *, immediate: bool = False) -> None:
         """Write changed pages: log first, then in place (B2, B4)."""
         if not frames:
             return
@@ -279,7 +341,7 @@ class BufferPool:
         for _, group in groupby(enumerate(ordered), key=lambda at: (at[1].page_set.number, at[1].page - at[0])):
             run = [frame for _, frame in group]
             for at in range(0, len(run), self._pages_per_io):
-                self._write_run(run[at : at + self._pages_per_io])
+                self._write_run(run[at : at + self._pages_per_io], immediate=immediate)
 
     def log_check(self, rba: int) -> None:
         """B2: the log is forced up to the last change of every page that is about to be written."""
@@ -296,7 +358,7 @@ class BufferPool:
                 frame.first_rba = frame.first_rba or rba
         return rba
 
-    def _write_run(self, run: list[Frame]) -> None:
+    def _write_run(self, run: list[Frame], *, immediate: bool) -> None:
         page_set = run[0].page_set
         pages = []
         for frame in run:
@@ -305,7 +367,9 @@ class BufferPool:
                 data = frame.data = self._form(frame)
             seal(data, frame.rba)
             pages.append(data)
+        began_ns = self._meter.now_ns()
         page_set.write(run[0].page, pages)
+        self._meter.wrote(page_set.number, len(run), began_ns, immediate=immediate)
         self.stats.write_ios += 1
         self.stats.pages_written += len(run)
         for frame in run:
@@ -332,14 +396,3 @@ class BufferPool:
             if frame.first_rba and frame.first_rba < found.get(number, 1 << 63):
                 found[number] = frame.first_rba
         return found
-
-    def tasks(self) -> Sequence[Task]:
-        return (Task(f"deferred write {self.number}", self.deferred_write_step, every_ms=20),)
-
-    def close_interval(self) -> BufferStatistics:
-        """The section of the interval that ends now; a new one begins."""
-        ended = self.stats
-        ended.stealable_now = self.stealable
-        self.stats = BufferStatistics(buffer_pool=self.number, buffers=self.buffers)
-        self.stats.stealable_low = self.stats.stealable_now = self.stealable
-        return ended

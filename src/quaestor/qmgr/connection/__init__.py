@@ -6,13 +6,14 @@ latch for each call, ends the units that the call leaves behind, and turns the e
 
     manager        who is connected; connect, quiesce, stop    handle        an open queue
     session        a connection and its units of recovery      asynchronous  the same for asyncio
-    accounting     what one task did, for SMF 116              two_phase     units in doubt, for a coordinator
+    accounting     what one task did, for SMF 116              accounted     the same calls, tallied
+    latch          the engine latch, timed                     two_phase     units in doubt, for a coordinator
     failing        what ends a queue manager
 
 Called by the package door, the server, command.  Calls message, recovery, security.
 """
 
-from quaestor.qmgr.connection.accounting import TaskAccount
+from quaestor.qmgr.connection.accounting import Accounts, TaskTally
 from quaestor.qmgr.connection.asynchronous import AsyncConnection, AsyncHandle
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.manager import ConnectionManager
@@ -20,12 +21,13 @@ from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.two_phase import Participant, settle
 
 __all__ = [
+    "Accounts",
     "AsyncConnection",
     "AsyncHandle",
     "Connection",
     "ConnectionManager",
     "Handle",
     "Participant",
-    "TaskAccount",
+    "TaskTally",
     "settle",
 ]

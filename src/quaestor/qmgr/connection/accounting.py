@@ -1,20 +1,351 @@
-"""Accounting of one task: the hook that each call of an application passes when accounting is on.
+"""Accounting of one task: plain numbers that its calls add to, for SMF 116.
 
 Rules
-  AC1 A connection without an account pays nothing: its handles are of another class than accounted ones.
-  AC2 Each call is told once, when it has ended, with its verb, queue, message, reason, elapsed and CPU time.
+  AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
+      accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
+  AC2 A put or get that worked notes a few numbers in a list when it has ended; they are added up by the dozen (`fold`),
+      which is cheaper than one by one, and by whoever reads. Numbers only grow, but for extremes, which the reader
+      takes away (`take_extremes`).
+  AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
+      queue manager's work.
+  AC4 Reading the CPU clock is a system call that costs a tenth of a put. It is read for the first 32 calls of a verb
+      on a queue and for each 64th after that; those read stand for all (`Verb.cpu_total_ns`).
+  AC5 Waits (page reads, the log, the latch) are counted with the verb that is being served, whoever measures them.
+  AC6 A call that failed is counted with its time; sizes, bytes and time on queue are those of calls that worked. A call
+      that belongs to no queue (an open that failed, a definition) is an "other" call of the task.
 
-Called by connection.  Answered by statistics, which counts into the SMF 116 sections.
+Called by connection, and by the managers that wait (`Waits`).  Read by statistics, which makes records of it.
 """
 
-from typing import Protocol
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from quaestor.mqi.messages import Message
+from quaestor.clock import Clock
+from quaestor.mqi.options import GetOptions
+from quaestor.qmgr.message.thread import ApplicationThread
+
+if TYPE_CHECKING:
+    from quaestor.qmgr.connection.session import Connection
+
+CPU_ALWAYS = 32
+CPU_EVERY = 64
+BANDS = (100, 1000, 10_000)
+"""Where the second, third and fourth size band of SMF 116-0 begin."""
+
+SIZE_UNSET = 0x0FFFFFFF
+TIME_UNSET = (1 << 64) - 1
+_BROWSE = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
 
 
-class TaskAccount(Protocol):
-    """What a call tells (AC2)."""
+class Verb:
+    """The calls of one verb, on one queue or of the task."""
 
-    def call(
-        self, verb: str, queue: str, message: Message | None, reason: int, elapsed_ns: int, cpu_ns: int
-    ) -> None: ...
+    __slots__ = (
+        "calls",
+        "cpu_ns",
+        "due",
+        "elapsed_ns",
+        "expired",
+        "force_ns",
+        "forces",
+        "generated",
+        "read_ns",
+        "reads",
+        "skipped",
+        "suspend_ns",
+        "suspends",
+        "timed",
+        "to_waiter",
+    )
+
+    def __init__(self) -> None:
+        self.calls = self.elapsed_ns = 0
+        self.timed = self.cpu_ns = self.due = 0  # AC4: calls whose CPU was read, their CPU, the next call to read
+        self.forces = self.force_ns = self.reads = self.read_ns = self.suspends = self.suspend_ns = 0
+        self.skipped = self.expired = self.to_waiter = self.generated = 0
+
+    def cpu_read(self, cpu_ns: int) -> None:
+        """The CPU time of a call that was due (AC4)."""
+        self.cpu_ns += cpu_ns
+        self.timed += 1
+        self.due = self.calls + (1 if self.timed < CPU_ALWAYS else CPU_EVERY)
+
+    def cpu_total_ns(self) -> int:
+        """CPU time of all calls: those read stand for all (AC4)."""
+        return self.cpu_ns * self.calls // self.timed if self.timed else 0
+
+
+class QueueTally:
+    """What a task did to one queue."""
+
+    __slots__ = (
+        "base_name",
+        "browses_any",
+        "browses_specific",
+        "close",
+        "closed_us",
+        "depth_high",
+        "get",
+        "get_bytes",
+        "get_size_high",
+        "get_size_low",
+        "gets_any",
+        "gets_persistent",
+        "gets_specific",
+        "index_type",
+        "inq",
+        "name",
+        "noted_browses",
+        "noted_gets",
+        "noted_puts",
+        "now_browsing",
+        "on_queue_longest_us",
+        "on_queue_shortest_us",
+        "on_queue_us",
+        "open",
+        "opened_us",
+        "options_seen",
+        "put",
+        "put1",
+        "put1s_persistent",
+        "put_bytes",
+        "put_size_high",
+        "put_size_low",
+        "puts_persistent",
+        "queue_type",
+        "set",
+        "stored",
+        "task",
+        "valid_destructive_gets",
+        "valid_gets",
+        "valid_puts",
+    )
+
+    def __init__(self, task: "TaskTally", name: str, base_name: str, stored: Any) -> None:
+        self.task, self.name, self.base_name = task, name, base_name
+        self.stored = stored  # the queue as its store has it: depth and page set
+        self.queue_type = self.index_type = 0
+        self.opened_us = self.closed_us = 0
+        self.open, self.close, self.get, self.put = Verb(), Verb(), Verb(), Verb()
+        self.put1, self.inq, self.set = Verb(), Verb(), Verb()
+        self.browses_any = self.browses_specific = self.gets_any = self.gets_specific = 0
+        self.put_bytes = self.get_bytes = 0
+        self.valid_puts = self.valid_gets = self.valid_destructive_gets = 0
+        self.gets_persistent = self.puts_persistent = self.put1s_persistent = 0
+        self.on_queue_us = 0
+        self.options_seen: int | None = None
+        self.now_browsing = False
+        self.noted_puts: list[tuple[int, int, int, int]] = []  # elapsed, length, persistence, depth
+        self.noted_gets: list[tuple[int, int, int, int, int]] = []  # elapsed, length, persistence, ended, put
+        self.noted_browses: list[tuple[int, int, int, int, int]] = []
+        self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
+        self.get_size_low = self.put_size_low = SIZE_UNSET
+        self.on_queue_shortest_us = TIME_UNSET
+
+    def take_extremes(self) -> tuple[int, int, int, int, int, int, int]:
+        """Sizes got and put (high, low), time on queue (longest, shortest), depth; they begin anew (AC2)."""
+        taken = (
+            self.get_size_high,
+            self.get_size_low,
+            self.put_size_high,
+            self.put_size_low,
+            self.on_queue_longest_us,
+            self.on_queue_shortest_us,
+            self.depth_high,
+        )
+        self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
+        self.get_size_low = self.put_size_low = SIZE_UNSET
+        self.on_queue_shortest_us = TIME_UNSET
+        return taken
+
+    def fold(self) -> None:
+        """Add up what calls have noted since the last time (AC2)."""
+        if self.noted_puts:
+            self._fold_puts(_taken(self.noted_puts))
+        if self.noted_gets:
+            self._fold_gets(_taken(self.noted_gets))
+        if self.noted_browses:
+            self._fold_got(_taken(self.noted_browses))
+
+    def _fold_puts(self, noted: "list[tuple[int, int, int, int]]") -> None:
+        elapsed_ns, lengths, persistent, depths = zip(*noted, strict=True)
+        self.put.elapsed_ns += sum(elapsed_ns)
+        self.puts_persistent += sum(persistent)
+        self.put_worked(lengths, max(depths))
+
+    def put_worked(self, lengths: Sequence[int], depth: int) -> None:
+        """MQPUTs or MQPUT1s that worked, and the depth they left."""
+        longest, shortest = max(lengths), min(lengths)
+        self.valid_puts += len(lengths)
+        self.put_bytes += sum(lengths)
+        self.put_size_high = max(self.put_size_high, longest)
+        self.put_size_low = min(self.put_size_low, shortest)
+        self.depth_high = max(self.depth_high, depth)
+        _count_sizes(self.task.puts_by_size, lengths, shortest, longest)
+
+    def _fold_gets(self, noted: "list[tuple[int, int, int, int, int]]") -> None:
+        """Gets; only these tell how long messages were on the queue."""
+        ahead_ns = self.task.offset_us * 1000
+        waits_ns = [max(ended + ahead_ns - put_us * 1000, 0) for _, _, _, ended, put_us in noted]
+        longest_us, shortest_us = max(waits_ns) // 1000, min(waits_ns) // 1000
+        self.valid_destructive_gets += len(noted)
+        self.on_queue_us += sum(waits_ns) // 1000
+        self.on_queue_longest_us = max(self.on_queue_longest_us, longest_us)
+        self.on_queue_shortest_us = min(self.on_queue_shortest_us, shortest_us)
+        self._fold_got(noted)
+
+    def _fold_got(self, noted: "list[tuple[int, int, int, int, int]]") -> None:
+        """Gets and browses that brought a message."""
+        elapsed_ns, lengths, persistent, _, _ = zip(*noted, strict=True)
+        longest, shortest = max(lengths), min(lengths)
+        self.get.elapsed_ns += sum(elapsed_ns)
+        self.gets_persistent += sum(persistent)
+        self.valid_gets += len(noted)
+        self.get_bytes += sum(lengths)
+        self.get_size_high = max(self.get_size_high, longest)
+        self.get_size_low = min(self.get_size_low, shortest)
+        _count_sizes(self.task.gets_by_size, lengths, shortest, longest)
+
+    def note_options(self, options: int) -> None:
+        """Remember what the options of a get mean."""
+        self.options_seen = options
+        self.now_browsing = bool(int(options) & _BROWSE)
+
+
+NotedT = TypeVar("NotedT")
+
+
+def _taken(noted: list[NotedT]) -> list[NotedT]:
+    """What is there now; what another thread appends meanwhile stays for the next time."""
+    some = noted[:]
+    del noted[: len(some)]
+    return some
+
+
+def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longest: int) -> None:
+    """Messages by the size bands of SMF 116-0; mostly they are all in one."""
+    first, last = bisect_right(BANDS, shortest), bisect_right(BANDS, longest)
+    if first == last:
+        counts[first] += len(lengths)
+        return
+    for length in lengths:
+        counts[bisect_right(BANDS, length)] += 1
+
+
+class TaskTally:
+    """What a task did: the verbs that belong to no queue, its queues, its waits. The managers tell it (`Waits`)."""
+
+    __slots__ = (
+        "backout",
+        "commit",
+        "cpu_ns",
+        "gets_by_size",
+        "latch_longest_ns",
+        "latch_ns",
+        "latch_waits",
+        "log_bytes",
+        "log_writes",
+        "now_ns",
+        "now_us",
+        "offset_us",
+        "other",
+        "prepare",
+        "puts_by_size",
+        "queues",
+        "started_us",
+        "thread",
+        "verb",
+        "waited_ns",
+    )
+
+    def __init__(self, thread: ApplicationThread, clock: Clock) -> None:
+        self.thread = thread
+        self.now_ns, self.cpu_ns, self.now_us = clock.monotonic_ns, clock.cpu_ns, clock.now_us
+        self.started_us = clock.now_us()
+        self.offset_us = 0
+        self.set_offset()
+        self.commit, self.backout, self.prepare, self.other = Verb(), Verb(), Verb(), Verb()
+        self.verb = self.other  # being served (AC5)
+        self.queues: dict[tuple[str, str], QueueTally] = {}
+        self.latch_waits = self.latch_ns = self.latch_longest_ns = 0
+        self.log_bytes = self.log_writes = 0
+        self.waited_ns = 0  # for a message, by the call in progress (AC3)
+        self.puts_by_size, self.gets_by_size = [0, 0, 0, 0], [0, 0, 0, 0]
+
+    def set_offset(self) -> None:
+        """What the time of day is ahead of the monotonic clock; looked at each interval, for the former is adjusted."""
+        self.offset_us = self.now_us() - self.now_ns() // 1000
+
+    def queue(self, name: str, base_name: str, stored: Any) -> QueueTally:
+        """The tally of a queue under the name it was opened by."""
+        found = self.queues.get((name, base_name))
+        if found is None:
+            found = self.queues[name, base_name] = QueueTally(self, name, base_name, stored)
+        return found
+
+    def began(self, verb: Verb) -> tuple[int, int]:
+        """A call begins: monotonic time, and CPU time if that is due, else -1."""
+        self.verb = verb
+        return self.now_ns(), self.cpu_ns() if verb.calls >= verb.due else -1
+
+    def ended(self, verb: Verb, began_ns: int, cpu_ns: int) -> None:
+        """A call has ended, well or not."""
+        elapsed_ns = self.now_ns() - began_ns - self.waited_ns
+        verb.calls += 1
+        verb.elapsed_ns += elapsed_ns
+        self.waited_ns = 0
+        if cpu_ns >= 0:
+            verb.cpu_read(self.cpu_ns() - cpu_ns)
+        self.verb = self.other
+
+    # -- what the managers tell (AC5)
+
+    def page_read(self, ns: int) -> None:
+        self.verb.reads += 1
+        self.verb.read_ns += ns
+
+    def pages_written(self, ns: int) -> None:
+        self.verb.suspends += 1
+        self.verb.suspend_ns += ns
+
+    def log_forced(self, ns: int) -> None:
+        self.verb.forces += 1
+        self.verb.force_ns += ns
+
+    def skipped(self, messages: int) -> None:
+        self.verb.skipped += messages
+
+    def expired(self) -> None:
+        self.verb.expired += 1
+
+    def handed_over(self) -> None:
+        self.verb.to_waiter += 1
+
+    def generated(self) -> None:
+        self.verb.generated += 1
+
+    def latch_waited(self, ns: int) -> None:
+        self.latch_waits += 1
+        self.latch_ns += ns
+        self.latch_longest_ns = max(self.latch_longest_ns, ns)
+
+
+class Accounts(Protocol):
+    """Who keeps the accounts of all tasks; answered by statistics."""
+
+    def begin(self, connection: "Connection", thread: ApplicationThread) -> None:
+        """A task has connected."""
+
+    def end(self, thread: ApplicationThread) -> None:
+        """The task is over; its tally, if it has one, is complete."""
+
+
+class NoAccounts:
+    """Nobody accounts for anybody."""
+
+    def begin(self, connection: "Connection", thread: ApplicationThread) -> None:
+        """Not wanted."""
+
+    def end(self, thread: ApplicationThread) -> None:
+        """Nothing was begun."""

@@ -13,7 +13,7 @@ Rules
 Called by applications.  Calls the message manager; session ends units.
 """
 
-from _thread import allocate_lock
+from _thread import LockType, allocate_lock
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -23,7 +23,9 @@ from quaestor.mqi.matching import ANY, Selection, selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import WAIT_UNLIMITED, CloseOptions, GetOptions, GetPlan, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.putting import OutputPath
@@ -42,16 +44,17 @@ class InterruptedWait(KeyboardInterrupt):
 class Handle:
     """An open queue."""
 
-    __slots__ = ("_connection", "_input", "_latch", "_opened", "_output", "_thread", "name")
+    __slots__ = ("_connection", "_input", "_latch", "_opened", "_output", "_thread", "name", "tally")
 
     def __init__(self, connection: "Connection", opened: OpenQueue) -> None:
         self.name = opened.name
         self._connection = connection
-        self._latch = connection.latch
+        self._latch: LockType | TimedLatch = connection.latch
         self._thread = opened.thread
         self._opened: OpenQueue | None = opened
         self._output: OutputPath | None = opened.output
         self._input: InputPath | None = opened.input
+        self.tally: QueueTally | None = None  # of an accounted handle
 
     def put(
         self,
@@ -208,18 +211,18 @@ class Handle:
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
         """Give up the latch until posted; whether that came in time."""
-        posted = allocate_lock()
+        posted, latch = allocate_lock(), self._latch
         posted.acquire()
         waiting.post = posted.release
         if self._thread.call_unit is not None:
             self._connection.end_call(commit=True)  # what had expired goes now, not when the wait is over
-        self._latch.release()
+        latch.release()
         try:
             in_time = posted.acquire(timeout=seconds)
         except KeyboardInterrupt as error:
             raise InterruptedWait from error  # nothing was being changed: not fatal
         finally:
-            self._latch.acquire()
+            latch.acquire()
             waiting.waiters.remove(waiting)
         return in_time
 
@@ -289,6 +292,17 @@ class Handle:
             waiting.waiters.remove(waiting)
             waiting.waiters.pass_on(waiting)
 
+    # -- accounting
+
+    def use_latch(self, latch: LockType | TimedLatch, tally: QueueTally | None) -> None:
+        """From the next call on, take this latch and tell this tally."""
+        self._latch, self.tally = latch, tally
+
+    @property
+    def opened(self) -> OpenQueue | None:
+        """What the message manager has open for it."""
+        return self._opened
+
     # -- refusals, rule HA1
 
     def _still_open(self) -> OpenQueue:
@@ -307,15 +321,3 @@ def wait_options(options: int, wait_ms: int) -> int:
     if wait_ms < WAIT_UNLIMITED:
         raise MQError(Reason.WAIT_INTERVAL_ERROR, wait_ms=wait_ms)
     return int(options) | _WAIT
-
-
-class AccountedHandle(Handle):
-    """A handle whose calls are told to the task's account."""
-
-    __slots__ = ()
-
-    def put(self, *args: Any, **named: Any) -> Message:
-        return self._connection.accounted("MQPUT", self.name, lambda: Handle.put(self, *args, **named))
-
-    def get(self, *args: Any, **named: Any) -> Message:
-        return self._connection.accounted("MQGET", self.name, lambda: Handle.get(self, *args, **named))

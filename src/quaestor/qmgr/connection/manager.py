@@ -8,6 +8,8 @@ Rules
       then on nobody connects (2059, with the cause).
   CM4 An application that is gone without disconnecting (its connection is no longer referred to by anybody) is backed
       out and its handles are closed, by a background step or when the next application connects.
+  CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
+  CM6 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way.
 
 Called by queue_manager.  Calls session, message, security.
 """
@@ -19,7 +21,7 @@ from weakref import ref
 
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.connection.accounting import TaskAccount
+from quaestor.qmgr.connection.accounting import Accounts, NoAccounts
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
@@ -40,7 +42,8 @@ class ConnectionManager:
         self._recovery = recovery
         self._security = security
         self._clock = clock
-        self._prepared = Prepared(recovery)
+        self.accounts: Accounts = NoAccounts()
+        self.prepared = Prepared(recovery)
         self._numbers = count(1)
         self.failure: BaseException | None = None
         self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}
@@ -50,13 +53,17 @@ class ConnectionManager:
         self,
         user: str,
         appl_name: str = "",
-        account: TaskAccount | None = None,
         then: Callable[[], None] | None = None,
         *,
+        channel: str = "",
+        address: str = "",
         client: bytes = b"",
         recovery: Recovery | None = None,
     ) -> Connection:
-        """MQCONN (CM1); `then` is called when the connection has ended, `recovery` ends its units in place of ours."""
+        """MQCONN (CM1); `then` is called when the connection has ended, `recovery` ends its units in place of ours.
+
+        A client has a channel and an address, and a name for `outcome`.
+        """
         if self.failure is not None:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(self.failure))
         if self._messages.catalogue.ending is not None:
@@ -66,16 +73,33 @@ class ConnectionManager:
                 self.reap()
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         ending = self._recovery if recovery is None else recovery
-        thread = ApplicationThread(ending, user, appl_name, f"{next(self._numbers):08X}")
+        thread = ApplicationThread(
+            ending, user, appl_name, f"{next(self._numbers):08X}", channel=channel, address=address
+        )
         connection = Connection(
-            self._messages, ending, self._clock, thread, self._ended, self.failed, self._prepared, account, client
+            self._messages, ending, self._clock, thread, self._ended, self.failed, self.prepared, client
         )
         self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
+        self.accounts.begin(connection, thread)
         return connection
 
     @property
     def connections(self) -> int:
         return len(self._connections)
+
+    def threads(self) -> list[ApplicationThread]:
+        """Every connected application."""
+        return list(self._connections)
+
+    def end(self, thread: ApplicationThread) -> None:
+        """End one application's connection from outside, as if it were gone (CM5). The latch is not held."""
+        known, _ = self._connections.get(thread, (None, None))
+        connection = None if known is None else known()
+        if connection is not None:
+            connection.abandon()
+            connection.broken()
+            with self._recovery.latch:
+                self._messages.look_again()
 
     def quiesce(self) -> None:
         """Tell applications that the queue manager is ending (CM2)."""
@@ -85,15 +109,16 @@ class ConnectionManager:
     def stop(self) -> None:
         """End every connection (CM2)."""
         with self._recovery.latch:
+            self._messages.events.stopping()
             self._messages.quiesce(Reason.Q_MGR_STOPPING)
             self.reap()
-        for connection in self._living():
+        for connection in self.living():
             connection.abandon()
             connection.broken()
 
     def abandon(self) -> None:
         """These connections are another process's: forget them without a trace."""
-        for connection in self._living():
+        for connection in self.living():
             connection.broken()
         self._connections = {}
 
@@ -113,16 +138,22 @@ class ConnectionManager:
                 if unit is not None:
                     self._recovery.back_out(unit)
                 self._messages.close_all(thread)
+                self.accounts.end(thread)
         return False
 
     def tasks(self) -> Sequence[Task]:
         return (Task("reap lost connections", self.reap, REAP_EVERY_MS),)
 
-    def _living(self) -> list[Connection]:
-        found = [known() for known, _ in self._connections.values()]
-        return [connection for connection in found if connection is not None]
+    def living(self) -> list[Connection]:
+        return [connection for connection, _ in self.living_threads()]
+
+    def living_threads(self) -> list[tuple[Connection, ApplicationThread]]:
+        """Every connection that somebody holds, and its thread."""
+        found = [(known(), thread) for thread, (known, _) in tuple(self._connections.items())]
+        return [(connection, thread) for connection, thread in found if connection is not None]
 
     def _ended(self, thread: ApplicationThread) -> None:
         _, then = self._connections.pop(thread, (None, None))
+        self.accounts.end(thread)
         if then is not None:
             then()

@@ -14,6 +14,7 @@ Rules
 Called by applications.  Calls the message manager and recovery.
 """
 
+from _thread import LockType
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -25,9 +26,10 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.connection.accounting import TaskAccount
+from quaestor.qmgr.connection.accounting import TaskTally
 from quaestor.qmgr.connection.failing import FATAL
-from quaestor.qmgr.connection.handle import AccountedHandle, Handle
+from quaestor.qmgr.connection.handle import Handle
+from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery, Unit
@@ -66,20 +68,19 @@ class Connection:
         ended: Callable[[ApplicationThread], None],
         failed: Callable[[BaseException], None],
         prepared: Prepared,
-        account: TaskAccount | None = None,
         client: bytes = b"",
     ) -> None:
         self.client = client
         self.messages = messages
         self.clock = clock
-        self.latch = recovery.latch
+        self.latch: LockType | TimedLatch = recovery.latch
         self.connected = True
         self._recovery = recovery
         self._thread = thread
         self._ended = ended
         self._failed = failed
         self._prepared = prepared
-        self._account = account
+        self.task: TaskTally | None = None  # of an accounted connection
         self._handles: set[Handle] = set()
         self._gone = Reason.HCONN_ERROR
 
@@ -98,8 +99,8 @@ class Connection:
         if len(self._handles) >= self.messages.catalogue.qmgr.max_handles:
             raise MQError(Reason.HANDLE_NOT_AVAILABLE, handles=len(self._handles))  # SE3
         with self.calling():
-            opened = self.messages.open(self._thread, _target(target, qmgr, dynamic_name), options)
-        handle = Handle(self, opened) if self._account is None else AccountedHandle(self, opened)
+            opened = self.messages.open(self._thread, target_of(target, qmgr, dynamic_name), options)
+        handle = Handle(self, opened)
         self._handles.add(handle)
         return handle
 
@@ -116,7 +117,7 @@ class Connection:
         self._check_connected()
         with self.calling():
             try:
-                message = self.messages.put1(self._thread, _target(target, qmgr, ""), body, descriptor, options)
+                message = self.messages.put1(self._thread, target_of(target, qmgr, ""), body, descriptor, options)
             except MQError:
                 self.end_call(commit=False)
                 raise
@@ -142,11 +143,15 @@ class Connection:
 
     def commit(self, unit: int | None = None) -> None:
         """MQCMIT: what was put is there for others, what was got is gone. `unit` numbers it (SE6)."""
-        self._check_connected()
-        with self.calling():
-            if unit is not None and self._thread.unit is not None:
-                self._thread.unit.label = label(self.client, unit)
-            self._end_unit(self._recovery.commit)
+        if not self.connected:
+            raise self.why_not_connected()
+        with self.latch:  # as `calling` does; every message put by itself comes here, and a generator is dear
+            try:
+                if unit is not None and self._thread.unit is not None:
+                    self._thread.unit.label = label(self.client, unit)
+                self._end_unit(self._recovery.commit)
+            except FATAL as error:
+                raise self.fatal(error) from error
 
     def outcome(self, unit: int) -> bool:
         """Whether the unit of this number has committed (SE6)."""
@@ -216,6 +221,15 @@ class Connection:
         if unit is not None:
             end(unit)
             self.messages.catalogue.unit_ended()
+
+    def account(self, task: TaskTally | None, latch: LockType | TimedLatch) -> None:
+        """From the next call on, take this latch and tell this task."""
+        self.task = self._thread.tally = task
+        self.latch = latch
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        return tuple(self._handles)
 
     # -- definitions
 
@@ -303,24 +317,8 @@ class Connection:
         else:
             self.abandon()
 
-    def accounted(self, verb: str, queue: str, call: Callable[[], Message]) -> Message:
-        """Make a call and tell the account what it took."""
-        started_ns, cpu_ns = self.clock.monotonic_ns(), self.clock.cpu_ns()
-        message, reason = None, Reason.NONE
-        try:
-            message = call()
-        except MQError as error:
-            reason = error.reason
-            raise
-        finally:
-            clock, account = self.clock, self._account
-            if account is not None:
-                elapsed_ns = clock.monotonic_ns() - started_ns
-                account.call(verb, queue, message, int(reason), elapsed_ns, clock.cpu_ns() - cpu_ns)
-        return message
 
-
-def _target(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
+def target_of(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
     if isinstance(target, Target):
         return target
     if not isinstance(target, str):

@@ -12,12 +12,15 @@ Called by queue_manager and tests.  Calls every manager from lock to data.
 from dataclasses import dataclass, field
 
 from quaestor.clock import Clock
-from quaestor.qmgr.buffer import BufferManager
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.buffer import BufferManager, IoMeter
 from quaestor.qmgr.data.load import load
 from quaestor.qmgr.data.objects import ObjectManager
+from quaestor.qmgr.data.page_storage import PageStorage
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager, Restart, restart
+from quaestor.qmgr.resource_manager import Served
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.disk import Disk
 from quaestor.storage.log_files import LogFiles
@@ -48,6 +51,17 @@ class EngineSettings:
     packing: bool = False
 
 
+def settings_of(disk: Disk) -> EngineSettings:
+    """What the bootstrap data set knows of an engine: enough to restart it for a utility, with one buffer pool."""
+    if not Bootstrap.formatted(disk):
+        raise Abend("S1", "no queue manager is kept here: there is no bootstrap data set")
+    bootstrap = Bootstrap.open(disk)
+    bootstrap.close()
+    inventory = bootstrap.inventory
+    page_sets = dict.fromkeys(inventory.page_sets, 0)
+    return EngineSettings(buffer_pools={0: 20_000}, page_sets=page_sets, archive=bool(inventory.archives))
+
+
 class Engine:
     """Lock, log, buffer, recovery and data manager over one disk (G1-G3)."""
 
@@ -60,37 +74,33 @@ class Engine:
             outbuff_kb=settings.outbuff_kb,
             wrthrsh=settings.wrthrsh,
             ci_per_io=settings.ci_per_io,
+            clock=clock,
         )
-        self.buffers = BufferManager(self.log)
+        self.served = Served()
+        self.buffers = BufferManager(self.log, IoMeter(clock, self.served))
         self.recovery = RecoveryManager(self.log, self.buffers, clock, logload=settings.logload)
         self.data = ObjectManager(self.recovery, self.buffers, self.locks, packing=settings.packing)
         self.data.space.expansion = settings.expansion
         self.recovery.managers.append(self.data)
+        self.storage = PageStorage(
+            disk,
+            self.log,
+            self.buffers,
+            self.data.space,
+            settings.buffer_pools,
+            settings.page_sets,
+            settings.pages,
+            settings.pages_per_io,
+        )
+        self.storage.holds_queues, self.storage.forget = self.data.holds_queues, self.data.forget_page_set
 
     def start(self) -> Restart:
         """Restart from the log, then rebuild the queues (G2)."""
-        settings = self.settings
-        for number, buffers in settings.buffer_pools.items():
-            self.buffers.define_pool(number, buffers, settings.pages_per_io)
-        for number, pool in settings.page_sets.items():
-            page_set = self._page_set(number)
-            page_set.sync()  # what a killed process wrote may still be volatile, and restart will rely on it
-            self.buffers.add_page_set(page_set, pool)
+        self.storage.open()
         with self.recovery.latch:
             found = restart(self.recovery)
             load(self.data)
         return found
-
-    def _page_set(self, number: int) -> PageSet:
-        """Open a page set, or make it if it never was (G1)."""
-        known = self.log.files.inventory.page_sets
-        if number in known:
-            return PageSet.open(self._disk, number)
-        made = PageSet.formatted(self._disk, number)
-        page_set = PageSet.open(self._disk, number) if made else PageSet.create(self._disk, number, self.settings.pages)
-        known.append(number)
-        self.log.files.save()
-        return page_set
 
     def stop(self) -> None:
         """Write everything and take a last checkpoint (G2)."""
@@ -107,6 +117,8 @@ class Engine:
     def _log_files(self, settings: EngineSettings) -> LogFiles:
         if Bootstrap.formatted(self._disk):
             return LogFiles.open(self._disk, archive=settings.archive)
+        if any(PageSet.formatted(self._disk, number) for number in settings.page_sets):
+            raise Abend("G1", "page sets are here and their bootstrap data set is not; put it back, or cold start")
         return LogFiles.create(
             self._disk,
             logs=settings.logs,

@@ -22,7 +22,7 @@ from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.data.manager import PERSISTENT_SUBQUEUES
 from quaestor.qmgr.data.objects import OBJECT_QUEUE, ObjectManager
 from quaestor.qmgr.data.queue import PrivateQueue
-from quaestor.qmgr.data.stored import text_pages
+from quaestor.qmgr.data.stored import text_page_count, text_pages
 from quaestor.qmgr.queue_store import TAKEN, WAITING, Arrival
 from quaestor.qmgr.recovery import UnitOfRecovery
 from quaestor.qmgr.recovery.restart import work_of
@@ -31,11 +31,9 @@ from quaestor.storage.log_record import Kind
 from quaestor.storage.page import (
     HEADER_LENGTH,
     LIVE,
-    LONG,
     MESSAGES,
     PAGE,
     RECORD_LENGTH,
-    ROOM,
     SHORT,
     StoredRecord,
     header_of,
@@ -179,7 +177,7 @@ class _Loader:
         """Text pages that no message refers to (A5)."""
         for number, texts in self._texts.items():
             records = self._long.get(number, [])
-            if len(texts) == sum(_text_pages_of(record) for _, record in records):
+            if len(texts) == sum(text_page_count(record) for _, record in records):
                 continue
             page_set, referred = self._data.buffers.page_sets[number], set[int]()
             for page, record in records:
@@ -199,11 +197,6 @@ class _Loader:
         for arrival in arrivals:
             arrival.queue = queue
             self._data.release_pages(arrival)
-
-
-def _text_pages_of(record: StoredRecord) -> int:
-    """How many text and reference pages a record stands for."""
-    return record.text_pages if record.form == LONG else record.text_pages + -(-record.body_length // ROOM)
 
 
 def _arrival(record: StoredRecord, contents: bytes | bytearray, page: int, priority: int) -> Arrival:

@@ -23,15 +23,16 @@ from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.data.space import Space
 from quaestor.qmgr.data.stored import (
-    LONG,
+    FIRST_PAGE,
     REFERENCES,
     VERY_LONG,
     Parts,
     fits_in_page,
-    is_very_long,
+    long_form,
     long_record,
     pack_references,
     read_message,
+    short_beginning,
     short_record,
     text_of,
     text_pages,
@@ -48,11 +49,12 @@ from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, RECORD_LENGTH, 
 from quaestor.storage.page_set import PageSet
 
 PERSISTENT_SUBQUEUES = 10
-INSERT, DELETE = Kind.INSERT, Kind.DELETE
+DELETE = int(Kind.DELETE)
 RECORDS_MAX = 255
 SURELY_SHORT = 3000
 V6_OVERHEAD = 370
-V6_PAGE_END = HEADER_LENGTH + 4050
+V6_ROOM = 4050
+V6_PAGE_END = HEADER_LENGTH + V6_ROOM
 
 
 class DataManager:
@@ -82,7 +84,7 @@ class DataManager:
         arrival.queue = queue
         arrival.priority = priority
         body, envelope, arrival.msg_id, arrival.correl_id, _, persistence, arrival.put_us, expires_us, _, _, _ = message
-        arrival.length = len(body)
+        arrival.length = length = len(body)
         arrival.group_id = envelope.group_id
         arrival.expires_us = expires_us
         arrival.backout_count = 0
@@ -93,7 +95,11 @@ class DataManager:
             if unit is None:
                 raise Abend("D1", "a persistent message is put without a unit of recovery", queue=queue.name)
             arrival.persistent = True
-            self._put_persistent(unit, queue, message, arrival)
+            if length <= SURELY_SHORT and not self.packing:
+                change = short_beginning(queue.queue_id, PERSISTENT_SUBQUEUES + priority, message, arrival.sequence)
+                self._begin_page(unit, queue.page_set, arrival, change, message)
+            else:
+                self._put_persistent(unit, queue, message, arrival)
         else:
             arrival.persistent = False
             self._put_volatile(queue, message, arrival)
@@ -116,14 +122,15 @@ class DataManager:
         pool = self.buffers.pool_of[page_set.number]
         body = message.body
         arrival.slot = HEADER_LENGTH
-        if len(body) <= SURELY_SHORT or fits_in_page(message, message.pack()):
+        if len(body) <= SURELY_SHORT or (len(body) <= FIRST_PAGE and fits_in_page(message, message.pack())):
             arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
             return
         arrival.text_pages = []
+        cut = long_form(len(body), len(message.pack()), packing=self.packing)
         try:
-            for text in text_of(body):
+            for text in text_of(body, cut):
                 arrival.text_pages.append(self._volatile_page(pool, page_set, (0, 0, bytes(text))))
-            message = message._replace(body=b"")
+            message = message._replace(body=body[: cut.head])
             arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
         except MQError:
             self.space.volatile[page_set.number].extend(arrival.text_pages)  # D5
@@ -140,14 +147,14 @@ class DataManager:
 
     def _put_persistent(self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, arrival: Arrival) -> None:
         packed = message.pack()
-        if not self.packing and RECORD_LENGTH + len(packed) + len(message.body) <= ROOM:
+        length = len(message.body)
+        if not self.packing and length <= FIRST_PAGE and RECORD_LENGTH + len(packed) + length <= ROOM:
             self._insert(unit, queue, arrival, short_record(message, packed, arrival.sequence), message)
             return
         savepoint = unit.last
         try:
-            if fits_in_page(message, packed):
-                reserve = V6_OVERHEAD if self.packing else 0
-                record = short_record(message, packed, arrival.sequence, reserve)
+            if self.packing and fits_in_page(message, packed) and length + V6_OVERHEAD <= V6_ROOM:
+                record = short_record(message, packed, arrival.sequence, V6_OVERHEAD)
                 self._insert(unit, queue, arrival, record, message)
             else:
                 self._put_long(unit, queue, message, packed, arrival)
@@ -159,15 +166,14 @@ class DataManager:
         self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, packed: bytes, arrival: Arrival
     ) -> None:
         """Text pages first, then reference pages if they are many, then the record (Z2, Z3)."""
-        pages = [self._text_page(unit, queue.page_set, bytes(text)) for text in text_of(message.body)]
-        form = LONG
-        if is_very_long(message, packed):
-            form = VERY_LONG
+        cut = long_form(len(message.body), len(packed), packing=self.packing)
+        pages = [self._text_page(unit, queue.page_set, bytes(text)) for text in text_of(message.body, cut)]
+        if cut.form == VERY_LONG:
             pages = [
                 self._text_page(unit, queue.page_set, pack_references(pages[at : at + REFERENCES]))
                 for at in range(0, len(pages), REFERENCES)
             ]
-        self._insert(unit, queue, arrival, long_record(message, packed, arrival.sequence, form, pages), None)
+        self._insert(unit, queue, arrival, long_record(message, packed, arrival.sequence, cut, pages), None)
 
     def _text_page(self, unit: UnitOfRecovery, page_set: PageSet, text: bytes) -> int:
         page = self.space.free_page(page_set)
@@ -181,13 +187,18 @@ class DataManager:
         if self.packing:
             self._insert_packed(unit, queue, arrival, record)
             return
-        page_set = queue.page_set
+        subqueue = PERSISTENT_SUBQUEUES + arrival.priority
+        change = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
+        self._begin_page(unit, queue.page_set, arrival, change, message)
+
+    def _begin_page(
+        self, unit: UnitOfRecovery, page_set: PageSet, arrival: Arrival, change: bytes, message: Message | None
+    ) -> None:
+        """The V7.0.1 way: a message has a page of its own, an emptied one before a free one (D2, Y1)."""
         empty = self.space.empty[page_set.number]
         page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
-        subqueue = PERSISTENT_SUBQUEUES + arrival.priority
-        body = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
         try:
-            frame = self.recovery.change(unit, INSERT, flags, page_set, page, body)
+            frame = self.recovery.begin_page(unit, flags, page_set, page, change)
         except MQError:
             if not flags:
                 empty.append(page)
@@ -204,11 +215,12 @@ class DataManager:
         if last:
             frame = pool.get(page_set, last)
             _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
-            if end + sum(map(len, record)) <= V6_PAGE_END and records < RECORDS_MAX:
-                self._insert_here(unit, queue, arrival, frame, subqueue, record)
+            try:
+                if end + sum(map(len, record)) <= V6_PAGE_END and records < RECORDS_MAX:
+                    self._insert_here(unit, queue, arrival, frame, subqueue, record)
+                    return
+            finally:
                 pool.release(frame)
-                return
-            pool.release(frame)
         empty = self.space.empty[page_set.number]
         page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
         start = INSERTION.pack(queue.queue_id, subqueue, 0, 0)
@@ -218,8 +230,10 @@ class DataManager:
         queue.last_pages[subqueue] = page
         self._live[page_set.number, page] = 0
         frame = pool.get(page_set, page)
-        self._insert_here(unit, queue, arrival, frame, subqueue, record)
-        pool.release(frame)
+        try:
+            self._insert_here(unit, queue, arrival, frame, subqueue, record)
+        finally:
+            pool.release(frame)
         if last and not self._live.get((page_set.number, last), 1):
             self._emptied.setdefault(page_set.number, []).append(last)
 
@@ -259,17 +273,22 @@ class DataManager:
             candidates: Iterator[Arrival] = iter(queue.with_key(key))
         else:
             candidates = _walk(queue, after)
+        found, skipped = None, 0
         for arrival in candidates:
-            if arrival.holder is not None and arrival.holder is not holder:
-                continue
             if (
-                (msg_id is None or arrival.msg_id == msg_id)
+                (arrival.holder is None or arrival.holder is holder)
+                and (msg_id is None or arrival.msg_id == msg_id)
                 and (correl_id is None or arrival.correl_id == correl_id)
                 and (group_id is None or arrival.group_id == group_id)
                 and (fits is None or fits(arrival))
             ):
-                return arrival
-        return None
+                found = arrival
+                break
+            skipped += 1
+        task = self.recovery.served.task
+        if task is not None and skipped:
+            task.skipped(skipped)
+        return found
 
     def browse(self, queue: PrivateQueue) -> Iterator[Arrival]:
         """Every available arrival in order, as it is now."""
@@ -303,7 +322,8 @@ class DataManager:
             if arrival.text_pages is None:
                 return message
             page_set = frame.page_set
-            return message._replace(body=b"".join(self._volatile_text(page_set, p) for p in arrival.text_pages))
+            texts = (self._volatile_text(page_set, page) for page in arrival.text_pages)
+            return message._replace(body=b"".join((message.body, *texts)))
         if content is not None:
             return cast("Message", content)
         return read_message(frame.data or b"", arrival.slot, lambda page: self._page_bytes(frame.page_set, page))
@@ -387,7 +407,8 @@ class DataManager:
             self.release_pages(arrival)
 
     def backed_out(self, unit: Unit) -> None:
-        """Gets return to their place with a higher backout count, puts are gone (D4)."""
+        """Gets return to their place with a higher backout count, which HARDENBO makes durable; puts are gone (D4)."""
+        hardens = False
         for arrival in unit.gets:
             queue = arrival.queue
             queue.uncommitted -= 1
@@ -396,6 +417,7 @@ class DataManager:
             if arrival.expires_us:
                 queue.with_expiry += 1
             arrival.backout_count = min(arrival.backout_count + 1, 255)
+            hardens = hardens or queue.harden_backout
             self.locks.unlock(arrival, unit)
             queue.add(arrival)
         for arrival in unit.puts:
@@ -408,6 +430,8 @@ class DataManager:
             arrival.state = GONE
             self.locks.unlock(arrival, unit)
             self.release_pages(arrival, texts=False)
+        if hardens:
+            self.recovery.harden()
 
     def release_pages(self, arrival: Arrival, *, texts: bool = True) -> None:
         """What a message occupied is free again; undoing a put has already given its text pages back (D4, Z3)."""

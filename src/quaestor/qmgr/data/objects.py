@@ -70,10 +70,12 @@ class ObjectManager(DataManager):
             self._remove(unit, key)
         message = Message(packed, _ENVELOPE, NO_ID, NO_ID, 0, 1, 0)
         arrival = self.put(unit, self.objects_queue, message, 0)
+        self.stats.message_puts -= 1  # counted as an object, not as a message
         unit.other.append(lambda: self._settle(key, arrival, packed))
 
     def _remove(self, unit: UnitOfRecovery, key: Key) -> None:
         self.take(unit, self._objects[key])
+        self.stats.message_gets -= 1
         unit.other.append(lambda: self._settle(key, None, b""))
 
     def _settle(self, key: Key, arrival: Arrival | None, packed: bytes) -> None:
@@ -96,25 +98,37 @@ class ObjectManager(DataManager):
         self.stats.object_locates += 1
         found = self._by_name.get(definition.name)
         if found is not None:
-            found.set_index(definition.index_type)
+            self.redefine(found, definition)
             return found
         page_set = self._page_set_of(definition)
-        queue = PrivateQueue(self._next_id, definition.name, self.buffers.page_sets[page_set], definition.index_type)
+        queue = PrivateQueue(self._next_id, definition.name, self.buffers.page_sets[page_set])
         self._next_id += 1
         unit = self.recovery.begin()
         packed = _STORAGE.pack(STORAGE_RECORD, queue.queue_id, page_set) + definition.name.encode()
         self._write(unit, (STORAGE_RECORD, definition.name), packed)
         self.recovery.commit(unit)
         self._know(queue)
+        self.redefine(queue, definition)
         return queue
 
     def stored(self) -> Iterable[PrivateQueue]:
         """Every queue that has storage, whether or not a definition is left for it."""
         return list(self._by_name.values())
 
+    def holds_queues(self, page_set: int) -> bool:
+        """Whether any queue has its storage on a page set."""
+        return any(queue.page_set.number == page_set for queue in self.queues.values())
+
+    def forget_page_set(self, number: int) -> None:
+        """The page set, on which no queue is left, is no more."""
+        self.space.remove_page_set(number)
+        self._emptied.pop(number, None)
+        self._live = {place: live for place, live in self._live.items() if place[0] != number}
+
     def redefine(self, queue: PrivateQueue, definition: LocalQueue) -> None:
         """The queue's attributes changed."""
         queue.set_index(definition.index_type)
+        queue.harden_backout = definition.harden_backout
 
     def drop(self, queue: PrivateQueue) -> None:
         """Remove a queue's storage and every message on it (O3)."""

@@ -29,6 +29,7 @@ class PrivateQueue:
         "by_priority",
         "chains",
         "depth",
+        "harden_backout",
         "high",
         "index",
         "index_field",
@@ -44,6 +45,7 @@ class PrivateQueue:
         self.queue_id, self.name, self.page_set = queue_id, name, page_set
         self.depth = self.uncommitted = self.with_expiry = 0
         self.high = 0
+        self.harden_backout = False
         self.by_priority = [0] * PRIORITIES
         self.chains = [_chain() for _ in range(PRIORITIES)]
         self.last_pages = [0] * (2 * PRIORITIES)

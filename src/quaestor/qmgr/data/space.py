@@ -7,8 +7,11 @@ Rules
   Y2  A page of non-persistent messages is taken and given back without logging; restart frees all of them.
   Y3  A page goes from persistent to non-persistent use only through the space map, so the log knows that its
       persistent life has ended before anything else is written to it.
-  Y4  When no page is free the page set grows by a quarter, at least by `expansion`; the space is set aside by the
-      file system before it is logged. If it cannot be, the put fails with 2192 and nothing has changed.
+  Y4  When no page is free the page set grows: by a quarter, at least by `expansion` (EXPAND(USER)), by a tenth
+      (SYSTEM), or not at all (NONE). The space is set aside by the file system before it is logged. If it cannot
+      be, the put fails with 2192 and nothing has changed.
+  Y5  Free pages are looked for many at a time. The next look is when the last one found is used up, so that no page
+      is found twice.
 
 Called by the data manager.  Calls recovery, buffer.
 """
@@ -23,6 +26,7 @@ from quaestor.storage.page_set import PAGES_MAX, PageSet, describe
 
 EXPANSION = 2048
 KEPT = 256
+FOUND = 64
 
 
 class Space:
@@ -32,16 +36,31 @@ class Space:
         self._recovery, self._buffers = recovery, buffers
         self.empty: dict[int, list[int]] = {}
         self.volatile: dict[int, list[int]] = {}
-        self.expand = True
+        self._found: dict[int, list[int]] = {}
+        self.expand: dict[int, str] = {}
+        """How a page set grows: USER (the default), SYSTEM or NONE (Y4)."""
+
         self.expansion = EXPANSION
         self.times_full = 0
 
     def add_page_set(self, page_set: PageSet) -> None:
         self.empty[page_set.number] = []
         self.volatile[page_set.number] = []
+        self._found[page_set.number] = []
+
+    def remove_page_set(self, number: int) -> None:
+        del self.empty[number], self.volatile[number], self._found[number]
+        self.expand.pop(number, None)
 
     def free_page(self, page_set: PageSet) -> int:
         """A page that the space map calls free; the caller takes it in the same breath."""
+        found = self._found[page_set.number]
+        if not found:
+            self._look(page_set, found)
+        return found.pop()
+
+    def _look(self, page_set: PageSet, found: list[int]) -> None:
+        """The next free pages of a page set, the first of them last (Y5)."""
         pool = self._buffers.pool_of[page_set.number]
         page = page_set.low_free
         while True:
@@ -52,10 +71,13 @@ class Space:
             data = pool.peek(page_set, map_page_of(page)).data
             limit = HEADER_LENGTH + min(SPAN, page_set.pages - base)
             at = data.find(b"\0", HEADER_LENGTH + page - base, limit) if data is not None else -1
-            if at >= 0:
-                page = base + at - HEADER_LENGTH
-                page_set.low_free = page + 1
-                return page
+            if at >= 0 and data is not None:
+                while at >= 0 and len(found) < FOUND:
+                    found.append(base + at - HEADER_LENGTH)
+                    at = data.find(b"\0", at + 1, limit)
+                page_set.low_free = found[-1] + 1
+                found.reverse()
+                return
             page = page_set.low_free = min(base + SPAN, page_set.pages)
 
     def volatile_page(self, page_set: PageSet) -> int:
@@ -115,14 +137,16 @@ class Space:
         self._reclaim(page_set)
         if page_set.low_free < page_set.pages:
             return
-        pages = min(page_set.pages + max(self.expansion, page_set.pages // 4), PAGES_MAX)
-        if not self.expand or pages <= page_set.pages:
+        rule = self.expand.get(page_set.number, "USER")
+        growth = max(self.expansion, page_set.pages // 4) if rule == "USER" else max(1, page_set.pages // 10)
+        pages = min(page_set.pages + growth, PAGES_MAX)
+        if rule == "NONE" or pages <= page_set.pages:
             self._full(page_set)
         try:
             page_set.reserve(pages)
         except OSError as error:
             self._full(page_set, error)
-        for base in range(page_set.pages - page_set.pages % SPAN + SPAN, pages, SPAN):
+        for base in range(-(-page_set.pages // SPAN) * SPAN, pages, SPAN):
             self._recovery.change(None, Kind.FORMAT_MAP, 0, page_set, base, b"\0")
         self._recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(page_set.number, pages))
         page_set.pages = pages

@@ -4,6 +4,8 @@ Rules
   Z1  A short message is one record in a page: record header, packed descriptor, body.
   Z2  A long message's record has, in place of the body, the numbers of the text pages that hold it; a very long
       one's the numbers of reference pages that hold those numbers. Traversing a queue costs the same for all.
+      By the V7.0.1 rule the record's page also takes the first 3,635 bytes and each further page 4,048 (F-15); packed
+      messages leave all of the body to text pages. Which it was is seen from the record; pages say how much they hold.
   Z3  Text and reference pages are logged and taken before the record that refers to them; they are given back before
       or with it. So a text page is taken if and only if a record refers to it, or its unit has not ended.
 
@@ -13,8 +15,12 @@ Called by the data manager and its loader.  Calls page, changes.
 import struct
 from array import array
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
+from quaestor.mqi.messages import HEADER as MESSAGE
+from quaestor.mqi.messages import HEADER_LENGTH as MESSAGE_LENGTH
 from quaestor.mqi.messages import Message, unpack
+from quaestor.storage.changes import INSERTION, STARTS
 from quaestor.storage.page import (
     HEADER_LENGTH,
     LIVE,
@@ -28,8 +34,15 @@ from quaestor.storage.page import (
 )
 
 REFERENCES = ROOM // 4
+FIRST_PAGE, FURTHER_PAGE = 3635, 4048
+"""Bytes of a message in its first page and in each further one (F-15)."""
+
+_END = struct.Struct(">H")
+_END_AT = 6
 PageReader = Callable[[int], bytes | bytearray]
 Parts = tuple[bytes, ...]
+BEGINNING = struct.Struct(INSERTION.format + RECORD.format[1:] + MESSAGE.format[1:])
+"""Of the change that begins a page with a short message: the change's own head, the record's, the message's."""
 
 
 def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 0) -> Parts:
@@ -43,35 +56,76 @@ def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 
     return header, packed, body, bytes(padding)
 
 
+def short_beginning(queue_id: int, subqueue: int, message: Message, sequence: int) -> bytes:
+    """The change that begins a page with a short message (Z1): INSERTION, `short_record` and `pack` at once."""
+    body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, _, _ = message
+    packed, length = envelope.packed(), len(body)
+    described = len(packed)
+    header = MESSAGE_LENGTH + described
+    head = BEGINNING.pack(
+        queue_id, subqueue | STARTS, 0, HEADER_LENGTH,
+        LIVE, SHORT, 0, RECORD_LENGTH + header + length, header, length, 0, sequence,
+        msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, described,
+    )  # fmt: skip
+    return b"".join((head, packed, body))
+
+
 def fits_in_page(message: Message, packed: bytes) -> bool:
     return RECORD_LENGTH + len(packed) + len(message.body) <= ROOM
 
 
-def long_record(message: Message, packed: bytes, sequence: int, form: int, pages: list[int]) -> Parts:
-    """The record of a long or very long message: references in place of the body (Z2)."""
+class LongForm(NamedTuple):
+    """How a long message is cut: what stays in the record's page, and the size of each further piece (Z2)."""
+
+    form: int
+    head: int
+    piece: int
+
+
+def long_form(length: int, packed_length: int, *, packing: bool) -> LongForm:
+    """By the V7.0.1 rule where the record leaves room for it, else all of the body goes to text pages (Z2)."""
+    if not packing and length > FIRST_PAGE:
+        taken, texts = RECORD_LENGTH + packed_length + FIRST_PAGE, -(-(length - FIRST_PAGE) // FURTHER_PAGE)
+        if taken + 4 * texts <= ROOM:
+            return LongForm(LONG, FIRST_PAGE, FURTHER_PAGE)
+        if taken + 4 * -(-texts // REFERENCES) <= ROOM:
+            return LongForm(VERY_LONG, FIRST_PAGE, FURTHER_PAGE)
+    fits = RECORD_LENGTH + packed_length + 4 * -(-length // ROOM) <= ROOM
+    return LongForm(LONG if fits else VERY_LONG, 0, ROOM)
+
+
+def long_record(message: Message, packed: bytes, sequence: int, cut: LongForm, pages: list[int]) -> Parts:
+    """The record of a long or very long message: references, then what the first page takes of the body (Z2)."""
     references = pack_references(pages)
-    length = RECORD_LENGTH + len(packed) + len(references)
-    header = RECORD.pack(LIVE, form, 0, length, len(packed), len(message.body), len(pages), sequence)
-    return header, packed, references
+    length = RECORD_LENGTH + len(packed) + len(references) + cut.head
+    header = RECORD.pack(LIVE, cut.form, 0, length, len(packed), len(message.body), len(pages), sequence)
+    return header, packed, references, message.body[: cut.head]
 
 
-def is_very_long(message: Message, packed: bytes) -> bool:
-    """Whether the numbers of the text pages do not fit beside the descriptor (Z2)."""
-    pages = -(-len(message.body) // ROOM)
-    return RECORD_LENGTH + len(packed) + 4 * pages > ROOM
-
-
-def text_of(body: bytes) -> Iterator[memoryview]:
-    """The body in pieces of a text page each."""
+def text_of(body: bytes, cut: LongForm) -> Iterator[memoryview]:
+    """What the record's page does not take, in pieces of a text page each."""
     view = memoryview(body)
-    return (view[at : at + ROOM] for at in range(0, len(body), ROOM))
+    return (view[at : at + cut.piece] for at in range(cut.head, len(body), cut.piece))
+
+
+def text_page_count(record: StoredRecord) -> int:
+    """How many text and reference pages a record stands for."""
+    if record.form != VERY_LONG:
+        return record.text_pages
+    head = record.stored_length - RECORD_LENGTH - record.descriptor_length - 4 * record.text_pages
+    return record.text_pages + -(-(record.body_length - head) // (FURTHER_PAGE if head else ROOM))
+
+
+def _held(data: bytes | bytearray) -> memoryview:
+    """What a text or reference page holds."""
+    return memoryview(data)[HEADER_LENGTH : _END.unpack_from(data, _END_AT)[0]]
 
 
 def pack_references(pages: list[int]) -> bytes:
     return struct.pack(f">{len(pages)}I", *pages)
 
 
-def unpack_references(data: bytes | bytearray, at: int, count: int) -> list[int]:
+def unpack_references(data: bytes | bytearray | memoryview, at: int, count: int) -> list[int]:
     return list(struct.unpack_from(f">{count}I", data, at))
 
 
@@ -83,12 +137,10 @@ def text_pages(data: bytes | bytearray, record: StoredRecord, read: PageReader) 
     named = unpack_references(data, at, record.text_pages)
     if record.form == LONG:
         return [], named
-    left = -(-record.body_length // ROOM)
     texts = array("I")
     for page in named:
-        count = min(left, REFERENCES)
-        texts.extend(unpack_references(read(page), HEADER_LENGTH, count))
-        left -= count
+        held = _held(read(page))
+        texts.extend(unpack_references(held, 0, len(held) // 4))
     return named, texts.tolist()
 
 
@@ -101,24 +153,28 @@ def read_message(data: bytes | bytearray, at: int, read: PageReader) -> Message:
     if record.form == SHORT:
         return unpack(packed, bytes(data[end : end + record.body_length]))
     _, pages = text_pages(data, record, read)
-    body = bytearray()
+    body = bytearray(data[end + 4 * record.text_pages : at + record.stored_length])
     for page in pages:
-        body += memoryview(read(page))[HEADER_LENGTH : HEADER_LENGTH + min(ROOM, record.body_length - len(body))]
+        body += _held(read(page))
     return unpack(packed, bytes(body))
 
 
 __all__ = [
+    "FIRST_PAGE",
     "LONG",
     "REFERENCES",
     "SHORT",
     "VERY_LONG",
+    "LongForm",
     "Parts",
     "fits_in_page",
-    "is_very_long",
+    "long_form",
     "long_record",
     "pack_references",
     "read_message",
+    "short_beginning",
     "short_record",
     "text_of",
+    "text_page_count",
     "text_pages",
 ]

@@ -9,6 +9,7 @@ Rules
   V4  Working parts (handles, waiters, time of the last trigger message) live in `QueueState`, never in definitions.
   V5  One object is changed by one application at a time; who comes in between is told so (2042). Saving waits for
       the log without the latch, so this cannot be left to the latch.
+  V6  A queue stays on the page set where its messages are; it moves to another only while it is empty and not open.
 
 Called by the parts of the message manager.  Calls the store and recovery.
 """
@@ -212,6 +213,18 @@ class Catalogue:
         finally:
             self._changing.remove(key)
 
+    def rehome(self, name: str) -> None:
+        """Give an empty queue that nobody uses new storage, where its storage class says now (V6)."""
+        state = self._states.pop(name)
+        self.forget(state)
+        self._make_state(state.definition)
+        self.version += 1
+
+    def in_use(self, name: str) -> bool:
+        """Whether a local queue is open or holds anything."""
+        state = self.state(name)
+        return bool(state.handles or state.stored.depth or state.stored.uncommitted)
+
     def forget(self, state: QueueState) -> None:
         """Drop the storage of a deleted queue, once nobody has it open and no unit has work on it."""
         if state.stored.uncommitted:
@@ -222,9 +235,10 @@ class Catalogue:
 
     def unit_ended(self) -> None:
         """A deleted queue may have waited for this."""
-        doomed, self._doomed = self._doomed, []
-        for state in doomed:
-            self.forget(state)
+        if self._doomed:
+            doomed, self._doomed = self._doomed, []
+            for state in doomed:
+                self.forget(state)
 
     def end(self, reason: Reason) -> None:
         """The queue manager is quiescing or stopping; open handles find out by the version (V1)."""

@@ -20,6 +20,7 @@ from quaestor.mqi import reports, triggering
 from quaestor.mqi.descriptors import (
     APPL_TYPE_QMGR,
     FORMAT_DEAD_LETTER,
+    FORMAT_EVENT,
     FORMAT_TRIGGER,
     MQMD,
     NO_ID,
@@ -75,8 +76,9 @@ class Consequences:
 
     def unit_ended(self, unit: Unit) -> None:
         """Put the trigger messages that waited for the end of a unit (Z1)."""
-        for state in self._remembered.pop(id(unit), ()):
-            self._put_trigger_message(state)
+        if self._remembered:
+            for state in self._remembered.pop(id(unit), ()):
+                self._put_trigger_message(state)
 
     def _situation(self, state: QueueState) -> triggering.Situation:
         queue = state.definition
@@ -127,6 +129,14 @@ class Consequences:
         envelope = original.envelope
         target = Target(envelope.reply_to_q, envelope.reply_to_qmgr)
         self._deliver(target, reports.body(kind, original), reports.report_descriptor(kind, original), unit)
+
+    def put_event(self, queue: str, body: bytes, unit: Unit | None) -> None:
+        """Put an event message, persistent in a unit; one that cannot be put is given up (Z4)."""
+        descriptor = MQMD(format=FORMAT_EVENT, persistence=0 if unit is None else 1)
+        try:
+            self._put(self._catalogue.resolver().resolve(Target(queue)), body, descriptor, unit)
+        except MQError:
+            self.given_up += 1
 
     def _deliver(self, target: Target, body: bytes, md: MQMD, unit: Unit | None) -> None:
         try:

@@ -67,6 +67,7 @@ class InputPath:
         "_take",
         "_thread",
         "_version",
+        "_watch",
         "saved",
         "saves_context",
         "state",
@@ -106,6 +107,7 @@ class InputPath:
         self._version = self._catalogue.version
         self._max_uncommitted = self._catalogue.qmgr.max_uncommitted
         self._refusal = self._why_refused()
+        self._watch = self._services.events.watch(self.state)
 
     def _why_refused(self) -> MQError | None:
         if self.state.deleted:
@@ -201,8 +203,12 @@ class InputPath:
             self._group = None
         if message.envelope.report & reports.COD:
             self._services.consequences.report(reports.COD, message, unit)
+            if self._thread.tally is not None:
+                self._thread.tally.generated()
         if self.saves_context:
             self.saved = message.envelope
+        if self._watch is not None:
+            self._services.events.got(self._watch, self.state)
 
     def _stand_on(self, arrival: Arrival, plan: GetPlan) -> None:
         """Move the browse cursor, and lock what it stands on if asked to (GE3, GE4)."""

@@ -20,9 +20,10 @@ from quaestor.mqi.messages import Message, id_maker
 from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject
 from quaestor.mqi.options import CloseOptions, OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.message import inquiring
+from quaestor.qmgr.message import administering, inquiring
 from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
+from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.needs import PrivateStore, Recovery, Unit
 from quaestor.qmgr.message.opening import Opener, OpenQueue
 from quaestor.qmgr.message.services import Services
@@ -61,7 +62,8 @@ class MessageManager:
         self.catalogue = Catalogue(qmgr, store, recovery, default_page_set)
         self.new_id: Callable[[], bytes] = id_maker(qmgr, clock.now_us())
         self.consequences = Consequences(self.catalogue, store, clock, self.new_id)
-        self._services = Services(self.catalogue, store, clock, self.new_id, self.consequences, self.stats)
+        self.events = Events(self.catalogue, self.consequences, recovery, clock)
+        self._services = Services(self.catalogue, store, clock, self.new_id, self.consequences, self.stats, self.events)
         self._opener = Opener(self._services, security)
         self._own = ApplicationThread(recovery, qmgr, qmgr)
         self._to_scan: list[str] = []
@@ -73,6 +75,7 @@ class MessageManager:
         for queue in tuple(self.catalogue.local_queues()):
             if queue.definition is DefinitionType.TEMPDYN:
                 self.catalogue.remove(queue)
+        self.events.started()
 
     # -- calls of applications
 
@@ -142,6 +145,17 @@ class MessageManager:
         self._security.check(user, _resource(kind), name, Access.ADMINISTER)
         self.catalogue.delete(kind, name, purge=purge)
 
+    def clear(self, user: str, name: str) -> int:
+        """CLEAR QLOCAL: remove every message; how many there were."""
+        self._security.check(user, "queue", name, Access.ADMINISTER)
+        return administering.clear(self.catalogue, self._store, self._recovery, name)
+
+    def move(self, user: str, source: str, target: str, *, add: bool) -> int:
+        """MOVE QLOCAL: every message to another queue; how many there were."""
+        for name in (source, target):
+            self._security.check(user, "queue", name, Access.ADMINISTER)
+        return administering.move(self.catalogue, self._store, self._recovery, source, target, add=add)
+
     def _authorise(self, user: str, definition: MQObject) -> None:
         self._security.check(user, _resource(type(definition)), definition.name, Access.ADMINISTER)
 
@@ -197,6 +211,10 @@ class MessageManager:
         return len(expired)
 
     # -- the end
+
+    def look_again(self) -> None:
+        """Let every waiter find out what holds for it now."""
+        self._opener.wake_all()
 
     def quiesce(self, reason: Reason) -> None:
         """The queue manager ends: 2161 to those who asked to be told, 2162 to everybody."""

@@ -84,6 +84,7 @@ class OutputPath:
         "_version",
         "_waiters",
         "_waiting",
+        "_watch",
         "state",
     )
 
@@ -122,6 +123,7 @@ class OutputPath:
         self._max_depth = queue.max_depth
         self._max_uncommitted = qmgr.max_uncommitted
         self._triggers = triggering.eligible(queue)
+        self._watch = self._services.events.watch(self.state)
         self._plain = self._path_is_plain()
         self._md_seen: MQMD | None = None
         self._described = NOTHING_DESCRIBED
@@ -169,7 +171,7 @@ class OutputPath:
         else:
             described = self._describe(md)
         if self._stored.depth >= self._max_depth:
-            raise MQError(Reason.Q_FULL, queue=self._path[-1], depth=self._stored.depth)
+            raise self._full()
 
         envelope, msg_id, own_correl_id, priority, rank, persistence, expiry, plain = described
         if msg_id is None:
@@ -205,7 +207,8 @@ class OutputPath:
                 unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
             self._store_put(unit, self._stored, message, rank)
         elif self._waiting and self._waiters.hand_over(message):
-            return
+            if self._thread.tally is not None:
+                self._thread.tally.handed_over()
         elif message.persistence:
             self._store_put(self._thread.unit_of_call(), self._stored, message, rank)
         else:
@@ -226,10 +229,14 @@ class OutputPath:
         self._plain = self._path_is_plain()
         if self._triggers:
             self._services.consequences.arrived(self.state, rank, unit)
+        if self._watch is not None:
+            self._services.events.put(self._watch, self.state)
         if message.priority > PRIORITY_MAX:
             self._thread.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
         if message.envelope.report & reports.COA and self._remote is None:
             self._services.consequences.report(reports.COA, message, unit)
+            if self._thread.tally is not None:
+                self._thread.tally.generated()
         if unit is None and self._waiting:
             self._waiters.wake(arrival)
         return message
@@ -250,7 +257,7 @@ class OutputPath:
 
     def _path_is_plain(self) -> bool:
         """Whether nothing but the queue itself has to be thought of at a put."""
-        return self._remote is None and self._group is None and not self._triggers
+        return self._remote is None and self._group is None and not self._triggers and self._watch is None
 
     def _as_bytes(self, body: object, md: MQMD) -> tuple[bytes, MQMD]:
         """A body as bytes; text says so in the descriptor."""
@@ -290,6 +297,11 @@ class OutputPath:
         if envelope.msg_flags and envelope.group_id == DEFAULT_DESCRIPTOR.group_id:
             envelope = replace(envelope, group_id=self._new_id())
         return envelope, None
+
+    def _full(self) -> MQError:
+        if self._watch is not None:
+            self._services.events.refused(self._watch)
+        return MQError(Reason.Q_FULL, queue=self._path[-1], depth=self._stored.depth)
 
     def _too_long(self, length: int) -> MQError:
         qmgr_max = self._catalogue.qmgr.max_msg_length

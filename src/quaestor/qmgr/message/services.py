@@ -11,6 +11,7 @@ from quaestor.mqi import reports
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
+from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.needs import Arrival, PrivateStore
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.smf.sections.message import MessageStatistics
@@ -26,10 +27,13 @@ class Services:
     new_id: Callable[[], bytes]
     consequences: Consequences
     stats: MessageStatistics
+    events: Events
 
     def expire(self, arrival: Arrival, thread: ApplicationThread) -> None:
         """Remove a message that has expired, in the unit of the call, and report it if that was asked for."""
         message = self.store.read(arrival)
+        if thread.tally is not None:
+            thread.tally.expired()
         asked = bool(message.envelope.report & reports.EXPIRATION)
         unit = thread.unit_of_call() if arrival.persistent else None
         self.store.take(unit, arrival)

@@ -9,19 +9,49 @@ Rules
 Called by the parts of the message manager, and by connection, which ends the units.  Calls recovery.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 from quaestor.mqi.descriptors import APPL_TYPE_UNIX
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.needs import Recovery, Unit
 
 
+class Tally(Protocol):
+    """What happened in a call beside its result, for a task that is accounted for."""
+
+    def handed_over(self) -> None:
+        """The message went straight to a getter that waited for it."""
+
+    def expired(self) -> None:
+        """The call met a message that had expired."""
+
+    def generated(self) -> None:
+        """The queue manager put a message because of the call."""
+
+
 class ApplicationThread:
     """One connected application."""
 
-    __slots__ = ("_recovery", "appl_name", "appl_type", "call_unit", "name", "opened", "unit", "user", "warning")
+    __slots__ = (
+        "_recovery",
+        "address",
+        "appl_name",
+        "appl_type",
+        "call_unit",
+        "channel",
+        "name",
+        "opened",
+        "tally",
+        "unit",
+        "user",
+        "warning",
+    )
 
-    def __init__(self, recovery: Recovery, user: str, appl_name: str, name: str = "") -> None:
+    def __init__(
+        self, recovery: Recovery, user: str, appl_name: str, name: str = "", channel: str = "", address: str = ""
+    ) -> None:
+        self.channel, self.address = channel, address  # of a client; empty for a local application
+        self.tally: Tally | None = None
         self._recovery = recovery
         self.user = user
         self.appl_name = appl_name

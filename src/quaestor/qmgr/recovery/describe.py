@@ -3,14 +3,21 @@
 Rules
   Y1  Every kind of record has a description; one that has none is a bug that a test finds.
   Y2  A description names what a person looks for: whose unit, which page, which queue, how long.
+  Y3  Reading needs no queue manager and changes nothing; it may be done beside one that runs.
+
+Called by `quaestor log print`.  Calls log.
 """
 
 from collections.abc import Callable, Iterator
 
+from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
 from quaestor.storage.changes import INSERTION, MARK, STARTS, UNDO_NEXT
+from quaestor.storage.log_files import FIRST_RBA, LogFiles
 from quaestor.storage.log_record import ALLOCATES, FIRST, Kind, LogRecord, unpack_identity
+
+END_OF_LOG = 1 << 63
 
 
 def describe(record: LogRecord) -> str:
@@ -27,9 +34,27 @@ def describe(record: LogRecord) -> str:
     return f"{record.rba:012X} {record.length:6d} {name}{unit}{begins}{place}{taken}{' ' + said if said else ''}"
 
 
-def log_lines(log: LogManager, rba: int) -> Iterator[str]:
-    """Every record from an RBA on, in words."""
-    return (describe(record) for record in log.scan(rba))
+def oldest_record(files: LogFiles) -> int:
+    """The RBA of the oldest record that is surely the beginning of one: of the log itself, else of a checkpoint."""
+    kept = [start for start in files.inventory.starts if start >= 0] + [
+        start for start, _, _ in files.inventory.archives
+    ]
+    whole = [rba for rba in (FIRST_RBA, *files.inventory.checkpoints) if any(s <= rba < s + files.size for s in kept)]
+    if not whole:
+        raise Abend("F1", "no checkpoint is left in the log; name the RBA to begin at")
+    return whole[0]
+
+
+def records(files: LogFiles, rba: int | None = None, end: int = END_OF_LOG) -> Iterator[LogRecord]:
+    """The records of a log that nobody needs to have started, from an RBA on; nothing is written."""
+    log = LogManager(files, outbuff_kb=0)
+    start = oldest_record(files) if rba is None else rba
+    scan = log.scan(start, end, repair=False)
+    first = next(scan, None)
+    if first is None:
+        raise Abend("L1", "no log record begins at this RBA", rba=f"{start:012X}")
+    yield first
+    yield from scan
 
 
 def _insertion(record: LogRecord) -> str:
@@ -82,4 +107,5 @@ _BODY: dict[Kind, Callable[[LogRecord], str]] = {
     Kind.COMPENSATION: _compensation,
     Kind.SHUNTED: lambda record: f"{Kind(record.body[0]).name} of page {record.page_set}/{record.page}",
     Kind.CHECKPOINT: _checkpoint,
+    Kind.TRUNCATED: _bytes,
 }

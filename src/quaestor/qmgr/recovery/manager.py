@@ -7,7 +7,8 @@ Rules
       nothing may fail. The managers are told only then.
   V3  Backing out reads the unit's records backwards and logs each undoing as a compensation record that names the
       record to undo next, so a backout that was cut goes on where it stopped and undoing is never undone.
-  V4  A prepared unit is in doubt until its coordinator decides, over any number of restarts.
+  V4  A prepared unit is in doubt until its coordinator decides, over any number of restarts; either decision is
+      durable before it is answered. Any other backout need not be: restart backs out what was in flight anyway.
   V5  A checkpoint is due after LOGLOAD log records and at a log switch. It writes old pages, then logs which units
       are incomplete and from where each page set must be redone. Restart needs nothing older than
       `needed_rba`, and the log is kept from there.
@@ -35,10 +36,13 @@ from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import ResourceManager, Task
 from quaestor.storage.changes import (
+    INSERT,
+    MESSAGE_PAGE,
     REDO,
     UNDO_NEXT,
     UNDONE,
     USE_OF,
+    insert,
     map_page_of,
     starts_page,
     undo_of,
@@ -50,6 +54,7 @@ from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
 
 SHUNT_AFTER = 2
+COMMIT = int(Kind.COMMIT)
 NOBODY = Identity()
 
 
@@ -60,6 +65,7 @@ class RecoveryManager:
 
     def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
         self.log, self.buffers, self._clock = log, buffers, clock
+        self.served = buffers.meter.served
         self.logload = logload
         self.latch: LockType = allocate_lock()
         self.managers: list[ResourceManager] = []
@@ -87,6 +93,20 @@ class RecoveryManager:
         pool.release(frame)
         return frame
 
+    def begin_page(self, unit: UnitOfRecovery, flags: int, page_set: PageSet, page: int, body: bytes) -> Frame:
+        """Begin a page with a message: `change` without its questions, because every put does it (V1)."""
+        log, number = self.log, page_set.number
+        if not log.ready:
+            log.check_space()
+        if unit.urid:
+            unit.last = rba = log.append(INSERT, flags, unit.urid, unit.last, number, page, body)
+        else:
+            rba = self._log_first(unit, INSERT, flags, number, page, body)
+        pool = self.buffers.pool_of[number]
+        if flags:
+            self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
+        return pool.started(page_set, page, insert, body, rba)
+
     def change_in_use(self, unit: UnitOfRecovery | None, kind: int, frame: Frame, body: bytes) -> None:
         """Change a page that the caller has in use already (V1)."""
         page_set = frame.page_set
@@ -102,14 +122,17 @@ class RecoveryManager:
             return log.append(kind, flags, 0, 0, page_set, page, body)
         if not log.ready:
             log.check_space()
-        if unit.urid:
-            rba = log.append(kind, flags, unit.urid, unit.last, page_set, page, body)
-        else:
-            rba = log.append(kind, flags | FIRST, 0, 0, page_set, page, body + pack_identity(unit.identity))
-            unit.urid = unit.first = rba
-            unit.born = self.checkpoints
-            self.units[rba] = unit
-        unit.last = rba
+        if not unit.urid:
+            return self._log_first(unit, kind, flags, page_set, page, body)
+        unit.last = rba = log.append(kind, flags, unit.urid, unit.last, page_set, page, body)
+        return rba
+
+    def _log_first(self, unit: UnitOfRecovery, kind: int, flags: int, page_set: int, page: int, body: bytes) -> int:
+        """The first record of a unit, from which the unit has its URID."""
+        rba = self.log.append(kind, flags | FIRST, 0, 0, page_set, page, body + pack_identity(unit.identity))
+        unit.urid = unit.first = unit.last = rba
+        unit.born = self.checkpoints
+        self.units[rba] = unit
         return rba
 
     @staticmethod
@@ -141,7 +164,7 @@ class RecoveryManager:
             self.outcomes.note(unit.label)  # V8
         if not unit.urid:
             return 0
-        rba = self.log.append(Kind.COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
+        rba = self.log.append(COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
         unit.become(State.IN_COMMIT_2)
         return rba
 
@@ -149,6 +172,8 @@ class RecoveryManager:
         """Its COMMIT record is durable: tell the managers (V2)."""
         if unit.urid:
             self._forget(unit)
+        elif unit.state is State.IN_DOUBT:
+            unit.become(State.IN_COMMIT_2)
         unit.become(State.ENDED)
         for manager in self.managers:
             manager.committed(unit)
@@ -166,21 +191,33 @@ class RecoveryManager:
 
     def _force(self, rba: int) -> None:
         """Wait for the log without the latch, so that others work on (group commit)."""
+        served, began_ns = self.served, self._clock.monotonic_ns()
+        task, served.task = served.task, None
+        if task is not None:
+            task.log_forcing()
         self.latch.release()
         try:
             self.log.force(rba)
         finally:
             self.latch.acquire()
+            served.task = task
+            if task is not None:
+                task.log_forced(self._clock.monotonic_ns() - began_ns)
 
     def back_out(self, unit: UnitOfRecovery) -> None:
-        """Undo a unit (V3)."""
+        """Undo a unit (V3); the decision about one in doubt is durable before anybody is told (V4)."""
+        decided = unit.state is State.IN_DOUBT
         if unit.urid:
             unit.last = self.log.append(Kind.BEGIN_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
             unit.become(State.IN_BACKOUT)
             rba = unit.last
             while rba:
                 rba = self.undo(unit, self.log.read(rba))
-            self.end_backout(unit)
+            ended = self.end_backout(unit)
+            if decided:
+                self._force(ended)
+        elif decided:
+            unit.become(State.IN_BACKOUT)
         unit.become(State.ENDED)
         for manager in self.managers:
             manager.backed_out(unit)
@@ -216,9 +253,14 @@ class RecoveryManager:
             page_set.low_free = min(page_set.low_free, page - page % SPAN)
             page_set.freed_rba = rba
 
-    def end_backout(self, unit: UnitOfRecovery) -> None:
-        self.log.append(Kind.END_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
+    def end_backout(self, unit: UnitOfRecovery) -> int:
+        rba = self.log.append(Kind.END_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
         self._forget(unit)
+        return rba
+
+    def harden(self) -> None:
+        """Make everything logged so far durable; the latch is kept, because managers call this while a unit ends."""
+        self.log.force(self.log.end - 1)
 
     def _forget(self, unit: UnitOfRecovery) -> None:
         del self.units[unit.urid]

@@ -6,6 +6,8 @@ Rules
   Y2  Restoring is putting the copy in the page set's place while the queue manager is down. Restart sees the RBA on
       page 0 and redoes from there, for that page set alone; the log must still have it, in active logs or archives.
 
+  Y3  The bootstrap data set knows the RBA of each page set's copy, so that archives it needs are not pruned.
+
 Called by commands and tests; `restored` by restart.  Calls recovery, disk.
 """
 
@@ -40,6 +42,8 @@ def image_copy(recovery: RecoveryManager, number: int, disk: Disk) -> int:
     target.write(0, first)
     target.sync()
     target.close()
+    recovery.log.files.inventory.image_copies[str(number)] = rba
+    recovery.log.files.save()
     return rba
 
 

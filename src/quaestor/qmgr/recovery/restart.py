@@ -11,6 +11,8 @@ Rules
   X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
   X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
   X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone.
+  X8  A page set that was deleted, or deleted and defined again, has nothing to do with what the log says of its number
+      before that.
 
 Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
 """
@@ -25,7 +27,6 @@ from quaestor.qmgr.recovery.manager import RecoveryManager, undo_next
 from quaestor.qmgr.recovery.media import restored
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, map_page_of, starts_page
-from quaestor.storage.log_files import FIRST_RBA
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
 from quaestor.storage.page import HEADER_LENGTH, RBA_AT
 from quaestor.storage.page_set import describe, described_pages, media_rba
@@ -66,6 +67,8 @@ def _current_status(recovery: RecoveryManager, found: Restart) -> dict[int, int]
     found.checkpoint_rba, page_sets = _last_checkpoint(recovery)
     for number, rba in restored(recovery).items():
         page_sets[number] = min(rba, page_sets.get(number, rba))
+    for deleted, rba in log.files.inventory.since.items():
+        page_sets[int(deleted)] = max(rba, page_sets.get(int(deleted), rba))  # X8
     end = found.checkpoint_rba
     for record in log.scan(found.checkpoint_rba):
         end = record.end
@@ -79,6 +82,12 @@ def _current_status(recovery: RecoveryManager, found: Restart) -> dict[int, int]
         raise Abend("L2", "the log is damaged before its end; use its other copy", good_to=end, written_to=written)
     found.end_rba = end
     found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
+    if not log.files.read(found.start_rba, 1)[0] and found.start_rba < end:
+        raise Abend(
+            "F2",
+            "the log no longer holds what must be redone; put its archives back or restore a newer image copy",
+            needed_from=f"{found.start_rba:012X}",
+        )
     found.units = [(unit.state.value, unit.urid, unit.identity) for unit in recovery.units.values()]
     return page_sets
 
@@ -87,7 +96,7 @@ def _last_checkpoint(recovery: RecoveryManager) -> tuple[int, dict[int, int]]:
     """RBA and page set RBAs of the last checkpoint; its incomplete units go into the table."""
     checkpoints = recovery.log.files.inventory.checkpoints
     if not checkpoints:
-        return FIRST_RBA, {}
+        return recovery.log.files.oldest_active(), {}
     rba = checkpoints[-1]
     body = unpack_checkpoint(recovery.log.read(rba).body)
     recovery.outcomes.last.update(body.outcomes)
@@ -143,6 +152,7 @@ def _forward(recovery: RecoveryManager, found: Restart, page_sets: dict[int, int
         frame = recovery.buffers.pool_of[number].get(page_set, 0)
         page_set.pages = described_pages(frame.data or b"", number)
         recovery.buffers.pool_of[number].release(frame)
+        page_set.reserve(page_set.pages)  # an image copy may be older than an expansion
         if media_rba(frame.data or b""):
             recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(number, page_set.pages))  # X7: up to date
 

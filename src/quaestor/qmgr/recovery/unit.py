@@ -24,6 +24,8 @@ class State(Enum):
     IN_BACKOUT = "A"
     ENDED = "-"
 
+    __hash__ = object.__hash__  # a member is one object; hashing its name costs a call with every change of state
+
 
 NEXT = {
     State.IN_FLIGHT: {State.IN_COMMIT_1, State.IN_COMMIT_2, State.IN_BACKOUT, State.ENDED},

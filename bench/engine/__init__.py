@@ -1,0 +1,1 @@
+"""What the queue manager promises, measured beside what a user would take instead."""

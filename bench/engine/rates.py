@@ -1,0 +1,94 @@
+"""Rates: puts and gets one by one, a hundred per commit, non-persistent, from eight threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from engine.contestants import BODY, Contestant, Disk, Lmdb, Quaestor, Sqlite, those_there
+from engine.table import ahead, in_turns, show
+
+BATCH, THREADS = 100, 8
+
+
+def one_per_commit(directory: Path, rounds: int, each: int = 300) -> None:
+    """Persistent, one message per commit; the queue is as deep after a round as before it."""
+    disk, there = Disk(directory), those_there(directory)
+    puts = in_turns_with_gets(there, rounds, each, disk)
+    limit = puts[0][disk.name]
+    ratio = ("of what the disk allows", puts[0]["quaestor"] / limit, "at least 0.85")
+    show("persistent put, one per commit", puts[0], ratio, ahead(puts[0], besides=[disk.name]))
+    show("persistent get, one per commit", puts[1], ahead(puts[1]))
+
+
+def in_turns_with_gets(
+    there: list[Contestant], rounds: int, each: int, disk: Disk
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Everybody puts, then everybody gets, in every round."""
+    both = [(disk.name, partial(disk.write, each), each)]
+    both += [(f"put {one.name}", partial(repeat_put, one, each), each) for one in there]
+    both += [(f"get {one.name}", partial(repeat_get, one, each), each) for one in there]
+    rates = in_turns(both, rounds)
+    puts = {name.removeprefix("put "): rate for name, rate in rates.items() if not name.startswith("get ")}
+    return puts, {name.removeprefix("get "): rate for name, rate in rates.items() if name.startswith("get ")}
+
+
+def repeat_put(one: Contestant, times: int, batch: int = 1) -> None:
+    bodies = (BODY,) * batch
+    for _ in range(times):
+        one.put(bodies)
+
+
+def repeat_get(one: Contestant, times: int, batch: int = 1) -> None:
+    for _ in range(times):
+        one.get(batch)
+
+
+def hundred_per_commit(directory: Path, rounds: int, times: int = 100) -> None:
+    """Persistent, a hundred per commit; persist-queue and huey have no such unit for gets."""
+    there = [one for one in those_there(directory) if one.name != "persist-queue"]
+    units = [one for one in there if one.name != "huey-sqlite"]
+    puts = [(f"put {one.name}", partial(repeat_put, one, times, BATCH), times * BATCH) for one in there]
+    gets = [(f"get {one.name}", partial(repeat_get, one, times, BATCH), times * BATCH) for one in units]
+    rates = in_turns([*puts, *gets], rounds)
+    put = {name[4:]: rate for name, rate in rates.items() if name.startswith("put ")}
+    get = {name[4:]: rate for name, rate in rates.items() if name.startswith("get ")}
+    show("persistent put, 100 per commit", put, ("of SQLite", put["quaestor"] / put["SQLite"], "at least 1"))
+    show("persistent get, 100 per commit", get)
+
+
+def not_persistent(directory: Path, rounds: int, count: int = 20_000) -> None:
+    """Out of syncpoint, never logged; the peers without syncing."""
+    ours, peers = Quaestor(directory), [Sqlite(directory, "off"), Lmdb(directory, sync=False)]
+    turns = [("put quaestor", partial(ours.put_volatile, count), count)]
+    turns += [(f"put {one.name}", partial(repeat_put, one, count // 4), count // 4) for one in peers]
+    turns += [("get quaestor", partial(ours.get_volatile, count), count)]
+    turns += [(f"get {one.name}", partial(repeat_get, one, count // 4), count // 4) for one in peers]
+    rates = in_turns(turns, rounds)
+    for verb, least in (("put", 100_000), ("get", 60_000)):
+        some = {name[4:]: rate for name, rate in rates.items() if name.startswith(verb)}
+        show(f"non-persistent {verb}", some, ("a second", some["quaestor"], f"at least {least}"), ahead(some))
+
+
+def eight_threads(directory: Path, rounds: int, each: int = 60) -> None:
+    """Eight threads, each putting and getting persistently, every call its own commit."""
+    there = those_there(directory)
+    alone = there[0]
+    turns = [("quaestor, one thread", partial(pairs, alone, each * 4), each * 8)]
+    turns += [(one.name, partial(together, one, each), each * 2 * THREADS) for one in there]
+    rates = in_turns(turns, rounds)
+    single = rates.pop("quaestor, one thread")
+    show("8 threads, put and get: commits", rates, ahead(rates))
+    show("the same, one thread", {"quaestor": single}, ("8 threads over one", rates["quaestor"] / single, "at least 2"))
+
+
+def together(one: Contestant, each: int) -> None:
+    """Every thread with its own connection; one that fails fails the run."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        for done in [pool.submit(lambda: pairs(one.for_thread(), each)) for _ in range(THREADS)]:
+            done.result()
+
+
+def pairs(one: Contestant, each: int) -> None:
+    for _ in range(each):
+        one.put((BODY,))
+        one.get(1)

@@ -1,0 +1,270 @@
+"""Bound: one connection of a program written for IBM's API, its object handles and its calls.
+
+Rules
+  BO1 Objects have numbers, from 1 up; a number that is not open is 2019.
+  BO2 Without a syncpoint option a put or get is outside syncpoint: the rule of the platforms IBM's package runs on.
+  BO3 Options that only steer what we do not have (read ahead, cluster binding, response type) are dropped; any other
+      option that is not known is 2046.
+  BO4 A get whose room is too small answers the length that was needed (2080), or the part that fits (2079). What it
+      needs includes the properties that travel with the message, so it may be more than the body.
+  BO5 Properties of a message handle travel in front of the body and come back into the handle of a get.
+
+Called by calls.  Calls the native API, structures, consumers.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ibmmqc import attributes
+from ibmmqc.attributes import Inquired
+from ibmmqc.consumers import Call, Consumers
+from ibmmqc.descriptors import converted, envelope, group_status, returned
+from ibmmqc.properties import FORMAT_RFH2, MessageHandle, carried
+from ibmmqc.structures import GMO, MD, OD, PMO
+from quaestor.mqi.calls import QueueConnection, QueueHandle
+from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
+from quaestor.mqi.messages import Message
+from quaestor.mqi.objects import MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import CompCode, MQError, Reason
+
+QUEUE = 1
+KINDS: dict[int, type[MQObject]] = {2: Namelist, 3: Process, 4: StorageClass, 5: QueueManagerAttributes}
+OBJECT_TYPE_ERROR = 2043
+
+OPEN_DROPPED = 16384 | 32768 | 65536 | 131072 | 262144 | 524288 | 1048576 | 4194304  # BO3
+PUT_DROPPED = 65536 | 131072 | 262144 | 8388608
+GET_DROPPED = 65536 | 262144
+CONVERT = 16384
+ASYNC_RESPONSE = 65536
+NO_PROPERTIES, IN_HANDLE, FORCE_HEADER, COMPATIBLE = 1 << 26, 1 << 27, 1 << 25, 1 << 28
+_PROPERTY_OPTIONS = NO_PROPERTIES | IN_HANDLE | FORCE_HEADER | COMPATIBLE
+_IN_OR_OUT = int(GetOptions.SYNCPOINT | GetOptions.NO_SYNCPOINT | GetOptions.SYNCPOINT_IF_PERSISTENT)
+_NOT_TAKING = int(
+    GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR | GetOptions.UNLOCK
+)
+_VERSION_WITH_MATCH = 2
+_MATCHES = 1 | 2 | 4 | 8 | 32
+
+Got = tuple[bytes, bytes, bytes, int, int, int]
+
+
+class Other(NamedTuple):
+    """An open object that is no queue: it can be inquired about."""
+
+    kind: type[MQObject]
+    name: str
+
+
+@dataclass
+class AsyncPuts:
+    """What became of the puts that asked for no response, for MQSTAT."""
+
+    done: int = 0
+    warned: int = 0
+    failed: int = 0
+    comp_code: int = 0
+    reason: int = 0
+    queue: str = ""
+
+
+class Bound:
+    """A connection and its open objects."""
+
+    def __init__(
+        self,
+        hconn: int,
+        name: str,
+        connection: QueueConnection,
+        message_handles: dict[int, MessageHandle],
+        callback: Callable[[], Call | None],
+    ) -> None:
+        self.name = name
+        self.connection = connection
+        self.async_puts = AsyncPuts()
+        self.consumers = Consumers(hconn, self.get, callback)
+        self._message_handles = message_handles
+        self._objects: dict[int, QueueHandle | Other] = {}
+        self._number = itertools.count(1)
+
+    # -- objects
+
+    def open(self, od: bytes, options: int) -> tuple[int, bytes]:
+        """MQOPEN: the number of the object, and the descriptor with the name it came to have."""
+        asked = OD.read(od)
+        if asked["ObjectType"] == QUEUE:
+            opened: QueueHandle | Other = self.connection.open(_target(asked), options & ~OPEN_DROPPED)
+        else:
+            opened = self._other(asked, options)
+        hobj = next(self._number)
+        self._objects[hobj] = opened
+        return hobj, OD.write(od, ObjectName=opened.name, ResolvedQName=opened.name, ResolvedQMgrName=self.name)
+
+    def _other(self, asked: dict[str, Any], options: int) -> Other:
+        kind = KINDS.get(asked["ObjectType"])
+        if kind is None:
+            raise MQError(Reason.OBJECT_TYPE_ERROR, type=asked["ObjectType"])
+        if options & ~(OPEN_DROPPED | OpenOptions.FAIL_IF_QUIESCING) != OpenOptions.INQUIRE:
+            raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, options=options, type=kind.MQSC_TYPE)
+        name = "" if kind is QueueManagerAttributes else asked["ObjectName"]
+        self.connection.inquire(kind, name)
+        return Other(kind, asked["ObjectName"] or self.name)
+
+    def close(self, hobj: int, options: int) -> None:
+        """MQCLOSE; a consumer of the queue goes with it."""
+        opened = self._object(hobj)
+        self.consumers.deregister(hobj)
+        if not isinstance(opened, Other):
+            opened.close(options)
+        del self._objects[hobj]
+
+    def inquire(self, hobj: int, selectors: list[int]) -> tuple[list[int], bytes]:
+        """MQINQ: numbers and text."""
+        opened = self._object(hobj)
+        if isinstance(opened, Other):
+            name = "" if opened.kind is QueueManagerAttributes else opened.name
+            read = lambda *keywords: self.connection.inquire(opened.kind, name, *keywords)  # noqa: E731 - bound here
+            return attributes.inquire(Inquired(opened.name, 0, read), selectors)
+        return attributes.inquire(Inquired(opened.name, QUEUE, opened.inquire), selectors)
+
+    def set(self, hobj: int, selectors: list[int], numbers: list[int], text: bytes) -> None:
+        """MQSET."""
+        self._queue(hobj).set(**attributes.settings(selectors, numbers, text))
+
+    def _object(self, hobj: int) -> QueueHandle | Other:
+        opened = self._objects.get(hobj)
+        if opened is None:
+            raise MQError(Reason.HOBJ_ERROR, handle=hobj)  # BO1
+        return opened
+
+    def _queue(self, hobj: int) -> QueueHandle:
+        opened = self._object(hobj)
+        if isinstance(opened, Other):
+            raise MQError(Reason.HOBJ_ERROR, handle=hobj, why=f"{opened.kind.MQSC_TYPE} {opened.name} is no queue")
+        return opened
+
+    # -- messages
+
+    def put(self, hobj: int, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
+        """MQPUT: descriptor and options as they came to be."""
+        handle, asked = self._queue(hobj), PMO.read(pmo)
+        said, body = self._with_properties(envelope(MD.read(md)), asked, body)
+        context = asked["Context"]
+        message = handle.put(
+            body, said, put_options(asked["Options"]), context=self._queue(context) if context else None
+        )
+        return self._put(md, pmo, message, handle.name)
+
+    def put1(self, od: bytes, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
+        """MQPUT1."""
+        target, asked = OD.read(od), PMO.read(pmo)
+        said, body = self._with_properties(envelope(MD.read(md)), asked, body)
+        message = self.connection.put1(_target(target), body, said, put_options(asked["Options"]))
+        return self._put(md, pmo, message, target["ObjectName"])
+
+    def _put(self, md: bytes, pmo: bytes, message: Message, queue: str) -> tuple[bytes, bytes]:
+        return returned(md, message), PMO.write(pmo, ResolvedQName=queue, ResolvedQMgrName=self.name)
+
+    def _with_properties(self, said: MQMD, asked: dict[str, Any], body: bytes) -> tuple[MQMD, bytes]:
+        """Descriptor and body with the properties of a message handle in front (BO5)."""
+        handle = self._message_handles.get(asked["NewMsgHandle"] or asked["OriginalMsgHandle"])
+        if handle is None or not len(handle):
+            return said, body
+        return replace(said, format=FORMAT_RFH2), handle.pack(said.format, said.encoding, said.ccsid) + body
+
+    def get(self, hobj: int, md: bytes, gmo: bytes, room: int) -> Got:
+        """MQGET: body, descriptor, options, length, completion and reason code."""
+        asked, sought = GMO.read(gmo), MD.read(md)
+        keeps_handle = asked["MsgHandle"] in self._message_handles and not asked["Options"] & FORCE_HEADER
+        strips = keeps_handle or bool(asked["Options"] & NO_PROPERTIES)
+        cuts_here = strips and bool(asked["Options"] & GetOptions.ACCEPT_TRUNCATED_MSG)
+        try:
+            handle = self._queue(hobj)
+            message = handle.get(
+                get_options(asked["Options"]),
+                wait_ms=asked["WaitInterval"] if asked["Options"] & GetOptions.WAIT else None,
+                max_length=None if cuts_here else room,
+                **_selection(asked, sought),
+            )
+        except MQError as error:
+            short = error.facts.get("message")
+            if error.reason is Reason.TRUNCATED_MSG_FAILED and short is not None:  # BO4
+                md = returned(md, short)
+            return (
+                b"" if short is None else short.body,
+                md,
+                gmo,
+                _needed(error),
+                int(error.comp_code),
+                int(error.reason),
+            )
+        gmo = GMO.write(
+            gmo,
+            ResolvedQName=handle.name,
+            ReturnedLength=len(message.body),
+            GroupStatus=group_status(message.envelope.msg_flags),
+            MsgToken=handle.token.to_bytes(16, "big"),
+        )
+        return self._delivered(message, md, gmo, asked, sought, room, strips=strips)
+
+    def _delivered(
+        self, message: Message, md: bytes, gmo: bytes, asked: dict[str, Any], sought: dict[str, Any], room: int,
+        *, strips: bool,
+    ) -> Got:  # fmt: skip
+        """A message as the program wants it: without properties, converted, shortened."""
+        md, body, said = returned(md, message), message.body, message.envelope
+        shape = (said.format, said.encoding, said.ccsid)
+        if strips and said.format == FORMAT_RFH2:
+            taken = carried(body, said.encoding)
+            if taken is not None:
+                body, shape = taken.body, (taken.format, taken.encoding, taken.ccsid)
+                if asked["MsgHandle"] in self._message_handles:
+                    self._message_handles[asked["MsgHandle"]] = taken.properties
+        elif asked["MsgHandle"] in self._message_handles:
+            self._message_handles[asked["MsgHandle"]].clear()
+        reason, ccsid = 0, shape[2] or CCSID_UTF8
+        if asked["Options"] & CONVERT:
+            body, ccsid, reason = converted(body, shape[0], shape[2], sought["CodedCharSetId"])
+        md = MD.write(md, Format=shape[0], Encoding=shape[1], CodedCharSetId=ccsid)
+        length = len(body) if strips or not message.truncated else message.original_length
+        if length > room or message.truncated:
+            reason, body = int(Reason.TRUNCATED_MSG_ACCEPTED), body[:room]
+        warned = self.connection.warning
+        reason = reason or (0 if warned is None else int(warned.reason))
+        return body, md, gmo, length, int(CompCode.WARNING if reason else CompCode.OK), reason
+
+
+def _target(asked: dict[str, Any]) -> Target:
+    return Target(asked["ObjectName"], asked["ObjectQMgrName"], asked["DynamicQName"])
+
+
+def put_options(options: int) -> int:
+    """Put options as the native API takes them (BO2, BO3)."""
+    kept = options & ~PUT_DROPPED
+    return kept if kept & (PutOptions.SYNCPOINT | PutOptions.NO_SYNCPOINT) else kept | PutOptions.NO_SYNCPOINT
+
+
+def get_options(options: int) -> int:
+    """Get options as the native API takes them (BO2, BO3)."""
+    kept = options & ~(GET_DROPPED | CONVERT | _PROPERTY_OPTIONS)
+    return kept if kept & (_IN_OR_OUT | _NOT_TAKING) else kept | GetOptions.NO_SYNCPOINT
+
+
+def _selection(asked: dict[str, Any], sought: dict[str, Any]) -> dict[str, Any]:
+    """Which message is meant, by the options and the descriptor passed."""
+    match = asked["MatchOptions"] & _MATCHES if asked["Version"] >= _VERSION_WITH_MATCH else 1 | 2
+    chosen: dict[str, Any] = {"match": match}
+    for bit, key, field in ((1, "msg_id", "MsgId"), (2, "correl_id", "CorrelId"), (4, "group_id", "GroupId")):
+        if match & bit and sought[field] != NO_ID:
+            chosen[key] = sought[field]
+    if match & 8:
+        chosen["sequence"] = sought["MsgSeqNumber"]
+    if match & 32:
+        chosen["token"] = int.from_bytes(asked["MsgToken"], "big")
+    return chosen
+
+
+def _needed(error: MQError) -> int:
+    return int(error.facts.get("length", 0))

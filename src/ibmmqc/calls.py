@@ -1,0 +1,305 @@
+"""Calls: what IBM's Python package expects of its C module, answered by a Quaestor queue manager.
+
+Rules
+  CA1 Every call answers completion and reason code last, and never raises for what a queue manager can refuse.
+  CA2 A connection handle that is not connected is 2018.
+  CA3 A put that asks for no response is counted, and its failure kept for MQSTAT instead of being answered.
+  CA4 Publish and subscribe is not there: 2298.
+
+Called by the module `ibmmqc`.  Calls bound, doors.
+"""
+# ruff: noqa: N802 - the calls have the MQI's own names
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from ibmmqc import consumers, doors
+from ibmmqc.bound import ASYNC_RESPONSE, AsyncPuts, Bound, Got
+from ibmmqc.consumers import Call, Consumer
+from ibmmqc.properties import MessageHandle, shown
+from ibmmqc.structures import CBD, CNO, CSP, IMPO, PMO, STS, connection_name, pointed
+from quaestor.mqi.reasons import CompCode, MQError, Reason
+
+Codes = tuple[int, int]
+OK, FAILED = int(CompCode.OK), int(CompCode.FAILED)
+UNUSABLE = -1
+FUNCTION_NOT_SUPPORTED, HMSG_ERROR, PROPERTY_NAME_ERROR, PROPERTY_NOT_AVAILABLE = 2298, 2460, 2442, 2471
+PROPERTY_VALUE_TOO_BIG = 2469
+INQ_NEXT = 8
+
+_connections: dict[int, Bound] = {}
+_message_handles: dict[int, MessageHandle] = {}
+_numbers = itertools.count(1)
+_callback: list[Call] = []
+
+
+def _bound(hconn: int) -> Bound:
+    bound = _connections.get(hconn)
+    if bound is None:
+        raise MQError(Reason.HCONN_ERROR, handle=hconn)  # CA2
+    return bound
+
+
+def _codes(hconn: int, call: Callable[[Bound], object]) -> Codes:
+    """Completion and reason code of a call that answers nothing else (CA1)."""
+    try:
+        bound = _bound(hconn)
+        call(bound)
+    except MQError as error:
+        return int(error.comp_code), int(error.reason)
+    return _warned(bound)
+
+
+def _warned(bound: Bound) -> Codes:
+    warning = bound.connection.warning
+    return (OK, 0) if warning is None else (int(warning.comp_code), int(warning.reason))
+
+
+# -- connecting
+
+
+def _connect(
+    name: str, conname: str = "", user: str = "", password: str = "", application: str = ""
+) -> tuple[int, int, int]:
+    try:
+        connection = doors.connect(name, conname, user, password, application)
+    except MQError as error:
+        return UNUSABLE, int(error.comp_code), int(error.reason)
+    hconn = next(_numbers)
+    callback = lambda: _callback[0] if _callback else None  # noqa: E731 - read when it is called
+    _connections[hconn] = Bound(hconn, name, connection, _message_handles, callback)
+    return hconn, OK, 0
+
+
+def MQCONN(name: bytes | str) -> tuple[int, int, int]:
+    return _connect(_text(name))
+
+
+def MQCONNX(
+    name: bytes, cno: bytes | None, cd: bytes | None, csp: bytes | None, _sco: bytes | None, _bno: bytes | None
+) -> tuple[int, int, int]:
+    """TLS comes from the connection's own settings: a key repository of IBM's form is not read."""
+    options = CNO.read(cno) if cno else {}
+    said = CSP.read(csp) if csp else {}
+    user = pointed(said.get("UserIdPtr", 0), said.get("UserIdLength", 0)).decode()
+    password = pointed(said.get("PasswordPtr", 0), said.get("PasswordLength", 0)).decode()
+    conname = connection_name(cd) if cd else ""
+    return _connect(_text(name), conname, user, password, options.get("ApplName", ""))
+
+
+def MQDISC(hconn: int) -> Codes:
+    def disconnect(bound: Bound) -> None:
+        bound.consumers.stop()
+        del _connections[hconn]
+        bound.connection.disconnect()
+
+    return _codes(hconn, disconnect)
+
+
+def _text(name: bytes | str) -> str:
+    text = name.decode() if isinstance(name, bytes) else name
+    return text.split("\0", 1)[0].strip()
+
+
+# -- objects
+
+
+def MQOPEN(hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
+    try:
+        bound = _bound(hconn)
+        hobj, od = bound.open(od, options)
+    except MQError as error:
+        return UNUSABLE, od, int(error.comp_code), int(error.reason)
+    return hobj, od, *_warned(bound)
+
+
+def MQCLOSE(hconn: int, hobj: int, options: int) -> Codes:
+    return _codes(hconn, lambda bound: bound.close(hobj, options))
+
+
+def MQINQ(
+    hconn: int, hobj: int, selectors: list[int], numbers: list[int], _numbers: int, _texts: int, room: int
+) -> tuple[list[int], bytes, int, int]:
+    try:
+        bound = _bound(hconn)
+        found, text = bound.inquire(hobj, selectors)
+    except MQError as error:
+        return numbers, bytes(room), int(error.comp_code), int(error.reason)
+    numbers.extend(found)
+    return numbers, text.ljust(room, b"\0"), *_warned(bound)
+
+
+def MQSET(hconn: int, hobj: int, selectors: list[int], numbers: list[int], text: bytes) -> Codes:
+    return _codes(hconn, lambda bound: bound.set(hobj, selectors, numbers, text))
+
+
+# -- messages
+
+Put = Callable[[Bound], tuple[bytes, bytes]]
+
+
+def _put(hconn: int, md: bytes, pmo: bytes, put: Put) -> tuple[bytes, bytes, int, int]:
+    try:
+        bound = _bound(hconn)
+    except MQError as error:
+        return md, pmo, int(error.comp_code), int(error.reason)
+    counts = bound.async_puts if PMO.read(pmo)["Options"] & ASYNC_RESPONSE else None
+    try:
+        md, pmo = put(bound)
+    except MQError as error:
+        if counts is None:
+            return md, pmo, int(error.comp_code), int(error.reason)
+        counts.failed += 1
+        if not counts.reason:  # CA3
+            counts.comp_code, counts.reason = int(error.comp_code), int(error.reason)
+            counts.queue = str(error.facts.get("queue", ""))
+        return md, pmo, OK, 0
+    if counts is not None:
+        counts.done += 1
+    return md, pmo, *_warned(bound)
+
+
+def MQPUT(hconn: int, hobj: int, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes, int, int]:
+    return _put(hconn, md, pmo, lambda bound: bound.put(hobj, md, pmo, body))
+
+
+def MQPUT1(hconn: int, od: bytes, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes, int, int]:
+    return _put(hconn, md, pmo, lambda bound: bound.put1(od, md, pmo, body))
+
+
+def MQGET(hconn: int, hobj: int, md: bytes, gmo: bytes, room: int) -> Got:
+    try:
+        return _bound(hconn).get(hobj, md, gmo, room)
+    except MQError as error:
+        return b"", md, gmo, 0, int(error.comp_code), int(error.reason)
+
+
+def MQSTAT(hconn: int, _kind: int, sts: bytes) -> tuple[bytes, int, int]:
+    try:
+        bound = _bound(hconn)
+    except MQError as error:
+        return sts, int(error.comp_code), int(error.reason)
+    counts, bound.async_puts = bound.async_puts, AsyncPuts()
+    sts = STS.write(
+        sts,
+        CompCode=counts.comp_code,
+        Reason=counts.reason,
+        PutSuccessCount=counts.done,
+        PutWarningCount=counts.warned,
+        PutFailureCount=counts.failed,
+        ObjectName=counts.queue,
+    )
+    return sts, OK, 0
+
+
+# -- units of work
+
+
+def MQBEGIN(hconn: int) -> Codes:
+    return _codes(hconn, lambda bound: bound.connection.begin())
+
+
+def MQCMIT(hconn: int) -> Codes:
+    return _codes(hconn, lambda bound: bound.connection.commit())
+
+
+def MQBACK(hconn: int) -> Codes:
+    return _codes(hconn, lambda bound: bound.connection.backout())
+
+
+# -- consumers
+
+
+def MQCBINIT(function: Call) -> None:
+    """The one function that calls every consumer of the program."""
+    _callback[:] = [function]
+
+
+def MQCB(hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes) -> Codes:
+    def change(bound: Bound) -> None:
+        asked = CBD.read(cbd)
+        if operation & consumers.OP_REGISTER:
+            bound.consumers.register(Consumer(hobj, md, gmo, asked["Options"], asked["MaxMsgLength"]))
+        elif operation & consumers.OP_DEREGISTER and not bound.consumers.deregister(hobj):
+            raise MQError(Reason.CALLBACK_NOT_REGISTERED, handle=hobj)
+        if operation & (consumers.OP_SUSPEND | consumers.OP_RESUME):
+            bound.consumers.suspend(hobj, suspended=bool(operation & consumers.OP_SUSPEND))
+
+    return _codes(hconn, change)
+
+
+def MQCTL(hconn: int, operation: int, _ctlo: bytes) -> Codes:
+    def control(bound: Bound) -> None:
+        if operation in (consumers.OP_START, consumers.OP_START_WAIT):
+            bound.consumers.start(here=operation == consumers.OP_START_WAIT)
+        elif operation == consumers.OP_STOP:
+            bound.consumers.stop()
+        elif operation in (consumers.OP_SUSPEND, consumers.OP_RESUME):
+            bound.consumers.pause(paused=operation == consumers.OP_SUSPEND)
+        else:
+            raise MQError(Reason.OPERATION_ERROR, operation=operation)
+
+    return _codes(hconn, control)
+
+
+# -- message handles
+
+
+def MQCRTMH(_hconn: int, _cmho: bytes) -> tuple[int, int, int]:
+    hmsg = next(_numbers)
+    _message_handles[hmsg] = MessageHandle()
+    return hmsg, OK, 0
+
+
+def MQDLTMH(_hconn: int, hmsg: int, _dmho: bytes) -> Codes:
+    return (OK, 0) if _message_handles.pop(hmsg, None) is not None else (FAILED, HMSG_ERROR)
+
+
+def MQSETMP(_hconn: int, hmsg: int, _smpo: bytes, name: bytes, _pd: bytes, kind: int, value: Any, length: int) -> Codes:
+    handle = _message_handles.get(hmsg)
+    if handle is None:
+        return FAILED, HMSG_ERROR
+    if isinstance(value, bytes) and length >= 0:
+        value = value[:length]
+    return (OK, 0) if handle.set(_text(name), kind, value) else (FAILED, PROPERTY_NAME_ERROR)
+
+
+def MQINQMP(
+    _hconn: int, hmsg: int, impo: bytes, name: bytes, _pd: bytes, _kind: int, room: int
+) -> tuple[Any, int, str | None, int, int]:
+    handle = _message_handles.get(hmsg)
+    if handle is None:
+        return None, 0, None, FAILED, HMSG_ERROR
+    sought = _text(name)
+    found = handle.find(sought, following=bool(IMPO.read(impo)["Options"] & INQ_NEXT))
+    if found is None:
+        return None, 0, None, FAILED, PROPERTY_NOT_AVAILABLE
+    key, prop = found
+    told = shown(key) if "%" in sought else None
+    if isinstance(prop.value, (str, bytes)) and prop.length > room:
+        return prop.value[:room], prop.length, told, FAILED, PROPERTY_VALUE_TOO_BIG
+    return prop.value, prop.length, told, OK, 0
+
+
+def MQDLTMP(_hconn: int, hmsg: int, _dmpo: bytes, name: bytes) -> Codes:
+    handle = _message_handles.get(hmsg)
+    if handle is None:
+        return FAILED, HMSG_ERROR
+    return (OK, 0) if handle.delete(_text(name)) else (FAILED, PROPERTY_NOT_AVAILABLE)
+
+
+# -- publish and subscribe, rule CA4
+
+
+def MQSUB(_hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
+    return sd, hobj, UNUSABLE, FAILED, FUNCTION_NOT_SUPPORTED
+
+
+def MQSUBRQ(_hconn: int, _hsub: int, _action: int, sro: bytes) -> tuple[bytes, int, int]:
+    return sro, FAILED, FUNCTION_NOT_SUPPORTED
+
+
+def MQLOGCF(*_settings: object) -> tuple[int]:
+    """IBM's own trace of its C code: there is none here."""
+    return (0,)

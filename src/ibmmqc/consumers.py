@@ -1,0 +1,168 @@
+"""Consumers: messages brought to a function instead of being asked for (MQCB, MQCTL).
+
+Rules
+  CO1 The consumers of a connection are called by one thread, one message at a time, in turn.
+  CO2 A consumer is called while its connection is started: START begins, STOP and DISC end (and wait for the call that
+      is under way), SUSPEND and RESUME pause one consumer or all.
+  CO3 A get that fails is told to the consumer as the reason in its context; one that cannot be repeated (the queue or
+      the connection is gone) suspends it. No message is told only to a consumer that waits for a limited time.
+  CO4 START, STOP, REGISTER and DEREGISTER are told to consumers that asked to be called for them.
+
+Called by calls.  Calls get, as an application would.
+"""
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ibmmqc.structures import CBC, GMO, MD
+from quaestor.mqi.options import GetOptions
+
+OP_START, OP_START_WAIT, OP_STOP = 1, 2, 4
+OP_REGISTER, OP_DEREGISTER, OP_SUSPEND, OP_RESUME = 256, 512, 65536, 131072
+CALL_START, CALL_STOP, CALL_REGISTER, CALL_DEREGISTER, CALL_REMOVED, CALL_KEPT = 1, 2, 3, 4, 6, 7
+TOLD = {CALL_START: 1, CALL_STOP: 4, CALL_REGISTER: 256, CALL_DEREGISTER: 512}  # CO4: the option that asks for it
+NO_MSG_AVAILABLE, TRUNCATED_MSG_ACCEPTED = 2033, 2079
+REPEATABLE = {0, NO_MSG_AVAILABLE, TRUNCATED_MSG_ACCEPTED, 2016, 2080, 2110, 2111}
+LENGTH_ANY = -1
+LONGEST = 100 << 20
+_BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
+_ALONE_MS, _AMONG_OTHERS_MS = 200, 10
+
+Get = Callable[[int, bytes, bytes, int], tuple[bytes, bytes, bytes, int, int, int]]
+Call = Callable[[int, bytes, bytes, bytes | None, bytes], None]
+
+
+@dataclass
+class Consumer:
+    """A function that wants the messages of a queue."""
+
+    hobj: int
+    md: bytes
+    gmo: bytes
+    options: int
+    max_length: int
+    suspended: bool = False
+    waited_ms: int = 0
+
+
+class Consumers:
+    """The consumers of one connection, and the thread that calls them (CO1)."""
+
+    def __init__(self, hconn: int, get: Get, call: Callable[[], Call | None]) -> None:
+        self._hconn = hconn
+        self._get = get
+        self._call = call
+        self._consumers: dict[int, Consumer] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._running = False
+        self._paused = False
+
+    def register(self, consumer: Consumer) -> None:
+        with self._changed:
+            self._consumers[consumer.hobj] = consumer
+            self._changed.notify_all()
+        self._tell(consumer, CALL_REGISTER)
+
+    def deregister(self, hobj: int) -> bool:
+        with self._changed:
+            consumer = self._consumers.pop(hobj, None)
+        if consumer is not None:
+            self._tell(consumer, CALL_DEREGISTER)
+        return consumer is not None
+
+    def suspend(self, hobj: int, *, suspended: bool) -> bool:
+        """Pause or resume one consumer (CO2)."""
+        with self._changed:
+            consumer = self._consumers.get(hobj)
+            if consumer is not None:
+                consumer.suspended = suspended
+            self._changed.notify_all()
+        return consumer is not None
+
+    def pause(self, *, paused: bool) -> None:
+        """Pause or resume them all (CO2)."""
+        with self._changed:
+            self._paused = paused
+            self._changed.notify_all()
+
+    def start(self, *, here: bool = False) -> None:
+        """Begin to call; `here` calls on this thread until somebody stops it (CO2)."""
+        self._running = True
+        self._tell_all(CALL_START)
+        if here:
+            self._serve()
+            return
+        self._thread = threading.Thread(target=self._serve, name=f"consumers {self._hconn}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the calling; the call under way is waited for, unless it is what stops us (CO2)."""
+        with self._changed:
+            was_running, self._running = self._running, False
+            self._changed.notify_all()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+        if was_running:
+            self._tell_all(CALL_STOP)
+
+    @property
+    def running(self) -> bool:
+        return self._running
+
+    # -- the thread
+
+    def _serve(self) -> None:
+        while self._running:
+            with self._changed:
+                active = [] if self._paused else [each for each in self._consumers.values() if not each.suspended]
+                if not active:
+                    self._changed.wait(_ALONE_MS / 1000)
+                    continue
+            for consumer in active:
+                if self._running and not consumer.suspended:
+                    self._serve_one(consumer, _ALONE_MS if len(active) == 1 else _AMONG_OTHERS_MS)
+
+    def _serve_one(self, consumer: Consumer, slice_ms: int) -> None:
+        """Get a message, waiting a little, and call the consumer with it."""
+        asked = GMO.read(consumer.gmo)
+        limited = bool(asked["Options"] & GetOptions.WAIT) and asked["WaitInterval"] >= 0
+        gmo = GMO.write(consumer.gmo, Options=asked["Options"] | int(GetOptions.WAIT), WaitInterval=slice_ms)
+        room = LONGEST if consumer.max_length == LENGTH_ANY else consumer.max_length
+        body, md, gmo, length, comp_code, reason = self._get(consumer.hobj, consumer.md, gmo, room)
+        if reason == NO_MSG_AVAILABLE:
+            consumer.waited_ms += slice_ms
+            if not limited or consumer.waited_ms < asked["WaitInterval"]:
+                return  # CO3
+        consumer.waited_ms = 0
+        if reason not in REPEATABLE:
+            consumer.suspended = True
+        kept = comp_code == 2 or asked["Options"] & _BROWSES
+        self._invoke(
+            consumer, CALL_KEPT if kept else CALL_REMOVED, (md, gmo, body), CompCode=comp_code, Reason=reason,
+            DataLength=length, BufferLength=len(body),
+        )  # fmt: skip
+
+    def _tell_all(self, call_type: int) -> None:
+        for consumer in list(self._consumers.values()):
+            self._tell(consumer, call_type)
+
+    def _tell(self, consumer: Consumer, call_type: int) -> None:
+        if consumer.options & TOLD[call_type]:
+            self._invoke(consumer, call_type, (MD.blank(), GMO.blank(), b""))
+
+    def _invoke(self, consumer: Consumer, call_type: int, given: tuple[bytes, bytes, bytes], **context: Any) -> None:
+        call = self._call()
+        if call is None:
+            return
+        md, gmo, body = given
+        packed = CBC.write(CBC.blank(), StrucId="CBC ", Version=2, CallType=call_type, Hobj=consumer.hobj, **context)
+        try:
+            call(self._hconn, md, gmo, body or None, packed)
+        except Exception:  # noqa: BLE001 - whatever the application's function raises is its own, and is shown
+            traceback.print_exc(file=sys.stderr)

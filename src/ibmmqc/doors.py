@@ -1,0 +1,62 @@
+"""Doors: which queue manager a program means that was written for IBM's API.
+
+Rules
+  DO1 A client channel's CONNAME (`host(port)`), or the environment's MQSERVER (`CHANNEL/TCP/host(port)`), means a
+      server over TCP.
+  DO2 Otherwise QUAESTOR_EMBEDDED, a folder, means a queue manager in this process, kept in a folder of its name there.
+  DO3 Otherwise the server of that name on this machine.
+  DO4 TLS is used over TCP when QUAESTOR_AUTHORITIES names a file of certificates to believe; a key repository of IBM's
+      form is not read.
+
+Called by calls.  Calls the package door.
+"""
+
+import os
+import re
+from pathlib import Path
+
+from quaestor import connecting
+from quaestor.mqi.calls import QueueConnection
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server.client.place import ClientTls
+
+EMBEDDED = "QUAESTOR_EMBEDDED"
+MQSERVER = "MQSERVER"
+AUTHORITIES = "QUAESTOR_AUTHORITIES"
+PORT_DEFAULT = 1414
+_CONNAME = re.compile(r"\s*([^()\s,]+)\s*(?:\((\d+)\))?")
+
+
+def connect(name: str, conname: str, user: str, password: str, application: str) -> QueueConnection:
+    """A connection to the queue manager that a program means."""
+    address = conname or _from_environment()
+    folder = os.environ.get(EMBEDDED)
+    if address or not folder:
+        where = _address(address) if address else None  # DO1, DO3
+        return connecting.connect(
+            name, where, user=user or None, password=password or None, application=application or None, tls=_tls()
+        )
+    if not name:
+        raise MQError(Reason.Q_MGR_NAME_ERROR, why="a queue manager in this process needs a name")
+    return connecting.connect(name, Path(folder) / name, user=user or None, application=application or None)  # DO2
+
+
+def _tls() -> ClientTls | None:
+    """Whom to believe, by the environment (DO4)."""
+    authorities = os.environ.get(AUTHORITIES)
+    return ClientTls(authorities) if authorities else None
+
+
+def _from_environment() -> str:
+    """The CONNAME in MQSERVER: `CHANNEL/TCP/host(port)`."""
+    _, _, rest = os.environ.get(MQSERVER, "").partition("/")
+    transport, _, conname = rest.partition("/")
+    return conname if transport.upper() == "TCP" else ""
+
+
+def _address(conname: str) -> str:
+    """`host:port` of the first address of a CONNAME."""
+    found = _CONNAME.match(conname)
+    if found is None:
+        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, conname=conname, why="write host(port)")
+    return f"{found[1]}:{found[2] or PORT_DEFAULT}"

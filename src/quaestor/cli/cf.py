@@ -1,0 +1,102 @@
+"""`quaestor cf`: the coupling facility of this machine, which holds the queues that several queue managers share."""
+
+import json
+import os
+import signal
+from pathlib import Path
+from types import FrameType
+
+import click
+
+DEFAULT = "QUAESTOR_CF"
+
+
+def _socket(path: Path | None) -> Path:
+    """Where the facility listens: as said, else $QUAESTOR_CF, else in the user's run-time folder."""
+    if path is not None:
+        return path
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or str(Path.home() / ".local" / "share" / "quaestor")
+    return Path(os.environ.get(DEFAULT) or Path(runtime) / "quaestor-cf.sock")
+
+
+_path = click.option(
+    "--socket",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Its socket.  [default: $QUAESTOR_CF, else the user's own]",
+)
+
+
+@click.group("cf")
+def cf_group() -> None:
+    """The coupling facility of this machine: list structures that queue managers share."""
+
+
+@cf_group.command("start")
+@_path
+def start_command(path: Path | None) -> None:
+    """Hold list structures until it is ended (SIGTERM, Ctrl-C).
+
+    Structures live in this process: when it ends, they are recovered from the logs of the queue managers.
+
+    \b
+    Example:
+      quaestor cf start --socket /run/user/1000/cf.sock
+    """
+    from quaestor.server.coupling_facility import CouplingFacility
+
+    where = _socket(path)
+    if _answers(where):
+        click.echo(f"{where}: a coupling facility is there already", err=True)
+        raise click.exceptions.Exit(2)
+    try:
+        where.parent.mkdir(parents=True, exist_ok=True)
+        facility = CouplingFacility(where)
+    except OSError as error:
+        click.echo(f"{where}: {error.strerror}", err=True)
+        raise click.exceptions.Exit(2) from None
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        facility.stop()
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    click.echo(f"coupling facility at {where}")
+    facility.serve()
+
+
+@cf_group.command("status")
+@_path
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def status_command(path: Path | None, *, as_json: bool) -> None:
+    """Structures, what is in use of them, and who is connected.
+
+    Exit code 2: there is no coupling facility.
+    """
+    from quaestor.storage.lists.client import facility_status
+    from quaestor.storage.lists.structure import StructureLostError
+
+    try:
+        structures = facility_status(_socket(path))
+    except StructureLostError as error:
+        click.echo(str(error), err=True)
+        raise click.exceptions.Exit(2) from None
+    if as_json:
+        click.echo(json.dumps(structures))
+        return
+    click.echo(f"{'structure':<16} {'entries':>19} {'elements':>19}  connectors")
+    for name, told in structures.items():
+        entries, entries_total, elements, elements_total = told["space"]
+        who = ", ".join(each if active else f"{each} (failed)" for each, active in told["connectors"].items())
+        click.echo(f"{name:<16} {entries:>9}/{entries_total:<9} {elements:>9}/{elements_total:<9}  {who or '-'}")
+
+
+def _answers(where: Path) -> bool:
+    from quaestor.storage.lists.client import facility_status
+    from quaestor.storage.lists.structure import StructureLostError
+
+    try:
+        facility_status(where)
+    except StructureLostError:
+        return False
+    return True

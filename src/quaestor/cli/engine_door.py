@@ -1,0 +1,59 @@
+"""What the commands on a queue manager's files share: opening them, and failures in one line (E1, E2).
+
+Called by log, check, pageset.  Calls the engine.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from quaestor.qmgr.data.engine import Engine
+    from quaestor.storage.disk import RealDisk
+
+EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@contextmanager
+def one_line(directory: Path) -> Iterator[None]:
+    """What cannot be read or started becomes one line with what to do, and exit code 2."""
+    from quaestor.qmgr.connection.failing import FAILURES
+
+    try:
+        yield
+    except FAILURES as error:
+        click.echo(f"{directory}: {error}", err=True)
+        sys.exit(2)
+
+
+def disk_of(directory: Path) -> "RealDisk":
+    """The files of a queue manager; a directory without one is refused, and nothing is made in it."""
+    from quaestor.mqi.reasons import Abend
+    from quaestor.storage.bootstrap import Bootstrap
+    from quaestor.storage.disk import RealDisk
+
+    disk = RealDisk(directory)
+    if not Bootstrap.formatted(disk):
+        raise Abend("S1", "no queue manager is kept here: there is no bootstrap data set")
+    return disk
+
+
+@contextmanager
+def engine_of(directory: Path) -> "Iterator[Engine]":
+    """The engine of a queue manager that is down, restarted, and stopped at the end; refused while it is in use."""
+    from quaestor.clock import SystemClock
+    from quaestor.qmgr.data.engine import Engine, settings_of
+
+    disk = disk_of(directory)
+    disk.own()
+    try:
+        engine = Engine(disk, SystemClock(), settings_of(disk))
+        engine.start()
+        yield engine
+        engine.stop()
+    finally:
+        disk.disown()

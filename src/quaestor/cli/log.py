@@ -1,0 +1,18 @@
+"""`quaestor log`: the log of a queue manager, in words; and a new one where the old is lost."""
+
+import click
+
+from quaestor.cli.lazy import LazyGroup
+
+
+@click.group(
+    "log",
+    cls=LazyGroup,
+    commands={
+        "print": "quaestor.cli.log_print:print_command",
+        "prune": "quaestor.cli.log_keep:prune_command",
+        "cold-start": "quaestor.cli.log_keep:cold_start_command",
+    },
+)
+def log_group() -> None:
+    """The log of a queue manager: print it, give up what nobody needs, begin a new one."""

@@ -1,0 +1,89 @@
+"""`quaestor pageset`: image copies of page sets, and bringing a lost one back."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from quaestor.cli.engine_door import EXISTING, disk_of, engine_of, one_line
+from quaestor.cli.lazy import LazyGroup
+
+
+@click.group(
+    "pageset",
+    cls=LazyGroup,
+    commands={
+        "copy": "quaestor.cli.pageset:copy_command",
+        "recover": "quaestor.cli.pageset:recover_command",
+    },
+)
+def pageset_group() -> None:
+    """Page sets: take image copies, recover a lost page set from its copy and the log."""
+
+
+@click.command("copy")
+@click.argument("directory", type=EXISTING)
+@click.argument("number", type=click.IntRange(0, 99))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def copy_command(directory: Path, number: int, *, as_json: bool) -> None:
+    """Take an image copy of page set NUMBER of the queue manager in DIRECTORY, which is down.
+
+    The copy is kept beside the page set (copy-NN) and replaces the one before it. Keep the log from its RBA on.
+    A queue manager that runs takes copies through its own interface. Exit code 2: nothing was copied.
+
+    \b
+    Example:
+      quaestor pageset copy /var/quaestor/QM1 1
+    """
+    from quaestor.mqi.reasons import Abend
+    from quaestor.qmgr.recovery.media import copy_name, image_copy
+
+    with one_line(directory), engine_of(directory) as engine:
+        if number not in engine.buffers.page_sets:
+            raise Abend("T4", "no such page set", page_set=number, there_are=sorted(engine.buffers.page_sets))
+        with engine.recovery.latch:
+            rba = image_copy(engine.recovery, number, disk_of(directory))
+        pages = engine.buffers.page_sets[number].pages
+    facts = {"page_set": number, "copy": copy_name(number), "pages": pages, "redo_from": f"{rba:012X}"}
+    click.echo(
+        json.dumps(facts) if as_json else f"{pages} pages copied to {copy_name(number)}, log needed from {rba:012X}"
+    )
+
+
+@click.command("recover")
+@click.argument("directory", type=EXISTING)
+@click.argument("number", type=click.IntRange(0, 99))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def recover_command(directory: Path, number: int, *, as_json: bool) -> None:
+    """Put the image copy of page set NUMBER in its place and bring it up to date from the log.
+
+    The queue manager is down; it is restarted once to redo the log, and checked.
+    Exit code 0: recovered. 1: recovered, but something does not agree. 2: not recovered, and why.
+
+    \b
+    Example:
+      quaestor pageset recover /var/quaestor/QM1 1
+    """
+    from quaestor.mqi.reasons import Abend
+    from quaestor.qmgr.checker import check
+    from quaestor.qmgr.recovery.media import copy_name, restore
+
+    with one_line(directory):
+        disk = disk_of(directory)
+        disk.own()
+        try:
+            if not disk.exists(copy_name(number)):
+                raise Abend(
+                    "Y2", "there is no image copy of this page set", page_set=number, expected=copy_name(number)
+                )
+            restore(disk, number)
+        finally:
+            disk.disown()
+        with engine_of(directory) as engine, engine.recovery.latch:
+            problems = check(engine.data)
+    for problem in problems:
+        click.echo(problem, err=True)
+    facts = {"page_set": number, "problems": problems}
+    click.echo(json.dumps(facts) if as_json else f"page set {number} is recovered")
+    sys.exit(1 if problems else 0)

@@ -1,0 +1,133 @@
+"""`quaestor plan forecast`: where the figures of a lake are heading, and which limit they reach when."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from quaestor.cli.plan_lake import TIMES, Refused, chosen_manager
+from quaestor.cli.report_tables import lake_tables
+from quaestor.cli.spark_door import SparkOptions, spark_options
+
+if TYPE_CHECKING:
+    from quaestor.planner.outlook import Limit, Outlook
+
+
+@click.command("forecast")
+@click.argument("lake")
+@click.option("--queue-manager", "--qmgr", "queue_manager", help="Queue manager; needed if there are several.")
+@click.option("--workload", type=click.Path(path_type=Path), help="A workload file: its [log] size is the limit.")
+@click.option("--log-size", help="Size of an active log, such as 2GB.")
+@click.option("--messages", help="Calls a second that are the most, such as 500/s.")
+@click.option("--days", "horizon_days", type=click.IntRange(1, 3660), default=365, show_default=True,
+              help="How far to look ahead.")  # fmt: skip
+@click.option("--confidence", type=click.FloatRange(0.5, 0.99), default=0.9, show_default=True,
+              help="Of the interval around a date.")  # fmt: skip
+@click.option("--from", "begin", type=click.DateTime(TIMES), help="Learn from this day on.")
+@click.option("--to", "end", type=click.DateTime(TIMES), help="Learn up to this day.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@spark_options
+def forecast_command(
+    lake: str,
+    queue_manager: str | None,
+    workload: Path | None,
+    log_size: str | None,
+    messages: str | None,
+    horizon_days: int,
+    confidence: float,
+    begin: datetime | None,
+    end: datetime | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """When growth reaches a limit: trend, weekly season and an interval, from the daily figures of LAKE.
+
+    At least three weeks of history are needed.
+
+    \b
+    Examples:
+      quaestor plan forecast LAKE --queue-manager QM01 --log-size 2GB
+      quaestor plan forecast LAKE --workload work.toml --days 730
+    """
+    log_bytes, per_s = _limits_written(workload, log_size, messages)
+    with lake_tables(lake, SparkOptions(**options)) as tables:
+        from quaestor.pipeline.measured_hours import daily_figures
+
+        manager = chosen_manager(tables, queue_manager, lake)
+        figures = daily_figures(tables, manager, begin, end)
+    found, refused = _outlooks(figures, log_bytes, per_s, horizon_days, confidence)
+    if not found:
+        raise Refused(f"{lake}: {manager}: {next(iter(refused.values()), 'nothing was counted')}")
+    if as_json:
+        made = [_plain(each) for each in found]
+        click.echo(json.dumps({"queue_manager": manager, "outlooks": made, "refused": refused}, indent=1))
+        return
+    first, last = min(figures["messages_per_s"]), max(figures["messages_per_s"])
+    click.echo(f"{manager}: learnt from {len(figures['messages_per_s'])} days, {first} to {last}")
+    for each in sorted(found, key=lambda one: -one.crossing.probability):
+        click.echo(f"  {each.sentence}")
+        click.echo(f"      {_now(each)}; {each.trial}")
+    for name, why in refused.items():
+        click.echo(f"not forecast: {name}: {why}")
+
+
+def _limits_written(
+    workload: Path | None, log_size: str | None, messages: str | None
+) -> tuple[int | None, float | None]:
+    """The size of an active log and the highest rate, from the options and the file."""
+    from quaestor.planner.quantity import QuantityError, rate_per_s, size_bytes
+    from quaestor.planner.workload_file import WorkloadError, load_workload
+
+    try:
+        written = load_workload(workload).log.log_bytes if workload else None
+        per_s = rate_per_s(messages) if messages else None
+        return (size_bytes(log_size) if log_size else written), per_s
+    except (WorkloadError, QuantityError) as error:
+        raise Refused(str(error)) from None
+
+
+def _outlooks(
+    figures: dict[str, Any], log_bytes: int | None, per_s: float | None, horizon_days: int, confidence: float
+) -> "tuple[list[Outlook], dict[str, str]]":
+    from quaestor.planner.outlook import limits, message_limit, outlook
+    from quaestor.planner.source import OutOfRangeError
+
+    asked: list[Limit | None] = list(limits(figures, log_bytes=log_bytes))
+    asked.append(message_limit(figures, per_s) if per_s else None)
+    found, refused = [], {}
+    for limit in asked:
+        if limit is None:
+            continue
+        try:
+            found.append(outlook(figures[limit.figure], limit, horizon_days=horizon_days, confidence=confidence))
+        except OutOfRangeError as error:
+            refused[limit.subject] = str(error)
+    return found, refused
+
+
+def _now(each: "Outlook") -> str:
+    from quaestor.planner.quantity import show_bytes
+
+    if each.limit.figure == "log_bytes_per_s":
+        return f"{show_bytes(each.last)}/s on the last day, limit {show_bytes(each.limit.threshold)}/s"
+    unit = " %" if each.limit.figure.endswith("percent") else "/s"
+    return f"{each.last:.3g}{unit} on the last day, limit {each.limit.threshold:.3g}{unit}"
+
+
+def _plain(each: "Outlook") -> dict[str, Any]:
+    crossing = each.crossing
+    days = {name: getattr(crossing, name) for name in ("expected", "earliest", "latest")}
+    return {
+        "figure": each.limit.figure,
+        "threshold": each.limit.threshold,
+        "sentence": each.sentence,
+        "last": each.last,
+        "growth": each.model.growth.name,
+        "trend_per_day": each.model.trend_per_day,
+        "week": each.model.week,
+        "probability": crossing.probability,
+        "passed_now": each.passed_now,
+        **{name: None if day is None else day.isoformat() for name, day in days.items()},
+    }

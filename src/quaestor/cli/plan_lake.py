@@ -1,0 +1,144 @@
+"""What the plan's commands share that read a lake: the options, and the workload that was measured.
+
+Called by the plan commands.  Calls the pipeline for rows and the planner for what they mean.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from quaestor.cli.report_tables import lake_tables
+from quaestor.cli.spark_door import SparkOptions
+
+if TYPE_CHECKING:
+    from quaestor.planner.measurement import Measurement
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+LOCAL = SparkOptions("local[*]", (), verbose=False)
+TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H", "%Y-%m-%d %H"]
+
+
+class Refused(click.ClickException):
+    """An input that cannot be used: what is wrong with it, a line for each mistake."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which hour of which queue manager of which lake."""
+
+    lake: str
+    queue_manager: str | None = None
+    hour: datetime | None = None
+    begin: datetime | None = None
+    end: datetime | None = None
+    options: SparkOptions = LOCAL
+
+
+def lake_options(command: Command) -> Command:
+    """--from-lake and what narrows it; the command gets them as `lake`, `queue_manager`, `hour`, `begin`, `end`."""
+    for option in (
+        click.option("--to", "end", type=click.DateTime(TIMES), help="Look at hours up to this local time."),
+        click.option("--from", "begin", type=click.DateTime(TIMES), help="Look at hours from this local time on."),
+        click.option("--hour", type=click.DateTime(TIMES), help="This hour instead of the busiest."),
+        click.option("--busiest-hour", "busiest", is_flag=True, help="The busiest hour; so it is without --hour too."),
+        click.option("--queue-manager", "--qmgr", "queue_manager", help="Queue manager; needed if there are several."),
+        click.option("--from-lake", "lake", metavar="LAKE", help="Take rates and sizes from a lake."),
+    ):
+        command = option(command)
+    return command
+
+
+def asked_of(
+    lake: str, queue_manager: str | None, hour: datetime | None, begin: datetime | None, end: datetime | None,
+    *, busiest: bool,
+) -> Asked:  # fmt: skip
+    """The options, checked against each other."""
+    if busiest and hour is not None:
+        raise click.UsageError("give --hour or --busiest-hour, not both")
+    whole = None if hour is None else hour.replace(minute=0)
+    return Asked(lake, queue_manager, whole, begin, end)
+
+
+def refuse_without_lake(**given: Any) -> None:
+    """An option that needs a lake, without one."""
+    for name, value in given.items():
+        if value:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --from-lake")
+
+
+def measurement(asked: Asked) -> "Measurement":
+    """What was measured of the hour; the busiest one where none is named."""
+    with lake_tables(asked.lake, asked.options) as tables:
+        from quaestor.pipeline.measured_hours import busiest_hour, measured_hour, message_hours
+
+        manager = chosen_manager(tables, asked.queue_manager, asked.lake)
+        hours = message_hours(tables, manager, asked.begin, asked.end)
+        hour = asked.hour or busiest_hour(hours)
+        if hour is None or hour not in {each["hour"] for each in hours}:
+            raise click.UsageError(f"{asked.lake}: {manager} has no statistics {_when(asked)}")
+        return _measurement(manager, hour, hours, measured_hour(tables, manager, hour))
+
+
+def chosen_manager(tables: Callable[[str], Any], named: str | None, lake: str) -> str:
+    """The queue manager that is meant, or the only one."""
+    from quaestor.pipeline.measured_hours import queue_managers
+
+    known = queue_managers(tables)
+    if named is None and len(known) == 1:
+        return known[0]
+    if named not in known:
+        what = "say which with --queue-manager" if named is None else f"no queue manager {named}"
+        raise click.UsageError(f"{lake}: {what}; there are {', '.join(known) or 'none'}")
+    return named
+
+
+def written_tables(path: Path | None) -> dict[str, Any]:
+    """The tables of a workload file, to be completed by what was measured."""
+    from quaestor.planner.workload_file import load_tables
+
+    return {} if path is None else load_tables(path)
+
+
+def _when(asked: Asked) -> str:
+    if asked.hour is not None:
+        return f"of {asked.hour:%Y-%m-%d %H}:00"
+    return "in that time" if asked.begin or asked.end else "at all"
+
+
+def _measurement(manager: str, hour: datetime, hours: list[Any], rows: dict[str, list[Any]]) -> "Measurement":
+    from quaestor.planner.measurement import MeasuredChannel, MeasuredLog, MeasuredQueue, Measurement
+
+    (about,) = rows["manager"]
+    log = [each for each in rows["log"] if each["seconds"]]
+    return Measurement(
+        queue_manager=manager,
+        hour=hour,
+        seconds=about["seconds"],
+        release=about["release"] or "",
+        group=about["group"],
+        hours=[(each["hour"], each["calls"] / each["seconds"]) for each in hours],
+        queues=[_filled(MeasuredQueue, each) for each in rows["queues"]],
+        log=_filled(MeasuredLog, log[0]) if log else None,
+        channels=[_filled(MeasuredChannel, each) for each in rows["channels"]],
+        buffer_pools=rows["buffer_pools"],
+        page_sets={
+            each["page_set"]: (each["pages"], each["buffer_pool"]) for each in rows["page_sets"] if each["pages"]
+        },
+        tasks=rows["tasks"][0],
+        page_reads=(
+            sum(each["read_pages"] or 0 for each in rows["page_sets"]),
+            sum(each["read_elapsed_us"] or 0 for each in rows["page_sets"]),
+        ),
+    )
+
+
+def _filled(cls: type[Any], row: dict[str, Any]) -> Any:
+    """A value from a row; columns it does not have are left, nulls take its defaults."""
+    known = cls.__dataclass_fields__
+    return cls(**{name: value for name, value in row.items() if name in known and value is not None})

@@ -1,0 +1,178 @@
+"""`quaestor plan simulate`: throughput, response times and the bottleneck, played through."""
+
+import json
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from quaestor.cli.plan_lake import Refused, asked_of, lake_options, measurement, refuse_without_lake
+
+if TYPE_CHECKING:
+    from quaestor.planner.simulator import Model, Percentiles, Run
+
+_NUMBERS = {
+    "commit": "messages_per_commit",
+    "putters": "putters",
+    "getters": "getters",
+    "channels": "channels",
+    "batchsz": "batch_messages",
+    "processors": "processors",
+    "buffers": "buffers",
+}
+
+
+@click.command("simulate")
+@click.option("--size", help="Bytes of a message, such as 1000 or 4k.  [default: 1k, or as measured]")
+@click.option("--rate", help="Messages arrive at this rate, such as 500/s; without it putters begin again at once.")
+@click.option("--putters", type=click.IntRange(0), help="Applications that put.  [default: 1]")
+@click.option("--getters", type=click.IntRange(0), help="Applications that get.  [default: 1]")
+@click.option("--channels", type=click.IntRange(0), help="Sender channels that take messages off.  [default: 0]")
+@click.option("--batchsz", type=click.IntRange(1), help="Messages of a channel's batch.  [default: 50]")
+@click.option("--network", help="Round trip of a channel, such as 2ms.  [default: 1 ms]")
+@click.option("--commit", type=click.IntRange(1), help="Messages in a unit of work.  [default: 1]")
+@click.option("--log-io", help="Time of a one-page log write, such as 0.6ms.")
+@click.option("--put-cpu", help="CPU of a put, such as 30us.")
+@click.option("--get-cpu", help="CPU of a get, such as 30us.")
+@click.option("--processors", type=click.IntRange(1), help="Processors.  [default: 3]")
+@click.option("--buffers", type=click.IntRange(1), help="Buffers of the pool.  [default: 50000]")
+@click.option("--copies", type=click.IntRange(1, 2), help="Copies of the log.  [default: 2]")
+@click.option("--non-persistent", is_flag=True, help="Messages are not persistent.")
+@click.option("--seconds", type=click.FloatRange(0.1, 600), default=10.0, show_default=True, help="Simulated time.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Begins the random numbers.")
+@click.option("--grow", help="Also with these rates or putters, as factors: 2,4,8.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per run.")
+@lake_options
+def simulate_command(
+    seconds: float,
+    seed: int,
+    grow: str | None,
+    as_json: bool,
+    lake: str | None,
+    queue_manager: str | None,
+    hour: datetime | None,
+    busiest: bool,
+    begin: datetime | None,
+    end: datetime | None,
+    **work: Any,
+) -> None:
+    """Play a queue manager through: what waits for what, how fast, how long, and where it binds.
+
+    With --from-lake, CPU, log I/O, log bytes and arrivals are those of a measured hour; options replace them.
+
+    \b
+    Examples:
+      quaestor plan simulate --size 1k --putters 8 --getters 8 --log-io 0.6ms --grow 2,4,8
+      quaestor plan simulate --from-lake LAKE --queue-manager QM01 --grow 10,100,1000
+    """
+    from quaestor.planner.quantity import QuantityError
+    from quaestor.planner.simulator import simulate
+    from quaestor.planner.source import OutOfRangeError
+
+    try:
+        chosen = _chosen(work)
+        if lake is None:
+            refuse_without_lake(queue_manager=queue_manager, hour=hour, busiest=busiest)
+            model = _model(chosen)
+        else:
+            model = _measured(asked_of(lake, queue_manager, hour, begin, end, busiest=busiest), chosen)
+        for each in _grown(model, grow):
+            _show(each, simulate(each, seconds, warm_up_s=seconds / 10, seed=seed), as_json=as_json)
+    except (QuantityError, OutOfRangeError) as error:
+        raise Refused(str(error)) from None
+
+
+def _chosen(work: dict[str, Any]) -> dict[str, Any]:
+    """The options as figures of the model; those that were not given are left out."""
+    from quaestor.planner.quantity import duration_s, rate_per_s, size_bytes
+
+    made: dict[str, Any] = {name: work[option] for option, name in _NUMBERS.items() if work[option] is not None}
+    for option, name, read in (
+        ("size", "message_bytes", size_bytes),
+        ("rate", "arrivals_per_s", rate_per_s),
+        ("network", "network_ms", lambda text: 1e3 * duration_s(text)),
+        ("log_io", "log_io_ms", lambda text: 1e3 * duration_s(text)),
+        ("put_cpu", "put_cpu_us", lambda text: 1e6 * duration_s(text)),
+        ("get_cpu", "get_cpu_us", lambda text: 1e6 * duration_s(text)),
+    ):
+        if work[option] is not None:
+            made[name] = read(work[option])
+    if work["copies"]:
+        made["current_io_times"] = work["copies"]
+    if work["non_persistent"]:
+        made["persistent"] = False
+    if work["putters"] is not None:
+        made.setdefault("arrivals_per_s", None)
+    return made
+
+
+def _model(chosen: dict[str, Any]) -> "Model":
+    """A model from options alone: log bytes are those of the charts."""
+    from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
+    from quaestor.planner.simulator import Model
+
+    size, per_commit = chosen.get("message_bytes", 1024), chosen.get("messages_per_commit", 1)
+    logged = {
+        f"{name}_log_bytes": log_bytes_per_unit_of_work(size, action, QueueKind.LOCAL, per_commit, extrapolate=True)
+        / per_commit
+        for name, action in (("put", Action.PUT), ("get", Action.GET))
+    }
+    return Model(**{"message_bytes": size, **logged, **chosen})
+
+
+def _measured(asked: Any, chosen: dict[str, Any]) -> "Model":
+    from quaestor.planner.simulation_calibration import calibrated
+
+    measured = measurement(asked)
+    made = calibrated(measured, **{"getters": 4, **chosen})
+    click.echo(f"measured: {measured.queue_manager}, the hour from {measured.hour:%Y-%m-%d %H:%M}", err=True)
+    if made.assumed:
+        click.echo(f"not measured, so assumed: {', '.join(made.assumed)}", err=True)
+    return made.model
+
+
+def _grown(model: "Model", grow: str | None) -> "list[Model]":
+    from dataclasses import replace
+
+    made = [model]
+    for text in (grow or "").split(","):
+        if not text.strip():
+            continue
+        try:
+            factor = float(text)
+        except ValueError:
+            raise Refused(f"--grow {text!r} is not a factor: write 2,4,8") from None
+        if model.arrivals_per_s is None:
+            made.append(replace(model, putters=round(model.putters * factor), getters=round(model.getters * factor)))
+        else:
+            made.append(replace(model, arrivals_per_s=model.arrivals_per_s * factor))
+    return made
+
+
+def _show(model: "Model", run: "Run", *, as_json: bool) -> None:
+    work = f"{model.putters} putters" if model.arrivals_per_s is None else f"{model.arrivals_per_s:,.4g}/s arrive"
+    put = run.put_times
+    taken = run.on_queue_times if run.on_queue_ms else None
+    if as_json:
+        record = {
+            "work": work,
+            "messages_per_s": run.messages_per_s,
+            "puts_per_s": run.puts_per_s,
+            "put_ms": {"p50": put.p50_ms, "p90": put.p90_ms, "p99": put.p99_ms},
+            "on_queue_ms": taken and {"p50": taken.p50_ms, "p90": taken.p90_ms, "p99": taken.p99_ms},
+            "commits_per_log_write": run.forces_per_turn,
+            "busy": run.busy,
+            "bottleneck": run.bottleneck,
+        }
+        click.echo(json.dumps(record))
+        return
+    click.echo(f"{work}: {run.puts_per_s:,.0f} put/s, {run.messages_per_s:,.0f} got/s; bottleneck: {run.bottleneck}")
+    click.echo(f"    a put and its commit   {_times(put)}")
+    if taken:
+        click.echo(f"    from put to got        {_times(taken)}")
+    busy = ", ".join(f"{part} {100 * share:.0f} %" for part, share in run.busy.items())
+    click.echo(f"    busy: {busy}; {run.forces_per_turn:.1f} commits to a log write")
+
+
+def _times(found: "Percentiles") -> str:
+    return f"{found.p50_ms:8.2f} ms (half), {found.p90_ms:.2f} (90 %), {found.p99_ms:.2f} (99 %)"

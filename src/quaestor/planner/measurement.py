@@ -1,0 +1,344 @@
+"""What was measured of a queue manager in one hour, as the tables of a workload.
+
+Rules
+  Y1  Measured beats written: sizes, rates, persistence, places and times of the hour replace what a workload file says;
+      what SMF does not know (DASD and machine type, coupling facility, log definitions, outages, targets) is taken from
+      the file where there is one.
+  Y2  The hour that was measured is the peak.  Busy hours are those of its day with at least half of its calls; the rate
+      of a flow is its part of their average, and `busy_hours` of that average make up the whole day.
+  Y3  A flow's rate is the greater of its puts and its destructive gets: whoever put or got without accounting is not in
+      the records.  A queue with both kinds of messages becomes two flows.
+  Y4  Messages of a unit of work: puts over the commits of the tasks that put, or gets likewise; at least 1.
+      A client channel counts MQI calls, so its rate is that of calls.
+  Y5  What had to be assumed, or was left out, is said in `notes`.
+
+Called by the plan's commands, which fill it from a lake.  Calls quantity for the limits of what a workload takes.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from quaestor.planner.quantity import HOUR_S
+
+PAGE_BYTES = 4096
+BUSY_SHARE = 0.5
+CFCC_ASSUMED = 22
+NON_PERSISTENT = " (non-persistent)"
+KINDS = dict.fromkeys(("Sender", "Server", "ClusSdr"), "sender") | dict.fromkeys(
+    ("Receiver", "Requester", "ClusRcvr"), "receiver"
+)
+CLIENT = "SvrConn"
+COUNTED = {  # the key of a workload: the column of QPST
+    "buffers": "buffers",
+    "stealable_low": "stealable_low",
+    "stealable_now": "stealable_now",
+    "get_pages": "get_page",
+    "get_new_pages": "get_new_page",
+    "read_ios": "page_reads",
+    "set_writes": "set_writes",
+    "pages_written": "pages_written",
+    "write_ios": "write_ios",
+    "synchronous_writes": "immediate_writes",
+    "deferred_write_starts": "deferred_write_starts",
+    "synchronous_thresholds": "synchronous_write_starts",
+    "steals": "steals",
+    "steal_contentions": "hash_chain_changes",
+    "short_on_storage": "short_on_storage",
+}
+
+Tables = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredQueue:
+    """What accounting says of one queue in the hour."""
+
+    queue: str
+    valid_puts: int
+    valid_destructive_gets: int
+    put_bytes: int
+    get_bytes: int
+    persistent_puts: int
+    gets_persistent: int | None = None
+    on_queue_us: float | None = None
+    put_commits: int | None = None  # of the tasks that put to it
+    get_commits: int | None = None
+    structure: str | None = None
+    page_set: int | None = None
+    index_type: int | None = None
+    members: int = 1
+    put_cpu_us: float | None = None
+    get_cpu_us: float | None = None
+
+    @property
+    def messages(self) -> int:
+        """Y3."""
+        return max(self.valid_puts, self.valid_destructive_gets)
+
+    @property
+    def message_bytes(self) -> int:
+        """The mean size, of puts where there were any."""
+        if self.valid_puts:
+            return round(self.put_bytes / self.valid_puts)
+        return round(self.get_bytes / self.valid_destructive_gets) if self.valid_destructive_gets else 0
+
+    @property
+    def persistent_share(self) -> float:
+        if self.valid_puts:
+            return min(1.0, self.persistent_puts / self.valid_puts)
+        gets = self.valid_destructive_gets
+        return min(1.0, (self.gets_persistent or 0) / gets) if gets else 0.0
+
+    @property
+    def life_s(self) -> float | None:
+        """Mean time on the queue; only a destructive get ends it."""
+        if self.on_queue_us is None or not self.valid_destructive_gets:
+            return None
+        return self.on_queue_us / self.valid_destructive_gets / 1e6
+
+    @property
+    def messages_per_commit(self) -> int:
+        """Y4."""
+        moved, commits = self.valid_destructive_gets, self.get_commits
+        if self.valid_puts:
+            moved, commits = self.valid_puts, self.put_commits
+        return max(1, round(moved / commits)) if commits else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredLog:
+    """What the log manager counted in the hour."""
+
+    seconds: float
+    buffers_filled: int
+    writes_nowait: int = 0
+    single_ios: int | None = None
+    single_io_us: float | None = None
+    copies: int | None = None
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Bytes of log made a second, one copy: full buffers, for those are what an active log takes up."""
+        return self.buffers_filled * PAGE_BYTES / self.seconds
+
+    @property
+    def io_s(self) -> float | None:
+        """Mean time of a write of one page."""
+        return self.single_io_us / self.single_ios / 1e6 if self.single_ios and self.single_io_us else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredChannel:
+    """What the channel initiator counted of the channels of one name."""
+
+    channel: str
+    kind: str
+    instances: int
+    messages: int
+    persistent_messages: int
+    message_bytes: int
+    batch_size: int | None = None
+    batch_interval: int | None = None
+    shared_conversations: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One hour of one queue manager.  `hours` are (hour, calls a second) of all hours that were looked at."""
+
+    queue_manager: str
+    hour: datetime
+    seconds: float
+    release: str = ""
+    group: str | None = None
+    hours: Sequence[tuple[datetime, float]] = ()
+    queues: Sequence[MeasuredQueue] = ()
+    log: MeasuredLog | None = None
+    channels: Sequence[MeasuredChannel] = ()
+    buffer_pools: Sequence[Mapping[str, Any]] = ()  # rows of this hour and the one before, as SMF 115 counts
+    page_sets: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # number: (pages, buffer pool)
+    tasks: Mapping[str, float | None] = field(default_factory=dict)  # commits, log bytes, CPU of commits ... of all
+    page_reads: tuple[float, float] = (0, 0)  # pages, microseconds
+
+    @property
+    def buffers(self) -> dict[int, int]:
+        """Buffers of each pool, as they were last."""
+        return {row["buffer_pool"]: row["buffers"] for row in self.buffer_pools if row["buffers"]}
+
+    @property
+    def day(self) -> list[float]:
+        """Calls a second of the hours of the measured hour's day."""
+        return [rate for hour, rate in self.hours if hour.date() == self.hour.date()]
+
+    @property
+    def peak(self) -> float:
+        """The measured hour against the average of the busy hours of its day (Y2)."""
+        rates = dict(self.hours)
+        highest = rates.get(self.hour, 0.0)
+        busy = [rate for rate in self.day if rate >= BUSY_SHARE * highest]
+        return max(1.0, highest * len(busy) / sum(busy)) if highest and busy else 1.0
+
+    @property
+    def busy_hours(self) -> float | None:
+        """Hours of the average busy rate that make up the day (Y2)."""
+        highest = dict(self.hours).get(self.hour, 0.0)
+        if not highest:
+            return None
+        return min(24.0, max(0.1, sum(self.day) * self.peak / highest))
+
+
+def workload_tables(measured: Measurement, written: Mapping[str, Any] | None = None) -> tuple[Tables, list[str]]:
+    """The tables of a workload, as a file would have them, and what must be said about them (Y1, Y5)."""
+    base: Tables = dict(written or {})
+    notes: list[str] = []
+    flows = list(_flows(measured, _named(base, "flow", "queue"), notes))
+    tables = {
+        **base,
+        "title": base.get("title") or f"{measured.queue_manager}, {measured.hour:%Y-%m-%d %H:%M} to an hour later",
+        "queue_manager": _queue_manager(measured, base.get("queue_manager", {})),
+        "log": {**base.get("log", {}), **_log(measured)},
+        "targets": {**base.get("targets", {}), **_given(busy_hours=_rounded(measured.busy_hours))},
+        "flow": flows,
+        "page_set": list(_page_sets(measured, base)),
+        "buffer_pool": [{"number": number, "buffers": count} for number, count in measured.buffers.items()],
+        "counted_pool": [_counted_pool(row) for row in measured.buffer_pools if row["buffers"]],
+        "channel": list(_channels(measured, _named(base, "channel", "name"), notes)),
+    }
+    _dasd(measured, tables, notes)
+    if any(flow.get("shared") for flow in flows) and "coupling_facility" not in tables:
+        tables["coupling_facility"] = {"cfcc_level": CFCC_ASSUMED}
+        notes.append(f"assumed: CFCC level {CFCC_ASSUMED}, for SMF does not tell it; write [coupling_facility]")
+    if not flows:
+        notes.append("no queue was used in this hour, or class 3 accounting was off: there are no flows")
+    return {name: table for name, table in tables.items() if table not in ({}, [])}, notes
+
+
+def toml_text(tables: Mapping[str, Any]) -> str:
+    """The tables as the text of a workload file."""
+    lines = [f"{key} = {_toml(value)}" for key, value in tables.items() if not isinstance(value, (dict, list))]
+    for name, table in tables.items():
+        for each in table if isinstance(table, list) else [table] if isinstance(table, dict) else []:
+            lines += ["", f"[[{name}]]" if isinstance(table, list) else f"[{name}]"]
+            lines += [f"{key} = {_toml(value)}" for key, value in each.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _queue_manager(measured: Measurement, written: Mapping[str, Any]) -> Tables:
+    members = max((each.members for each in measured.queues if each.structure), default=1)
+    release = ".".join(measured.release.split(".")[:3]) if measured.release else None
+    return {
+        **written,
+        "name": measured.queue_manager,
+        **_given(release=release, group=measured.group or None),
+        **({"members": members} if members > 1 else {}),
+    }
+
+
+def _flows(measured: Measurement, written: Mapping[str, Tables], notes: list[str]) -> Iterator[Tables]:
+    peak = measured.peak
+    for queue in measured.queues:
+        place = {"shared": True, "structure": queue.structure} if queue.structure else _given(page_set=queue.page_set)
+        about = {
+            "size": queue.message_bytes,
+            "peak": _rounded(peak),
+            "messages_per_commit": queue.messages_per_commit,
+            **_given(life=_seconds(queue.life_s)),
+            **place,
+            **({"indexed": True} if queue.index_type else {}),
+        }
+        share = queue.persistent_share
+        for persistent, part in ((True, share), (False, 1 - share)):
+            if part > 0:
+                name = queue.queue + (NON_PERSISTENT if not persistent and share > 0 else "")
+                rate = {"rate": _rounded(queue.messages * part / measured.seconds / peak), "persistent": persistent}
+                yield {**written.get(queue.queue, {}), "queue": name, **about, **rate}
+    gone = sorted(set(written) - {each.queue for each in measured.queues})
+    if gone:
+        notes.append(f"left out: {', '.join(gone)}, not used in this hour")
+
+
+def _log(measured: Measurement) -> Tables:
+    log = measured.log
+    if log is None:
+        return {}
+    messages = sum(each.messages * each.persistent_share for each in measured.queues)
+    writes = _rounded(log.writes_nowait / messages) if messages and log.writes_nowait >= messages else None
+    return _given(copies=log.copies, writes_per_message=writes)
+
+
+def _dasd(measured: Measurement, tables: Tables, notes: list[str]) -> None:
+    io_s = measured.log.io_s if measured.log else None
+    if io_s is None:
+        return
+    if "dasd" in tables:
+        tables["dasd"] = {**tables["dasd"], "log_io_time": _seconds(io_s)}
+    else:
+        notes.append(f"measured: a log write of {_seconds(io_s)}; with [dasd] type written, the plan can use it")
+
+
+def _counted_pool(row: Mapping[str, Any]) -> Tables:
+    """One pool in one hour; `pool 3, 09:00` names it."""
+    number = row["buffer_pool"]
+    about = {"name": f"pool {number}, {row['hour']:%H:%M}", "pool": number, "lasted": _seconds(row["seconds"])}
+    return {**about, **{key: row[column] for key, column in COUNTED.items()}}
+
+
+def _page_sets(measured: Measurement, base: Mapping[str, Any]) -> Iterator[Tables]:
+    written = _named(base, "page_set", "number")
+    for number, (pages, pool) in measured.page_sets.items():
+        size = {"size": pages * PAGE_BYTES, "buffer_pool": pool}
+        yield {**written.get(number, {}), "number": number, **size}
+
+
+def _channels(measured: Measurement, written: Mapping[str, Tables], notes: list[str]) -> Iterator[Tables]:
+    for each in measured.channels:
+        kind = "svrconn" if each.kind == CLIENT else KINDS.get(each.kind)
+        if kind is None:
+            notes.append(f"left out: channel {each.channel}, of type {each.kind}")
+            continue
+        count = max(1, each.instances)
+        moving = kind != "svrconn"
+        batch = each.batch_size if moving and each.batch_size else None
+        interval = _seconds(each.batch_interval / 1000) if moving and each.batch_interval else None
+        sharing = min(10, each.shared_conversations) if not moving and each.shared_conversations else None
+        yield {
+            **written.get(each.channel, {}),
+            "name": each.channel,
+            "kind": kind,
+            "channels": count,
+            "size": round(each.message_bytes / each.messages) if each.messages else 0,
+            "rate": _rounded(each.messages / measured.seconds / count),
+            "persistent": 2 * each.persistent_messages > each.messages,
+            **_given(batchsz=batch, batchint=interval, sharecnv=sharing),
+        }
+
+
+def _named(base: Mapping[str, Any], table: str, key: str) -> dict[Any, Tables]:
+    return {each[key]: each for each in base.get(table, []) if key in each}
+
+
+def _given(**values: Any) -> Tables:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _rounded(value: float | None) -> float | None:
+    """Five figures: more were not measured."""
+    return None if value is None else float(f"{value:.5g}")
+
+
+def _seconds(value: float | None) -> str | None:
+    """A duration as a file writes it."""
+    if value is None:
+        return None
+    return f"{value * 1e6:.0f} us" if value < 1 else f"{value:.3f} s" if value < HOUR_S else f"{value / HOUR_S:.4f} h"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value)

@@ -1,0 +1,52 @@
+"""Assembly: the families of commands, each with the managers it leans on.
+
+Called by queue_manager.  Calls nothing: it only builds.
+"""
+
+from quaestor.clock import Clock
+from quaestor.qmgr.command.objects import ObjectCommands
+from quaestor.qmgr.command.parts import Parts
+from quaestor.qmgr.command.processor import CommandProcessor
+from quaestor.qmgr.command.queues import QueueCommands
+from quaestor.qmgr.command.storage import StorageCommands
+from quaestor.qmgr.command.system import LogCommands, QueueManagerCommands, SecurityCommands
+from quaestor.qmgr.command.threads import ThreadCommands
+from quaestor.qmgr.command.tracing import TraceCommands
+from quaestor.qmgr.connection import ConnectionManager
+from quaestor.qmgr.data.engine import Engine
+from quaestor.qmgr.message import MessageManager
+from quaestor.qmgr.security import SecurityManager
+
+FAMILIES = (
+    ObjectCommands,
+    QueueCommands,
+    StorageCommands,
+    ThreadCommands,
+    LogCommands,
+    SecurityCommands,
+    TraceCommands,
+    QueueManagerCommands,
+)
+
+
+def command_processor(
+    qmgr: str,
+    engine: Engine,
+    messages: MessageManager,
+    connections: ConnectionManager,
+    security: SecurityManager,
+    clock: Clock,
+    parts: Parts,
+) -> CommandProcessor:
+    """The processor with every family."""
+    families = (
+        ObjectCommands(messages),
+        QueueCommands(messages, connections, clock),
+        StorageCommands(engine.storage, engine.buffers, engine.data.space, engine.log, messages.catalogue),
+        ThreadCommands(connections, engine.recovery),
+        LogCommands(engine.log, engine.recovery, parts),
+        SecurityCommands(security),
+        TraceCommands(parts),
+        QueueManagerCommands(parts),
+    )
+    return CommandProcessor(qmgr, families, engine.recovery, connections, security)

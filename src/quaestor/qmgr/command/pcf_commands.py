@@ -1,0 +1,254 @@
+"""PCF commands: a PCF request as an MQSC command, and its reply as PCF responses.
+
+Rules
+  PC1 A request becomes a `Command` of MQSC and is run by the processor: the same authority, the same checks, the same
+      answers. A request for something unknown is 3007; a parameter that means nothing here is 3014 or 3015.
+  PC2 Each object is one response; the last says so. A command that failed answers one response with its reason and then
+      one with 3008. What is blank in a reply is not sent.
+  PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
+      that has no PCF form, and answers one response for each line.
+
+Called by the command server.  Calls the processor.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from quaestor.mqi import pcf
+from quaestor.mqi.mqsc import Command, Where
+from quaestor.mqi.mqsc.words import keywords_of
+from quaestor.mqi.pcf import Filter, Parameter, PCFError, PCFMessage
+from quaestor.mqi.reasons import CompCode, Reason
+from quaestor.qmgr.command import pcf_words as words
+from quaestor.qmgr.command.processor import CommandProcessor
+from quaestor.qmgr.command.reply import Reply, Row
+
+COMMAND_ERROR, COMMAND_FAILED, INTEGER_ERROR, STRING_ERROR = 3007, 3008, 3014, 3015
+NAME_MISSING, VALUE_ERROR = 3228, 4005
+REASONS = {Reason.OBJECT_ALREADY_EXISTS: 4001, Reason.OBJECT_IN_USE: 4004}
+Word = tuple[str, tuple[str, ...] | None]
+
+
+def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> list[PCFMessage]:
+    """The responses to a request (PC1, PC2)."""
+    try:
+        verb, noun = words.COMMANDS.get(request.command, ("", ""))
+        if not verb:
+            raise PCFError(COMMAND_ERROR, f"command {request.command} is not known here")  # noqa: TRY301
+        if verb == "ESCAPE":
+            return _numbered(request.command, *_escaped(processor, request, user))
+        command = _command(verb, noun, request)
+        reply = processor.execute(command, user)
+    except PCFError as error:
+        return _numbered(request.command, [], error.reason)
+    if not reply.ok:
+        return _numbered(request.command, [], _reason(reply))
+    if verb == "NAMES":
+        return _numbered(request.command, [(Parameter(words.NAME_LISTS[noun], _names(reply), pcf.STRING_LIST),)])
+    return _numbered(request.command, [tuple(_parameters(row)) for row in reply.rows])
+
+
+# --- from PCF to MQSC ------------------------------------------------------------------------------------------------
+
+
+def _command(verb: str, noun: str, request: PCFMessage) -> Command:
+    noun = _noun(verb, noun, request)
+    name, used = _name(verb, noun, request)
+    given: dict[str, tuple[str, ...] | None] = {}
+    where = None
+    if verb == "COPY":
+        given["LIKE"] = (_text(request, words.FROM_TO[noun][0]),)
+    for parameter in request.parameters:
+        if parameter.number in used:
+            continue
+        if isinstance(parameter.value, Filter):
+            where = _where(parameter.number, noun, parameter.value)
+        else:
+            given |= _given(noun, parameter)
+    spoken = {"COPY": "DEFINE", "NAMES": "DISPLAY"}.get(verb, verb)
+    return Command(spoken, noun, name, tuple(_known(spoken, noun, given)), where)
+
+
+def _known(verb: str, noun: str, given: dict[str, tuple[str, ...] | None]) -> Iterator[Word]:
+    """Keywords that the command takes; an inquiry passes over what its object does not have (PC1)."""
+    known = keywords_of(verb, noun)
+    for keyword, values in given.items():
+        if keyword in known:
+            yield keyword, values
+        elif verb != "DISPLAY":
+            raise PCFError(INTEGER_ERROR, f"{keyword} does not go with {verb} {noun}")
+
+
+def _noun(verb: str, noun: str, request: PCFMessage) -> str:
+    """Queues say their type in a parameter of its own."""
+    kind = request.value(words.QUEUE_TYPE)
+    if noun != "QUEUE" or verb in {"DISPLAY", "NAMES"}:
+        return noun
+    found = words.QUEUE_TYPES.get(kind) if isinstance(kind, int) else None
+    if verb == "DELETE" and kind is None:
+        return "QLOCAL"
+    if found is None or found == "ALL":
+        raise PCFError(VALUE_ERROR, f"queue type {kind}")
+    return found
+
+
+def _name(verb: str, noun: str, request: PCFMessage) -> tuple[str, set[int]]:
+    """The name of the object, and which parameters said it."""
+    if verb in {"COPY", "MOVE"}:
+        source, target = words.FROM_TO[noun]
+        if verb == "MOVE":
+            return _text(request, source), {source}
+        return _text(request, target), {source, target, words.QUEUE_TYPE}
+    number = words.NAME.get(noun)
+    used = {words.QUEUE_TYPE} if verb not in {"DISPLAY", "NAMES"} else set()
+    if number is None or noun == "QMGR":
+        return "", used
+    value = request.value(number)
+    if value is None and verb not in {"DISPLAY", "NAMES"}:
+        raise PCFError(NAME_MISSING, f"{noun} has no name")
+    return "*" if value is None else str(value), used | {number}
+
+
+def _text(request: PCFMessage, number: int) -> str:
+    value = request.value(number)
+    if not isinstance(value, str):
+        raise PCFError(NAME_MISSING, f"parameter {number} is missing")
+    return value
+
+
+def _given(noun: str, parameter: Parameter) -> dict[str, tuple[str, ...] | None]:
+    """One parameter as keywords."""
+    number, value = parameter.number, parameter.value
+    if number in words.ATTRIBUTE_LISTS:
+        return _asked(value)
+    if number in _SWITCHES and isinstance(value, int):
+        word = _SWITCHES[number][0 if value == 1 else 1]
+        return {word: None} if word else {}
+    if number in _TYPES and isinstance(value, int):
+        found = _TYPES[number].get(value)
+        if found is None:
+            raise PCFError(VALUE_ERROR, f"value {value} of parameter {number}")
+        return {"TYPE": (found,)}
+    if number == words.FROM_TO["QUEUE"][1]:
+        return {"TOQLOCAL": (str(value),)}
+    if number in {words.SHARING_GROUP, words.SCOPE}:
+        return {} if number == words.SHARING_GROUP and value == 0 else {"CMDSCOPE": (str(value),)}
+    return _attribute(noun, number, value)
+
+
+_SWITCHES = {words.REPLACE: ("REPLACE", ""), words.PURGE: ("PURGE", ""), words.FORCE: ("FORCE", "")}
+_TYPES = {
+    words.QUEUE_TYPE: words.QUEUE_TYPES,
+    words.STATUS_TYPE: words.STATUS_TYPES,
+    words.MOVE_TYPE: words.MOVE_TYPES,
+    words.USAGE_TYPE: {words.PAGE_SET_USAGE: "PAGESET", words.ALL: "ALL"},
+}
+
+
+def _asked(value: object) -> dict[str, tuple[str, ...] | None]:
+    """The attributes that an inquiry wants; those that nobody has here are left out of the answer."""
+    numbers = value if isinstance(value, tuple) else (value,)
+    if words.ALL in numbers:
+        return {"ALL": None}
+    found = (words.keyword_of(number) for number in numbers if isinstance(number, int))
+    return {keyword: None for keyword in found if keyword is not None}
+
+
+def _attribute(noun: str, number: int, value: Any) -> dict[str, tuple[str, ...] | None]:
+    keyword = words.keyword_of(number)
+    if keyword is None:
+        raise PCFError(STRING_ERROR if isinstance(value, str) else INTEGER_ERROR, f"parameter {number} is not known")
+    attribute = words.attributes(noun).get(keyword)
+    if attribute is None:
+        word = next((w for w, n in words.WORDS.get(keyword, {}).items() if n == value), str(value))
+        return {keyword: (word,)}
+    written = words.to_words(attribute, value)
+    if attribute.bare is not None:
+        return {attribute.bare[0 if written == ("YES",) else 1]: None}
+    return {keyword: written}
+
+
+def _where(number: int, noun: str, condition: Filter) -> Where:
+    keyword, operator = words.keyword_of(number), words.OPERATORS.get(condition.operator)
+    if keyword is None or operator is None:
+        raise PCFError(INTEGER_ERROR, f"a filter on parameter {number} with operator {condition.operator}")
+    kinds = ("QLOCAL", "QMODEL", "QALIAS", "QREMOTE") if noun == "QUEUE" else (noun,)
+    attribute = next((a for kind in kinds if (a := words.attributes(kind).get(keyword)) is not None), None)
+    if attribute is None or isinstance(attribute.default, tuple):
+        return Where(keyword, operator, str(condition.value))
+    return Where(keyword, operator, words.to_words(attribute, condition.value)[0])
+
+
+# --- from MQSC to PCF ------------------------------------------------------------------------------------------------
+
+
+def _numbered(command: int, responses: list[tuple[Parameter, ...]], reason: int = 0) -> list[PCFMessage]:
+    """Responses in their order, the last one marked (PC2)."""
+    if reason:
+        failed = int(CompCode.FAILED)
+        first = PCFMessage(command, (), pcf.RESPONSE, 1, pcf.NOT_LAST, failed, reason)
+        return [first, PCFMessage(command, (), pcf.RESPONSE, 2, pcf.LAST, failed, COMMAND_FAILED)]
+    last = max(len(responses), 1)
+    return [
+        PCFMessage(command, parameters, pcf.RESPONSE, at, pcf.LAST if at == last else pcf.NOT_LAST)
+        for at, parameters in enumerate(responses or [()], 1)
+    ]
+
+
+def _parameters(row: Row) -> Iterator[Parameter]:
+    """One object (PC2)."""
+    noun = _noun_of(row)
+    declared = words.attributes(noun)
+    for keyword, shown in row.items():
+        if keyword in {"QUEUE", "QSTATUS", "QMNAME"} or (keyword == noun and keyword in words.NAME):
+            yield Parameter(words.NAME["QMGR" if keyword == "QMNAME" else noun], shown)
+        elif keyword == "TYPE":
+            yield from _type(shown)
+        elif keyword == "QSGDISP":
+            yield Parameter(words.SHARING_GROUP, 0)
+        elif shown != "" or (keyword in declared and declared[keyword].length):
+            number = words.number_of(noun, keyword)
+            if number is not None:
+                yield from _shown(number, words.to_pcf(declared.get(keyword), keyword, shown))
+
+
+def _shown(number: int, value: Any) -> Iterator[Parameter]:
+    if isinstance(value, list):
+        yield Parameter(words.NAME_COUNT, len(value))
+        yield Parameter(number, tuple(value), pcf.STRING_LIST)
+    else:
+        yield Parameter(number, value)
+
+
+def _type(shown: str) -> Iterator[Parameter]:
+    for number, known in ((words.QUEUE_TYPE, words.QUEUE_TYPES), (words.STATUS_TYPE, words.STATUS_TYPES)):
+        for value, word in known.items():
+            if word == shown:
+                yield Parameter(number, value)
+                return
+
+
+def _noun_of(row: Row) -> str:
+    first = next(iter(row))
+    return {"QUEUE": str(row.get("TYPE", "QUEUE")), "QMNAME": "QMGR"}.get(first, first)
+
+
+def _names(reply: Reply) -> tuple[str, ...]:
+    return tuple(str(next(iter(row.values()))) for row in reply.rows)
+
+
+def _reason(reply: Reply) -> int:
+    reason = reply.reason
+    return REASONS.get(reason, int(reason)) if reason is not None else VALUE_ERROR
+
+
+def _escaped(processor: CommandProcessor, request: PCFMessage, user: str) -> tuple[list[tuple[Parameter, ...]], int]:
+    """PC3."""
+    text = request.value(words.ESCAPE_TEXT)
+    if not isinstance(text, str) or request.value(words.ESCAPE_TYPE) != words.ESCAPE_MQSC:
+        raise PCFError(NAME_MISSING, "an escape has a type and a text")
+    reply = processor.run(text, user)
+    kind = Parameter(words.ESCAPE_TYPE, words.ESCAPE_MQSC)
+    if not reply.ok:
+        return [], COMMAND_FAILED
+    return [(kind, Parameter(words.ESCAPE_TEXT, line)) for line in reply.messages], 0

@@ -1,0 +1,207 @@
+"""Command processor: MQSC text in, a reply out.
+
+Rules
+  CP1 `run` takes one command. It never raises for what was written: whatever is wrong with it is a reply that is not
+      `ok`, with the z/OS message for the mistake. `script` takes many and goes on after one that failed.
+  CP2 Authority is asked for first: class `command`, name VERB.NOUN, read for DISPLAY and PING, control for the rest.
+      The object itself is checked by its own manager (class queue, process ...). Every refusal is counted and told to
+      `audit`; the reply says no more than that.
+  CP3 A command runs with the engine latch held, like a call; what the engine does not survive ends the queue manager,
+      as it does in a call.
+  CP4 CMDSCOPE may name this queue manager or nothing. A command that is known and has nobody to run it is refused.
+  CP5 Before restart only commands marked `early` run (FM4).
+
+Called by the server, the command line, the input sets, the PCF server.  Calls the families.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from quaestor.mqi.attributes import AttributeValueError
+from quaestor.mqi.mqsc import Command, MQSCError
+from quaestor.mqi.mqsc.commands import command as written_out
+from quaestor.mqi.mqsc.syntax import UNACCEPTABLE, logical_lines, parse_line
+from quaestor.mqi.mqsc.words import KINDS
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command.family import Runner, runners
+from quaestor.qmgr.command.reply import Part, Reply, Said
+from quaestor.qmgr.connection import ConnectionManager
+from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.message.needs import Recovery
+from quaestor.qmgr.security import Access, ProfileError, Security
+
+READS = ("DISPLAY", "PING")
+TEXT_MAX = 32_762
+"""Longest command, in characters: the longest message that z/OS takes for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A command that a user may not give (CP2)."""
+
+    user: str
+    command: str
+    name: str
+
+
+Audit = Callable[[Refusal], None]
+
+
+class CommandProcessor:
+    """Runs commands (CP1-CP5)."""
+
+    def __init__(
+        self,
+        qmgr: str,
+        families: Iterable[Any],
+        recovery: Recovery,
+        connections: ConnectionManager,
+        security: Security,
+    ) -> None:
+        self.qmgr = qmgr
+        self._runners: dict[tuple[str, str], Runner] = {}
+        for family in families:
+            self._runners |= runners(family)
+        self._recovery, self._connections, self._security = recovery, connections, security
+        self.refusals = 0
+        self.audit: Audit = lambda _refusal: None
+        self.early = True
+        """Whether the queue manager has not yet restarted (CP5)."""
+
+    def run(self, text: str, user: str) -> Reply:
+        """One command (CP1)."""
+        try:
+            lines = list(logical_lines(text))
+        except MQSCError as error:
+            return self._refused(text, error)
+        if len(lines) != 1:
+            return self._refused(text, MQSCError(f"one command is expected, found {len(lines)}", 1))
+        return self._line(lines[0], user)
+
+    def script(self, text: str, user: str) -> Iterator[tuple[str, Reply]]:
+        """Many commands, each with its reply (CP1)."""
+        lines = logical_lines(text)
+        while True:
+            try:
+                line = next(lines, None)
+            except MQSCError as error:
+                yield "", self._refused("", error)
+                return
+            if line is None:
+                return
+            yield line[1].strip(), self._line(line, user)
+
+    def _line(self, line: tuple[int, str], user: str) -> Reply:
+        number, text = line
+        if len(text) > TEXT_MAX:
+            why = f"the command is longer than {TEXT_MAX} characters"
+            return self._refused(text[:TEXT_MAX], MQSCError(why, number, code="CSQ9033E"))
+        try:
+            command = written_out(parse_line(text, number))
+        except MQSCError as error:
+            return self._refused(text, error)
+        return self.execute(command, user)
+
+    def execute(self, command: Command, user: str) -> Reply:
+        """A command that has been read."""
+        said = f"{command.verb} {command.noun}"
+        prefix, module = f"+{self.qmgr}", _module(command)
+        try:
+            runner = self._runner(command)
+            self._authorise(command, user)
+            parts = self._run(runner, command, user)
+        except (MQError, MQSCError, AttributeValueError, ProfileError) as error:
+            why = error.reason if isinstance(error, MQError) else None
+            return Reply(said, prefix, module, tuple(self._explained(command, user, error)), ok=False, reason=why)
+        return Reply(said, prefix, module, parts, ok=not any(isinstance(p, Said) and p.failed for p in parts))
+
+    def _runner(self, command: Command) -> Runner:
+        """CP4, CP5."""
+        runner = self._runners.get((command.verb, command.noun))
+        if runner is None:
+            what = f"{command.verb} {command.noun} is known, but not supported by this queue manager"
+            raise MQSCError(what, command.line, code="CSQ9019E")
+        if self.early and not runner.mark.early:
+            raise MQSCError(f"{command.verb} {command.noun} cannot run before restart", command.line, code="CSQN009I")
+        if command.value("CMDSCOPE").strip() not in {"", self.qmgr}:
+            raise MQSCError(f"CMDSCOPE can only name {self.qmgr}", command.line, code=UNACCEPTABLE)
+        return runner
+
+    def _authorise(self, command: Command, user: str) -> None:
+        """CP2."""
+        access = Access.READ if command.verb in READS else Access.ADMINISTER
+        self._security.check(user, "command", f"{command.verb}.{command.noun}", access)
+
+    def _run(self, runner: Runner, command: Command, user: str) -> tuple[Part, ...]:
+        """CP3."""
+        if not runner.mark.latched:
+            return tuple(runner.run(command, user))
+        with self._recovery.latch:
+            try:
+                return tuple(runner.run(command, user))
+            except FATAL as error:
+                self._connections.failed(error)
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                raise MQError(Reason.CONNECTION_BROKEN, why=str(error)) from error
+
+    def _explained(self, command: Command, user: str, error: Exception) -> Iterator[Part]:
+        """What went wrong, as messages."""
+        said = f"{command.verb} {command.noun}"
+        if isinstance(error, MQSCError):
+            yield Said(error.code, error.why)
+        elif isinstance(error, MQError) and error.reason is Reason.NOT_AUTHORIZED:
+            self.refusals += 1
+            self.audit(Refusal(str(user), said, command.name))
+            yield Said("CSQ9016E", f"'{said}' command request not authorized")
+        elif isinstance(error, MQError):
+            yield from _failure(command, error)
+        else:
+            yield Said(UNACCEPTABLE, str(error))
+
+    def _refused(self, text: str, error: MQSCError) -> Reply:
+        """A command that could not be read."""
+        said = " ".join(text.upper().split("(")[0].split()[:2])[:40] or "?"
+        return Reply(said, f"+{self.qmgr}", "CSQ9SCND", (Said(error.code, error.why),), ok=False)
+
+
+REASON_CODES = {
+    Reason.UNKNOWN_OBJECT_NAME: 0x00D44002,
+    Reason.OBJECT_ALREADY_EXISTS: 0x00D44003,
+    Reason.OBJECT_IN_USE: 0x00D44004,
+}
+
+
+def _failure(command: Command, error: MQError) -> Iterator[Part]:
+    """A command that failed: what it met, then the reason code; our own reasons are shown by their MQRC."""
+    facts = dict(error.facts)
+    noun, name = facts.pop("type", command.noun), facts.pop("name", None) or command.name
+    shown = f"{noun}({name})" if name else noun
+    more = ", ".join(f"{key}={_plain(value)}" for key, value in facts.items() if key != "queue")
+    beside = f" ({more})" if more else ""
+    if error.reason is Reason.UNKNOWN_OBJECT_NAME:
+        yield Said("CSQM125I", f"{shown}{' QSGDISP(QMGR)' if noun in KINDS else ''} WAS NOT FOUND")
+    elif error.reason is Reason.OBJECT_ALREADY_EXISTS:
+        yield Said("CSQM094I", f"{shown} ALREADY EXISTS")
+    elif error.reason is Reason.OBJECT_IN_USE:
+        yield Said("CSQM101I", f"{shown} IS IN USE{beside}")
+    else:
+        yield Said("CSQM166I", f"{shown} MQRC {int(error.reason)} {error.reason.name}: {error.reason.meaning}{beside}")
+    yield Said("CSQM090E", f"FAILURE REASON CODE X'{REASON_CODES.get(error.reason, int(error.reason)):08X}'")
+
+
+def _plain(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _module(command: Command) -> str:
+    """The part of the queue manager that answers, as z/OS names it."""
+    if command.noun in {"BUFFPOOL", "PSID"}:
+        return "CSQPCMDS"
+    if command.noun in {"LOG", "ARCHIVE", "SYSTEM"}:
+        return "CSQJC001"
+    if command.noun in {"THREAD", "INDOUBT", "CONN"}:
+        return "CSQVCMDS"
+    by_noun = {"TRACE": "CSQWVCM1", "SECURITY": "CSQHPDTC", "USAGE": "CSQIDUSE"}
+    return by_noun.get(command.noun) or {"DISPLAY": "CSQMDRTS"}.get(command.verb, "CSQMMSGP")

@@ -1,0 +1,113 @@
+"""Queues at work: CLEAR and MOVE QLOCAL, DISPLAY QSTATUS.
+
+Rules
+  QC1 QSTATUS TYPE(QUEUE) shows what a local queue is doing now, TYPE(HANDLE) one row for each handle that is open on
+      it.
+  QC2 MSGAGE is the age in seconds of the oldest message that is there, blank when there is none. What is not measured
+      (QTIME, the times of the last put and get) is blank.
+
+Called by the processor.  Calls the message manager, the connection manager, the clock.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from quaestor.clock import Clock
+from quaestor.mqi.mqsc import Command, MQSCError
+from quaestor.mqi.mqsc.syntax import NO_VALUE
+from quaestor.mqi.options import INPUT_ANY, OpenOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command.family import runs
+from quaestor.qmgr.command.reply import Details, Part, Row, Said
+from quaestor.qmgr.command.selecting import generic, named, selected
+from quaestor.qmgr.connection import ConnectionManager
+from quaestor.qmgr.message import ApplicationThread, MessageManager
+from quaestor.qmgr.message.catalogue import QueueState
+
+US_PER_S = 1_000_000
+NOT_MEASURED = ("QTIME", "LPUTDATE", "LPUTTIME", "LGETDATE", "LGETTIME")
+
+
+class QueueCommands:
+    """What operators do with queues and see of them (QC1, QC2)."""
+
+    def __init__(self, messages: MessageManager, connections: ConnectionManager, clock: Clock) -> None:
+        self._messages, self._connections, self._clock = messages, connections, clock
+
+    @runs("CLEAR", "QLOCAL")
+    def clear(self, command: Command, user: str) -> Iterable[Part]:
+        removed = self._messages.clear(user, command.name)
+        yield Said("CSQM330I", f"QLOCAL({command.name}) CLEARED, {removed} MESSAGES", rows=({"MSGS": removed},))
+
+    @runs("MOVE", "QLOCAL")
+    def move(self, command: Command, user: str) -> Iterable[Part]:
+        target = command.value("TOQLOCAL")
+        if not target:
+            raise MQSCError("MOVE QLOCAL needs TOQLOCAL", command.line, code=NO_VALUE)
+        add = command.word("TYPE", "MOVE", "MOVE", "ADD") == "ADD"
+        moved = self._messages.move(user, command.name, target, add=add)
+        yield Said("CSQM331I", f"QLOCAL({command.name}) {moved} MESSAGES MOVED TO {target}", rows=({"MSGS": moved},))
+
+    @runs("DISPLAY", "QSTATUS")
+    def status(self, command: Command, _user: str) -> Iterator[Part]:
+        kind = command.word("TYPE", "QUEUE", "QUEUE", "HANDLE")
+        names = named(command, (queue.name for queue in self._messages.catalogue.local_queues()))
+        if not names and not generic(command.name or "*"):
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=command.name, type="QLOCAL")
+        rows = (self._queue(name) for name in names) if kind == "QUEUE" else self._handles(names)
+        shown = 0
+        for row in selected(command, rows, ("QSTATUS", "TYPE"), besides=("TYPE",)):
+            shown += 1
+            yield Details("CSQM451I", "QSTATUS", row)
+        yield Said("CSQM293I", f"{shown} QSTATUS FOUND MATCHING REQUEST CRITERIA")
+
+    def _queue(self, name: str) -> Row:
+        state = self._messages.catalogue.state(name)
+        return {
+            "QSTATUS": name,
+            "TYPE": "QUEUE",
+            "IPPROCS": state.input_handles,
+            "OPPROCS": state.output_handles,
+            "CURDEPTH": state.stored.depth,
+            "UNCOM": "YES" if state.stored.uncommitted else "NO",
+            "MSGAGE": self._age_s(state),
+            **dict.fromkeys(NOT_MEASURED, ""),
+        }
+
+    def _age_s(self, state: QueueState) -> int | str:
+        """Age of the oldest message (QC2): the first of each priority is the oldest of it."""
+        chains: list[Any] = getattr(state.stored, "chains", [])
+        firsts = [end.later.put_us for end in chains if end.later is not end]
+        return max(0, self._clock.now_us() - min(firsts)) // US_PER_S if firsts else ""
+
+    def _handles(self, names: list[str]) -> Iterator[Row]:
+        for thread in self._connections.threads():
+            for opened in sorted(thread.opened, key=lambda each: str(each.name)):
+                if opened.name in names:
+                    yield {"QSTATUS": opened.name, "TYPE": "HANDLE", **_handle(thread, opened)}
+
+
+def _handle(thread: ApplicationThread, opened: Any) -> Row:
+    bits = opened.options
+    reads = "NO" if not bits & INPUT_ANY else "EXCL" if opened.exclusive else "SHARED"
+    return {
+        "APPLTAG": thread.appl_name,
+        "APPLTYPE": "USER",
+        "USERID": thread.user,
+        "CONN": thread.name.zfill(16),
+        "BROWSE": _yes(bits & OpenOptions.BROWSE),
+        "INPUT": reads,
+        "INQUIRE": _yes(bits & OpenOptions.INQUIRE),
+        "OUTPUT": _yes(bits & OpenOptions.OUTPUT),
+        "SET": _yes(bits & OpenOptions.SET),
+        "QMURID": urid_of(thread),
+    }
+
+
+def urid_of(thread: ApplicationThread) -> str:
+    """The unit of recovery of an application, in hex; zeros while it has logged nothing."""
+    return f"{thread.unit.urid if thread.unit is not None else 0:012X}"
+
+
+def _yes(bits: int) -> str:
+    return "YES" if bits else "NO"

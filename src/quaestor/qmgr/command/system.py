@@ -1,0 +1,209 @@
+"""System: LOG, ARCHIVE, SYSTEM, SECURITY, and the end of the queue manager.
+
+Rules
+  SY1 SET changes a parameter until the queue manager stops; what is to last goes into the settings or into CSQINP2.
+      DISPLAY shows what it was at start, and beside it what it was set to.
+  SY2 ARCHIVE LOG leaves the active log before it is full and archives it. It is refused when archiving is off, when the
+      next active log is not ready, and with MODE(QUIESCE) while any unit of recovery has changed something.
+  SY3 STOP QMGR asks whoever runs the queue manager to end it; it is told before the reply is read. A queue manager that
+      nobody can end from outside (an embedded one ends with its last application) says so.
+  SY4 ALTER SECURITY TIMEOUT says for how long answers are kept; REFRESH SECURITY reads the profiles again.
+
+Called by the processor.  Calls log, recovery, security, the traces.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from quaestor.mqi.mqsc import Command, MQSCError
+from quaestor.mqi.mqsc.syntax import NO_VALUE
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command.family import runs
+from quaestor.qmgr.command.parts import Parts
+from quaestor.qmgr.command.reply import Part, Row, Said
+from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.recovery import RecoveryManager
+from quaestor.qmgr.security import SecurityManager
+
+US_PER_MINUTE = 60_000_000
+TIMEOUT_MAX = 10_080
+LOGLOAD_MIN, LOGLOAD_MAX = 200, 16_000_000
+WRTHRSH_MAX = 256
+STATIME_MAX = 1440
+INTERVALS = ("STATIME", "ACCTIME")
+
+
+class LogCommands:
+    """LOG, ARCHIVE and SYSTEM (SY1, SY2)."""
+
+    def __init__(self, log: LogManager, recovery: RecoveryManager, parts: Parts) -> None:
+        self._log, self._recovery, self._parts = log, recovery, parts
+        self._initial = {"WRTHRSH": log.wrthrsh, "LOGLOAD": recovery.logload}
+
+    @runs("DISPLAY", "LOG", early=True)
+    def display_log(self, _command: Command, _user: str) -> Iterator[Part]:
+        files = self._log.files
+        values = {
+            "OUTBUFF": f"{self._log.buffers * 4}",
+            "WRTHRSH": self._initial["WRTHRSH"],
+            "TWOACTV": _yes(files.copies > 1),
+            "TWOBSDS": _yes(files.copies > 1),
+            "OFFLOAD": _yes(files.archives),
+        }
+        yield _parameters("CSQJ322I", "DISPLAY LOG report ...", values, self._set(WRTHRSH=self._log.wrthrsh))
+        used = (self._log.end - files.start) * 100 // files.size
+        copies = tuple(
+            {"COPY": copy + 1, "USED": used, "DSN": files.current_name(copy)} for copy in range(files.copies)
+        )
+        lines = ("Copy %Full  DSName", *(f"{row['COPY']:4d}  {row['USED']:4d}  {row['DSN']}" for row in copies))
+        yield Said("CSQJ370I", "LOG status report ...", (*lines, *self._status_lines()), (*copies, self._status()))
+
+    def _status(self) -> Row:
+        files = self._log.files
+        return {
+            "TOTALLOGS": len(files.inventory.starts),
+            "FULLLOGS": files.not_archived(),
+            "LOGRBA": f"{self._log.end:012X}",
+            "HARDENED": f"{self._log.hardened:012X}",
+        }
+
+    def _status_lines(self) -> tuple[str, ...]:
+        row = self._status()
+        return (
+            f"Active logs {row['TOTALLOGS']}, full and not archived {row['FULLLOGS']}",
+            f"Highest RBA {row['LOGRBA']}, on disk up to {row['HARDENED']}",
+            "End of LOG report",
+        )
+
+    @runs("SET", "LOG")
+    def set_log(self, command: Command, _user: str) -> Iterable[Part]:
+        if command.has("DEFAULT"):
+            self._log.wrthrsh = self._initial["WRTHRSH"]
+        elif command.has("WRTHRSH"):
+            self._log.wrthrsh = command.number("WRTHRSH", 1, 1, WRTHRSH_MAX)
+        else:
+            raise MQSCError("SET LOG needs WRTHRSH or DEFAULT", command.line, code=NO_VALUE)
+        return ()
+
+    @runs("ARCHIVE", "LOG")
+    def archive_log(self, command: Command, _user: str) -> Iterator[Part]:
+        """SY2."""
+        quiesced = command.has("MODE") and command.word("MODE", "", "QUIESCE") == "QUIESCE"
+        if not self._log.files.archives:
+            raise MQError(Reason.ENVIRONMENT_ERROR, why="archiving is off: OFFLOAD(NO)")
+        if quiesced and self._recovery.units:
+            raise MQError(Reason.OBJECT_IN_USE, type="LOG", units_of_recovery=len(self._recovery.units))
+        ended = self._log.files.current_name(0)
+        self._log.truncate()
+        self._recovery.checkpoint()
+        while self._log.files.offload_step():
+            pass
+        text = f"ARCHIVE LOG initiated for log data set {ended}, logging goes on in {self._log.files.current_name(0)}"
+        yield Said("CSQJ312I" if quiesced else "CSQJ311I", text, rows=({"DSN": ended},))
+
+    @runs("DISPLAY", "ARCHIVE")
+    def display_archive(self, _command: Command, _user: str) -> Iterator[Part]:
+        files = self._log.files
+        yield _parameters("CSQJ322I", "DISPLAY ARCHIVE report ...", {"OFFLOAD": _yes(files.archives)}, {})
+        rows: tuple[Row, ...] = tuple(
+            {"DSN": name, "STARTRBA": f"{start:012X}", "ENDRBA": f"{end - 1:012X}"}
+            for start, end, name in files.inventory.archives
+        )
+        lines = (f"{row['STARTRBA']} {row['ENDRBA']} {row['DSN']}" for row in rows)
+        heading = "Start RBA    End RBA      DSName"
+        yield Said("CSQJ325I", "ARCHIVE log data sets ...", (heading, *lines, "End of ARCHIVE report"), rows)
+
+    @runs("DISPLAY", "SYSTEM", early=True)
+    def display_system(self, _command: Command, _user: str) -> Iterator[Part]:
+        values = {"LOGLOAD": self._initial["LOGLOAD"], **self._parts.keeper.intervals()}
+        yield _parameters("CSQJ322I", "DISPLAY SYSTEM report ...", values, self._set(LOGLOAD=self._recovery.logload))
+
+    @runs("SET", "SYSTEM")
+    def set_system(self, command: Command, _user: str) -> Iterable[Part]:
+        if command.has("DEFAULT"):
+            self._recovery.logload = self._initial["LOGLOAD"]
+            return ()
+        if not any(command.has(keyword) for keyword in ("LOGLOAD", *INTERVALS)):
+            raise MQSCError("SET SYSTEM needs LOGLOAD, STATIME, ACCTIME or DEFAULT", command.line, code=NO_VALUE)
+        for keyword in INTERVALS:
+            if command.has(keyword):
+                self._parts.keeper.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
+        if command.has("LOGLOAD"):
+            self._recovery.logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
+        return ()
+
+    def _set(self, **now: int) -> dict[str, int]:
+        """What differs from the start (SY1)."""
+        return {keyword: value for keyword, value in now.items() if value != self._initial[keyword]}
+
+
+class SecurityCommands:
+    """SECURITY (SY4)."""
+
+    def __init__(self, security: SecurityManager) -> None:
+        self._security = security
+
+    @runs("DISPLAY", "SECURITY", early=True)
+    def display(self, command: Command, _user: str) -> Iterator[Part]:
+        everything = command.has("ALL") or not (command.has("TIMEOUT") or command.has("SWITCHES"))
+        if everything or command.has("TIMEOUT"):
+            minutes = self._security.timeout_us // US_PER_MINUTE
+            yield Said("CSQH015I", f"Security timeout = {minutes} minutes", rows=({"TIMEOUT": minutes},))
+        if everything or command.has("SWITCHES"):
+            yield from self._switches()
+
+    def _switches(self) -> Iterator[Part]:
+        if not self._security.active:
+            yield Said("CSQH030I", "Security switches ...")
+            yield Said("CSQH031I", "SUBSYSTEM: OFF, there are no profiles", rows=({"SWITCH": "SUBSYSTEM", "ON": "NO"},))
+            return
+        yield Said("CSQH030I", "Security switches ...")
+        yield Said("CSQH034I", "SUBSYSTEM: ON", rows=({"SWITCH": "SUBSYSTEM", "ON": "YES"},))
+        for resource, profiles in sorted(Counter(p.resource for p in self._security.profiles).items()):
+            row = {"SWITCH": resource.upper(), "ON": "YES", "PROFILES": profiles}
+            yield Said("CSQH034I", f"{resource.upper()}: ON, {profiles} profiles", rows=(row,))
+
+    @runs("ALTER", "SECURITY", early=True)
+    def alter(self, command: Command, _user: str) -> Iterable[Part]:
+        if not command.has("TIMEOUT"):
+            raise MQSCError("ALTER SECURITY needs TIMEOUT", command.line, code=NO_VALUE)
+        self._security.timeout_us = command.number("TIMEOUT", 0, 0, TIMEOUT_MAX) * US_PER_MINUTE
+        return ()
+
+    @runs("REFRESH", "SECURITY")
+    def refresh(self, _command: Command, _user: str) -> Iterable[Part]:
+        self._security.refresh()
+        return ()
+
+
+class QueueManagerCommands:
+    """PING and STOP QMGR (SY3)."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    @runs("PING", "QMGR")
+    def ping(self, _command: Command, _user: str) -> Iterable[Part]:
+        return ()
+
+    @runs("STOP", "QMGR", latched=False)
+    def end(self, command: Command, _user: str) -> Iterable[Part]:
+        mode = command.word("MODE", "QUIESCE", "QUIESCE", "FORCE", "RESTART")
+        if self._parts.stop is None:
+            raise MQError(Reason.ENVIRONMENT_ERROR, why="an embedded queue manager ends with its last application")
+        self._parts.stop(mode)
+        yield Said("CSQY002I", f"QUEUE MANAGER STOPPING, MODE({mode})")
+
+
+def _parameters(message: str, text: str, values: Row, changed: Row) -> Said:
+    """Parameters, what they were at start, what they were set to."""
+    lines = [f"{'Parameter':<10} {'Initial value':<20} SET value"]
+    lines += [f"{name:<10} {values[name]!s:<20} {changed.get(name, '')}".rstrip() for name in values]
+    heading, *rest = lines
+    return Said(
+        message, text, (heading, *rest), tuple({"PARAMETER": n, "VALUE": changed.get(n, values[n])} for n in values)
+    )
+
+
+def _yes(value: bool) -> str:
+    return "YES" if value else "NO"

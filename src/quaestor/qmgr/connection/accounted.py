@@ -1,0 +1,308 @@
+"""Connections and handles whose calls are tallied; the same objects as before, of another class (AC1).
+
+Rules
+  AH1 Each method makes the call of its parent class and tallies what it took; it decides nothing.
+  AH2 `account_for` and `stop_accounting` may come at any time, also while the application waits for a message: a call
+      in progress ends with the latch it began with and is not tallied.
+  AH3 A get that waits by being asked again (`look`) is one get: what is asked again adds time, not a call.
+
+Called by the connection manager.  Calls session and handle.
+"""
+
+from _thread import LockType
+from typing import Any
+
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.messages import Message
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError
+from quaestor.mqi.resolution import Resolution
+from quaestor.qmgr.connection.accounting import QueueTally, TaskTally, Verb
+from quaestor.qmgr.connection.handle import Handle
+from quaestor.qmgr.connection.latch import TimedLatch
+from quaestor.qmgr.connection.session import Connection, target_of
+from quaestor.qmgr.message.waiting import Waiting
+
+_SPECIFIC = frozenset({"msg_id", "correl_id", "group_id", "sequence", "token"})
+
+
+class AccountedHandle(Handle):
+    """An open queue whose calls are tallied (AH1)."""
+
+    __slots__ = ()
+    tally: QueueTally
+
+    def put(
+        self,
+        body: bytes | bytearray | memoryview | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        correl_id: bytes | None = None,
+        context: Handle | None = None,
+    ) -> Message:
+        tally = self.tally
+        verb, task = tally.put, tally.task
+        task.verb = verb
+        now_ns, cpu_ns = task.now_ns, -1
+        if verb.calls >= verb.due:
+            tally.fold()
+            cpu_ns = task.cpu_ns()
+        began_ns = now_ns()
+        try:
+            if correl_id is None and context is None:
+                message = Handle.put(self, body, descriptor, options)
+            else:
+                message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
+        except BaseException:
+            task.ended(verb, began_ns, cpu_ns)
+            raise
+        tally.noted_puts.append((now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth))
+        if cpu_ns >= 0:
+            verb.cpu_read(task.cpu_ns() - cpu_ns)
+        verb.calls += 1
+        return message
+
+    def get(self, options: int = GetOptions.NONE, **named: Any) -> Message:
+        tally = self.tally
+        verb, task = tally.get, tally.task
+        task.verb = verb
+        now_ns, cpu_ns = task.now_ns, -1
+        if verb.calls >= verb.due:
+            tally.fold()
+            cpu_ns = task.cpu_ns()
+        began_ns = now_ns()
+        try:
+            message = Handle.get(self, options, **named) if named else Handle.get(self, options)
+        except BaseException:
+            self._tally_kind(options, named)
+            task.ended(verb, began_ns, cpu_ns)
+            raise
+        ended_ns = now_ns()
+        if named or options is not tally.options_seen or tally.now_browsing:
+            self._tally_kind(options, named)
+            self._note(message, began_ns, ended_ns)
+        else:
+            tally.gets_any += 1
+            tally.noted_gets.append(
+                (ended_ns - began_ns, len(message.body), message.persistence, ended_ns, message.put_us)
+            )
+        if cpu_ns >= 0:
+            verb.cpu_read(task.cpu_ns() - cpu_ns)
+        verb.calls += 1
+        return message
+
+    def _note(self, message: Message, began_ns: int, ended_ns: int) -> None:
+        """A get that was specific or waited, or a browse."""
+        tally, task = self.tally, self.tally.task
+        noted = tally.noted_browses if tally.now_browsing else tally.noted_gets
+        elapsed_ns, task.waited_ns = ended_ns - began_ns - task.waited_ns, 0
+        noted.append((elapsed_ns, len(message.body), message.persistence, ended_ns, message.put_us))
+
+    def _tally_kind(self, options: int, named: dict[str, Any]) -> None:
+        """Which of the four kinds of get it is."""
+        tally = self.tally
+        if options is not tally.options_seen:
+            tally.note_options(options)
+        specific = any(named.get(name) is not None for name in _SPECIFIC) if named else False
+        if tally.now_browsing:
+            if specific:
+                tally.browses_specific += 1
+            else:
+                tally.browses_any += 1
+        elif specific:
+            tally.gets_specific += 1
+        else:
+            tally.gets_any += 1
+
+    def look(
+        self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None = None, **selecting: Any
+    ) -> Message | Waiting:
+        tally = self.tally
+        verb, task = tally.get, tally.task
+        began_ns, cpu_ns = task.began(verb)
+        if after is None:
+            self._tally_kind(options, selecting)
+        try:
+            result = Handle.look(self, options, wait_ms, after, max_length, **selecting)
+        except BaseException:
+            task.ended(verb, began_ns, cpu_ns)
+            raise
+        if isinstance(result, Waiting):
+            verb.elapsed_ns += task.now_ns() - began_ns
+            verb.calls += after is None
+            return result
+        if cpu_ns >= 0:
+            verb.cpu_read(task.cpu_ns() - cpu_ns)
+        verb.calls += after is None  # AH3
+        self._note(result, began_ns, task.now_ns())
+        return result
+
+    def _block(self, waiting: Waiting, seconds: float) -> bool:
+        task = self.tally.task
+        began_ns = task.now_ns()
+        try:
+            return Handle._block(self, waiting, seconds)  # noqa: SLF001 - its own parent
+        finally:
+            task.waited_ns += task.now_ns() - began_ns  # AC3
+
+    def inquire(self, *keywords: str) -> dict[str, Any]:
+        verb, task = self.tally.inq, self.tally.task
+        began_ns, cpu_ns = task.began(verb)
+        try:
+            return Handle.inquire(self, *keywords)
+        finally:
+            task.ended(verb, began_ns, cpu_ns)
+
+    def set(self, **values: Any) -> None:
+        verb, task = self.tally.set, self.tally.task
+        began_ns, cpu_ns = task.began(verb)
+        try:
+            Handle.set(self, **values)
+        finally:
+            task.ended(verb, began_ns, cpu_ns)
+
+    def close(self, options: int = CloseOptions.NONE) -> None:
+        if self.opened is None:
+            return
+        tally = self.tally
+        began_ns, cpu_ns = tally.task.began(tally.close)
+        try:
+            Handle.close(self, options)
+        finally:
+            tally.task.ended(tally.close, began_ns, cpu_ns)
+            tally.closed_us = tally.task.now_us()
+
+
+class AccountedConnection(Connection):
+    """A connection whose calls are tallied (AH1)."""
+
+    task: TaskTally
+
+    def open(
+        self,
+        target: str | Target,
+        options: int = OpenOptions.INPUT_AS_Q_DEF | OpenOptions.OUTPUT,
+        *,
+        qmgr: str = "",
+        dynamic_name: str = "CSQ.*",
+    ) -> Handle:
+        task = self.task
+        verb = Verb()  # whose it is, is known when it has worked
+        began_ns, cpu_ns = task.began(verb)
+        try:
+            handle = Connection.open(self, target, options, qmgr=qmgr, dynamic_name=dynamic_name)
+        except BaseException:
+            task.ended(task.other, began_ns, cpu_ns)  # AC6
+            raise
+        tally = self._account_handle(handle)
+        tally.open.forces += verb.forces
+        tally.open.force_ns += verb.force_ns
+        tally.opened_us = tally.opened_us or task.now_us()
+        task.ended(tally.open, began_ns, cpu_ns)
+        return handle
+
+    def put1(
+        self,
+        target: str | Target,
+        body: bytes | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        *,
+        qmgr: str = "",
+    ) -> Message:
+        task, tally = self.task, self._tally_of_target(target, qmgr)
+        verb = task.other if tally is None else tally.put1
+        began_ns, cpu_ns = task.began(verb)
+        message = None
+        try:
+            message = Connection.put1(self, target, body, descriptor, options, qmgr=qmgr)
+        finally:
+            task.ended(verb, began_ns, cpu_ns)
+            if message is not None and tally is not None:
+                tally.put1s_persistent += message.persistence
+                tally.put_worked((len(message.body),), tally.stored.depth)
+        return message
+
+    put = put1
+
+    def commit(self, unit: int | None = None) -> None:
+        self._tallied(self.task.commit, Connection.commit, unit)
+
+    def backout(self) -> None:
+        self._tallied(self.task.backout, Connection.backout)
+
+    def prepare(self, xid: bytes) -> None:
+        self._tallied(self.task.prepare, Connection.prepare, xid)
+
+    def commit_prepared(self, xid: bytes) -> None:
+        self._tallied(self.task.commit, Connection.commit_prepared, xid)
+
+    def backout_prepared(self, xid: bytes) -> None:
+        self._tallied(self.task.backout, Connection.backout_prepared, xid)
+
+    def define(self, *args: Any, **named: Any) -> None:
+        self._tallied(self.task.other, Connection.define, *args, **named)
+
+    def alter(self, *args: Any, **named: Any) -> None:
+        self._tallied(self.task.other, Connection.alter, *args, **named)
+
+    def delete(self, *args: Any, **named: Any) -> None:
+        self._tallied(self.task.other, Connection.delete, *args, **named)
+
+    def inquire(self, *args: Any, **named: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self._tallied(self.task.other, Connection.inquire, *args, **named)
+        return found
+
+    def _tallied(self, verb: Verb, call: Any, *args: Any, **named: Any) -> Any:
+        task = self.task
+        began_ns, cpu_ns = task.began(verb)
+        try:
+            return call(self, *args, **named)
+        finally:
+            task.ended(verb, began_ns, cpu_ns)
+
+    # -- whose tally
+
+    def _account_handle(self, handle: Handle) -> QueueTally:
+        """Let a handle tell the tally of its queue from now on."""
+        opened = handle.opened
+        if opened is None:
+            raise AssertionError("a handle that is being accounted for is open")
+        tally = self._tally_of(opened.resolution, opened.name)
+        handle.use_latch(self.latch, tally)
+        handle.__class__ = AccountedHandle
+        return tally
+
+    def _tally_of(self, resolution: Resolution, base_name: str) -> QueueTally:
+        first, state = resolution.path[0], self.messages.catalogue.state(base_name)
+        tally = self.task.queue(first.name, base_name, state.stored)
+        tally.queue_type = int(first.queue_type)
+        tally.index_type = int(state.definition.index_type)
+        return tally
+
+    def _tally_of_target(self, target: str | Target, qmgr: str) -> QueueTally | None:
+        """The tally for an MQPUT1; None when the name leads nowhere, as the call itself will find."""
+        try:
+            resolution = self.messages.catalogue.resolver().resolve(target_of(target, qmgr, ""))
+            return self._tally_of(resolution, resolution.queue.name)
+        except (MQError, KeyError):
+            return None
+
+
+def account_for(connection: Connection, task: TaskTally, latch: TimedLatch) -> None:
+    """Tally the calls of a connection from now on (AH2)."""
+    connection.account(task, latch)
+    connection.__class__ = AccountedConnection
+    for handle in connection.handles:
+        if handle.opened is not None:
+            AccountedConnection._account_handle(connection, handle)  # type: ignore[arg-type]  # noqa: SLF001 - its class by now
+
+
+def stop_accounting(connection: Connection, latch: LockType) -> None:
+    """Tally no more (AH2)."""
+    connection.__class__ = Connection
+    connection.account(None, latch)
+    for handle in connection.handles:
+        handle.__class__ = Handle
+        handle.use_latch(latch, None)

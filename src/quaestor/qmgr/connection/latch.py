@@ -1,0 +1,79 @@
+"""The engine latch as an accounted task takes it: it times the wait for it and says whose call is being served.
+
+Rules
+  LA1 While the latch is held, `served.task` is the task that holds it; nobody's when it is free. Waiting for the log
+      (recovery) puts it aside and back.
+  LA2 What the log has grown by between taking and giving back the latch is this task's doing; a force in between
+      lets others write, so the log's growth is taken stock of before and after.
+
+Called by accounted connections and handles in place of the latch itself.
+"""
+
+from _thread import LockType
+from types import TracebackType
+
+from quaestor.qmgr.connection.accounting import TaskTally
+from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.resource_manager import Served
+
+
+class TimedLatch:
+    """The engine latch in the hands of one task (LA1, LA2)."""
+
+    __slots__ = ("_acquire", "_end", "_latch", "_log", "_release", "_served", "_stats", "_writes", "task")
+
+    def __init__(self, latch: LockType, served: Served, log: LogManager, task: TaskTally) -> None:
+        self._latch, self._acquire, self._release = latch, latch.acquire, latch.release
+        self._served, self._log, self._stats, self.task = served, log, log.stats, task
+        self._end, self._writes = log.end, log.stats.writes_nowait
+
+    def __enter__(self) -> None:
+        if not self._acquire(False):
+            self._wait()
+        self._served.task = self
+        self._end = self._log.end
+        self._writes = self._stats.writes_nowait
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._log.end != self._end:
+            self.take_stock()
+        self._served.task = None
+        self._release()
+
+    def acquire(self) -> None:
+        self.__enter__()
+
+    def release(self) -> None:
+        self.__exit__(None, None, None)
+
+    def _wait(self) -> None:
+        began_ns = self.task.now_ns()
+        self._acquire()
+        self.task.latch_waited(self.task.now_ns() - began_ns)
+
+    def take_stock(self) -> None:
+        """Count what the log has grown by (LA2)."""
+        task, end, writes = self.task, self._log.end, self._stats.writes_nowait
+        task.log_bytes += end - self._end
+        task.log_writes += writes - self._writes
+        self._end, self._writes = end, writes
+
+    # -- what the managers tell the task being served
+
+    def page_read(self, ns: int) -> None:
+        self.task.page_read(ns)
+
+    def pages_written(self, ns: int) -> None:
+        self.task.pages_written(ns)
+
+    def log_forcing(self) -> None:
+        self.take_stock()
+
+    def log_forced(self, ns: int) -> None:
+        self.task.log_forced(ns)
+        self._end, self._writes = self._log.end, self._stats.writes_nowait
+
+    def skipped(self, messages: int) -> None:
+        self.task.skipped(messages)

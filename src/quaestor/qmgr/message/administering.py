@@ -1,0 +1,88 @@
+"""Administering: what operators do with all messages of a queue at once.
+
+Rules
+  AD1 A queue is cleared, and messages are moved from and to it, only while nobody has it open and nothing on it is
+      uncommitted (2042, 2055).
+  AD2 The work is done in units of `BATCH` messages, so that no unit holds the log back. A message is at every moment on
+      one of the two queues, never on both; after a cut, those of finished units are moved and the others are not.
+  AD3 Messages keep everything they have: identifiers, times, expiry, priority. The target's limits hold (2030, 2053).
+
+Called by the message manager for command.  Calls the catalogue, the store, recovery.
+"""
+
+from collections.abc import Iterator
+
+from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.message.catalogue import Catalogue, QueueState
+from quaestor.qmgr.message.needs import Arrival, PrivateStore, Recovery
+from quaestor.qmgr.queue_store import AVAILABLE
+
+BATCH = 1000
+
+
+def clear(catalogue: Catalogue, store: PrivateStore, recovery: Recovery, name: str) -> int:
+    """Remove every message of a queue; how many there were."""
+    state = _unused(catalogue, name)
+    removed = 0
+    for batch in _batches(store, state):
+        unit = recovery.begin()
+        for arrival in batch:
+            store.take(unit, arrival)
+        recovery.commit(unit)
+        removed += len(batch)
+    return removed
+
+
+def move(catalogue: Catalogue, store: PrivateStore, recovery: Recovery, source: str, target: str, *, add: bool) -> int:
+    """Move every message of a queue to another, which is empty unless `add`; how many there were."""
+    here, there = _unused(catalogue, source), _unused(catalogue, target)
+    if here is there:
+        raise MQError(Reason.OBJECT_NAME_ERROR, name=target, why="source and target are the same queue")
+    if there.stored.depth and not add:
+        raise MQError(Reason.Q_NOT_EMPTY, queue=target, depth=there.stored.depth)
+    _check_limits(store, here, there)
+    moved = 0
+    for batch in _batches(store, here):
+        unit = recovery.begin()
+        try:
+            for arrival in batch:
+                message, priority = store.read(arrival), arrival.priority
+                store.take(unit, arrival)
+                store.put(unit, there.stored, message, priority)
+        except MQError:
+            recovery.back_out(unit)
+            raise
+        recovery.commit(unit)
+        moved += len(batch)
+    return moved
+
+
+def _unused(catalogue: Catalogue, name: str) -> QueueState:
+    if catalogue.find(LocalQueue, name) is None:
+        raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=LocalQueue.MQSC_TYPE)
+    state = catalogue.state(name)
+    if state.handles:
+        raise MQError(Reason.OBJECT_IN_USE, queue=name, handles=state.handles)
+    if state.stored.uncommitted:
+        raise MQError(Reason.Q_NOT_EMPTY, queue=name, uncommitted=state.stored.uncommitted)
+    return state
+
+
+def _check_limits(store: PrivateStore, here: QueueState, there: QueueState) -> None:
+    """AD3, before anything has moved."""
+    limits = there.definition
+    if here.stored.depth + there.stored.depth > limits.max_depth:
+        raise MQError(Reason.Q_FULL, queue=limits.name, depth=there.stored.depth, max_depth=limits.max_depth)
+    longest = max((arrival.length for arrival in store.browse(here.stored)), default=0)
+    if longest > limits.max_msg_length:
+        raise MQError(Reason.MSG_TOO_BIG_FOR_Q, queue=limits.name, length=longest, max_length=limits.max_msg_length)
+
+
+def _batches(store: PrivateStore, state: QueueState) -> Iterator[list[Arrival]]:
+    """What is there now, in batches; others may take some of it while a commit waits for the log."""
+    arrivals = list(store.browse(state.stored))
+    for at in range(0, len(arrivals), BATCH):
+        batch = [a for a in arrivals[at : at + BATCH] if a.state == AVAILABLE and a.holder is None]
+        if batch:
+            yield batch

@@ -1,0 +1,241 @@
+"""The statistics manager itself: cuts intervals and tasks, keeps the traces, hands records to the dump files.
+
+Rules
+  SM1 An interval ends every STATIME seconds, when a statistics trace is stopped, and when the queue manager stops. Its
+      figures are read with the engine latch held, its records are made and written without it.
+  SM2 A task has a record when it ends, when its trace is stopped, and at the end of an interval if it was running
+      before that interval began (MP1B M-2).
+  SM3 Accounting that starts finds the tasks that run: their calls are tallied from the next one on.
+  SM4 What was not yet written when the process is killed is lost: the current interval and the last moment's tasks.
+
+Called by queue_manager, connection (`Accounts`), command (`start`, `stop`, `display`), the scheduler.
+Calls collect, accounts, dump_files.
+"""
+
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+
+from quaestor.clock import Clock
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.connection import Connection, ConnectionManager
+from quaestor.qmgr.connection.accounted import account_for, stop_accounting
+from quaestor.qmgr.connection.accounting import TaskTally
+from quaestor.qmgr.connection.latch import TimedLatch
+from quaestor.qmgr.message import ApplicationThread
+from quaestor.qmgr.recovery import RecoveryManager
+from quaestor.qmgr.resource_manager import Task
+from quaestor.qmgr.statistics.accounts import Account, Cut, TaskRecords, cut
+from quaestor.qmgr.statistics.collect import Collected, Managers, collect
+from quaestor.qmgr.statistics.dump_files import DumpFiles
+from quaestor.qmgr.statistics.intervals import Looks
+from quaestor.qmgr.statistics.settings import ACCTG, STAT, TraceError, TraceSettings, parsed
+from quaestor.qmgr.statistics.traces import DESTINATION, TraceRow, Traces
+from quaestor.smf.catalog import CATALOG
+from quaestor.smf.writer import Interval, RecordIdentity, build_record
+
+STEP_MS = 100
+WRITE_MS = 250
+US_PER_S = 1_000_000
+_STATISTICS, _MESSAGE_MANAGER, _TASKS = 1, 1, 3
+
+
+@contextmanager
+def refused_as_mq_error() -> Iterator[None]:
+    """A trace that cannot be is an answer to the command that asked for it."""
+    try:
+        yield
+    except TraceError as error:
+        raise MQError(Reason.OPTIONS_ERROR, why=str(error)) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """An interval whose figures have been read."""
+
+    sections: Collected
+    interval: Interval
+
+
+class StatisticsManager:
+    """Statistics and accounting of one queue manager (SM1 to SM4)."""
+
+    name = "statistics"
+
+    def __init__(
+        self,
+        queue_manager: str,
+        managers: Managers,
+        recovery: RecoveryManager,
+        connections: ConnectionManager,
+        clock: Clock,
+        settings: TraceSettings,
+        dumps: DumpFiles,
+    ) -> None:
+        self.settings, self.dumps = settings, dumps
+        self.statime_s = settings.statime_s
+        self.managers, self._recovery, self._connections, self._clock = managers, recovery, connections, clock
+        self._traces = Traces()
+        self._looks = Looks()
+        identity = RecordIdentity(settings.system, queue_manager[:4], settings.level, settings.zone_minutes)
+        self._identity, self._records = identity, TaskRecords(identity)
+        self._accounts: dict[ApplicationThread, Account] = {}
+        self._pending: deque[_Ended | tuple[Cut, frozenset[int]]] = deque()
+        self._writing = Lock()
+        self._sequence = 0
+        self._interval_us = clock.now_us()
+        connections.accounts = self
+
+    # -- traces, as the commands see them
+
+    def begin_traces(self) -> None:
+        """The traces of the settings, at start."""
+        self._interval_us = self._clock.now_us()
+        collect(self.managers, self._looks)  # what restart has counted belongs to no interval
+        for kind, classes in parsed(self.settings.trace):
+            self.start(kind, classes)
+
+    def start(self, kind: str, classes: Collection[int] = (), destination: str = DESTINATION) -> int:
+        """START TRACE; the trace's number (SM3)."""
+        before = self._traces.classes(STAT)
+        with refused_as_mq_error():
+            number = self._traces.start(kind, classes, destination)
+        if _STATISTICS in self._traces.classes(STAT) - before:
+            collect(self.managers, self._looks)
+            self._interval_us = self._clock.now_us()
+        if self._accounting():
+            for connection, thread in self._connections.living_threads():
+                if thread not in self._accounts:
+                    self.begin(connection, thread)
+        return number
+
+    def stop(self, trace: int | str, classes: Collection[int] = ()) -> list[int]:
+        """STOP TRACE, by number or by kind; the numbers of the traces it ended or narrowed (SM1, SM2)."""
+        statistics, accounting = self._traces.classes(STAT), self._accounting()
+        with refused_as_mq_error():
+            stopped = self._traces.stop(trace, classes)
+        if _STATISTICS in statistics - self._traces.classes(STAT):
+            self._cut_statistics(self._clock.now_us())
+        if accounting and not self._accounting():
+            for connection, thread in self._connections.living_threads():
+                self._stop_task(connection, thread, accounting)
+        return stopped
+
+    def display(self) -> list[TraceRow]:
+        """DISPLAY TRACE."""
+        return self._traces.display()
+
+    def intervals(self) -> dict[str, int]:
+        """The intervals in minutes, as SET SYSTEM and DISPLAY SYSTEM see them; accounting has that of statistics."""
+        minutes = round(self.statime_s / 60)
+        return {"STATIME": minutes, "ACCTIME": minutes}
+
+    def set_interval(self, name: str, minutes: int) -> None:
+        """SET SYSTEM STATIME: from now on; the interval that runs ends by the new length."""
+        if name not in {"STATIME", "ACCTIME"} or minutes < 1:
+            raise MQError(Reason.OPTIONS_ERROR, interval=name, minutes=minutes)
+        self.statime_s = minutes * 60.0
+
+    def _accounting(self) -> frozenset[int]:
+        return self._traces.classes(ACCTG) & {_MESSAGE_MANAGER, _TASKS}
+
+    # -- tasks, as connection tells of them
+
+    def begin(self, connection: Connection, thread: ApplicationThread) -> None:
+        """A task is accounted for from now on."""
+        if self._accounting():
+            tally = TaskTally(thread, self._clock)
+            latch = TimedLatch(self._recovery.latch, self._recovery.served, self.managers.log, tally)
+            self._accounts[thread] = Account(tally, tally.started_us)
+            account_for(connection, tally, latch)
+
+    def end(self, thread: ApplicationThread) -> None:
+        """A task is over (SM2)."""
+        account = self._accounts.pop(thread, None)
+        if account is not None:
+            self._cut_task(account, self._accounting(), ended=True)
+
+    def _stop_task(self, connection: Connection, thread: ApplicationThread, classes: frozenset[int]) -> None:
+        account = self._accounts.pop(thread, None)
+        if account is not None:
+            stop_accounting(connection, self._recovery.latch)
+            self._cut_task(account, classes, ended=False)
+
+    def _cut_task(self, account: Account, classes: frozenset[int], *, ended: bool) -> None:
+        pool_of = {number: page_set.buffer_pool for number, page_set in self.managers.buffers.page_sets.items()}
+        self._pending.append((cut(account, self._clock.now_us(), pool_of, ended=ended), classes))
+
+    # -- background
+
+    def tasks(self) -> Sequence[Task]:
+        return (
+            Task("statistics interval", self.interval_step, STEP_MS),
+            Task("write SMF", self.write_step, WRITE_MS, latched=False),
+        )
+
+    def interval_step(self) -> bool:
+        """End the interval when it is time (SM1, SM2)."""
+        now_us = self._clock.now_us()
+        if now_us >= self._interval_us + self.statime_s * US_PER_S:
+            self._cut_interval(now_us)
+        return False
+
+    def _cut_interval(self, now_us: int) -> None:
+        start_us = self._interval_us
+        if _STATISTICS in self._traces.classes(STAT):
+            self._cut_statistics(now_us)
+        classes = self._accounting()
+        for account in tuple(self._accounts.values()):
+            if account.tally.started_us < start_us or account.interval_start_us > account.tally.started_us:
+                self._cut_task(account, classes, ended=False)
+        self._interval_us = now_us
+
+    def _cut_statistics(self, now_us: int) -> None:
+        interval = Interval(self._interval_us, now_us - self._interval_us)
+        self._pending.append(_Ended(collect(self.managers, self._looks), interval))
+
+    def write_step(self) -> bool:
+        """Make records of what was cut and write them. The latch is not held."""
+        with self._writing:
+            records: list[bytes] = []
+            intervals = 0
+            while self._pending:
+                one = self._pending.popleft()
+                intervals += isinstance(one, _Ended)
+                records += self._made(one)
+            self.dumps.write(records, self._clock.now_us())
+            if intervals:
+                self.dumps.sync()
+        return False
+
+    def _made(self, one: _Ended | tuple[Cut, frozenset[int]]) -> list[bytes]:
+        if isinstance(one, _Ended):
+            end_us = one.interval.end_us
+            return [
+                build_record(CATALOG[key], sections, self._identity, end_us, interval=one.interval)
+                for key, sections in one.sections.items()
+            ]
+        task, classes = one
+        made: list[bytes] = []
+        if _MESSAGE_MANAGER in classes:
+            made.append(self._records.message_manager(task, task.end_us, self._next()))
+        if _TASKS in classes:
+            made += self._records.accounting(task, task.end_us, self._next())
+        return made
+
+    def _next(self) -> int:
+        self._sequence += 1
+        return self._sequence
+
+    # -- the end
+
+    def finish(self) -> None:
+        """The queue manager stops: the last interval and every task, with the latch held (SM1)."""
+        self._cut_interval(self._clock.now_us())
+
+    def close(self) -> None:
+        """Write what is left and end the file."""
+        self.write_step()
+        self.dumps.close()

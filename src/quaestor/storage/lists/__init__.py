@@ -1,0 +1,9 @@
+"""List structures: shared storage of a coupling facility, in which several queue managers keep the same queues.
+
+    operations     what can be asked of a structure, as values with one encoding
+    structure      the protocol both engines answer, and its refusals
+    memory         the engine of the coupling facility: a structure in the memory of one process
+    redis_engine   the same in a Redis or Valkey server, one script for every request
+
+Called by the coupling facility manager and the common queue server.  Calls nothing of the house.
+"""

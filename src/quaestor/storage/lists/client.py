@@ -1,0 +1,140 @@
+"""Client: a connection to a structure in the coupling facility of this machine.
+
+Rules
+  LC1 Two sockets: one for requests, answered in order, one on which the facility tells what is watched. A request is a
+      write and a read, without a thread between.
+  LC2 A frame is its length (4 bytes, big-endian) and msgpack. Requests: [verb, arguments...]; answers: ["ok", value] or
+      ["no", why, at].
+  LC3 A socket that fails means the structure is lost; the connector is seen as failed by the facility when the request
+      socket ends without a word of parting.
+
+Called by whoever was given a socket.  Calls operations, structure.
+"""
+
+import socket
+import struct
+from contextlib import suppress
+from dataclasses import astuple
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+import msgpack
+
+from quaestor.storage.lists.operations import Operation, answer
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
+
+LENGTH = struct.Struct(">I")
+FRAME_MAX = 64 << 20
+
+
+def send(sock: socket.socket, value: Any) -> None:
+    """One frame (LC2)."""
+    body = msgpack.packb(value, use_bin_type=True)
+    sock.sendall(LENGTH.pack(len(body)) + body)
+
+
+def receive(sock: socket.socket) -> Any:
+    """The next frame; EOFError when the other end is gone."""
+    (length,) = LENGTH.unpack(_exactly(sock, LENGTH.size))
+    return msgpack.unpackb(_exactly(sock, length), raw=False)
+
+
+def _exactly(sock: socket.socket, length: int) -> bytes:
+    parts = []
+    while length:
+        part = sock.recv(min(length, 1 << 20))
+        if not part:
+            raise EOFError("the connection has ended")
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def reach(path: str | Path) -> socket.socket:
+    """A socket to the coupling facility."""
+    sock = socket.socket(socket.AF_UNIX)
+    try:
+        sock.connect(str(path))
+    except OSError as error:
+        sock.close()
+        raise StructureLostError(f"no coupling facility at {path}: {error.strerror}") from error
+    return sock
+
+
+def asked(sock: socket.socket, *question: Any) -> Any:
+    """Ask and wait for the answer (LC2, LC3)."""
+    try:
+        send(sock, question)
+        status, *rest = receive(sock)
+    except (OSError, EOFError) as error:
+        raise StructureLostError(f"the coupling facility is gone: {error}") from error
+    if status == "no":
+        raise StructureRefusal(*rest)
+    return rest[0]
+
+
+def facility_status(path: str | Path) -> dict[str, Any]:
+    """{structure: {"space": [...], "connectors": {...}}} of a coupling facility."""
+    sock = reach(path)
+    try:
+        told: dict[str, Any] = asked(sock, "status")
+    finally:
+        sock.close()
+    return told
+
+
+class FacilityConnection:
+    """A connector of a structure in the coupling facility."""
+
+    def __init__(self, path: str | Path, shape: Shape, connector: str, told: Told) -> None:
+        self.connector = connector
+        self._told = told
+        self._lock = Lock()
+        self._requests, self._listening = reach(path), reach(path)
+        try:
+            self.shape = Shape(*self._ask("connect", astuple(shape), connector))
+            asked(self._listening, "listen", shape.name, connector)
+        except BaseException:
+            self._close()
+            raise
+        self._thread = Thread(target=self._listen, name=f"watches of {connector}", daemon=True)
+        self._thread.start()
+
+    def request(self, *operations: Operation) -> tuple[Any, ...]:
+        answers = self._ask("request", [operation.packed() for operation in operations])
+        return tuple(answer(operation, raw) for operation, raw in zip(operations, answers, strict=True))
+
+    def connectors(self) -> dict[str, bool]:
+        known: dict[str, bool] = self._ask("connectors")
+        return known
+
+    def forget(self, connector: str) -> None:
+        self._ask("forget", connector)
+
+    def disconnect(self) -> None:
+        self._ask("disconnect")
+        self._close()
+        self._thread.join()
+
+    def fail(self) -> None:
+        """The connector is gone without a word."""
+        self._close()
+        self._thread.join()
+
+    def _ask(self, *question: Any) -> Any:
+        with self._lock:
+            return asked(self._requests, *question)
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                self._told(receive(self._listening))
+        except (OSError, EOFError):
+            return  # the next request says that the structure is lost
+
+    def _close(self) -> None:
+        for sock in (self._requests, self._listening):
+            with suppress(OSError):  # it may have ended already
+                sock.shutdown(socket.SHUT_RDWR)
+            sock.close()

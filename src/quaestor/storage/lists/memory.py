@@ -1,0 +1,381 @@
+"""Memory: a list structure in the memory of the process that holds it.
+
+Rules
+  LM1 A request runs under one lock, operation by operation; each says how it is undone, and a refusal undoes what was
+      done, last first, so a refused request has changed nothing (LS1).
+  LM2 An entry takes one of the structure's entries and as many elements as its data fills; when either runs out, FULL.
+  LM3 What is watched is told when the lock has been given back (LS4); whoever is told may ask at once.
+
+Called by the coupling facility and tests.  Calls structure, operations.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock as ThreadLock
+from typing import Any
+
+from sortedcontainers import SortedDict
+
+from quaestor.storage.lists.operations import Operation, answer
+from quaestor.storage.lists.structure import Shape, StructureRefusal, Told
+
+Undo = Callable[[], object]
+_BEHIND_ALL = 1 << 62
+
+
+@dataclass(slots=True)
+class _Entry:
+    number: int
+    where: int
+    key: bytes
+    adjunct: bytes
+    version: int
+    data: bytes
+    arrival: int
+    elements: int
+
+    def told(self) -> list[Any]:
+        return [self.number, self.where, self.key, self.adjunct, self.version, self.data, self.arrival]
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    list: int
+    low: bytes
+    high: bytes
+
+
+class MemoryStructure:
+    """A structure and everything that is in it."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.entries_total, self.elements_total = shape.entries, shape.elements
+        self.elements = 0
+        self._lock = ThreadLock()
+        self._entries: dict[int, _Entry] = {}
+        self._lists: dict[int, Any] = {}  # list -> SortedDict of (key, arrival) -> number
+        self._limits: dict[int, int] = {}
+        self._locks: dict[int, str] = {}
+        self._watches: dict[tuple[str, int], _Watch] = {}
+        self._number = self._arrival = 0
+        self._undo: list[Undo] = []
+        self._filled: set[tuple[int, bytes]] = set()  # list and key of what arrived in this request
+
+    def run(self, request: list[list[Any]]) -> tuple[list[Any], list[tuple[str, int]]]:
+        """Do a request (LM1); what each operation answers, and who is to be told what (LM3)."""
+        with self._lock:
+            self._undo.clear()
+            self._filled.clear()
+            before = {watch: self._any(*_range(each)) for watch, each in self._watches.items()} if self._watches else {}
+            answers = []
+            for at, (name, *arguments) in enumerate(request):
+                try:
+                    answers.append(getattr(self, f"_do_{name}")(*arguments))
+                except StructureRefusal as refusal:
+                    for undo in reversed(self._undo):
+                        undo()
+                    raise StructureRefusal(refusal.why, at) from None
+            told = [
+                watch
+                for watch, each in self._watches.items()
+                if self._concerned(each) and not before.get(watch, True) and self._any(*_range(each))
+            ]
+        return answers, told
+
+    def _concerned(self, watch: _Watch) -> bool:
+        return any(number == watch.list and watch.low <= key <= watch.high for number, key in self._filled)
+
+    # -- entries
+
+    def _do_write(self, number: int, key: bytes, data: bytes, adjunct: bytes) -> int:
+        elements = self.shape.elements_of(data)
+        if elements > self.shape.elements_max:
+            raise StructureRefusal("TOO_LONG")
+        if len(self._entries) >= self.entries_total or self.elements + elements > self.elements_total:
+            raise StructureRefusal("FULL")  # LM2
+        self._room(number)
+        self._number += 1
+        entry = _Entry(self._number, number, key, adjunct, 1, data, 0, elements)
+        self._entries[entry.number] = entry
+        self._use(elements)
+        self._undo.append(lambda: self._entries.pop(entry.number))
+        self._place(entry, number, key)
+        return entry.number
+
+    def _do_rewrite(self, number: int, data: bytes | None, adjunct: bytes | None, version: int | None) -> int:
+        entry = self._found(number)
+        if version is not None and entry.version != version:
+            raise StructureRefusal("CHANGED")
+        old = (entry.data, entry.adjunct, entry.version, entry.elements)
+        if data is not None:
+            elements = self.shape.elements_of(data)
+            if elements > self.shape.elements_max:
+                raise StructureRefusal("TOO_LONG")
+            if self.elements + elements - entry.elements > self.elements_total:
+                raise StructureRefusal("FULL")
+            self._use(elements - entry.elements)
+            entry.data, entry.elements = data, elements
+        if adjunct is not None:
+            entry.adjunct = adjunct
+        entry.version += 1
+        self._undo.append(lambda: _restore(entry, *old))
+        return entry.version
+
+    def _do_read(self, number: int) -> list[Any] | None:
+        entry = self._entries.get(number)
+        return None if entry is None else entry.told()
+
+    def _do_first(self, number: int, low: bytes, high: bytes) -> list[Any] | None:
+        entry = self._first(number, low, high)
+        return None if entry is None else entry.told()
+
+    def _do_list(self, number: int, low: bytes, high: bytes, most: int, arrival: int) -> list[list[Any]]:
+        placed = self._lists.get(number)
+        if placed is None:
+            return []
+        behind = (low, arrival + 1) if arrival else (low, 0)
+        found: list[list[Any]] = []
+        for place in placed.irange(behind, (high, _BEHIND_ALL)):
+            if len(found) == most:
+                break
+            found.append(self._entries[placed[place]].told())
+        return found
+
+    def _do_move(self, number: int, source: int, target: int, key: bytes | None, adjunct: bytes | None) -> bool:
+        self._moved(self._found(number, source), target, key, adjunct)
+        return True
+
+    def _do_take(
+        self, number: int, low: bytes, high: bytes, target: int, key: bytes | None, adjunct: bytes | None
+    ) -> list[Any] | None:
+        entry = self._first(number, low, high)
+        if entry is None:
+            return None
+        self._moved(entry, target, key, adjunct)
+        return entry.told()
+
+    def _do_delete(self, number: int, where: int) -> bool:
+        entry = self._found(number, where)
+        self._unplace(entry)
+        del self._entries[number]
+        self._use(-entry.elements)
+        self._undo.append(lambda: self._entries.__setitem__(number, entry))
+        return True
+
+    def _moved(self, entry: _Entry, target: int, key: bytes | None, adjunct: bytes | None) -> None:
+        self._room(target)
+        self._unplace(entry)
+        self._place(entry, target, entry.key if key is None else key)
+        old = entry.adjunct
+        if adjunct is not None:
+            entry.adjunct = adjunct
+            self._undo.append(lambda: setattr(entry, "adjunct", old))
+
+    # -- lists
+
+    def _do_count(self, number: int, low: bytes, high: bytes) -> int:
+        placed = self._lists.get(number)
+        if placed is None:
+            return 0
+        return int(placed.bisect_right((high, _BEHIND_ALL)) - placed.bisect_left((low, 0)))
+
+    def _do_controls(self, number: int) -> list[int]:
+        return [len(self._lists.get(number, ())), self._limits.get(number, 0)]
+
+    def _do_limit(self, number: int, entries_max: int) -> bool:
+        old = self._limits.get(number, 0)
+        self._limits[number] = entries_max
+        self._undo.append(lambda: self._limits.__setitem__(number, old))
+        return True
+
+    def _do_space(self) -> list[int]:
+        return [len(self._entries), self.entries_total, self.elements, self.elements_total]
+
+    def _do_alter(self, entries: int, elements: int) -> bool:
+        if entries < len(self._entries) or elements < self.elements:
+            raise StructureRefusal("IN_USE")
+        old = (self.entries_total, self.elements_total)
+        self.entries_total, self.elements_total = entries, elements
+        self._undo.append(lambda: self._retotal(*old))
+        return True
+
+    def _retotal(self, entries: int, elements: int) -> None:
+        self.entries_total, self.elements_total = entries, elements
+
+    # -- locks and watches
+
+    def _do_lock(self, lock: int, holder: str) -> str:
+        if lock not in self._locks:
+            self._locks[lock] = holder
+            self._undo.append(lambda: self._locks.pop(lock))
+        return self._locks[lock]
+
+    def _do_unlock(self, lock: int, holder: str) -> bool:
+        if self._locks.get(lock) != holder:
+            return False
+        del self._locks[lock]
+        self._undo.append(lambda: self._locks.__setitem__(lock, holder))
+        return True
+
+    def _do_holding(self, lock: int, holder: str) -> bool:
+        if self._locks.get(lock) != holder:
+            raise StructureRefusal("LOCKED")
+        return True
+
+    def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes) -> bool:
+        old = self._watches.get((connector, token))
+        self._watches[connector, token] = _Watch(number, low, high)
+        self._undo.append(lambda: self._rewatch(connector, token, old))
+        return self._any(number, low, high)
+
+    def _do_unwatch(self, connector: str, token: int) -> bool:
+        old = self._watches.pop((connector, token), None)
+        self._undo.append(lambda: self._rewatch(connector, token, old))
+        return old is not None
+
+    def _rewatch(self, connector: str, token: int, watch: _Watch | None) -> None:
+        if watch is None:
+            self._watches.pop((connector, token), None)
+        else:
+            self._watches[connector, token] = watch
+
+    def forget_watches(self, connector: str) -> None:
+        """A connector is gone."""
+        with self._lock:
+            for known in [watch for watch in self._watches if watch[0] == connector]:
+                del self._watches[known]
+
+    # -- places
+
+    def _found(self, number: int, where: int | None = None) -> _Entry:
+        entry = self._entries.get(number)
+        if entry is None or (where is not None and entry.where != where):
+            raise StructureRefusal("NOT_FOUND")
+        return entry
+
+    def _first(self, number: int, low: bytes, high: bytes) -> _Entry | None:
+        placed = self._lists.get(number)
+        if not placed:
+            return None
+        place = next(placed.irange((low, 0), (high, _BEHIND_ALL)), None)
+        return None if place is None else self._entries[placed[place]]
+
+    def _any(self, number: int, low: bytes, high: bytes) -> bool:
+        return self._first(number, low, high) is not None
+
+    def _room(self, number: int) -> None:
+        limit = self._limits.get(number, 0)
+        if limit and len(self._lists.get(number, ())) >= limit:
+            raise StructureRefusal("LIST_FULL")
+
+    def _place(self, entry: _Entry, number: int, key: bytes) -> None:
+        self._arrival += 1
+        self._put_at(entry, number, key, self._arrival)
+        self._filled.add((number, key))
+        self._undo.append(lambda: self._take_off(entry))
+
+    def _unplace(self, entry: _Entry) -> None:
+        place = (entry.where, entry.key, entry.arrival)
+        self._take_off(entry)
+        self._undo.append(lambda: self._put_at(entry, *place))
+
+    def _put_at(self, entry: _Entry, number: int, key: bytes, arrival: int) -> None:
+        entry.where, entry.key, entry.arrival = number, key, arrival
+        self._lists.setdefault(number, SortedDict())[key, arrival] = entry.number
+
+    def _take_off(self, entry: _Entry) -> None:
+        placed = self._lists[entry.where]
+        del placed[entry.key, entry.arrival]
+        if not placed:
+            del self._lists[entry.where]
+
+    def _use(self, elements: int) -> None:
+        self.elements += elements
+        self._undo.append(lambda: setattr(self, "elements", self.elements - elements))
+
+
+def _range(watch: _Watch) -> tuple[int, bytes, bytes]:
+    return watch.list, watch.low, watch.high
+
+
+def _restore(entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
+    entry.data, entry.adjunct, entry.version, entry.elements = data, adjunct, version, elements
+
+
+class MemoryFacility:
+    """Structures of one process, with their connectors; for tests and for the coupling facility's own process."""
+
+    def __init__(self) -> None:
+        self._structures: dict[str, MemoryStructure] = {}
+        self._told: dict[tuple[str, str], Told] = {}
+        self._connectors: dict[str, dict[str, bool]] = {}
+
+    def connect(self, shape: Shape, connector: str, told: Told) -> "MemoryConnection":
+        """The first connector allocates the structure; later ones find it as it is."""
+        structure = self._structures.setdefault(shape.name, MemoryStructure(shape))
+        self._connectors.setdefault(shape.name, {})[connector] = True
+        self._told[shape.name, connector] = told
+        return MemoryConnection(self, structure, connector)
+
+    def tell(self, structure: str, watches: list[tuple[str, int]]) -> None:
+        for connector, token in watches:
+            told = self._told.get((structure, connector))
+            if told is not None:
+                told(token)
+
+    def leave(self, structure: str, connector: str, *, failed: bool) -> None:
+        """A connector has gone; one that failed stays known until it is recovered."""
+        known = self._connectors[structure]
+        if failed:
+            known[connector] = False
+        else:
+            known.pop(connector, None)
+        self._told.pop((structure, connector), None)
+        self._structures[structure].forget_watches(connector)
+
+    def connectors(self, structure: str) -> dict[str, bool]:
+        return dict(self._connectors[structure])
+
+    def status(self) -> dict[str, Any]:
+        """Space and connectors of every structure."""
+        return {
+            name: {"space": structure.run([["space"]])[0][0], "connectors": self.connectors(name)}
+            for name, structure in self._structures.items()
+        }
+
+    def delete(self, structure: str) -> None:
+        """SETXCF FORCE: the structure and what is in it are gone."""
+        self._structures.pop(structure, None)
+        self._connectors.pop(structure, None)
+
+
+class MemoryConnection:
+    """A connector of a structure in this process."""
+
+    def __init__(self, facility: MemoryFacility, structure: MemoryStructure, connector: str) -> None:
+        self._facility, self._structure = facility, structure
+        self.shape, self.connector = structure.shape, connector
+
+    def request(self, *operations: Operation) -> tuple[Any, ...]:
+        answers = self.run([operation.packed() for operation in operations])
+        return tuple(answer(operation, raw) for operation, raw in zip(operations, answers, strict=True))
+
+    def run(self, request: list[list[Any]]) -> list[Any]:
+        """A request as it is written; what each operation answers, before it is made a value."""
+        answers, watches = self._structure.run(request)
+        self._facility.tell(self.shape.name, watches)
+        return answers
+
+    def connectors(self) -> dict[str, bool]:
+        return self._facility.connectors(self.shape.name)
+
+    def forget(self, connector: str) -> None:
+        self._facility.leave(self.shape.name, connector, failed=False)
+
+    def disconnect(self) -> None:
+        self._facility.leave(self.shape.name, self.connector, failed=False)
+
+    def fail(self) -> None:
+        """The connector is gone without a word."""
+        self._facility.leave(self.shape.name, self.connector, failed=True)

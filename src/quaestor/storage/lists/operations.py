@@ -1,0 +1,257 @@
+"""Operations: what can be asked of a list structure, as values with one encoding for every engine.
+
+Rules
+  LO1 An entry has a number for its life, stands on one list at a time, and has a key of 16 bytes, adjunct data of at
+      most 64 bytes and data. Lists are in the order of their keys; equal keys in the order of arrival on the list.
+  LO2 A range of keys includes both ends.
+  LO3 An operation is written as its name and its arguments, a request as a list of them, with msgpack (without its kind
+      for bytes, which Redis does not know): the same goes to the coupling facility and to a script in Redis.
+
+Called by structure and the engines.  Calls nothing.
+"""
+
+from dataclasses import astuple, dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import msgpack
+
+KEY_LENGTH, ADJUNCT_MAX = 16, 64
+KEY_MIN, KEY_MAX = bytes(KEY_LENGTH), b"\xff" * KEY_LENGTH
+
+
+class Entry(NamedTuple):
+    """An entry as it is read (LO1)."""
+
+    number: int
+    list: int
+    key: bytes
+    adjunct: bytes
+    version: int
+    data: bytes
+    arrival: int  # its place among equal keys
+
+
+class Controls(NamedTuple):
+    """READ LCONTROLS: what a list header says."""
+
+    entries: int
+    entries_max: int
+
+
+class Space(NamedTuple):
+    """How much of a structure is in use."""
+
+    entries: int
+    entries_total: int
+    elements: int
+    elements_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing to do."""
+
+    NAME: ClassVar[str] = ""
+
+    def packed(self) -> list[Any]:
+        """Name and arguments (LO3)."""
+        return [self.NAME, *astuple(self)]
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Operation):
+    """A new entry on a list; answers its number."""
+
+    NAME: ClassVar[str] = "write"
+    list: int
+    key: bytes
+    data: bytes
+    adjunct: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite(Operation):
+    """Other data or adjunct data for an entry, if it still has `version`; answers the new version."""
+
+    NAME: ClassVar[str] = "rewrite"
+    number: int
+    data: bytes | None = None
+    adjunct: bytes | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Operation):
+    """The entry of a number; None when there is none."""
+
+    NAME: ClassVar[str] = "read"
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class First(Operation):
+    """The first entry in a range of keys; None when there is none."""
+
+    NAME: ClassVar[str] = "first"
+    list: int
+    low: bytes = KEY_MIN
+    high: bytes = KEY_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class ReadList(Operation):
+    """Entries in a range of keys, at most `most`, behind the one that has `key` and `arrival`."""
+
+    NAME: ClassVar[str] = "list"
+    list: int
+    low: bytes = KEY_MIN
+    high: bytes = KEY_MAX
+    most: int = 100
+    arrival: int = 0  # with `low` the place of the entry that was read last
+
+
+@dataclass(frozen=True, slots=True)
+class Move(Operation):
+    """An entry from a list to another, under its key or a new one. It must be where it is said to be."""
+
+    NAME: ClassVar[str] = "move"
+    number: int
+    source: int
+    target: int
+    key: bytes | None = None
+    adjunct: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Take(Operation):
+    """The first entry in a range of keys, moved to another list; None when there is none."""
+
+    NAME: ClassVar[str] = "take"
+    list: int
+    low: bytes
+    high: bytes
+    target: int
+    key: bytes | None = None
+    adjunct: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Operation):
+    """An entry, which must be on the list named."""
+
+    NAME: ClassVar[str] = "delete"
+    number: int
+    list: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Operation):
+    """How many entries of a list are in a range of keys."""
+
+    NAME: ClassVar[str] = "count"
+    list: int
+    low: bytes = KEY_MIN
+    high: bytes = KEY_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class ReadControls(Operation):
+    """READ LCONTROLS; answers entries and their maximum."""
+
+    NAME: ClassVar[str] = "controls"
+    list: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limit(Operation):
+    """How many entries a list may have; 0 is no limit of its own."""
+
+    NAME: ClassVar[str] = "limit"
+    list: int
+    entries_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lock(Operation):
+    """Take a lock; answers the holder, which is somebody else when it was not free."""
+
+    NAME: ClassVar[str] = "lock"
+    lock: int
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unlock(Operation):
+    """Give a lock back; whoever does not hold it changes nothing."""
+
+    NAME: ClassVar[str] = "unlock"
+    lock: int
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holding(Operation):
+    """Refuse the request unless a lock is held."""
+
+    NAME: ClassVar[str] = "holding"
+    lock: int
+    holder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Watch(Operation):
+    """Tell a connector when a range of keys that was empty has an entry; answers whether it has one now."""
+
+    NAME: ClassVar[str] = "watch"
+    connector: str
+    token: int
+    list: int
+    low: bytes = KEY_MIN
+    high: bytes = KEY_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Unwatch(Operation):
+    """Tell it no more."""
+
+    NAME: ClassVar[str] = "unwatch"
+    connector: str
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSpace(Operation):
+    """Entries and elements, in use and in all."""
+
+    NAME: ClassVar[str] = "space"
+
+
+@dataclass(frozen=True, slots=True)
+class Alter(Operation):
+    """Other totals: a structure grows, shrinks as far as it is empty, or changes its ratio."""
+
+    NAME: ClassVar[str] = "alter"
+    entries: int
+    elements: int
+
+
+OPERATIONS: dict[str, type[Operation]] = {kind.NAME: kind for kind in Operation.__subclasses__()}
+
+
+def packed(operations: tuple[Operation, ...]) -> bytes:
+    """A request as it is sent (LO3)."""
+    made: bytes = msgpack.packb([operation.packed() for operation in operations], use_bin_type=False)
+    return made
+
+
+def answer(operation: Operation, raw: Any) -> Any:
+    """What an operation answers, from what came back."""
+    if isinstance(operation, (Read, First, Take)):
+        return None if raw is None else Entry(*raw)
+    if isinstance(operation, ReadList):
+        return tuple(Entry(*entry) for entry in raw)
+    if isinstance(operation, ReadControls):
+        return Controls(*raw)
+    if isinstance(operation, ReadSpace):
+        return Space(*raw)
+    return raw

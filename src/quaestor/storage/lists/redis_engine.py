@@ -1,0 +1,155 @@
+"""Redis: a list structure in a Redis or Valkey server, for queue managers on several machines.
+
+Rules
+  LR1 Every request is one script on the server, so nobody sees it half done; what a refused request did is undone
+      there.
+  LR2 The structure is under one prefix with a hash tag, so that it is on one node of a cluster.
+  LR3 What is watched comes over publish and subscribe, on a connection of its own. A connection that was lost
+      subscribes anew and tells its owner to look at everything it watches: a message may have been missed.
+  LR4 A connector says that it lives by a key that expires; one whose key is gone has failed.
+
+Called by whoever was given an address.  Calls structure, operations, the script beside this module.
+"""
+
+from importlib.resources import files
+from threading import Event, Thread
+from typing import Any
+
+import msgpack
+import redis
+
+from quaestor.storage.lists.operations import Operation, answer, packed
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
+
+ALIVE_MS, SIGN_S = 6_000, 2.0
+LOOK_AT_ALL = -1
+"""The token that says: something may have been missed, look at everything that is watched (LR3)."""
+
+_SCRIPT = files(__package__).joinpath("redis_engine.lua").read_text(encoding="utf-8")
+_ABSENT_AS_FALSE = {"read", "first", "take"}
+
+
+class RedisConnection:
+    """A connector of a structure in Redis."""
+
+    def __init__(self, url: str, shape: Shape, connector: str, told: Told) -> None:
+        self.shape, self.connector = shape, connector
+        self._told = told
+        self._prefix = f"quaestor:{{{shape.name}}}"
+        self._client = redis.Redis.from_url(url, socket_timeout=10, health_check_interval=15)
+        self._run = self._client.register_script(_SCRIPT)
+        self._ending = Event()
+        try:
+            self._allocate()
+            self._subscription = self._subscribe()
+            self._sign()
+        except redis.RedisError as error:
+            raise StructureLostError(f"{shape.name}: {error}") from error
+        self._threads = [Thread(target=each, daemon=True) for each in (self._listen, self._live)]
+        for thread in self._threads:
+            thread.start()
+
+    def _allocate(self) -> None:
+        """The first connector allocates the structure; later ones find it as it is."""
+        state = f"{self._prefix}:state"
+        with self._client.pipeline(transaction=True) as together:
+            together.hsetnx(state, "entries_total", str(self.shape.entries))
+            together.hsetnx(state, "elements_total", str(self.shape.elements))
+            together.sadd(f"{self._prefix}:connectors", self.connector)
+            together.execute()
+
+    def request(self, *operations: Operation) -> tuple[Any, ...]:
+        arguments: list[bytes | int] = [packed(operations), self.shape.element_bytes, self.shape.elements_max]
+        try:
+            raw = self._run(keys=[self._prefix], args=arguments)
+        except redis.RedisError as error:
+            raise StructureLostError(f"{self.shape.name}: {error}") from error
+        status, *rest = msgpack.unpackb(raw, raw=True)
+        if status == b"no":
+            raise StructureRefusal(rest[0].decode(), rest[1])
+        return tuple(_answer(operation, each) for operation, each in zip(operations, rest[0], strict=True))
+
+    # -- connectors
+
+    def connectors(self) -> dict[str, bool]:
+        known = sorted(_text(each) for each in self._client.smembers(f"{self._prefix}:connectors"))
+        return {each: bool(self._client.exists(self._alive(each))) for each in known}
+
+    def forget(self, connector: str) -> None:
+        self._client.srem(f"{self._prefix}:connectors", connector)
+        watches = f"{self._prefix}:watches"
+        gone = [name for name in self._client.hkeys(watches) if _text(name).partition("@")[2] == connector]
+        if gone:
+            self._client.hdel(watches, *gone)
+
+    def disconnect(self) -> None:
+        self._end()
+        self.forget(self.connector)
+        self._client.delete(self._alive(self.connector))
+        self._client.close()
+
+    def fail(self) -> None:
+        """The connector is gone without a word; its key expires by itself."""
+        self._end()
+        self._client.close()
+
+    def _end(self) -> None:
+        self._ending.set()
+        self._subscription.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _alive(self, connector: str) -> str:
+        return f"{self._prefix}:alive:{connector}"
+
+    def _sign(self) -> None:
+        self._client.set(self._alive(self.connector), "1", px=ALIVE_MS)
+
+    def _live(self) -> None:
+        """Say that we live, until the end (LR4)."""
+        while not self._ending.wait(SIGN_S):
+            try:
+                self._sign()
+            except redis.RedisError:
+                continue  # the next request says that the structure is lost
+
+    # -- what is watched, rule LR3
+
+    def _subscribe(self) -> Any:
+        subscription = self._client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call] # theirs
+        subscription.subscribe(f"{self._prefix}:told:{self.connector}")
+        subscription.get_message(timeout=5)
+        return subscription
+
+    def _listen(self) -> None:
+        while not self._ending.is_set():
+            try:
+                message = self._subscription.get_message(timeout=0.5)
+            except (redis.RedisError, OSError, ValueError, AttributeError):
+                if self._ending.wait(0.2):
+                    return
+                self._subscribe_again()
+                continue
+            if message is not None:
+                self._told(int(message["data"]))
+
+    def _subscribe_again(self) -> None:
+        try:
+            self._subscription = self._subscribe()
+        except (redis.RedisError, OSError):
+            return
+        self._told(LOOK_AT_ALL)
+
+
+def _text(name: bytes | str) -> str:
+    return name.decode() if isinstance(name, bytes) else name
+
+
+def _answer(operation: Operation, raw: Any) -> Any:
+    if raw is False and operation.NAME in _ABSENT_AS_FALSE:
+        raw = None
+    if operation.NAME == "list" and raw == {}:
+        raw = []  # an empty table has no kind in Lua
+    if isinstance(raw, bytes):
+        raw = raw.decode()
+    return answer(operation, raw)

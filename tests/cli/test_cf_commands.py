@@ -1,0 +1,96 @@
+"""`quaestor cf`: a coupling facility as a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event
+
+import pytest
+from click.testing import CliRunner
+
+from quaestor.cli.cf import cf_group
+from quaestor.storage.lists.client import FacilityConnection, reach, send
+from quaestor.storage.lists.operations import Write
+from quaestor.storage.lists.structure import Shape, StructureLostError
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture
+def facility(tmp_path):
+    """A facility that was started, and its process."""
+    where = tmp_path / "cf.sock"
+    command = [sys.executable, "-m", "quaestor.cli.main", "cf", "start", "--socket", str(where)]
+    with subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": str(SOURCE)}, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert f"coupling facility at {where}\n" == process.stdout.readline()
+        yield where, process
+        process.kill()
+
+
+def run(*args):
+    return CliRunner().invoke(cf_group, [str(each) for each in args], catch_exceptions=False)
+
+
+def connected(where, name="QM1"):
+    return FacilityConnection(where, Shape("APPL1", entries=10, elements=60), name, lambda _: None)
+
+
+def test_a_facility_says_what_it_holds(facility):
+    where, _ = facility
+    first, second = connected(where), connected(where, "QM2")
+    first.request(Write(1, bytes(16), b"x" * 300))
+    second.fail()
+    Event().wait(0.2)
+    told = json.loads(run("status", "--socket", where, "--json").output)
+    assert {"APPL1": {"space": [1, 10, 2, 60], "connectors": {"QM1": True, "QM2": False}}} == told
+    shown = run("status", "--socket", where)
+    assert "QM1, QM2 (failed)" in shown.output
+    first.disconnect()
+
+
+def test_a_second_facility_is_refused(facility):
+    where, _ = facility
+    refused = run("start", "--socket", where)
+    assert (2, f"{where}: a coupling facility is there already\n") == (refused.exit_code, refused.stderr)
+
+
+def test_no_facility_is_one_line(tmp_path):
+    missing = run("status", "--socket", tmp_path / "none.sock")
+    assert (2, 1) == (missing.exit_code, len(missing.stderr.splitlines()))
+
+
+def test_the_loss_of_the_facility_is_named(facility):
+    where, process = facility
+    connection = connected(where)
+    process.kill()
+    process.wait()
+    with pytest.raises(StructureLostError, match="the coupling facility is gone"):
+        connection.request(Write(1, bytes(16), b""))
+    connection.fail()
+
+
+def test_it_ends_in_good_order(facility):
+    where, process = facility
+    process.terminate()
+    assert 0 == process.wait(10)
+    assert not where.exists()
+
+
+@pytest.mark.parametrize(
+    "noise", [b"\xff\xff\xff\xff", b"\0\0\0\1\xc1", b"\0\0\0\2\x91\x01", b"GET / HTTP/1.1\r\n\r\n"]
+)
+def test_noise_ends_its_socket_and_nothing_else(facility, noise):
+    where, _ = facility
+    good, bad = connected(where), reach(where)
+    bad.sendall(noise)
+    bad.settimeout(10)
+    assert b"" == bad.recv(1)
+    with reach(where) as early:
+        send(early, ["request", []])
+    assert 1 == good.request(Write(1, bytes(16), b""))[0]
+    bad.close()
+    good.disconnect()

@@ -1,0 +1,228 @@
+"""`quaestor log`, `check` and `pageset`: on the files of a queue manager that is down, was killed, or is damaged."""
+
+import json
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+from click.testing import CliRunner
+
+from quaestor.cli.main import main
+from quaestor.clock import SystemClock
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import LocalQueue
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.storage.disk import RealDisk
+from quaestor.testing import SMALL
+
+KEPT = MQMD(persistence=1)
+SETTINGS = replace(SMALL, archive=True, log_bytes=64 << 10, logload=100)
+
+
+@contextmanager
+def running(directory, settings=SETTINGS):
+    """A queue manager that is killed at the end: nothing is stopped."""
+    manager = QueueManager("QM1", RealDisk(directory), SystemClock(), settings)
+    manager.start(background=False)
+    yield manager
+    manager.engine.close()
+    manager.abandon()
+
+
+def put(manager, *bodies, queue="ORDERS"):
+    with manager.connect("ALICE") as app:
+        for body in bodies:
+            app.put1(queue, body, KEPT)
+
+
+@pytest.fixture
+def killed(tmp_path):
+    """Two messages there; a third was put by somebody who never committed."""
+    with running(tmp_path) as manager:
+        with manager.connect("ALICE") as app:
+            app.define(LocalQueue("ORDERS"))
+        put(manager, "one", "two")
+        app = manager.connect("ALICE")
+        app.put1("ORDERS", "never", KEPT)
+        manager.engine.log.force(manager.engine.log.end - 1)
+    return tmp_path
+
+
+def run(*args):
+    return CliRunner().invoke(main, [*map(str, args)])
+
+
+def digest(directory):
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in directory.iterdir() if path.name != "in-use"}
+
+
+# -- log print
+
+
+def test_every_record_is_a_line(killed):
+    before = digest(killed)
+    done = run("log", "print", killed)
+    assert 0 == done.exit_code, done.output
+    kinds = [line.split()[2] for line in done.stdout.splitlines()]
+    assert {"INSERT", "COMMIT", "CHECKPOINT"} <= set(kinds)
+    rbas = [int(line.split()[0], 16) for line in done.stdout.splitlines()]
+    assert sorted(rbas) == rbas
+    assert 4096 == rbas[0]
+    assert before == digest(killed)
+
+
+def test_json_says_the_same_and_a_unit_can_be_followed(killed):
+    lines = run("log", "print", killed, "--json").stdout.splitlines()
+    records = [json.loads(line) for line in lines]
+    assert len(records) == len(run("log", "print", killed).stdout.splitlines())
+    unit = records[-1]["urid"]
+    mine = [json.loads(line) for line in run("log", "print", killed, "--json", "--unit", unit).stdout.splitlines()]
+    assert {unit} == {record["urid"] for record in mine}
+    assert "INSERT" == mine[-1]["kind"]
+    second = records[1]["rba"]
+    part = run("log", "print", killed, "--from", second, "--to", records[4]["rba"], "--limit", 2).stdout.splitlines()
+    assert [second, records[2]["rba"]] == [line.split()[0] for line in part]
+
+
+def test_an_rba_where_no_record_begins_is_one_line(killed):
+    done = run("log", "print", killed, "--from", "1001")
+    assert (2, "") == (done.exit_code, done.stdout)
+    assert "no log record begins at this RBA" in done.stderr
+    assert 1 == len(done.stderr.splitlines())
+    assert "not an RBA" in run("log", "print", killed, "--from", "here").stderr
+
+
+def test_a_log_that_has_gone_round_begins_at_its_oldest_checkpoint(tmp_path):
+    with running(tmp_path, replace(SETTINGS, archive=False)) as manager:
+        with manager.connect("ALICE") as app:
+            app.define(LocalQueue("ORDERS"))
+        for _ in range(120):
+            put(manager, b"x" * 3000)
+            with manager.connect("ALICE") as app:
+                app.get("ORDERS")
+    done = run("log", "print", tmp_path)
+    assert 0 == done.exit_code
+    assert "CHECKPOINT" == done.stdout.splitlines()[0].split()[2]
+
+
+# -- check
+
+
+def test_files_that_agree(killed):
+    before = digest(killed)
+    done = run("check", killed, "--json")
+    found = json.loads(done.stdout)
+    assert (0, [], 2) == (done.exit_code, found["problems"], found["messages"])
+    assert ["F"] == [unit["state"] for unit in found["units"]]
+    assert before == digest(killed), "checking changed a file"
+    assert "all is well" in run("check", killed).stdout
+
+
+def test_a_page_set_that_lost_a_page_is_named(killed):
+    with running(killed) as manager:
+        manager.engine.buffers.write_all()
+        manager.engine.recovery.checkpoint()
+    path = killed / "pageset-01"
+    pages = bytearray(path.read_bytes())
+    used = next(n for n in range(2, 64) if any(pages[n * 4096 : n * 4096 + 4096]))
+    pages[used * 4096 + 600] ^= 0xFF
+    path.write_bytes(pages)
+    done = run("check", killed)
+    assert 2 == done.exit_code
+    assert f"page {used} of page set 1 is not whole" in done.stderr
+
+
+def test_a_running_queue_manager_is_not_checked(killed):
+    with running(killed):
+        done = run("check", killed)
+    assert 2 == done.exit_code
+    assert "in use by process" in done.stderr
+    assert 1 == len(done.stderr.splitlines())
+
+
+@pytest.mark.parametrize("command", [("check",), ("log", "print"), ("log", "prune"), ("pageset", "copy")])
+def test_a_directory_without_a_queue_manager_stays_empty(command, tmp_path):
+    done = run(*command, tmp_path, *(["1"] if command[0] == "pageset" else []))
+    assert 2 == done.exit_code
+    assert "no queue manager is kept here" in done.stderr
+    assert {"in-use"} >= {path.name for path in tmp_path.iterdir()}
+
+
+# -- pageset
+
+
+def test_a_lost_page_set_comes_back(killed):
+    done = run("pageset", "copy", killed, 1, "--json")
+    assert 0 == done.exit_code, done.output
+    with running(killed) as manager:
+        put(manager, "three")
+    (killed / "pageset-01").unlink()
+    lost = run("check", killed)
+    assert (2, True) == (lost.exit_code, "restore its image copy" in lost.stderr)
+    done = run("pageset", "recover", killed, 1)
+    assert (0, "page set 1 is recovered\n") == (done.exit_code, done.stdout), done.output
+    assert 3 == json_of("check", killed)["messages"]
+
+
+def test_what_cannot_be_copied_or_recovered(killed):
+    assert "no such page set" in run("pageset", "copy", killed, 7).stderr
+    assert "there is no image copy" in run("pageset", "recover", killed, 1).stderr
+    assert 0 == run("check", killed).exit_code
+
+
+# -- archives and cold start
+
+
+def test_only_archives_that_nobody_needs_are_pruned(killed):
+    with running(killed) as manager:
+        put(manager, *[b"x" * 3000] * 60)
+    assert archives(killed)
+    assert [] == json_of("log", "prune", killed)["pruned"]
+    for number in (0, 1):
+        assert 0 == run("pageset", "copy", killed, number).exit_code
+    with running(killed) as manager:
+        put(manager, *[b"y" * 3000] * 60)
+    could = json_of("log", "prune", killed, "--dry-run")["pruned"]
+    before = archives(killed)
+    gone = json_of("log", "prune", killed)
+    assert could == gone["pruned"]
+    assert 0 < len(could) < before
+    assert before - len(could) == gone["kept"] == archives(killed)
+    (killed / "pageset-01").unlink()
+    assert 0 == run("pageset", "recover", killed, 1).exit_code
+    assert 122 == json_of("check", killed)["messages"]
+
+
+def archives(directory):
+    return len(list(directory.glob("archive-*")))
+
+
+def json_of(*command):
+    done = run(*command, "--json")
+    assert 0 == done.exit_code, done.output
+    return json.loads(done.stdout)
+
+
+def test_page_sets_whose_log_is_lost_go_on_with_a_new_one(killed):
+    manager = QueueManager("QM1", RealDisk(killed), SystemClock(), SETTINGS)
+    manager.start(background=False)
+    manager.stop()
+    for path in [*killed.glob("log*"), *killed.glob("BSDS*")]:
+        path.unlink()
+    refused = run("check", killed)
+    assert 2 == refused.exit_code
+    done = run("log", "cold-start", killed, "--give-up-log", "--json")
+    assert 0 == done.exit_code, done.output
+    assert json.loads(done.stdout)["first_rba"] > json.loads(done.stdout)["highest_rba"]
+    assert 2 == json_of("check", killed)["messages"]
+    with running(killed) as manager:
+        put(manager, "three")
+    assert 3 == json_of("check", killed)["messages"]
+    assert 0 == run("log", "print", killed).exit_code
+
+
+def test_a_cold_start_asks_for_the_word(killed):
+    done = run("log", "cold-start", killed)
+    assert 2 == done.exit_code
+    assert 0 == run("check", killed).exit_code

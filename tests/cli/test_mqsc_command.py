@@ -1,0 +1,142 @@
+"""`quaestor mqsc`: scripts, exit codes, JSON, the prompt, completion."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+import quaestor
+from quaestor.cli.main import main
+from quaestor.cli.mqsc_prompt import CommandCompleter, history_file, prompts
+from quaestor.mqi.mqsc.completion import completions
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """A queue manager that was there before."""
+    quaestor.connect("QM1", tmp_path / "data").disconnect()
+    return tmp_path / "data"
+
+
+def mqsc(directory, *args, text=None):
+    return CliRunner().invoke(main, ["mqsc", "QM1", "--directory", str(directory), *args], input=text)
+
+
+def test_commands_of_the_command_line(directory):
+    result = mqsc(directory, "-c", "DEF QL(ORDERS) MAXDEPTH(7)", "-c", "DIS QL(ORDERS) MAXDEPTH")
+    assert 0 == result.exit_code
+    assert result.output.splitlines() == [
+        "CSQ9022I +QM1 CSQMMSGP ' DEFINE QLOCAL' NORMAL COMPLETION",
+        "CSQM201I +QM1 CSQMDRTS DISPLAY QLOCAL DETAILS",
+        "QUEUE(ORDERS)",
+        "TYPE(QLOCAL)",
+        "QSGDISP(QMGR)",
+        "MAXDEPTH(7)",
+        " END QLOCAL DETAILS",
+        "CSQM293I +QM1 1 QLOCAL FOUND MATCHING REQUEST CRITERIA",
+        "CSQ9022I +QM1 CSQMDRTS ' DISPLAY QLOCAL' NORMAL COMPLETION",
+    ]
+
+
+def test_a_script_from_standard_input_or_a_file(directory, tmp_path):
+    script = "* objects\nDEF QL(A) +\n  MAXDEPTH(5)\nFROB\nDEF QL(B)\n"
+    result = mqsc(directory, text=script)
+    assert (1, 2) == (result.exit_code, result.output.count("CSQ9022I"))
+    (tmp_path / "script").write_text("DIS QL(*)\nEND\nFROB\n")
+    result = mqsc(directory, str(tmp_path / "script"))
+    assert (0, 2) == (result.exit_code, result.output.count("QUEUE("))
+    result = mqsc(directory, text="DIS QMGR DEADQ\nDEF QL(C) +\n")
+    assert 1 == result.exit_code
+    assert "nothing follows" in result.output
+
+
+def test_json_has_one_object_for_each_command(directory):
+    result = mqsc(directory, "--json", "-c", "DEF NL(N) NAMES(A,B)", "-c", "DIS NL(N) NAMES", "-c", "FROB")
+    assert 1 == result.exit_code
+    made, shown, wrong = map(json.loads, result.output.splitlines())
+    assert (True, []) == (made["ok"], made["rows"])
+    assert [{"NAMELIST": "N", "QSGDISP": "QMGR", "NAMES": ["A", "B"]}] == shown["rows"]
+    assert ("FROB", False) == (wrong["command"], wrong["ok"])
+
+
+def test_without_a_queue_manager_nothing_is_made(tmp_path):
+    result = mqsc(tmp_path / "nowhere", "-c", "DIS QMGR")
+    assert 2 == result.exit_code
+    assert "no queue manager is kept there" in result.stderr
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_another_name_is_refused(directory):
+    result = CliRunner().invoke(main, ["mqsc", "QM2", "--directory", str(directory), "-c", "DIS QMGR"])
+    assert 2 == result.exit_code
+    assert "2058" in result.stderr
+
+
+def test_the_default_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path))
+    quaestor.connect("QM1", tmp_path / "QM1").disconnect()
+    assert 0 == CliRunner().invoke(main, ["mqsc", "QM1", "-c", "PING QMGR"]).exit_code
+
+
+def test_an_operator_and_applications_share_the_queue_manager(directory):
+    with quaestor.connect("QM1", directory) as app:
+        operator = quaestor.operate("QM1", directory)
+        assert operator.run("DEFINE QLOCAL(ORDERS)").ok
+        app.put("ORDERS", "x")
+        assert [1] == [row["CURDEPTH"] for row in operator.run("DIS QL(ORDERS) CURDEPTH").rows]
+        operator.close()
+        app.backout()
+
+
+# -- the prompt
+
+
+def typed(keys, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with create_pipe_input() as pipe:
+        pipe.send_text(keys)
+        return list(prompts("QM1", input=pipe, output=DummyOutput()))
+
+
+def test_what_is_typed(monkeypatch, tmp_path):
+    keys = "DIS QMGR\r\rDEF QL(A) +\rMAXDEPTH(5)\rhalf\x03PING QMGR\r\x04"
+    assert ["DIS QMGR", "DEF QL(A) +\nMAXDEPTH(5)", "PING QMGR"] == typed(keys, monkeypatch, tmp_path)
+    assert 0o600 == history_file().stat().st_mode & 0o777
+    assert ["DIS QMGR"] == typed("\x1b[A\x1b[A\x1b[A\x1b[A\r\x04", monkeypatch, tmp_path)[:1]  # four up: the first
+
+
+@pytest.mark.parametrize(
+    ("text", "some", "there"),
+    [
+        ("", ["ALTER", "DEFINE", "DISPLAY"], 0),
+        ("def", ["DEFINE"], 3),
+        ("DEFINE ", ["BUFFPOOL", "QLOCAL"], 0),
+        ("DIS QS", ["QSTATUS"], 2),
+        ("DEF QL(A) MAXD", ["MAXDEPTH"], 4),
+        ("DEF QL(A) PUT(", ["DISABLED", "ENABLED"], 0),
+        ("DEF QL(A) INDXTYPE(C", ["CORRELID"], 1),
+        ("DIS Q(*) TYPE(QA", ["QALIAS"], 2),
+        ("DIS THREAD(*) TYPE(", ["ACTIVE", "INDOUBT"], 0),
+        ("RESOLVE INDOUBT(*) ACTION(", ["BACKOUT", "COMMIT"], 0),
+    ],
+)
+def test_what_is_offered(text, some, there):
+    found, length = completions(text)
+    assert set(some) <= set(found)
+    assert there == length
+
+
+@pytest.mark.parametrize(
+    "text", ["DEF QL(A) DESCR('put", "DEF QL(A) MAXDEPTH(", "DEF QL(", "FROB ", "DEF QL(A) PUT(ENABLED) PU"]
+)
+def test_where_nothing_is_offered(text):
+    assert [] == completions(text)[0]
+
+
+def test_the_prompt_offers_only_what_is_supported():
+    offered = [c.text for c in CommandCompleter().get_completions(Document("DEFINE "), None)]
+    assert "QLOCAL" in offered
+    assert "CHANNEL" not in offered

@@ -1,0 +1,72 @@
+"""`quaestor plan simulate`: options in, a run out; mistakes in one line."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from quaestor.cli.main import main
+
+
+def run(*words):
+    return CliRunner().invoke(main, ["plan", "simulate", "--seconds", "1", *map(str, words)])
+
+
+def records(*words):
+    found = run("--json", *words)
+    assert 0 == found.exit_code, found.output
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+def test_one_putter_waits_for_its_own_log_write():
+    (found,) = records("--size", "100", "--log-io", "0.5ms", "--copies", "1", "--put-cpu", "0us", "--getters", 0)
+    assert 0.5 == pytest.approx(found["put_ms"]["p50"])
+    assert 2000 == pytest.approx(found["puts_per_s"], rel=0.01)
+    assert "log" == found["bottleneck"]
+
+
+def test_growing_putters_share_log_writes():
+    few, many = records("--putters", 2, "--getters", 2, "--grow", "8")
+    assert "2 putters" == few["work"]
+    assert "16 putters" == many["work"]
+    assert many["puts_per_s"] > 4 * few["puts_per_s"]
+    assert many["commits_per_log_write"] > few["commits_per_log_write"]
+
+
+def test_a_rate_grows_too():
+    few, many = records("--rate", "100/s", "--grow", "3")
+    assert ("100/s arrive", "300/s arrive") == (few["work"], many["work"])
+    assert 300 == pytest.approx(many["puts_per_s"], rel=0.2)
+
+
+def test_channels_in_words():
+    found = run("--rate", "500/s", "--getters", 0, "--channels", 1, "--network", "2ms", "--batchsz", 10)
+    assert 0 == found.exit_code, found.output
+    assert "500/s arrive: " in found.stdout
+    assert "from put to got" in found.stdout
+    assert "channels " in found.stdout
+
+
+def test_non_persistent_messages_do_not_wait_for_the_log():
+    (found,) = records(
+        "--non-persistent", "--put-cpu", "100us", "--processors", 1, "--getters", 0, "--buffers", 500_000
+    )
+    assert 0.1 == pytest.approx(found["put_ms"]["p50"])
+    assert "processors" == found["bottleneck"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--size", "big"), "'big'"),
+        (("--log-io", "5"), "'5'"),
+        (("--grow", "twice"), "--grow 'twice' is not a factor: write 2,4,8"),
+        (("--putters", 0), "putters 0 is not valid: 1 or more, or arrivals_per_s"),
+        (("--buffers", 3), "buffers 3 is not valid"),
+        (("--queue-manager", "QM1"), "--queue-manager needs --from-lake"),
+    ],
+)
+def test_what_cannot_be_is_refused(words, said):
+    found = run(*words)
+    assert 2 == found.exit_code
+    assert said in found.stderr

@@ -1,0 +1,126 @@
+"""kill -9 at any instant: a process full of threads that put and get is killed, again and again, on real files.
+
+Another process (this one) restarts the queue manager each time and holds it to what the killed one said in its pipe:
+what was confirmed is there exactly once, what was got and confirmed is gone, and a unit whose commit was not answered
+happened as a whole or not at all. QUAESTOR_KILL_SECONDS makes the loop longer.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from crash.kill_load import QUEUE, SETTINGS, name_of
+from quaestor.clock import SystemClock
+from quaestor.mqi.options import GetOptions, OpenOptions
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.checker import check
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.storage.disk import RealDisk
+
+pytestmark = pytest.mark.crash
+SECONDS = float(os.environ.get("QUAESTOR_KILL_SECONDS", "20"))
+LOAD = Path(__file__).with_name("kill_load.py")
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+class Journal:
+    """What the killed processes said, and what must therefore be on the queue."""
+
+    def __init__(self):
+        self.there, self.gone = set(), set()
+        self.unanswered = []
+        self.confirmed = 0
+
+    def read(self, lines):
+        """One process's pipe: a unit was asked for, then answered or not."""
+        open_units = {}
+        for line in lines:
+            words = line.split()
+            answered = words[0] == "done"
+            verb, names = (words[1], tuple(words[2:])) if answered else (words[0], tuple(words[1:]))
+            if not names:
+                continue
+            if answered:
+                del open_units[verb, names]
+                self.settle(verb, names)
+                self.confirmed += 1
+            else:
+                open_units[verb, names] = True
+        self.unanswered = list(open_units)
+
+    def settle(self, verb, names):
+        if verb == "put":
+            self.there.update(set(names) - self.gone)  # a get of it may have been told of first
+        else:
+            self.gone.update(names)
+            self.there.difference_update(names)
+
+    def decide(self, found):
+        """Units that were not answered happened as a whole or not at all, as the queue shows."""
+        for verb, names in sorted(self.unanswered):  # "get" before "put": what was got is not missed as put
+            present = [name in found for name in names]
+            if verb == "get":
+                assert len(set(present)) == 1, f"half of a get: {names} {present}"
+                happened = not present[0]
+            else:
+                known = [name in found or name in self.gone for name in names]
+                assert len(set(known)) == 1, f"half of a put: {names} {known}"
+                happened = known[0]
+            if happened:
+                self.settle(verb, names)
+        self.unanswered = []
+
+
+def killed_after(directory, number, settings, seconds):
+    """Run the load, kill it that long after it began to start, and give what it had said."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, str(LOAD), str(directory), str(number), settings]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
+        assert b"starting\n" == process.stdout.readline()
+        timer = threading.Timer(seconds, process.send_signal, [signal.SIGKILL])
+        timer.start()
+        said, complaints = process.communicate(timeout=60)
+        timer.join()
+        assert (-signal.SIGKILL, "") == (process.returncode, complaints.decode())
+    return [line for line in said.decode().splitlines() if line != "started"]
+
+
+def restarted(directory, settings):
+    """What another process finds: the names on the queue, each as often as it is there; everything is in order."""
+    disk = RealDisk(directory)
+    manager = QueueManager("QM1", disk, SystemClock(), SETTINGS[settings])
+    manager.start(background=False)
+    assert [] == check(manager.engine.data)
+    found = Counter()
+    app = manager.connect("CHECK")
+    try:
+        orders = app.open(QUEUE, OpenOptions.BROWSE)
+        while True:
+            found[name_of(orders.get(GetOptions.BROWSE_NEXT).body)] += 1
+    except MQError:
+        pass  # no more messages, or killed before there was a queue
+    manager.engine.close()  # not a clean stop: the next process restarts from this one's restart
+    manager.abandon()
+    return found
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_kill_9_at_any_instant(settings, tmp_path):
+    choose, journal = Random(settings), Journal()
+    until, number = time.monotonic() + SECONDS / len(SETTINGS), 0
+    while time.monotonic() < until:
+        number += 1
+        journal.read(killed_after(tmp_path, number, settings, choose.uniform(0.02, 1.2)))
+        found = restarted(tmp_path, settings)
+        assert [] == [name for name, times in found.items() if times > 1]
+        journal.decide(found)
+        assert journal.there == set(found), f"after kill {number}"
+    assert journal.confirmed > 0

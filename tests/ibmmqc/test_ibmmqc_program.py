@@ -1,0 +1,266 @@
+"""Programs written for IBM's Python API, unmodified, on a queue manager of ours."""
+
+import threading
+
+import pytest
+
+import ibmmqc
+import quaestor
+from quaestor.mqi.messages import encoded
+
+mq = pytest.importorskip("ibmmq", reason="IBM's package is not installed")
+CMQC = mq.CMQC
+BOTH_WAYS = CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT | CMQC.MQOO_BROWSE | CMQC.MQOO_INQUIRE | CMQC.MQOO_SET
+IN_SYNCPOINT = CMQC.MQPMO_SYNCPOINT
+
+
+@pytest.fixture
+def qmgr(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUAESTOR_EMBEDDED", str(tmp_path))
+    with quaestor.connect("QM1", tmp_path / "QM1") as admin:
+        admin.define(quaestor.LocalQueue("ORDERS", share=True, def_exclusive=False, descr="what is wanted"))
+        admin.define(quaestor.ModelQueue("REPLIES.MODEL"))
+        admin.define(quaestor.Process("BILLING", appl_id="bill.py"))
+        connected = mq.connect("QM1")
+        yield connected
+        if connected.is_connected:
+            connected.disconnect()
+
+
+@pytest.fixture
+def orders(qmgr):
+    queue = mq.Queue(qmgr, "ORDERS", BOTH_WAYS)
+    yield queue
+    if qmgr.is_connected:
+        queue.close()
+
+
+def reason_of(call, *args, **named):
+    with pytest.raises(mq.MQMIError) as refused:
+        call(*args, **named)
+    return refused.value.reason
+
+
+def test_put_and_get(orders):
+    said = mq.MD(Format=CMQC.MQFMT_STRING, Priority=3, ReplyToQ=b"ANSWERS", Persistence=CMQC.MQPER_PERSISTENT)
+    orders.put(b"one order", said)
+    got = mq.MD()
+    assert b"one order" == orders.get(None, got)
+    assert (said.MsgId, 3, 1) == (got.MsgId, got.Priority, got.Persistence)
+    assert (b"ANSWERS", b"MQSTR") == (got.ReplyToQ.rstrip(), got.Format.rstrip())
+    assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
+
+
+def test_a_long_message_is_asked_for_again(orders):
+    """The package first asks with a small buffer and learns the length (2080)."""
+    orders.put(b"x" * 50_000)
+    assert b"x" * 50_000 == orders.get()
+
+
+def test_a_message_shortened(orders):
+    orders.put(b"0123456789")
+    assert CMQC.MQRC_TRUNCATED_MSG_FAILED == reason_of(orders.get, 4)
+    shortened = mq.GMO(Options=CMQC.MQGMO_ACCEPT_TRUNCATED_MSG)
+    with pytest.raises(mq.MQMIError) as warned:
+        orders.get(4, mq.MD(), shortened)
+    assert (CMQC.MQRC_TRUNCATED_MSG_ACCEPTED, b"0123", 10) == (
+        warned.value.reason, warned.value.message, warned.value.original_length
+    )  # fmt: skip
+
+
+def test_commit_and_back_out(qmgr, orders):
+    orders.put(b"kept", mq.MD(), mq.PMO(Options=IN_SYNCPOINT))
+    qmgr.commit()
+    orders.put(b"taken back", mq.MD(), mq.PMO(Options=IN_SYNCPOINT))
+    qmgr.backout()
+    assert b"kept" == orders.get(None, mq.MD(), mq.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+    qmgr.backout()
+    again = mq.MD()
+    assert b"kept" == orders.get(None, again, mq.GMO(Options=CMQC.MQGMO_SYNCPOINT))
+    qmgr.commit()
+    assert 1 == again.BackoutCount
+    assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
+
+
+def test_without_an_option_a_call_stands_for_itself(qmgr, orders):
+    orders.put(b"there at once")
+    qmgr.backout()
+    assert 1 == orders.inquire(CMQC.MQIA_CURRENT_Q_DEPTH)
+
+
+def test_browse_then_get_what_is_under_the_cursor(orders):
+    for body in (b"1", b"2", b"3"):
+        orders.put(body)
+    browse = mq.GMO(Options=CMQC.MQGMO_BROWSE_NEXT)
+    assert [b"1", b"2"] == [orders.get(None, mq.MD(), browse), orders.get(None, mq.MD(), browse)]
+    assert b"2" == orders.get(None, mq.MD(), mq.GMO(Options=CMQC.MQGMO_MSG_UNDER_CURSOR))
+    assert [b"1", b"3"] == [orders.get(), orders.get()]
+
+
+def test_get_by_correlation(orders):
+    for at in range(5):
+        orders.put(b"%d" % at, mq.MD(CorrelId=b"order-%d" % at))
+    wanted = mq.MD(CorrelId=b"order-3".ljust(24, b"\0"))
+    assert b"3" == orders.get(None, wanted, mq.GMO(MatchOptions=CMQC.MQMO_MATCH_CORREL_ID))
+
+
+def test_get_waits(orders):
+    threading.Timer(0.2, orders.put, [b"late"]).start()
+    assert b"late" == orders.get(None, mq.MD(), mq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=5000))
+
+
+def test_request_and_reply_over_a_dynamic_queue(qmgr, orders):
+    od = mq.OD(ObjectName=b"REPLIES.MODEL", DynamicQName=b"REPLIES.*")
+    replies = mq.Queue(qmgr, od, CMQC.MQOO_INPUT_EXCLUSIVE)
+    request = mq.MD(MsgType=CMQC.MQMT_REQUEST, ReplyToQ=od.ObjectName)
+    orders.put(b"how many?", request)
+    asked = mq.MD()
+    orders.get(None, asked)
+    qmgr.put1(asked.ReplyToQ.rstrip(), b"seven", mq.MD(CorrelId=asked.MsgId, MsgType=CMQC.MQMT_REPLY))
+    wanted = mq.MD(CorrelId=request.MsgId)
+    assert b"seven" == replies.get(None, wanted, mq.GMO(MatchOptions=CMQC.MQMO_MATCH_CORREL_ID))
+    replies.close()
+
+
+def test_text_is_converted(orders):
+    orders.put(encoded("grün", 1047), mq.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=1047))
+    got = mq.MD(CodedCharSetId=1208)
+    assert "grün" == orders.get(None, got, mq.GMO(Options=CMQC.MQGMO_CONVERT)).decode()
+    assert 1208 == got.CodedCharSetId
+
+
+def test_what_cannot_be_converted_comes_as_it_is(orders):
+    orders.put(b"\x01\x02", mq.MD(CodedCharSetId=1047))
+    with pytest.raises(mq.MQMIError) as warned:
+        orders.get(None, mq.MD(CodedCharSetId=1208), mq.GMO(Options=CMQC.MQGMO_CONVERT))
+    assert (CMQC.MQRC_FORMAT_ERROR, b"\x01\x02") == (warned.value.reason, warned.value.message)
+
+
+def test_inquire_and_set(qmgr, orders):
+    told = orders.inquire([CMQC.MQCA_Q_DESC, CMQC.MQIA_Q_TYPE, CMQC.MQIA_INHIBIT_PUT])
+    assert b"what is wanted" == told[CMQC.MQCA_Q_DESC].rstrip()
+    assert (CMQC.MQQT_LOCAL, CMQC.MQQA_PUT_ALLOWED) == (told[CMQC.MQIA_Q_TYPE], told[CMQC.MQIA_INHIBIT_PUT])
+    orders.set(CMQC.MQIA_INHIBIT_PUT, CMQC.MQQA_PUT_INHIBITED)
+    assert CMQC.MQRC_PUT_INHIBITED == reason_of(orders.put, b"x")
+    assert b"QM1" == qmgr.inquire(CMQC.MQCA_Q_MGR_NAME).rstrip()
+
+
+def test_an_object_that_is_no_queue(qmgr):
+    process = mq.Queue(qmgr, mq.OD(ObjectName=b"BILLING", ObjectType=CMQC.MQOT_PROCESS), CMQC.MQOO_INQUIRE)
+    assert b"bill.py" == process.inquire(CMQC.MQCA_APPL_ID).rstrip()
+    assert CMQC.MQRC_HOBJ_ERROR == reason_of(process.get)
+    process.close()
+
+
+def test_message_properties(qmgr, orders):
+    handle = mq.MessageHandle(qmgr)
+    handle.properties.set("colour", "red")
+    handle.properties.set("shop.size", 5, CMQC.MQTYPE_INT32)
+    orders.put(b"a shirt", mq.MD(Format=CMQC.MQFMT_STRING), mq.PMO(OriginalMsgHandle=handle.msg_handle))
+    empty, got = mq.MessageHandle(qmgr), mq.MD()
+    wanted = mq.GMO(Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE, MsgHandle=empty.msg_handle)
+    assert b"a shirt" == orders.get(None, got, wanted)
+    assert ("red", 5, b"MQSTR") == (
+        empty.properties.get("colour"),
+        empty.properties.get("shop.size"),
+        got.Format.rstrip(),
+    )
+    empty.properties.dlt("colour")
+    assert CMQC.MQRC_PROPERTY_NOT_AVAILABLE == reason_of(empty.properties.get, "colour")
+    empty.dlt()
+    assert CMQC.MQRC_HMSG_ERROR == reason_of(handle.properties.__class__(0, 999_999).get, "colour")
+
+
+def test_properties_are_in_front_of_the_body_for_who_does_not_ask(qmgr, orders):
+    handle = mq.MessageHandle(qmgr)
+    handle.properties.set("colour", "red")
+    put = mq.PMO(OriginalMsgHandle=handle.msg_handle)
+    orders.put(b"a shirt", mq.MD(), put)
+    got = mq.MD()
+    body = orders.get(None, got)
+    assert (b"MQHRF2", b"RFH ", b"a shirt") == (got.Format.rstrip(), body[:4], body[-7:])
+    orders.put(b"a shirt", mq.MD(), put)
+    assert b"a shirt" == orders.get(None, mq.MD(), mq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES))
+
+
+def test_a_shortened_message_with_properties_keeps_its_body_whole(qmgr, orders):
+    handle = mq.MessageHandle(qmgr)
+    handle.properties.set("colour", "red" * 50)
+    orders.put(b"0123456789", mq.MD(), mq.PMO(OriginalMsgHandle=handle.msg_handle))
+    options = CMQC.MQGMO_NO_PROPERTIES | CMQC.MQGMO_ACCEPT_TRUNCATED_MSG
+    with pytest.raises(mq.MQMIError) as warned:
+        orders.get(4, mq.MD(), mq.GMO(Options=options))
+    assert (b"0123", 10) == (warned.value.message, warned.value.original_length)
+
+
+def test_messages_are_brought_to_a_function(qmgr, orders):
+    brought, enough = [], threading.Event()
+
+    def take(msg, cbc, **_):
+        brought.append((cbc.CallType, cbc.Reason, msg))
+        if len(brought) == 3:
+            enough.set()
+
+    consumer = mq.CBD(CallbackFunction=take, Options=CMQC.MQCBDO_START_CALL)
+    orders.cb(operation=CMQC.MQOP_REGISTER, md=mq.MD(), gmo=mq.GMO(), cbd=consumer)
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    orders.put(b"one")
+    orders.put(b"two")
+    assert enough.wait(10)
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    orders.put(b"after the stop")
+    assert [(1, 0, None), (6, 0, b"one"), (6, 0, b"two")] == brought
+    orders.cb(operation=CMQC.MQOP_DEREGISTER, cbd=consumer)
+    assert b"after the stop" == orders.get()
+
+
+def test_a_function_is_told_that_the_wait_is_over(qmgr, orders):
+    told, over = [], threading.Event()
+
+    def take(cbc, **_):
+        told.append(cbc.Reason)
+        over.set()
+
+    waiting = mq.GMO(Options=CMQC.MQGMO_WAIT, WaitInterval=200)
+    orders.cb(operation=CMQC.MQOP_REGISTER, md=mq.MD(), gmo=waiting, cbd=mq.CBD(CallbackFunction=take))
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    assert over.wait(10)
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert {CMQC.MQRC_NO_MSG_AVAILABLE} == set(told)
+
+
+def test_a_suspended_function_is_not_called(qmgr, orders):
+    brought = []
+    orders.cb(operation=CMQC.MQOP_REGISTER, cbd=mq.CBD(CallbackFunction=lambda msg, **_: brought.append(msg)))
+    qmgr.ctl(CMQC.MQOP_SUSPEND, mq.CTLO())
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    orders.put(b"waits")
+    threading.Event().wait(0.4)
+    assert [] == brought
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert b"waits" == orders.get()
+
+
+def test_puts_without_a_response_are_counted(qmgr, orders):
+    without = mq.PMO(Options=CMQC.MQPMO_ASYNC_RESPONSE)
+    orders.put(b"one", mq.MD(), without)
+    orders.set(CMQC.MQIA_INHIBIT_PUT, CMQC.MQQA_PUT_INHIBITED)
+    orders.put(b"two", mq.MD(), without)
+    status = qmgr.stat(CMQC.MQSTAT_TYPE_ASYNC_ERROR)
+    assert (1, 1) == (status.PutSuccessCount, status.PutFailureCount)
+    assert (CMQC.MQCC_FAILED, CMQC.MQRC_PUT_INHIBITED) == (status.CompCode, status.Reason)
+
+
+def test_refusals(qmgr, orders):
+    assert CMQC.MQRC_UNKNOWN_OBJECT_NAME == reason_of(mq.Queue, qmgr, "NO.SUCH", CMQC.MQOO_OUTPUT)
+    topic = mq.OD(ObjectName=b"NEWS", ObjectType=CMQC.MQOT_TOPIC)
+    assert CMQC.MQRC_OBJECT_TYPE_ERROR == reason_of(mq.Queue, qmgr, topic, CMQC.MQOO_OUTPUT)
+    assert CMQC.MQRC_OPTIONS_ERROR == reason_of(orders.get, None, mq.MD(), mq.GMO(Options=1 << 30))
+    qmgr.disconnect()
+    assert CMQC.MQRC_HCONN_ERROR == ibmmqc.MQCMIT(999_999)[1]
+
+
+def test_a_queue_manager_that_is_not_there(monkeypatch):
+    monkeypatch.delenv("QUAESTOR_EMBEDDED", raising=False)
+    monkeypatch.delenv("MQSERVER", raising=False)
+    assert CMQC.MQRC_Q_MGR_NOT_AVAILABLE == reason_of(mq.connect, "NOT.THERE")

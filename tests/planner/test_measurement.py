@@ -1,0 +1,225 @@
+"""A measured hour becomes a workload: rates, places and persistence by hand, and what must always hold."""
+
+import tomllib
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quaestor.planner.answers import plan
+from quaestor.planner.measurement import (
+    MeasuredChannel,
+    MeasuredLog,
+    MeasuredQueue,
+    Measurement,
+    toml_text,
+    workload_tables,
+)
+from quaestor.planner.measurement_check import log_agreement
+from quaestor.planner.simulation_calibration import calibrated
+from quaestor.planner.source import OutOfRangeError
+from quaestor.planner.workload_file import workload_of
+
+NINE = datetime(2026, 3, 2, 9)
+ORDERS = MeasuredQueue(
+    queue="ORDERS",
+    valid_puts=7_200,
+    valid_destructive_gets=7_000,
+    put_bytes=7_200 * 1_500,
+    get_bytes=7_000 * 1_500,
+    persistent_puts=7_200,
+    gets_persistent=7_000,
+    on_queue_us=7_000 * 25_000.0,
+    put_commits=720,
+    get_commits=7_000,
+    page_set=3,
+    put_cpu_us=7_200 * 60.0,
+    get_cpu_us=7_000 * 40.0,
+)
+LOG = MeasuredLog(
+    seconds=3600, buffers_filled=9_000, writes_nowait=100_000, single_ios=8_000, single_io_us=2_400_000, copies=2
+)
+HOUR = Measurement(
+    queue_manager="QM1",
+    hour=NINE,
+    seconds=3600,
+    release="9.4.5",
+    hours=[(NINE - timedelta(hours=1), 2.0), (NINE, 8.0), (NINE + timedelta(hours=1), 4.0)],
+    queues=[ORDERS],
+    log=LOG,
+    tasks={"commits": 7_720, "commit_cpu_us": 7_720 * 20.0, "log_bytes": 36_000_000},
+)
+
+
+def pool(number, hour, buffers=20_000, low=9_000):
+    names = ("get_page", "get_new_page", "page_reads", "set_writes", "pages_written", "write_ios", "immediate_writes")
+    more = ("deferred_write_starts", "synchronous_write_starts", "steals", "hash_chain_changes", "short_on_storage")
+    about = {"buffer_pool": number, "hour": hour, "seconds": 3600.0, "buffers": buffers, "stealable_low": low}
+    return {**about, "stealable_now": low, **dict.fromkeys((*names, *more), 0)}
+
+
+def only_flow(measured=HOUR, written=None):
+    (flow,) = workload_tables(measured, written)[0]["flow"]
+    return flow
+
+
+def test_a_queue_by_hand():
+    """Busy hours are 9 and 10, 6 calls a second on average, so the peak is 8/6; 2 messages a second at the peak."""
+    assert 8 / 6 == pytest.approx(HOUR.peak)
+    assert 14 / 6 == pytest.approx(HOUR.busy_hours)
+    flow = only_flow()
+    assert ("ORDERS", 1_500, 10, True, 3) == tuple(
+        flow[key] for key in ("queue", "size", "messages_per_commit", "persistent", "page_set")
+    )
+    assert 2.0 == pytest.approx(flow["rate"] * flow["peak"], rel=1e-4)
+    assert "25000 us" == flow["life"]
+
+
+def test_the_day_keeps_its_volume():
+    """Busy hours times the average rate are the calls of the day."""
+    average = 8.0 / HOUR.peak
+    assert sum(rate for _, rate in HOUR.hours) == pytest.approx(HOUR.busy_hours * average)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=24), st.data())
+def test_peak_and_busy_hours_always_make_up_the_day(rates, data):
+    hours = [(datetime(2026, 3, 2, n), rate) for n, rate in enumerate(rates)]
+    at = data.draw(st.sampled_from(hours))[0]
+    measured = replace(HOUR, hour=at, hours=hours)
+    assert measured.peak >= 1
+    highest = dict(hours)[at]
+    if highest == max(rates) and highest > 0:
+        assert 0.1 <= measured.busy_hours <= 24
+        assert measured.peak <= 2.0000001  # busy hours have half of it at least
+
+
+@given(st.integers(1, 10**7), st.integers(0, 100), st.integers(0, 10**7))
+def test_both_kinds_of_messages_add_up_to_the_queue(puts, percent, gets):
+    persistent = puts * percent // 100
+    queue = replace(ORDERS, valid_puts=puts, persistent_puts=persistent, valid_destructive_gets=gets)
+    flows = workload_tables(replace(HOUR, queues=[queue]))[0]["flow"]
+    assert len({flow["queue"] for flow in flows}) == len(flows) == (1 if persistent in (0, puts) else 2)
+    total = sum(flow["rate"] * flow["peak"] for flow in flows)
+    assert max(puts, gets) / 3600 == pytest.approx(total, rel=1e-3)
+
+
+def test_what_was_only_got_counts_too():
+    queue = replace(ORDERS, valid_puts=0, put_bytes=0, persistent_puts=0)
+    flow = only_flow(replace(HOUR, queues=[queue]))
+    assert (1_500, True, 1) == (flow["size"], flow["persistent"], flow["messages_per_commit"])
+
+
+def test_a_shared_queue_has_its_structure_and_its_members():
+    queue = replace(ORDERS, structure="APP1", page_set=0, members=3)
+    tables, notes = workload_tables(replace(HOUR, queues=[queue], group="QSG1"))
+    assert {"shared": True, "structure": "APP1"}.items() <= tables["flow"][0].items()
+    assert "page_set" not in tables["flow"][0]
+    assert {"group": "QSG1", "members": 3}.items() <= tables["queue_manager"].items()
+    assert ["assumed: CFCC level 22, for SMF does not tell it; write [coupling_facility]"] == [
+        note for note in notes if note.startswith("assumed")
+    ]
+
+
+def test_a_file_says_what_smf_does_not_know():
+    written = {
+        "log": {"size": "2 GB", "copies": 1},
+        "dasd": {"type": "DS8800 (RAID 5)", "log_io_time": "9 ms"},
+        "targets": {"restart": "2 min"},
+        "flow": [{"queue": "ORDERS", "size": "9k", "outage": "1 h"}],
+    }
+    tables, notes = workload_tables(HOUR, written)
+    assert {"size": "2 GB", "copies": 2}.items() <= tables["log"].items()
+    assert "300 us" == tables["dasd"]["log_io_time"]
+    assert "2 min" == tables["targets"]["restart"]
+    assert ("1 h", 1_500) == (tables["flow"][0]["outage"], tables["flow"][0]["size"])
+    assert [] == notes
+
+
+def test_channels_by_kind():
+    def channel(name, kind, **more):
+        figures = {"instances": 2, "messages": 7_200, "persistent_messages": 7_200, "message_bytes": 7_200_000}
+        return MeasuredChannel(channel=name, kind=kind, **{**figures, **more})
+
+    channels = [
+        channel("TO.B", "ClusSdr", batch_size=50, batch_interval=100),
+        channel("FROM.B", "Receiver", batch_size=50),
+        channel("APPS", "SvrConn", persistent_messages=0, shared_conversations=40, batch_size=1),
+        channel("MQTT", "MQTT"),
+    ]
+    tables, notes = workload_tables(replace(HOUR, channels=channels))
+    sender, receiver, client = tables["channel"]
+    assert ("sender", 2, 1_000, 1.0, 50, "100000 us") == tuple(
+        sender[key] for key in ("kind", "channels", "size", "rate", "batchsz", "batchint")
+    )
+    assert "receiver" == receiver["kind"]
+    assert ("svrconn", 10, False) == tuple(client[key] for key in ("kind", "sharecnv", "persistent"))
+    assert "batchsz" not in client
+    assert "left out: channel MQTT, of type MQTT" in notes
+
+
+def test_pools_are_written_with_what_they_counted():
+    pools = [pool(3, NINE - timedelta(hours=1)), pool(3, NINE, low=2_000)]
+    tables, _ = workload_tables(replace(HOUR, buffer_pools=pools, page_sets={3: (250_000, 3)}))
+    assert [{"number": 3, "buffers": 20_000}] == tables["buffer_pool"]
+    assert ["pool 3, 08:00", "pool 3, 09:00"] == [each["name"] for each in tables["counted_pool"]]
+    made = plan(workload_of(tables, "lake"))
+    (verdict,) = made.of("ch1-23")
+    assert "too small" == verdict.shown.lower().replace("_", " ")
+    assert 2 == len(made.of("ch4-7"))
+
+
+def test_what_is_written_is_read_back_the_same():
+    tables, _ = workload_tables(replace(HOUR, buffer_pools=[pool(0, NINE)], page_sets={3: (1_000, 0)}))
+    text = toml_text(tables)
+    assert tables == tomllib.loads(text)
+    assert workload_of(tables, "lake") == workload_of(tomllib.loads(text), "lake")
+
+
+@given(st.text(min_size=1, max_size=48))
+def test_any_name_is_written_so_that_it_reads_back(name):
+    text = toml_text({"flow": [{"queue": name}]})
+    assert name == tomllib.loads(text)["flow"][0]["queue"]
+
+
+def test_an_hour_without_accounting_says_so():
+    _, notes = workload_tables(replace(HOUR, queues=[]))
+    assert any("class 3 accounting was off" in note for note in notes)
+
+
+def test_the_log_rate_of_formulas_and_counters():
+    tables, _ = workload_tables(HOUR)
+    (line,) = log_agreement(HOUR, workload_of(tables, "lake"))
+    assert line.startswith("log rate of that hour: 10 KiB/s counted, ")
+    assert [] == list(log_agreement(replace(HOUR, log=None), workload_of(tables, "lake")))
+    assert [] == list(log_agreement(replace(HOUR, log=replace(LOG, buffers_filled=0)), workload_of(tables, "lake")))
+
+
+# --- calibration ------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_has_what_was_measured():
+    made = calibrated(HOUR)
+    model = made.model
+    assert (1_500, True, 10, 2.0) == (
+        model.message_bytes,
+        model.persistent,
+        model.messages_per_commit,
+        model.arrivals_per_s,
+    )
+    assert (60, 40, 20) == pytest.approx((model.put_cpu_us, model.get_cpu_us, model.commit_cpu_us))
+    assert 0.3 == pytest.approx(model.log_io_ms)
+    assert 36_000_000 / 14_200 == pytest.approx(model.put_log_bytes)
+    assert ("buffers", "page_read_ms") == made.assumed
+
+
+def test_options_replace_what_was_measured():
+    made = calibrated(HOUR, log_io_ms=2.0, buffers=1_000)
+    assert (2.0, 1_000) == (made.model.log_io_ms, made.model.buffers)
+    assert ("page_read_ms",) == made.assumed
+
+
+def test_nothing_put_is_nothing_to_simulate():
+    with pytest.raises(OutOfRangeError, match="no puts in its accounting"):
+        calibrated(replace(HOUR, queues=[]))

@@ -1,0 +1,112 @@
+"""A console for tests: sessions are text files that are played again and must read the same.
+
+In a session a line that begins with `> ` is a command, with `! ` something an application does, with `# ` a remark;
+what stands between is what the queue manager answered. Play them all again and keep what was answered:
+
+    python tests/qmgr/command/console.py
+"""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from quaestor.clock import FakeClock
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.options import OpenOptions
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.testing import SMALL, FaultyDisk
+
+SESSIONS = Path(__file__).parent / "sessions"
+ACTS = ("> ", "! ", "# ")
+_RBA = re.compile(r"\b(?!0{12})0000[0-9A-F]{8}\b")
+"""Where something stands on the log is not what these sessions are about."""
+
+
+class Console:
+    """A queue manager, an operator, and applications."""
+
+    def __init__(self, profiles=None, parts=None, input_sets=None, disk=None, **settings):
+        self.disk, self.clock, self.profiles = disk or FaultyDisk(), FakeClock(), profiles
+        self.settings, self.parts, self.input_sets = replace(SMALL, **settings), parts, input_sets
+        self.start()
+
+    def start(self):
+        self.qm = QueueManager(
+            "QM1", self.disk, self.clock, self.settings, lambda: self.profiles, self.parts, self.input_sets
+        )
+        self.qm.start(background=False)
+        self.app, self.opened = None, []
+
+    def restart(self):
+        """Without anybody having been told to stop."""
+        self.qm.abandon()
+        self.start()
+
+    def run(self, text, user="OPER"):
+        return self.qm.commands.run(text, user)
+
+    def rows(self, text):
+        reply = self.run(text)
+        assert reply.ok, reply.lines
+        return reply.rows
+
+    def connect(self, user="ALICE"):
+        self.app = self.qm.connect(user, "payroll")
+        return self.app
+
+    def perform(self, act):
+        """What an application does."""
+        verb, *words = act.split()
+        app = self.app or self.connect()
+        match verb:
+            case "put":
+                for number in range(int(words[1])):
+                    app.put(words[0], f"message {number}", MQMD(persistence=1))
+            case "get":
+                app.get(words[0])
+            case "open":
+                self.opened.append(app.open(words[0], OpenOptions.INPUT_AS_Q_DEF | OpenOptions.INQUIRE))
+            case "close":
+                self.opened.pop().close()
+            case "commit":
+                app.commit()
+            case "prepare":
+                app.prepare(words[0].encode())
+            case "wait":
+                self.clock.us += int(words[0]) * 1_000_000
+            case "restart":
+                self.restart()
+            case "background":
+                self.steps()
+            case _:
+                raise AssertionError(f"nobody can {act}")
+
+    def steps(self):
+        """Background work until none is left."""
+        with self.qm.engine.recovery.latch:
+            while self.qm.engine.buffers.step():
+                pass
+
+    def play(self, session):
+        """The session as it reads now."""
+        lines = []
+        for line in session.splitlines():
+            if not line.startswith(ACTS):
+                continue
+            if line.startswith("#") and lines:
+                lines.append("")
+            lines.append(line)
+            if line.startswith("> "):
+                lines += [_RBA.sub("[RBA]", line) for line in self.run(line[2:]).lines]
+            elif line.startswith("! "):
+                self.perform(line[2:])
+        return "\n".join(lines) + "\n"
+
+
+def depth(console, queue):
+    return console.qm.messages.catalogue.state(queue).stored.depth
+
+
+if __name__ == "__main__":
+    for path in sorted(SESSIONS.glob("*.txt")):
+        path.write_text(Console(archive=True).play(path.read_text()))

@@ -1,0 +1,208 @@
+"""The command server: tools ask in PCF and get what MQSC answers."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qmgr.command.console import Console
+from quaestor.mqi import pcf
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.mqsc.words import KINDS
+from quaestor.mqi.objects import LocalQueue, attributes_of
+from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.pcf import Filter, Parameter, PCFMessage
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.command import pcf_words
+from quaestor.qmgr.command.pcf_server import COMMAND_QUEUE
+
+CREATE, INQUIRE, DELETE, CHANGE, CLEAR, COPY, NAMES = 11, 13, 12, 8, 9, 10, 18
+
+
+class Tool:
+    """A program that administers with PCF."""
+
+    def __init__(self, console, user="OPER", little=True):
+        self.console, self.little = console, little
+        self.server = console.qm.command_server()
+        self.app = console.qm.connect(user, "tool")
+        self.replies = self.app.open("SYSTEM.DEFAULT.MODEL.QUEUE", dynamic_name="TOOL.*")
+
+    def put(self, body, reply_to=None):
+        descriptor = MQMD(
+            msg_type=1, format="MQADMIN", encoding=546 if self.little else 785, reply_to_q=reply_to or self.replies.name
+        )
+        sent = self.app.put(COMMAND_QUEUE, body, descriptor, PutOptions.NO_SYNCPOINT)
+        assert self.server.serve_one()
+        return sent
+
+    def ask(self, command, *parameters):
+        """The responses to a command."""
+        sent = self.put(pcf.pack(PCFMessage(command, tuple(Parameter(*p) for p in parameters)), little=self.little))
+        found = []
+        while not found or found[-1].control != pcf.LAST:
+            message = self.replies.get(GetOptions.NO_SYNCPOINT, correl_id=sent.msg_id)
+            assert (message.descriptor.format, message.descriptor.msg_type) == ("MQADMIN", 2)
+            found.append(pcf.unpack(message.body, little=self.little))
+        assert list(range(1, len(found) + 1)) == [response.sequence for response in found]
+        return found
+
+    def done(self, command, *parameters):
+        """The parameters of each response of a command that succeeded."""
+        found = self.ask(command, *parameters)
+        assert {0} == {response.reason for response in found}, found
+        return [{p.number: p.value for p in response.parameters} for response in found]
+
+    def failed(self, command, *parameters):
+        found = self.ask(command, *parameters)
+        assert 3008 == found[-1].reason
+        return found[0].reason
+
+
+@pytest.fixture(params=[True, False], ids=["little-endian", "big-endian"])
+def tool(request):
+    return Tool(Console(), little=request.param)
+
+
+def test_a_queue_is_created_inquired_changed_and_deleted(tool):
+    assert [{}] == tool.done(CREATE, (2016, "ORDERS"), (20, 1), (15, 500), (10, 1), (23, 1), (2013, "Orders"), (4, 2))
+    (row,) = tool.done(INQUIRE, (2016, "ORDERS"), (1002, (1009,)))
+    assert ("ORDERS", 1, 500, 1, 0, 1, "Orders", 2) == tuple(row[n] for n in (2016, 20, 15, 10, 9, 23, 2013, 4))
+    assert [{2016: "ORDERS", 20: 1, 63: 0, 3: 0}] == tool.done(INQUIRE, (2016, "ORD*"), (1002, (3,)))
+    tool.done(CHANGE, (2016, "ORDERS"), (20, 1), (10, 0), (23, 0))
+    definition = tool.console.qm.messages.catalogue.find(LocalQueue, "ORDERS")
+    assert (True, False, 500) == (definition.put_allowed, definition.share, definition.max_depth)
+    tool.done(COPY, (3001, "ORDERS"), (3002, "BILLS"), (20, 1), (15, 7))
+    assert [("BILLS", 7), ("ORDERS", 500)] == [
+        (row[2016], row[15]) for row in tool.done(INQUIRE, (2016, "*"), (20, 1), (1002, (15,))) if "." not in row[2016]
+    ]
+    (names,) = tool.done(NAMES, (2016, "*"), (20, 1))
+    assert {"BILLS", "ORDERS", COMMAND_QUEUE} <= set(names[3011])
+    tool.done(DELETE, (2016, "BILLS"))
+    assert 2085 == tool.failed(INQUIRE, (2016, "BILLS"), (1002, (1009,)))
+
+
+def test_messages_are_cleared_and_moved_and_status_is_shown(tool):
+    for name in ("A", "B"):
+        tool.done(CREATE, (2016, name), (20, 1))
+    tool.app.put("A", "x", None, PutOptions.NO_SYNCPOINT)
+    (status,) = tool.done(41, (2016, "A"))
+    assert (1, 0, 0) == (status[3], status[17], status[1027])
+    tool.done(127, (3001, "A"), (3002, "B"), (1145, 1147))
+    assert 1 == tool.done(41, (2016, "B"))[0][3]
+    tool.done(CLEAR, (2016, "B"))
+    assert 0 == tool.done(41, (2016, "B"))[0][3]
+    handles = tool.done(41, (2016, COMMAND_QUEUE), (1103, 1104))
+    assert [("command server", 1)] == [(row[3058], row[1098]) for row in handles]
+
+
+def test_other_objects_and_the_queue_manager(tool):
+    assert [{}] == tool.done(40)
+    assert "QM1" == tool.done(2, (1001, (1009,)))[0][2015]
+    tool.done(1, (2006, "DLQ"), (33, 77))
+    assert [{2015: "QM1", 2006: "DLQ", 33: 77}] == tool.done(2, (1001, (2006, 33)))
+    tool.done(34, (2010, "N"), (2020, ("A", "B")), (2009, "two"))
+    assert ("N", ("A", "B"), 2) == tuple(tool.done(36, (2010, "N"), (1004, (1009,)))[0][n] for n in (2010, 2020, 19))
+    tool.done(5, (2012, "RUN"), (2001, "run"), (1, 6))
+    assert ("run", 6) == tuple(tool.done(7, (2012, "RUN"))[0][n] for n in (2001, 1))
+    tool.done(109, (2022, "FAST"), (62, 1))
+    assert 1 == tool.done(122, (2022, "FAST"))[0][62]
+    assert ("FAST",) == tuple(name for name in tool.done(148, (2022, "*"))[0][3106] if name != "DEFAULT")
+    usage = tool.done(126)
+    assert [0, 1] == [row[62] for row in usage if 1159 in row]
+    assert all(row[1159] == row[1160] + row[1161] + row[1162] for row in usage if 1159 in row)
+
+
+def test_filters(tool):
+    for name, depth in (("A", 5), ("B", 50)):
+        tool.done(CREATE, (2016, name), (20, 1), (15, depth), (10, int(name == "B")))
+    by_depth = tool.done(INQUIRE, (2016, "*"), (15, Filter(4, 10)), (1002, (15,)))
+    assert "B" in [row[2016] for row in by_depth]
+    assert "A" not in [row[2016] for row in by_depth]
+    assert ["B"] == [row[2016] for row in tool.done(INQUIRE, (2016, "*"), (10, Filter(2, 1)), (1002, (10,)))]
+    tool.done(34, (2010, "N"), (2020, ("A", "B")))
+    assert ["N"] == [row[2010] for row in tool.done(36, (2010, "*"), (2020, Filter(26, "A*")))]
+
+
+def test_an_escape_carries_any_command(tool):
+    lines = [row[3014] for row in tool.done(38, (1017, 1), (3014, "ALTER BUFFPOOL(1) BUFFERS(200)"))]
+    assert lines[1] == "CSQP023I +QM1 Request completed, buffer pool 1 has 200 buffers"
+    assert 3008 == tool.failed(38, (1017, 1), (3014, "FROB"))
+    assert 3228 == tool.failed(38)
+
+
+@pytest.mark.parametrize(
+    ("reason", "command", "parameters"),
+    [
+        (3007, 4711, ()),
+        (4001, CREATE, ((2016, COMMAND_QUEUE), (20, 1))),
+        (4004, DELETE, ((2016, COMMAND_QUEUE), (1007, 1))),
+        (3228, CREATE, ((20, 1),)),
+        (4005, CREATE, ((2016, "A"), (20, 99))),
+        (4005, CREATE, ((2016, "A"), (20, 1), (15, -5))),
+        (3014, CREATE, ((2016, "A"), (20, 1), (4711, 1))),
+        (3014, CREATE, ((2016, "A"), (20, 1), (2002, "B"))),
+        (2085, CLEAR, ((2016, "NONE"),)),
+    ],
+)
+def test_what_cannot_be_done_has_a_reason(tool, reason, command, parameters):
+    assert reason == tool.failed(command, *parameters)
+
+
+def test_what_is_no_pcf_is_answered_and_what_cannot_be_answered_is_dropped(tool):
+    tool.put(b"garbage")
+    response = pcf.unpack(tool.replies.get(GetOptions.NO_SYNCPOINT).body, little=tool.little)
+    assert (2, 3002) == (response.comp_code, response.reason)
+    tool.put(b"garbage", reply_to="NOWHERE")
+    assert (2, 1) == (tool.server.answered, tool.server.undelivered)
+    assert not tool.server.serve_one()
+
+
+def test_the_user_who_asked_needs_the_authority():
+    profiles = (
+        "connect * * read\ncommand DISPLAY.* * read\nqueue * * update\ncommand * OPER control\nqueue * OPER control"
+    )
+    console = Console(profiles)
+    alice = Tool(console, "ALICE")
+    assert 2035 == alice.failed(CREATE, (2016, "A"), (20, 1))
+    assert alice.done(2, (1001, (1009,)))
+    alice.server.close()
+    Tool(console).done(CREATE, (2016, "A"), (20, 1))
+    assert 1 == console.qm.commands.refusals
+
+
+def test_every_attribute_has_a_number_and_comes_back():
+    for noun, kind in KINDS.items():
+        for attribute in attributes_of(kind).values():
+            assert pcf_words.number_of(noun, attribute.keyword) is not None, attribute.keyword
+            for value in (attribute.words or {}).values():
+                shown = attribute.written(value)
+                sent = pcf_words.to_pcf(attribute, attribute.keyword, shown[0])
+                assert isinstance(sent, int)
+                assert shown == pcf_words.to_words(attribute, sent)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(pcf_words.COMMANDS)), st.data())
+def test_no_request_breaks_the_server(command, data):
+    numbers = st.sampled_from(
+        [*pcf_words.NUMBERS.values(), *pcf_words.NAME.values(), 20, 1002, 1006, 3001, 3002, 63, 3080]
+    )
+    values = st.one_of(
+        st.integers(-5, 5), st.sampled_from(["A", "*", "", "'"]), st.just((1, 1009)), st.just(Filter(2, 1))
+    )
+    parameters = data.draw(st.lists(st.tuples(numbers, values), max_size=4))
+    found = TOOL.ask(command, *parameters)
+    assert found[-1].control == pcf.LAST
+    assert TOOL.console.qm.connections.failure is None
+
+
+TOOL = Tool(Console())
+
+
+def test_a_reply_queue_may_be_full():
+    tool = Tool(Console())
+    tool.app.define(LocalQueue("SMALL", max_depth=0))
+    tool.put(pcf.pack(PCFMessage(40), little=True), reply_to="SMALL")
+    assert 1 == tool.server.undelivered
+    with pytest.raises(MQError):
+        tool.replies.get(GetOptions.NO_SYNCPOINT)

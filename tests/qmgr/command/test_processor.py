@@ -1,0 +1,300 @@
+"""The processor: forms of a reply, scripts, authority and its audit, hostile text, failures, who else may ask."""
+
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.answers import fails
+from qmgr.command.console import Console, depth
+from quaestor.advisor import display_output
+from quaestor.mqi.mqsc.words import OBJECTS_OF, keywords_of
+from quaestor.mqi.reasons import Abend, Reason
+from quaestor.qmgr.command import Parts, Refusal, Trace
+
+# -- forms of a reply
+
+
+def test_the_reply_for_a_program():
+    console = Console()
+    console.run("DEFINE QLOCAL(Q1) DESCR('a queue') MAXDEPTH(5000) SHARE")
+    reply = console.run("DISPLAY QLOCAL(Q1) DESCR MAXDEPTH SHARE PUT")
+    name, text = "Q1".ljust(48), "a queue".ljust(64)
+    words = f"DESCR({text}) MAXDEPTH(      5000) SHARE PUT(ENABLED   )"
+    assert reply.messages == [
+        "CSQN205I   COUNT=       4, RETURN=00000000, REASON=00000000",
+        f"CSQM401I +QM1 QUEUE({name}) TYPE(QLOCAL  ) QSGDISP(QMGR      ) {words}",
+        "CSQM293I +QM1 1 QLOCAL FOUND MATCHING REQUEST CRITERIA",
+        "CSQ9022I +QM1 CSQMDRTS ' DISPLAY QLOCAL' NORMAL COMPLETION",
+    ]
+
+
+def test_a_missing_queue_for_a_program():
+    assert Console().run("DELETE QLOCAL(Q2)").messages == [
+        "CSQN205I   COUNT=       4, RETURN=0000000C, REASON=00000008",
+        "CSQM125I +QM1 QLOCAL(Q2) QSGDISP(QMGR) WAS NOT FOUND",
+        "CSQM090E +QM1 FAILURE REASON CODE X'00D44002'",
+        "CSQ9023E +QM1 CSQMMSGP ' DELETE QLOCAL' ABNORMAL COMPLETION",
+    ]
+
+
+def test_rows_have_numbers_as_numbers_and_lists_as_lists():
+    console = Console()
+    console.run("DEFINE NAMELIST(N) NAMES(A,B)")
+    assert console.rows("DIS NAMELIST(N) NAMES") == [{"NAMELIST": "N", "QSGDISP": "QMGR", "NAMES": ["A", "B"]}]
+    (pool,) = console.rows("DIS BUFFPOOL(1)")
+    assert pool == {"BUFFPOOL": 1, "BUFFERS": 64, "LOCATION": "BELOW", "PAGECLAS": "4KB"}
+
+
+def test_a_script_goes_on_after_a_command_that_failed():
+    console = Console()
+    script = "* a comment\nDEF QL(A) +\n   MAXDEPTH(5)\nFROB\nDEF QL(B) DESCR('one -\ntwo')\nDEF QL(C) +"
+    replies = list(console.qm.commands.script(script, "OPER"))
+    assert [True, False, True, False] == [reply.ok for _, reply in replies]
+    assert ["DEF QL(A) MAXDEPTH(5)", "FROB"] == [text for text, _ in replies][:2]
+    assert ["A", "B"] == [row["QUEUE"] for row in console.rows("DIS QL(*)")]
+    assert "one two" == console.rows("DIS QL(B) DESCR")[0]["DESCR"]
+
+
+@pytest.mark.parametrize("text", ["", "* nothing", "DIS QMGR\nDIS QMGR"])
+def test_run_takes_one_command(text):
+    reply = Console().run(text)
+    assert not reply.ok
+    assert "one command is expected" in reply.lines[0]
+
+
+def test_a_command_that_is_too_long():
+    reply = Console().run("DEFINE NAMELIST(N) NAMES(" + "A," * 20_000 + "A)")
+    assert reply.lines[0].startswith("CSQ9033E")
+
+
+# -- authority
+
+PROFILES = """
+connect   QM1        *      read
+command   DISPLAY.*  *      read
+command   *          OPER   control
+command   *          *      none
+queue     *          OPER   control
+queue     PAY.*      *      none
+queue     PAY.*      BOB    control
+"""
+
+
+def test_every_refusal_is_counted_and_told():
+    console, told = Console(PROFILES), []
+    console.qm.commands.audit = told.append
+    assert console.run("DEFINE QLOCAL(A)", "OPER").ok
+    refused = console.run("DEFINE QLOCAL(B)", "ALICE")
+    assert refused.lines == [
+        "CSQ9016E +QM1 'DEFINE QLOCAL' command request not authorized",
+        "CSQ9023E +QM1 CSQMMSGP ' DEFINE QLOCAL' ABNORMAL COMPLETION",
+    ]
+    assert console.run("DISPLAY QLOCAL(*)", "ALICE").ok
+    assert not console.run("DEFINE QLOCAL(PAY.ROLL)", "OPER").ok  # the command, but not this queue
+    assert told == [Refusal("ALICE", "DEFINE QLOCAL", "B"), Refusal("OPER", "DEFINE QLOCAL", "PAY.ROLL")]
+    assert 2 == console.qm.commands.refusals
+
+
+def test_every_command_is_refused_to_somebody_without_authority():
+    console = Console("connect * * read")
+    for runner in console.qm.commands._runners.values():
+        reply = console.run(f"{runner.mark.verb} {runner.mark.noun}", "MALLORY")
+        assert "CSQ9016E" in reply.lines[0], reply.lines
+    assert len(console.qm.commands._runners) == console.qm.commands.refusals
+
+
+# -- hostile text
+
+WORDS = st.sampled_from(
+    [
+        *OBJECTS_OF,
+        "QLOCAL",
+        "PSID",
+        "BUFFPOOL",
+        "CONN",
+        "USAGE",
+        "TRACE",
+        "(",
+        ")",
+        "'",
+        ",",
+        "*",
+        "A",
+        "1",
+        "99999999999",
+    ]
+)
+
+
+@settings(max_examples=150)
+@given(
+    st.one_of(
+        st.text(max_size=80), st.lists(WORDS, max_size=10).map(" ".join), st.lists(WORDS, max_size=9).map("".join)
+    )
+)
+def test_no_text_breaks_the_processor(text):
+    reply = CONSOLE.run(text)
+    assert reply.lines
+    assert CONSOLE.qm.connections.failure is None
+
+
+CONSOLE = Console()
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_no_combination_of_known_words_breaks_the_processor(data):
+    verb, noun = data.draw(st.sampled_from(sorted(CONSOLE.qm.commands._runners)))
+    if (verb, noun) == ("SET", "LOG"):
+        return
+    keywords = keywords_of(verb, noun)
+    values = st.sampled_from(["", "A", "*", "0", "1", "-1", "X Y", "'x'", "QLOCAL", "NONE", "A,B", "YES", "LT"])
+    parts = [verb, f"{noun}({data.draw(values)})"]
+    for keyword in data.draw(st.lists(st.sampled_from(keywords), max_size=3)):
+        parts += [data.draw(st.sampled_from([keyword, f"{keyword}({data.draw(values)})"]))]
+    reply = CONSOLE.run(" ".join(parts))
+    assert reply.lines[-1].startswith("CSQ9022I" if reply.ok else "CSQ9023E")
+    assert CONSOLE.qm.connections.failure is None
+
+
+# -- who else is asked
+
+
+class Kept:
+    """Traces that somebody keeps."""
+
+    def __init__(self):
+        self.active, self.minutes = [], {"STATIME": 30, "ACCTIME": 30}
+
+    def start(self, kind, classes, destination):
+        self.active.append(Trace(len(self.active) + 1, kind, classes, destination))
+        return len(self.active)
+
+    def stop(self, number):
+        self.active = [trace for trace in self.active if trace.number != number]
+
+    def display(self):
+        return self.active
+
+    def intervals(self):
+        return self.minutes
+
+    def set_interval(self, name, minutes):
+        self.minutes[name] = minutes
+
+
+def test_whoever_keeps_traces_is_asked():
+    kept = Kept()
+    console = Console(parts=Parts(traces=kept))
+    assert [{"TNO": 1}] == console.rows("START TRACE(STAT)")
+    assert [{"TNO": 2}] == console.rows("START TRACE(ACCTG) CLASS(3) DEST(SMF)")
+    assert [Trace(1, "STAT", (1, 2)), Trace(2, "ACCTG", (3,))] == kept.active
+    assert console.run("DISPLAY TRACE(*)").lines == [
+        "CSQW127I +QM1 CURRENT TRACE ACTIVITY IS -",
+        "TNO TYPE   CLASS            DEST USERID",
+        "01  STAT   01,02            SMF  *",
+        "02  ACCTG  03               SMF  *",
+        "END OF TRACE REPORT",
+        "CSQ9022I +QM1 CSQWVCM1 ' DISPLAY TRACE' NORMAL COMPLETION",
+    ]
+    assert [2] == [row["TNO"] for row in console.rows("DIS TRACE(ACCTG)")]
+    assert console.run("STOP TRACE(STAT) TNO(1)").lines[0].startswith("CSQW131I")
+    assert console.run("ALTER TRACE(ACCTG) TNO(02) CLASS(1,3)").ok
+    assert [("ACCTG", (1, 3))] == [(trace.kind, trace.classes) for trace in kept.active]
+    assert not console.run("ALTER TRACE(ACCTG) TNO(9) CLASS(1)").ok
+    assert not console.run("START TRACE(ACCTG) CLASS(0)").ok
+    assert console.run("SET SYSTEM STATIME(5)").ok
+    assert {"PARAMETER": "STATIME", "VALUE": 5} in console.rows("DIS SYSTEM")
+
+
+def test_whoever_ends_the_queue_manager_is_asked():
+    asked = []
+    console = Console(parts=Parts(stop=asked.append))
+    assert console.run("STOP QMGR").lines[0] == "CSQY002I +QM1 QUEUE MANAGER STOPPING, MODE(QUIESCE)"
+    assert console.run("STOP QMGR MODE(FORCE)").ok
+    assert not console.run("STOP QMGR MODE(SOON)").ok
+    assert ["QUIESCE", "FORCE"] == asked
+
+
+def test_a_getter_that_waits_learns_that_its_connection_was_stopped():
+    console = Console()
+    console.run("DEFINE QLOCAL(ORDERS)")
+    app = console.connect()
+    answer = []
+
+    def wait():
+        with fails(Reason.CONNECTION_BROKEN):
+            app.get("ORDERS", wait_ms=20_000)
+        answer.append("2009")
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    while not console.rows("DIS QS(ORDERS) IPPROCS")[0]["IPPROCS"]:
+        pass
+    assert console.run("STOP CONN(1)").ok
+    waiting.join(10)
+    assert ["2009"] == answer
+    assert 0 == console.rows("DIS QS(ORDERS) IPPROCS")[0]["IPPROCS"]
+
+
+def test_what_the_engine_does_not_survive_ends_the_queue_manager(monkeypatch):
+    console = Console()
+
+    def broken(*_args):
+        raise Abend("D1", "a rule is broken")
+
+    monkeypatch.setattr(console.qm.messages.catalogue, "all", broken)
+    reply = console.run("DIS QUEUE(*)")
+    assert "MQRC 2009" in reply.lines[0]
+    assert isinstance(console.qm.connections.failure, Abend)
+
+
+def test_the_advisor_reads_what_display_shows():
+    console = Console()
+    console.run("DEFINE QLOCAL(ORDERS) INDXTYPE(MSGID)")
+    text = "\n".join(
+        line
+        for command in ("DIS QL(*) ALL", "DIS LOG", "DIS SYSTEM", "DIS USAGE", "DIS SECURITY", "DIS QMGR ALL")
+        for line in console.run(command).lines
+    )
+    found = list(display_output.read(text))
+    system = {key: value for kind, _, values in found if kind == "system" for key, value in values.items()}
+    assert (1000, 64, False) == (system["logload"], system["outbuff_kb"], system["dual_logging"])
+    assert (54, 10_000) == (system["security_timeout_min"], system["maxumsgs"])
+    assert ("queue", "ORDERS", "MSGID") in [(kind, name, values.get("indxtype")) for kind, name, values in found]
+    assert ["0", "1"] == [name for kind, name, _ in found if kind == "page_set"]
+
+
+def test_a_pool_is_altered_while_applications_work():
+    console = Console(buffer_pools={0: 100, 1: 400})
+    console.run("DEFINE QLOCAL(ORDERS) SHARE DEFSOPT(SHARED) DEFPSIST(YES)")
+    wrong = []
+
+    def work(number):
+        try:
+            with console.qm.connect(f"U{number}") as app, app.open("ORDERS") as orders:
+                for at in range(60):
+                    orders.put(f"{number}-{at}" * 50)
+                    app.commit()
+                    if at % 3:
+                        orders.get()
+                        app.commit()
+        except BaseException as error:  # noqa: BLE001 - told to the test
+            wrong.append(error)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for worker in workers:
+        worker.start()
+    sizes = [100, 1000, 150, 500_000, 100]
+    while any(worker.is_alive() for worker in workers):
+        for size in sizes:
+            assert console.run(f"ALTER BUFFPOOL(1) BUFFERS({size})").ok
+            console.steps()
+    assert [] == wrong
+    assert 80 == depth(console, "ORDERS")
+    assert 100 == console.rows("DIS BUFFPOOL(1)")[0]["BUFFERS"]
+    console.restart()
+    assert 80 == depth(console, "ORDERS")
+    assert 100 == console.rows("DIS BUFFPOOL(1)")[0]["BUFFERS"]

@@ -1,0 +1,274 @@
+"""Intervals add up: whatever is cut whenever, the sum of the intervals is what was counted."""
+
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quaestor.clock import FakeClock
+from quaestor.layout import Add, pack
+from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.qmgr.statistics import TraceSettings
+from quaestor.qmgr.statistics.forms import Form
+from quaestor.qmgr.statistics.intervals import Looks, copied, difference
+from quaestor.qmgr.statistics.settings import TraceError, parsed
+from quaestor.smf.records import SmfRecord, tasks, unpack_record
+from quaestor.smf.sections.lock import LockStatistics
+from quaestor.smf.sections.log import LogStatistics
+from quaestor.smf.sections.queue_accounting import QueueAccounting
+from quaestor.smf.sections.task import TaskAccounting
+from quaestor.testing import SMALL, FaultyDisk
+
+STATIME_S = 60
+
+
+def queue_manager(trace="stat,acctg(1,3)", **settings):
+    clock, smf = FakeClock(), FaultyDisk()
+    made = QueueManager(
+        "QM1",
+        FaultyDisk(),
+        clock,
+        SMALL,
+        traces=TraceSettings(trace, statime_s=STATIME_S, **settings),
+        open_smf=lambda: smf,
+    )
+    made.start(background=False)
+    return made, clock, smf
+
+
+def records(smf):
+    """Every record on the SMF disk, in order."""
+    found = []
+    for name in smf.names():
+        data = bytes(smf.files[name].seen)
+        while data:
+            length = int.from_bytes(data[:2], "big")
+            found.append(unpack_record(data[:length]))
+            data = data[length:]
+    return found
+
+
+def sections(smf, structure):
+    return [section for record in records(smf) for section in record.sections.get(structure, [])]
+
+
+def total(found, name):
+    return sum(getattr(section, name) for section in found)
+
+
+# --- the arithmetic ---------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 1000), min_size=1, max_size=8))
+def test_differences_of_a_section_add_up(steps):
+    looks, live = Looks(), LockStatistics()
+    cuts = []
+    for step in steps:
+        live.lock_gets += step
+        cuts.append(looks.since("lock", live))
+    assert live.lock_gets == sum(cut.lock_gets for cut in cuts)
+    assert [*steps] == [cut.lock_gets for cut in cuts]
+
+
+def test_blocks_inside_a_section_are_differences_too_and_extremes_begin_anew():
+    looks, live = Looks(), LogStatistics()
+    figures = live.copies[0].kinds[1]
+    figures.ios, figures.longest_io = 5, 900
+    first = looks.since("log", live)
+    figures.ios, figures.longest_io = 7, 100
+    second = looks.since("log", live)
+    assert [(5, 900), (2, 100)] == [
+        (s.copies[0].kinds[1].ios, s.copies[0].kinds[1].longest_io) for s in (first, second)
+    ]
+
+
+def test_only_sums_are_differences():
+    before, now = LogStatistics(), LogStatistics()
+    for each in LogStatistics.LAYOUT.fields:
+        if each.of is None and not each.shape and each.wire in {"u4", "i4"}:
+            setattr(before, each.name, 10)
+            setattr(now, each.name, 25)
+    made = difference(before, copied(now))
+    for each in LogStatistics.LAYOUT.fields:
+        if each.of is None and not each.shape and each.wire in {"u4", "i4"}:
+            assert (15 if each.kind.add is Add.SUM else 25) == getattr(made, each.name), each.name
+
+
+@pytest.mark.parametrize("section", [QueueAccounting, TaskAccounting])
+def test_a_form_gives_the_bytes_that_packing_gives(section):
+    values = {
+        each.name: [3] * each.shape[0] if each.shape else 7
+        for each in section.LAYOUT.fields
+        if each.of is None and each.wire in {"u4", "i4", "u8"} and each.kind.name not in {"block_id", "block_length"}
+    }
+    texts = {each.name: "ABC" for each in section.LAYOUT.fields if each.kind.name == "text"}
+    length = section.LAYOUT.size
+    assert pack(section(**values, **texts), length) == Form(section, length).filled({**values, **texts})
+
+
+def test_a_name_no_code_page_knows_is_replaced_and_cut():
+    made = Form(QueueAccounting, 2800).filled({"object_name": "ORDERS→" + "X" * 60})
+    assert 48 == len(made[32:80])
+
+
+# --- the queue manager ------------------------------------------------------------------------------------------------
+
+STEPS = st.lists(st.sampled_from(["put", "get", "commit", "backout", "interval", "half"]), max_size=40)
+
+
+@given(STEPS)
+def test_intervals_of_115_and_116_add_up_to_the_work_done(steps):
+    """Cut at any moment, a task that runs on and one that comes and goes: nothing is lost or counted twice."""
+    qm, clock, smf = queue_manager()
+    app = qm.connect("ALICE", "LONG")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+    done = {"put": 0, "get": 0, "commit": 0, "backout": 0}
+    for step in steps:
+        if step == "put":
+            queue.put(b"x" * 100)
+        elif step == "get":
+            with suppress(MQError):
+                queue.get()
+        elif step in done:
+            getattr(app, step)()
+        else:
+            clock.advance(seconds=STATIME_S if step == "interval" else STATIME_S / 2)
+            qm.scheduler.run_due()
+        if step in done:
+            done[step] += 1
+    app.disconnect()
+    qm.stop()
+
+    calls, accounts, units = sections(smf, "QMST"), sections(smf, "WQST"), sections(smf, "WTAS")
+    assert (done["put"], done["get"]) == (total(calls, "puts"), total(calls, "gets"))
+    assert (done["put"], done["get"]) == (total(accounts, "puts"), total(accounts, "gets"))
+    assert (done["commit"], done["backout"]) == (total(units, "commits"), total(units, "backouts"))
+    assert total(accounts, "put_bytes") == 100 * done["put"]
+    pools = [pool for pool in sections(smf, "QPST") if pool.buffer_pool == 1]
+    assert total(pools, "get_new_page") == qm.engine.buffers.pools[1].stats.get_new_page
+    assert 1 == len([unit for unit in units if unit.flag_bits & 0x20000000])
+
+
+def test_an_interval_is_as_long_as_its_header_says_and_they_leave_no_gap():
+    qm, clock, smf = queue_manager("stat")
+    for _ in range(3):
+        clock.advance(seconds=STATIME_S + 1)
+        qm.scheduler.run_due()
+    clock.advance(seconds=10)
+    qm.stop()
+    logs = [record for record in records(smf) if (115, 1) == (record.header.record_type, record.header.subtype)]
+    assert [61e6, 61e6, 61e6, 10e6] == [record.interval_us for record in logs]
+    starts = [record.headers.common.interval_start_local for record in logs]
+    assert [61 * 4_096_000_000 // 1000] * 3 == [(b - a) // 1000 for a, b in pairwise(starts)]
+
+
+def test_a_task_is_cut_at_the_second_interval_it_sees():
+    """MP1B M-2: at the end of an interval only a task that was there before it began."""
+    qm, clock, smf = queue_manager("acctg(3)")
+    clock.advance(seconds=1)
+    app = qm.connect("ALICE", "LONG")
+    app.define(LocalQueue("ORDERS"))
+    seen = []
+    for _ in range(3):
+        app.put("ORDERS", b"x")
+        clock.advance(seconds=STATIME_S)
+        qm.scheduler.run_due()
+        seen.append(total(sections(smf, "WQST"), "put1s"))
+    assert [0, 2, 3] == seen
+    app.disconnect()
+    qm.stop()
+    assert [False, False, True] == [bool(unit.flag_bits) for unit in sections(smf, "WTAS")]
+
+
+def test_low_water_is_that_of_the_interval():
+    qm, clock, smf = queue_manager("stat")
+    app = qm.connect("ALICE", "LONG")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+    for _ in range(30):
+        queue.put(b"x", None, PutOptions.NO_SYNCPOINT)
+    for _ in range(30):
+        queue.get(GetOptions.NO_SYNCPOINT)
+    for _ in range(2):
+        clock.advance(seconds=STATIME_S)
+        qm.scheduler.run_due()
+    lows = [pool.stealable_low for pool in sections(smf, "QPST") if pool.buffer_pool == 1]
+    assert lows[0] < 64 - 29
+    assert lows[1] > lows[0]
+    app.disconnect()
+    qm.stop()
+
+
+# --- traces -----------------------------------------------------------------------------------------------------------
+
+
+def test_traces_start_stop_and_are_displayed():
+    qm, _, smf = queue_manager("")
+    manager = qm.statistics
+    assert [] == manager.display()
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+    queue.put(b"before")
+    assert (1, 2) == (manager.start("STAT", {1}), manager.start("acctg", {3}))
+    assert [(1, "STAT", (1,)), (2, "ACCTG", (3,))] == [(t.number, t.kind, t.classes) for t in manager.display()]
+    queue.put(b"counted")
+    queue.put(b"counted too")
+    assert [2] == manager.stop("ACCTG")
+    queue.put(b"after")
+    assert [1] == manager.stop("STAT", {1})
+    assert [] == manager.display()
+    app.commit()
+    app.disconnect()
+    qm.stop()
+    assert 2 == total(sections(smf, "WQST"), "puts")
+    assert 3 == total(sections(smf, "QMST"), "puts")
+    (task,) = tasks(record for record in records(smf) if isinstance(record, SmfRecord))
+    assert 0 == task.accounting.flag_bits
+
+
+def test_a_trace_is_stopped_by_its_number_too():
+    qm, _, _ = queue_manager("stat,acctg(1,3)")
+    qm.statistics.stop(2)
+    assert ["STAT"] == [trace.kind for trace in qm.statistics.display()]
+    with pytest.raises(MQError):
+        qm.statistics.stop(2)
+    qm.stop()
+
+
+def test_the_interval_can_be_set():
+    qm, clock, smf = queue_manager("stat")
+    assert {"STATIME": 1, "ACCTIME": 1} == qm.statistics.intervals()
+    qm.statistics.set_interval("STATIME", 5)
+    clock.advance(seconds=STATIME_S)
+    qm.scheduler.run_due()
+    assert [] == records(smf)
+    with pytest.raises(MQError):
+        qm.statistics.set_interval("STATIME", 0)
+    qm.stop()
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("", []),
+        ("stat", [("STAT", {1, 2})]),
+        ("stat,acctg(3)", [("STAT", {1, 2}), ("ACCTG", {3})]),
+        (" ACCTG( 1, 3 ) , Stat(1)", [("ACCTG", {1, 3}), ("STAT", {1})]),
+        ("acctg", [("ACCTG", {1})]),
+    ],
+)
+def test_traces_are_written_as_people_write_them(written, meant):
+    assert meant == parsed(written)
+
+
+@pytest.mark.parametrize("written", ["global", "stat(9)", "stat;acctg", "acctg(3"])
+def test_traces_nobody_knows_are_refused(written):
+    with pytest.raises(TraceError):
+        parsed(written)

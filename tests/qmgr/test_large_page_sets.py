@@ -1,0 +1,49 @@
+"""Page sets with more than one space map page: each map speaks for its span, and never gives itself away."""
+
+from dataclasses import replace
+
+import pytest
+
+from quaestor.qmgr.checker import check
+from quaestor.storage.changes import SPAN, SYSTEM_PAGE, is_map_page
+from quaestor.storage.page import HEADER_LENGTH, PAGE
+from quaestor.storage.page_set import PageSet, spans
+from quaestor.testing import SMALL, FaultyDisk, SmallEngine
+
+
+@pytest.mark.parametrize("pages", [64, SPAN, SPAN + 1, 3 * SPAN + 5])
+def test_a_new_page_set_has_a_map_for_every_span(pages):
+    page_set = PageSet.create(FaultyDisk(), 1, pages)
+    for base in spans(pages):
+        used = page_set.read(base or 1)[HEADER_LENGTH : HEADER_LENGTH + 2]
+        assert (SYSTEM_PAGE, 0 if base else SYSTEM_PAGE) == tuple(used)
+    assert page_set.file.size() == pages * PAGE
+
+
+def filled(small, messages):
+    """So many messages of a page each."""
+    for at in range(0, messages, 100):
+        unit = small.begin()
+        for number in range(at, min(at + 100, messages)):
+            small.put(unit, b"%06d" % number + bytes(2500))
+        small.commit(unit)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({"pages": SPAN + 200}, id="made so large"),
+        pytest.param({"pages": SPAN, "expansion": 256}, id="grown from a whole span"),
+        pytest.param({"pages": SPAN - 100, "expansion": 200}, id="grown across a span"),
+    ],
+)
+def test_messages_across_two_spans_are_there_after_restart(settings):
+    """Once, a message was written over the second map page, and restart refused the page set."""
+    small = SmallEngine(settings=replace(SMALL, log_bytes=16 << 20, logload=100_000, **settings))
+    filled(small, SPAN + 50)
+    assert not any(is_map_page(arrival.page) for arrival in small.data.browse(small.queue))
+    small.engine.recovery.latch.release()
+    small.engine.stop()
+    found = small.again()
+    assert [b"%06d" % number for number in range(SPAN + 50)] == [body[:6] for body in found.bodies()]
+    assert [] == check(found.data)

@@ -1,0 +1,435 @@
+"""What a list structure promises, held by each engine alike."""
+
+import threading
+from contextlib import contextmanager
+from itertools import count
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quaestor.server.coupling_facility import CouplingFacility
+from quaestor.storage.lists.client import FacilityConnection
+from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.operations import (
+    KEY_MAX,
+    KEY_MIN,
+    Alter,
+    Count,
+    Delete,
+    Entry,
+    First,
+    Holding,
+    Limit,
+    Lock,
+    Move,
+    Read,
+    ReadControls,
+    ReadList,
+    ReadSpace,
+    Rewrite,
+    Space,
+    Take,
+    Unlock,
+    Unwatch,
+    Watch,
+    Write,
+)
+from quaestor.storage.lists.redis_engine import RedisConnection
+from quaestor.storage.lists.structure import Shape, StructureRefusal
+from servers import redis_server
+
+READY, TAKEN = 5, 6
+NAMES = count(1)
+
+
+def key(text):
+    return text.encode().ljust(16, b"\0")
+
+
+def nobody(_token):
+    """Whoever watches nothing is told nothing."""
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory):
+    with redis_server(tmp_path_factory.mktemp("redis")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def facility_path(tmp_path_factory):
+    facility = CouplingFacility(tmp_path_factory.mktemp("cf") / "cf.sock")
+    serving = threading.Thread(target=facility.serve)
+    serving.start()
+    yield facility.path
+    facility.stop()
+    serving.join()
+
+
+@pytest.fixture(params=["memory", "facility", "redis"])
+def connect(request):
+    """A way to connect to new structures of each engine."""
+    if request.param == "memory":
+        return MemoryFacility().connect
+    if request.param == "facility":
+        path = request.getfixturevalue("facility_path")
+        return lambda shape, connector, told: FacilityConnection(path, shape, connector, told)
+    url = request.getfixturevalue("redis_url")
+    return lambda shape, connector, told: RedisConnection(url, shape, connector, told)
+
+
+@pytest.fixture
+def structure(connect):
+    made = connect(shape(), "QM1", nobody)
+    yield made
+    made.disconnect()
+
+
+def shape(**more):
+    return Shape(f"APPL{next(NAMES)}", **more)
+
+
+def write(structure, text, list_=READY, data=b"body", adjunct=b""):
+    return structure.request(Write(list_, key(text), data, adjunct))[0]
+
+
+def names(entries):
+    return [entry.key.rstrip(b"\0").decode() for entry in entries]
+
+
+# -- entries
+
+
+def test_an_entry_is_read_as_it_was_written(structure):
+    number = write(structure, "B", data=b"x" * 1000, adjunct=b"about it")
+    (entry,) = structure.request(Read(number))
+    assert Entry(number, READY, key("B"), b"about it", 1, b"x" * 1000, entry.arrival) == entry
+
+
+def test_a_list_is_in_the_order_of_its_keys_and_of_arrival(structure):
+    for text in ("B", "A", "C", "B"):
+        write(structure, text)
+    (entries,) = structure.request(ReadList(READY))
+    assert ["A", "B", "B", "C"] == names(entries)
+    assert entries[1].arrival < entries[2].arrival
+
+
+def test_the_first_of_a_range(structure):
+    for text in ("A", "C", "E"):
+        write(structure, text)
+    first, none, whole = structure.request(
+        First(READY, key("B"), key("D")), First(READY, key("F"), KEY_MAX), First(READY)
+    )
+    assert (key("C"), None, key("A")) == (first.key, none, whole.key)
+
+
+def test_a_list_is_read_in_pieces(structure):
+    for at in range(10):
+        write(structure, "same", data=b"%d" % at)
+    read, low, arrival = [], KEY_MIN, 0
+    while True:
+        (piece,) = structure.request(ReadList(READY, low, KEY_MAX, 3, arrival))
+        if not piece:
+            break
+        read += [entry.data for entry in piece]
+        low, arrival = piece[-1].key, piece[-1].arrival
+    assert [b"%d" % at for at in range(10)] == read
+
+
+def test_keys_of_any_bytes_are_in_the_order_of_their_bytes(structure):
+    keys = [bytes([first]) + bytes([second]) * 15 for first in (0, 127, 128, 255) for second in (0, 65, 97, 255)]
+    for each in reversed(keys):
+        structure.request(Write(READY, each, b""))
+    (entries,) = structure.request(ReadList(READY))
+    assert keys == [entry.key for entry in entries]
+
+
+def test_rewriting_counts_the_version(structure):
+    number = write(structure, "A")
+    assert (2,) == structure.request(Rewrite(number, b"other", None, 1))
+    with pytest.raises(StructureRefusal, match="CHANGED"):
+        structure.request(Rewrite(number, b"late", None, 1))
+    (entry,) = structure.request(Read(number))
+    assert (b"other", 2) == (entry.data, entry.version)
+    assert (3,) == structure.request(Rewrite(number, None, b"adjunct"))
+    assert (b"other", b"adjunct") == structure.request(Read(number))[0][5:2:-2]
+
+
+def test_moving_keeps_the_entry_and_may_give_it_another_key(structure):
+    number = write(structure, "A")
+    structure.request(Move(number, READY, TAKEN, key("QM1"), b"mine"))
+    ready, taken, (entry,) = structure.request(Count(READY), Count(TAKEN), ReadList(TAKEN))
+    assert (0, 1, number, key("QM1"), b"mine") == (ready, taken, entry.number, entry.key, entry.adjunct)
+    with pytest.raises(StructureRefusal, match="NOT_FOUND"):
+        structure.request(Move(number, READY, TAKEN))
+
+
+def test_taking_is_reading_and_moving_at_once(structure):
+    numbers = [write(structure, text) for text in ("A", "B")]
+    taken, other, none = structure.request(
+        Take(READY, KEY_MIN, KEY_MAX, TAKEN), Take(READY, KEY_MIN, KEY_MAX, TAKEN), Take(READY, KEY_MIN, KEY_MAX, TAKEN)
+    )
+    assert (numbers, None) == ([taken.number, other.number], none)
+    assert TAKEN == taken.list
+
+
+def test_deleting_gives_the_space_back(structure):
+    number = write(structure, "A", data=b"x" * 600)
+    assert Space(1, 10_000, 3, 60_000) == structure.request(ReadSpace())[0]
+    structure.request(Delete(number, READY))
+    assert (None, Space(0, 10_000, 0, 60_000)) == structure.request(Read(number), ReadSpace())
+    with pytest.raises(StructureRefusal, match="NOT_FOUND"):
+        structure.request(Delete(number, READY))
+
+
+def test_the_count_of_a_range(structure):
+    for text in ("A", "B", "B", "C"):
+        write(structure, text)
+    assert (2, 4, 0) == structure.request(Count(READY, key("B"), key("B")), Count(READY), Count(99))
+
+
+# -- limits
+
+
+def test_a_list_has_its_own_maximum(structure):
+    structure.request(Limit(READY, 2))
+    write(structure, "A"), write(structure, "B")
+    with pytest.raises(StructureRefusal, match="LIST_FULL"):
+        write(structure, "C")
+    other = write(structure, "D", TAKEN)
+    with pytest.raises(StructureRefusal, match="LIST_FULL"):
+        structure.request(Move(other, TAKEN, READY))
+    assert ((2, 2),) == structure.request(ReadControls(READY))
+
+
+@pytest.mark.parametrize("size", [{"entries": 2, "elements": 100}, {"entries": 100, "elements": 4}])
+def test_a_structure_is_full_when_entries_or_elements_are(connect, size):
+    """MP16, CF-M13: an entry and its elements are taken together, or the put is refused."""
+    structure = connect(shape(**size), "QM1", nobody)
+    for text in ("A", "B"):
+        write(structure, text, data=b"x" * 512)
+    with pytest.raises(StructureRefusal, match="FULL"):
+        write(structure, "C", data=b"x")
+    structure.request(Alter(100, 100))
+    write(structure, "C")
+    structure.disconnect()
+
+
+def test_a_structure_does_not_shrink_below_what_it_holds(structure):
+    write(structure, "A", data=b"x" * 1000)
+    with pytest.raises(StructureRefusal, match="IN_USE"):
+        structure.request(Alter(10, 3))
+    structure.request(Alter(1, 4))
+    assert Space(1, 1, 4, 4) == structure.request(ReadSpace())[0]
+
+
+def test_more_elements_than_an_entry_may_have(structure):
+    with pytest.raises(StructureRefusal, match="TOO_LONG"):
+        write(structure, "A", data=bytes(255 * 256 + 1))
+    number = write(structure, "A", data=bytes(255 * 256))
+    with pytest.raises(StructureRefusal, match="TOO_LONG"):
+        structure.request(Rewrite(number, bytes(256 * 256)))
+
+
+# -- requests are one
+
+
+def test_a_refused_request_changes_nothing(structure):
+    kept, moved = write(structure, "A", data=b"x" * 300), write(structure, "B")
+    before = structure.request(ReadList(READY), ReadList(TAKEN), ReadSpace(), ReadControls(READY))
+    with pytest.raises(StructureRefusal) as refused:
+        structure.request(
+            Write(READY, key("C"), b"new"),
+            Move(moved, READY, TAKEN, key("Z"), b"adjunct"),
+            Rewrite(kept, b"y" * 5000, b"z"),
+            Limit(READY, 7),
+            Lock(3, "QM1"),
+            Watch("QM1", 9, TAKEN),
+            Alter(77, 777),
+            Delete(kept, READY),
+            Delete(kept, READY),
+        )
+    assert ("NOT_FOUND", 8) == (refused.value.why, refused.value.at)
+    assert before == structure.request(ReadList(READY), ReadList(TAKEN), ReadSpace(), ReadControls(READY))
+    assert ("QM2",) == structure.request(Lock(3, "QM2"))
+
+
+def test_nobody_takes_what_another_has(connect):
+    """Three queue managers take from one list: each entry goes to exactly one of them."""
+    made = shape()
+    members = [connect(made, f"QM{at}", nobody) for at in range(3)]
+    for at in range(60):
+        write(members[0], "A", data=b"%d" % at)
+    taken = [[] for _ in members]
+
+    def take(at):
+        while (entry := members[at].request(Take(READY, KEY_MIN, KEY_MAX, TAKEN))[0]) is not None:
+            taken[at].append(entry.number)
+
+    threads = [threading.Thread(target=take, args=(at,)) for at in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything = sorted(number for each in taken for number in each)
+    assert (60, 60) == (len(everything), len(set(everything)))
+    for member in members:
+        member.disconnect()
+
+
+# -- locks
+
+
+def test_a_lock_has_one_holder(structure):
+    assert ("QM1", "QM1") == structure.request(Lock(1, "QM1"), Lock(1, "QM2"))
+    assert (False,) == structure.request(Unlock(1, "QM2"))
+    with pytest.raises(StructureRefusal, match="LOCKED"):
+        structure.request(Holding(1, "QM2"), Write(READY, key("A"), b""))
+    structure.request(Holding(1, "QM1"), Write(READY, key("A"), b""))
+    assert (True, "QM2") == structure.request(Unlock(1, "QM1"), Lock(1, "QM2"))
+
+
+# -- watching
+
+
+@contextmanager
+def watching(connect, made, *ranges):
+    """A connector that watches ranges of keys, and what it was told; `expect` waits for so many."""
+    told, came = [], threading.Condition()
+
+    def tell(token):
+        with came:
+            told.append(token)
+            came.notify_all()
+
+    def expect(tokens):
+        with came:
+            came.wait_for(lambda: len(told) >= len(tokens), timeout=5)
+            assert tokens == told
+
+    watcher = connect(made, "WATCHER", tell)
+    had = watcher.request(*(Watch("WATCHER", at, *each) for at, each in enumerate(ranges, 1)))
+    yield watcher, had, expect
+    watcher.disconnect()
+
+
+def test_what_is_watched_is_told_when_it_is_no_longer_empty(connect):
+    made = shape()
+    member = connect(made, "QM1", nobody)
+    with watching(connect, made, (READY, key("B"), key("C")), (TAKEN,)) as (_, had, expect):
+        assert (False, False) == had
+        write(member, "A")
+        first = write(member, "B")
+        second = write(member, "C")
+        expect([1])
+        member.request(Delete(first, READY))
+        member.request(Delete(second, READY))
+        third = write(member, "B")
+        expect([1, 1])
+        member.request(Move(third, READY, TAKEN))
+        expect([1, 1, 2])
+    member.disconnect()
+
+
+def test_whoever_begins_to_watch_learns_what_is_there(connect):
+    made = shape()
+    member = connect(made, "QM1", nobody)
+    write(member, "A")
+    with watching(connect, made, (READY,)) as (watcher, had, expect):
+        assert (True,) == had
+        write(member, "B")
+        watcher.request(Unwatch("WATCHER", 1))
+        expect([])
+    member.disconnect()
+
+
+def test_a_refused_request_is_not_told(connect):
+    made = shape()
+    member = connect(made, "QM1", nobody)
+    with watching(connect, made, (READY,)) as (_, _, expect):
+        with pytest.raises(StructureRefusal):
+            member.request(Write(READY, key("A"), b""), Delete(999, READY))
+        write(member, "B")
+        expect([1])
+    member.disconnect()
+
+
+# -- connectors
+
+
+def test_a_structure_lives_on_without_connectors(connect):
+    made = shape()
+    first = connect(made, "QM1", nobody)
+    number = write(first, "A")
+    first.disconnect()
+    second = connect(Shape(made.name, entries=5), "QM2", nobody)
+    assert number == second.request(Read(number))[0].number
+    assert 10_000 == second.request(ReadSpace())[0].entries_total
+    assert {"QM2": True} == second.connectors()
+    second.disconnect()
+
+
+def test_a_connector_that_is_gone_without_a_word_has_failed(connect):
+    made = shape()
+    first, second = connect(made, "QM1", nobody), connect(made, "QM2", nobody)
+    number = write(second, "A", TAKEN)
+    second.fail()
+    for _ in range(400):
+        if first.connectors() == {"QM1": True, "QM2": False}:
+            break
+        threading.Event().wait(0.02)
+    assert {"QM1": True, "QM2": False} == first.connectors()
+    first.request(Move(number, TAKEN, READY))
+    first.forget("QM2")
+    assert {"QM1": True} == first.connectors()
+    first.disconnect()
+
+
+# -- the engines agree
+
+
+LISTS, KEYS = st.sampled_from([1, 2]), st.sampled_from([key(text) for text in "ABC"])
+DATA = st.sampled_from([b"", b"x", b"x" * 257, b"x" * 1000])
+NUMBERS = st.integers(1, 8)
+MAYBE_KEY, MAYBE_DATA = st.none() | KEYS, st.none() | DATA
+OPERATIONS = st.one_of(
+    st.builds(Write, LISTS, KEYS, DATA),
+    st.builds(Rewrite, NUMBERS, MAYBE_DATA, MAYBE_DATA.map(lambda data: data and data[:64]), st.none() | st.just(1)),
+    st.builds(Read, NUMBERS),
+    st.builds(First, LISTS, KEYS, KEYS),
+    st.builds(ReadList, LISTS, KEYS, KEYS, st.integers(1, 3)),
+    st.builds(Move, NUMBERS, LISTS, LISTS, MAYBE_KEY),
+    st.builds(Take, LISTS, KEYS, KEYS, LISTS, MAYBE_KEY),
+    st.builds(Delete, NUMBERS, LISTS),
+    st.builds(Count, LISTS, KEYS, KEYS),
+    st.builds(ReadControls, LISTS),
+    st.builds(Limit, LISTS, st.integers(0, 4)),
+    st.builds(Lock, st.just(1), st.sampled_from(["QM1", "QM2"])),
+    st.builds(Unlock, st.just(1), st.sampled_from(["QM1", "QM2"])),
+    st.builds(Holding, st.just(1), st.sampled_from(["QM1", "QM2"])),
+    st.builds(Alter, st.integers(0, 8), st.integers(0, 20)),
+    st.builds(ReadSpace),
+)
+REQUESTS = st.lists(st.lists(OPERATIONS, min_size=1, max_size=4), max_size=12)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(REQUESTS)
+def test_both_engines_answer_the_same(redis_url, requests):
+    made = shape(entries=6, elements=12)
+    engines = [MemoryFacility().connect(made, "QM1", nobody), RedisConnection(redis_url, made, "QM1", nobody)]
+    try:
+        for operations in requests:
+            ours, theirs = (_outcome(engine, operations) for engine in engines)
+            assert ours == theirs
+    finally:
+        for engine in engines:
+            engine.disconnect()
+
+
+def _outcome(engine, operations):
+    try:
+        return engine.request(*operations)
+    except StructureRefusal as refused:
+        return refused.why, refused.at
