@@ -42,8 +42,7 @@ def start_command(name: str, directory: Path | None, background: bool) -> None:
     from quaestor.server.process import Server
 
     with said():
-        server = Server(home, sys.stderr)
-    server.handle_signals()
+        server = Server(home, sys.stderr, signals=True)
     sys.exit(server.run())
 
 

@@ -79,6 +79,8 @@ def list_command(name: str, directory: Path | None) -> None:
 def grant_command(name: str, resource: str, object_name: str, user: str, access: str, directory: Path | None) -> None:
     """Let a user do something: one line of `profiles`, in force at once.
 
+    The most specific profile of an object decides alone, so a new one begins with a line for whoever makes it.
+
     RESOURCE is connect, queue, process, namelist, stgclass, qmgr or command. OBJECT may end in *. ACCESS is read,
     update or control, or any of browse, inquire, put, get, set, context, administer with commas.
 
@@ -87,7 +89,6 @@ def grant_command(name: str, resource: str, object_name: str, user: str, access:
       quaestor qmgr grant QM1 connect QM1 alice read
       quaestor qmgr grant QM1 queue 'ORDERS.*' alice put,get,browse
     """
-    from quaestor.qmgr.security import parse_profiles
     from quaestor.server.home import CLASSES
 
     home = existing(name, directory)
@@ -95,12 +96,9 @@ def grant_command(name: str, resource: str, object_name: str, user: str, access:
         raise click.ClickException(f"resource is one of {', '.join(CLASSES)}")
     if not home.configuration().security:
         raise click.ClickException(f"security of {name} is off: everybody may do everything")
-    line = f"{resource} {object_name} {user} {access}\n"
     with said():
-        parse_profiles(line)
-        with home.profiles.open("a", encoding="utf-8") as profiles:
-            profiles.write(line)
+        lines = home.grant(resource, object_name, user, access)
     pid = home.running_pid()
     if pid is not None:
         os.kill(pid, signal.SIGHUP)
-    click.echo(line.rstrip())
+    click.echo(lines.rstrip())

@@ -199,7 +199,7 @@ class Conversation:
         if at > end:
             raise ProtocolError("a put that ends before its body")
         if flags & MANY:
-            self._put_many(opened.handle, wire.unpack_bodies(packed, at, end), md, options, flags)
+            self._put_many(opened.handle, wire.unpack_bodies(packed, at, end), md, options, correl_id, flags)
             return b""
         body: bytes | str = packed[at:end]
         if flags & TEXT:
@@ -212,12 +212,14 @@ class Conversation:
         opened.put_envelope = message.envelope
         return self.reply(number, wire.pack_message(message, 0, message.envelope.packed()))
 
-    def _put_many(self, handle: Handle, bodies: list[bytes], md: MQMD | None, options: int, flags: int) -> None:
+    def _put_many(
+        self, handle: Handle, bodies: list[bytes], md: MQMD | None, options: int, correl_id: bytes | None, flags: int
+    ) -> None:
         """Asynchronous puts of one descriptor; each stands for itself, the first error is kept (CV3)."""
         put = handle.put
         for body in bodies:
             try:
-                put(_text(body) if flags & TEXT else body, md, options)
+                put(_text(body) if flags & TEXT else body, md, options, correl_id=correl_id)
             except MQError as error:
                 self._error(0, b"", error)
 

@@ -20,6 +20,7 @@ from typing import Any
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.engine import EngineSettings
+from quaestor.qmgr.security import EVERYBODY, parse_profiles
 from quaestor.qmgr.statistics import TraceSettings
 from quaestor.server.listeners import Tls
 from quaestor.server.users import USER_MAX
@@ -129,6 +130,18 @@ class Home:
             return TraceSettings(**configuration.traces)
         except TypeError as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{self.configuration_file}: traces: {error}") from error
+
+    def grant(self, resource: str, name: str, user: str, access: str) -> str:
+        """Add a line to the profiles. The first line of a new profile is its owner's, who would be shut out else."""
+        line = f"{resource} {name} {user} {access}\n"
+        parse_profiles(line)
+        text = self.profiles.read_text(encoding="utf-8") if self.profiles.exists() else ""
+        known = any((p.resource, p.name) == (resource, name) for p in parse_profiles(text))
+        me = getpass.getuser()[:USER_MAX]
+        first = "" if known or user in (me, EVERYBODY) else f"{resource} {name} {me} control\n"
+        with self.profiles.open("a", encoding="utf-8") as profiles:
+            profiles.write(first + line)
+        return first + line
 
     def settings(self, configuration: Configuration) -> EngineSettings | None:
         if not configuration.engine:

@@ -45,6 +45,7 @@ class Link:
         self._rest = bytearray()
         self._need = HEADER_LENGTH
         self._out: list[bytes] = []
+        self._out_bytes, self._held = 0, False
         self._unsent = b""
         self.since = self.heard = self.took = now
         self.partial_since = 0.0
@@ -92,9 +93,9 @@ class Link:
 
     def _received(self, data: bytes) -> None:
         self.heard = self.service.now
-        if self._rest or self._identifying:
+        if self._rest or self._identifying or self._held:
             self._rest += data
-            if len(self._rest) < self._need or self._identifying:
+            if len(self._rest) < self._need or self._identifying or self._held:
                 if len(self._rest) > max(HELLO_MAX, self._need):
                     self.want(reading=False)
                 return
@@ -105,7 +106,7 @@ class Link:
     def _split(self, data: bytes) -> None:
         """Every whole frame of what came; the rest waits for more."""
         at, end = 0, len(data)
-        while end - at >= HEADER_LENGTH and self.open and not self._identifying:
+        while end - at >= HEADER_LENGTH and self.open and not self._identifying and not self._held:
             length, op, flags, conversation, number = HEADER.unpack_from(data, at)
             if not HEADER_LENGTH <= length <= self._frame_max():
                 raise ProtocolError(f"a frame of {length} bytes")
@@ -118,7 +119,7 @@ class Link:
             self._need = HEADER_LENGTH
         if at < end and self.open:
             self._rest += data[at:]
-        self.partial_since = self.service.now if self._rest and not self._identifying else 0.0
+        self.partial_since = self.service.now if self._rest and not (self._identifying or self._held) else 0.0
 
     def _frame_max(self) -> int:
         return self.service.limits.frame_bytes if self.authenticated else HELLO_MAX
@@ -234,12 +235,16 @@ class Link:
         if not self._out:
             self.service.talking.append(self)
         self._out.append(answer)
+        self._out_bytes += len(answer)
+        if self._out_bytes > self.service.limits.output_bytes:
+            self._held = True  # LI3
 
     def flush(self) -> None:
         """Send what has gathered; what the client does not take now waits (LI3)."""
         data = b"".join((self._unsent, *self._out)) if self._unsent or len(self._out) > 1 else b"".join(self._out)
         self._out.clear()
         self._unsent = b""
+        self._out_bytes = 0
         if not data or not self.open:
             return
         try:
@@ -253,9 +258,22 @@ class Link:
             self.took = self.service.now
         if sent < len(data):
             self._unsent = data[sent:]
-            self.want(writing=True, reading=len(self._unsent) < self.service.limits.output_bytes)
-        elif self.writing:
+            self._out_bytes = len(self._unsent)
+            self.want(writing=True, reading=not self._held)
+        elif self.writing or self._held:
             self.want(writing=False, reading=True)
+            if self._held:
+                self._held = False
+                self.service.ask(self._go_on)
+
+    def _go_on(self) -> None:
+        """The client has taken its answers: look at what it has sent meanwhile."""
+        data = bytes(self._rest)
+        self._rest.clear()
+        try:
+            self._split(data)
+        except (ProtocolError, StructError) as error:
+            self.end(f"not a frame of this protocol: {error}")
 
     def writable(self) -> None:
         if self.handshaking:

@@ -37,8 +37,8 @@ from quaestor.storage.disk import RealDisk
 class Server:
     """One queue manager as a process (PR1-PR3)."""
 
-    def __init__(self, home: Home, out: TextIO) -> None:
-        self.home = home
+    def __init__(self, home: Home, out: TextIO, *, signals: bool = False) -> None:
+        self.home, self._signals = home, signals
         self.configuration = configuration = home.configuration()
         self._clock = SystemClock()
         self.manager = self._start()
@@ -88,9 +88,11 @@ class Server:
             self.journal.tell("QSV002I", address=self.address, tls=tls is not None)
         self.service.listen(listen_local(home.socket))
         self.journal.tell("QSV002I", socket=str(home.socket))
+        if self._signals:
+            self._handle_signals()
         self.journal.tell("QSV001I", qmgr=configuration.name, pid=os.getpid())
 
-    def handle_signals(self) -> None:
+    def _handle_signals(self) -> None:
         """SIGTERM and SIGINT (PR2)."""
         signal.signal(signal.SIGTERM, lambda *_: self.service.ask(self._terminate()))
         signal.signal(signal.SIGINT, lambda *_: self.service.ask(self.service.stop))

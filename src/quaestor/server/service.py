@@ -12,7 +12,7 @@ Rules
       out everybody at once.
   SV6 When the engine fails nothing is answered any more: every link ends, and so does the service.
 
-Why a loop of our own: turns are what group commit needs (ADR 30), and asyncio's cost per event is as large as a put.
+Why a loop of our own: turns are what group commit needs (ADR 50), and asyncio's cost per event is as large as a put.
 Called by process.  Calls link, group_commit, the queue manager.
 """
 
@@ -88,7 +88,8 @@ class Service:
         self._quiesce_until = 0.0
         self.started_us = clock.now_us()
         self.now = self._time()
-        self._next_sweep = self.now + SWEEP_S
+        self._sweep_s = min(SWEEP_S, self.limits.heartbeat_s / 4)
+        self._next_sweep = self.now + self._sweep_s
         self.turns = 0
 
     def _time(self) -> float:
@@ -273,7 +274,7 @@ class Service:
 
     def _sweep(self) -> None:
         """Look the links over (SV4)."""
-        self._next_sweep = self.now + SWEEP_S
+        self._next_sweep = self.now + self._sweep_s
         for link in tuple(self.links):
             why = self._why_cut_off(link)
             if why:

@@ -16,7 +16,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812 - a class
 from typing import Any
 
-from quaestor.mqi.descriptors import MQMD, NO_ID, identifier
+from quaestor.mqi.descriptors import MQMD, NO_ID, NO_TOKEN, identifier
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.protocol import ProtocolError
@@ -84,6 +84,8 @@ def pack_descriptor(md: MQMD) -> bytes:
     """A descriptor as its application gave it, without the correlation identifier (WI1)."""
     if type(md) is not MQMD:
         raise MQError(Reason.MD_ERROR, descriptor=type(md).__name__)
+    if len(md.accounting_token) > len(NO_TOKEN):  # its zeros would be lost on the way
+        raise MQError(Reason.MD_ERROR, accounting_token=md.accounting_token)
     try:
         msg_id = b"" if md.msg_id == NO_ID else identifier(md.msg_id)
         fixed = _DESCRIPTOR.pack(md.expiry, md.priority, md.persistence, md.offset, len(msg_id))

@@ -11,6 +11,7 @@ Called by the package door.  Calls link, connection, place.
 """
 
 import os
+import ssl
 from threading import Lock
 from typing import Any
 from weakref import WeakSet
@@ -64,8 +65,9 @@ class Links:
         except MQError as error:
             link.close()
             if error.reason is Reason.CONNECTION_BROKEN:
-                why = error.facts.get("why", "")
-                raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=why) from error
+                refused = place.tls is not None and isinstance(error.__cause__, ssl.SSLError)
+                reason = Reason.NOT_AUTHORIZED if refused else Reason.Q_MGR_NOT_AVAILABLE
+                raise MQError(reason, qmgr=place.name, why=error.facts.get("why", "")) from error
             raise
         except BaseException:
             link.close()

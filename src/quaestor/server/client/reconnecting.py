@@ -102,6 +102,8 @@ class ReconnectingConnection(Connection):
                 continue
 
     def call(self, request: Request) -> bytes:
+        if not self.connected:
+            raise self.why_not_connected()
         try:
             return super().call(request)
         except MQError as error:

@@ -1,0 +1,95 @@
+"""`quaestor qmgr` as a person uses it: create, TLS, a user, start, connect, stop."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import quaestor
+from quaestor.cli.main import main
+
+SRC = str(Path(quaestor.__file__).parents[1])
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A `quaestor` command in a home of its own; servers are stopped at the end."""
+    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", SRC)
+    monkeypatch.delenv("QUAESTOR_PASSWORD", raising=False)
+
+    def command(*words, code=0, **more):
+        done = CliRunner().invoke(main, ["qmgr", *words], **more)
+        assert code == done.exit_code, done.output
+        return done.output
+
+    yield command
+    if (tmp_path / "QM1" / "pid").exists():
+        CliRunner().invoke(main, ["qmgr", "stop", "QM1", "--immediate"])
+
+
+def test_from_nothing_to_a_user_over_tls(run, tmp_path):
+    run("create", "QM1", "--listen", "127.0.0.1:0", "--log-mb", "1")
+    run("tls", "QM1", "--host", "localhost", "--host", "127.0.0.1")
+    run("user", "add", "QM1", "alice", "--password-file", "-", input="open sesame\n")
+    run("grant", "QM1", "connect", "QM1", "alice", "read")
+    start = [sys.executable, "-m", "quaestor.cli.main", "qmgr", "start", "QM1", "--background"]
+    assert "is running" in subprocess.run(start, env=os.environ, check=True, capture_output=True, text=True).stdout
+    with quaestor.connect("QM1") as app:
+        app.define(quaestor.LocalQueue("ORDERS"))
+    run("grant", "QM1", "queue", "ORDERS", "alice", "put")
+    status = json.loads(run("status", "QM1", "--json"))
+    assert ("running", True) == (status["state"], status["security"])
+    tls = quaestor.ClientTls(authorities=tmp_path / "QM1" / "authority.pem")
+    with quaestor.connect("QM1", status["listen"], user="alice", password="open sesame", tls=tls) as app:
+        app.put("ORDERS", "from afar", quaestor.MQMD(persistence=1))
+    assert "runs already" in run("start", "QM1", code=1)
+    assert "has stopped" in run("stop", "QM1")
+    assert "stopped" in run("status", "QM1", code=1)
+    assert "is not running" in run("stop", "QM1")
+    assert "open sesame" not in "".join(path.read_text() for path in (tmp_path / "QM1").glob("*.log"))
+
+
+def test_what_cannot_be_done_is_one_line(run, tmp_path):
+    assert "no queue manager" in run("start", "QM1", code=1)
+    assert "2058" in run("create", "BAD NAME", code=2)
+    assert "not host:port" in run("create", "QM1", "--listen", "nowhere", code=2)
+    run("create", "QM1", "--listen", "0.0.0.0:0")
+    assert "2100" in run("create", "QM1", code=2)
+    assert "not loopback" in run("start", "QM1", "--background", code=1)
+    assert "resource is one of" in run("grant", "QM1", "door", "*", "alice", "read", code=1)
+    assert "expected class" in run("grant", "QM1", "queue", "*", "alice", "sometimes", code=2)
+    assert "no user" in run("user", "remove", "QM1", "alice", code=1)
+    assert "no authority" in run("tls", "QM1", "--client", "alice", code=2)
+
+
+def test_users_come_and_go(run):
+    run("create", "QM1")
+    run("user", "add", "QM1", "alice", input="one\n")
+    run("user", "add", "QM1", "bob", env={"QUAESTOR_PASSWORD": "two"})
+    assert "alice\nbob\n" == run("user", "list", "QM1")
+    run("user", "remove", "QM1", "alice")
+    assert "bob\n" == run("user", "list", "QM1")
+
+
+def test_security_is_off_only_when_asked(run, tmp_path):
+    run("create", "QM1", "--no-security")
+    assert not (tmp_path / "QM1" / "profiles").exists()
+    assert "security of QM1 is off" in run("grant", "QM1", "queue", "*", "alice", "read", code=1)
+
+
+def test_a_terminated_server_quiesces(run, tmp_path):
+    run("create", "QM1", "--no-security", "--log-mb", "1")
+    command = [sys.executable, "-m", "quaestor.cli.main", "qmgr", "start", "QM1"]
+    server = subprocess.Popen(command, env=os.environ, stderr=subprocess.PIPE, text=True)
+    for line in server.stderr:
+        if "QSV001I" in line:
+            break
+    server.terminate()
+    assert "QSV004I" in server.communicate(timeout=60)[1]
+    assert 0 == server.returncode
+    assert not (tmp_path / "QM1" / "socket").exists()

@@ -1,0 +1,155 @@
+"""Queue managers as servers, for tests: on pages with a log, served by a thread, reached through a socket."""
+
+import io
+import threading
+from pathlib import Path
+
+import pytest
+
+from qmgr.small import EVERYTHING, page_queue_manager
+from quaestor.clock import SystemClock
+from quaestor.server.client.opening import LINKS, hello_of
+from quaestor.server.client.place import Place
+from quaestor.server.home import Configuration, Home
+from quaestor.server.identity import Identity
+from quaestor.server.journal import Journal
+from quaestor.server.limits import Limits
+from quaestor.server.listeners import listen_local
+from quaestor.server.process import Server
+from quaestor.server.service import Service
+from quaestor.server.users import Users
+
+QUICK = {"heartbeat_s": 1.0, "stalled_s": 1.0, "hello_s": 1.0, "quiesce_s": 2.0}
+ENGINE = {"logs": 3, "log_bytes": 1 << 20, "pages": 64, "expansion": 64}
+
+
+class Serving:
+    """A server on a thread of this process."""
+
+    def __init__(self, home):
+        self.home, self.out = home, io.StringIO()
+        self.server = Server(home, self.out)
+        self.service, self.manager = self.server.service, self.server.manager
+        self.thread = threading.Thread(target=self.server.run, daemon=True)
+        self.thread.start()
+
+    @property
+    def address(self):
+        return self.server.address
+
+    @property
+    def place(self):
+        return Place("QM1", path=self.home.socket)
+
+    def connect(self, *, client=b"", shared=False, reconnect_s=0.0, place=None, **said):
+        hello = hello_of("QM1", said.get("user"), said.get("password"), "test", client, reconnects=bool(reconnect_s))
+        return LINKS.connect(place or self.place, hello, shared=shared, reconnect_s=reconnect_s)
+
+    def stop(self):
+        if self.thread.is_alive():
+            self.service.ask(self.service.stop)
+            self.thread.join(30)
+        assert not self.thread.is_alive()
+
+    def log(self):
+        return self.out.getvalue()
+
+    def wait_for(self, condition, seconds=10.0):
+        """Until something holds in the server."""
+        pause = threading.Event()
+        for _ in range(int(seconds / 0.01)):
+            if condition():
+                return
+            pause.wait(0.01)
+        raise AssertionError("it did not come about in time")
+
+    def idle(self):
+        """No link is left."""
+        self.wait_for(lambda: not self.service.links)
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home(tmp_path / "QM1")
+    home.create(Configuration("QM1", listen="127.0.0.1:0", security=False, limits=QUICK, engine=ENGINE))
+    return home
+
+
+@pytest.fixture
+def serve(home):
+    """Start the server, any number of times one after the other."""
+    started = []
+
+    def start():
+        started.append(Serving(home))
+        return started[-1]
+
+    yield start
+    for serving in started:
+        serving.stop()
+
+
+@pytest.fixture
+def server(serve):
+    return serve()
+
+
+class Door:
+    """A queue manager behind a socket, with the face of the small queue managers of the MQI tests."""
+
+    def __init__(self, directory: Path):
+        self.small = page_queue_manager()
+        self.clock, self.messages, self.manager = self.small.clock, self.small.messages, self.small.manager
+        self.security, self.connections = self.small.security, self.small.connections
+        self.directory, self.sockets = directory, []
+        journal = Journal(SystemClock(), io.StringIO())
+        identity = Identity(Users(directory / "users"), security=False)
+        self.service = Service(self.manager, identity, journal, SystemClock(), Limits())
+        self.service.listen(listen_local(directory / "socket"))
+        self.thread = threading.Thread(target=self.service.run, daemon=True)
+        self.thread.start()
+
+    def connect(self, user="ALICE", account=None):
+        assert account is None
+        app = LINKS.connect(Place("QM1", path=self.directory / "socket"), hello_of("QM1", user, None, "test"))
+        self.sockets.append(app._link._sock)
+        return app
+
+    def scan(self):
+        self.small.scan()
+
+    def queue(self, name="ORDERS", **attributes):
+        return self.small.queue(name, **attributes)
+
+    def stop(self):
+        for sock in self.sockets:
+            sock.close()
+        self.service.ask(self.service.stop)
+        self.thread.join(30)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def qm(tmp_path):
+    """What the tests of the MQI are given here: the same queue manager, behind the door."""
+    door = Door(tmp_path)
+    yield door
+    door.stop()
+
+
+@pytest.fixture
+def app(qm):
+    return qm.connect()
+
+
+@pytest.fixture
+def other(qm):
+    """A second application."""
+    return qm.connect("BOB")
+
+
+@pytest.fixture
+def orders(qm, app):
+    """An open queue, for everything."""
+    qm.queue("ORDERS")
+    return app.open("ORDERS", EVERYTHING)

@@ -1,0 +1,279 @@
+"""What a client has beside the calls of the MQI: asynchronous puts, read ahead, shared links, asyncio."""
+
+import asyncio
+import getpass
+import re
+import threading
+from pathlib import Path
+
+import pytest
+
+import quaestor
+from model.answers import bodies, drain, fails
+from quaestor import MQMD, GetOptions, LocalQueue, OpenOptions, PutOptions, Reason
+from quaestor.mqi.calls import QueueConnection, QueueHandle
+from quaestor.server.client import asynchronous
+from quaestor.server.client.opening import hello_of
+
+NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptions.ASYNC_RESPONSE
+BOTH = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT
+PERSISTENT = MQMD(persistence=1)
+
+
+@pytest.fixture
+def app(server):
+    with server.connect() as app:
+        app.define(LocalQueue("ORDERS", share=True, def_exclusive=False, max_depth=50))
+        yield app
+
+
+@pytest.fixture
+def orders(app):
+    return app.open("ORDERS", BOTH | OpenOptions.BROWSE | OpenOptions.INQUIRE)
+
+
+def test_three_doors_have_the_same_calls(app, orders, tmp_path):
+    with quaestor.connect("QM1", tmp_path / "other") as embedded:
+        embedded.define(LocalQueue("ORDERS"))
+        for connection in (embedded, app):
+            assert isinstance(connection, QueueConnection)
+        for handle in (embedded.open("ORDERS"), orders):
+            assert isinstance(handle, QueueHandle)
+
+
+def test_asynchronous_puts_and_a_commit_are_one_round_trip(server, app, orders):
+    before = server.service.turns
+    for n in range(40):
+        orders.put(f"{n}".encode(), PERSISTENT, LATER)
+    app.commit()
+    assert server.service.turns - before <= 2
+    assert [str(n) for n in range(40)] == bodies(drain(orders))
+
+
+def test_the_error_of_an_asynchronous_put_refuses_the_commit(app, orders):
+    for n in range(60):
+        orders.put(f"{n}".encode(), None, LATER)
+    with fails(Reason.Q_FULL):
+        app.commit()
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 50}
+    app.backout()
+    app.commit()
+    assert [] == drain(orders)
+
+
+def test_a_backout_forgets_asynchronous_puts_and_their_error(app, orders):
+    for _ in range(60):
+        orders.put(b"x", None, LATER)
+    app.backout()
+    orders.put(b"y", None, LATER)
+    app.commit()
+    assert ["y"] == bodies(drain(orders))
+
+
+def test_asynchronous_puts_keep_their_order_descriptors_and_kinds(app, orders):
+    orders.put(b"a", PERSISTENT, LATER)
+    orders.put("b", None, LATER)
+    orders.put(b"c", MQMD(correl_id=b"K" * 24), LATER)
+    orders.put(b"d", None, LATER, correl_id=b"L" * 24)
+    orders.put(b"e", None, LATER)
+    app.commit()
+    got = drain(orders)
+    assert ["a", "b", "c", "d", "e"] == bodies(got)
+    assert [1, 0, 0, 0, 0] == [message.persistence for message in got]
+    assert [bytes(24), bytes(24), b"K" * 24, b"L" * 24, bytes(24)] == [message.correl_id for message in got]
+
+
+def test_read_ahead_stops_at_a_persistent_message(server, app, orders):
+    """Non-persistent messages come before they are asked for; a persistent one stays until somebody gets it."""
+    for n in range(5):
+        orders.put(f"{n}", MQMD(persistence=0), NOW)
+    orders.put("kept", PERSISTENT, NOW)
+    orders.put("behind", MQMD(persistence=0), NOW)
+    reader = app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.READ_AHEAD)
+    assert reader.get(GET_NOW).text == "0"
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 2}
+    assert ["1", "2", "3", "4", "kept", "behind"] == bodies(drain(reader))
+
+
+def test_read_ahead_is_for_gets_out_of_syncpoint_only(app, orders):
+    for n in range(3):
+        orders.put(f"{n}", None, NOW)
+    reader = app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.READ_AHEAD)
+    reader.get()
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 2}
+    app.backout()
+
+
+def test_threads_share_one_link(server):
+    with server.connect() as app:
+        app.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+    got = []
+
+    def work(number):
+        with server.connect(shared=True) as app, app.open("ORDERS", BOTH) as queue:
+            for n in range(30):
+                queue.put(f"{number}-{n}", PERSISTENT)
+                app.commit()
+                got.append(queue.get(wait_ms=10_000).text)
+                app.commit()
+
+    with server.connect(shared=True) as first:
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert 1 == first.status()["links"]
+    assert sorted(got) == sorted(f"{number}-{n}" for number in range(4) for n in range(30))
+    server.idle()
+
+
+def test_a_get_that_waits_is_woken_and_ends_in_time(server, app, orders):
+    with server.connect() as other, other.open("ORDERS", BOTH) as queue:
+        with fails(Reason.NO_MSG_AVAILABLE):
+            queue.get(wait_ms=30)
+        threading.Timer(0.05, lambda: orders.put("x", PERSISTENT, NOW)).start()
+        assert queue.get(GET_NOW, wait_ms=20_000).text == "x"
+
+
+def test_heartbeats_keep_a_long_wait_alive(server, app, orders):
+    """Longer than twice the heartbeat of these tests: the client hears from the server and answers."""
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get(wait_ms=3000)
+
+
+def test_the_outcome_of_a_numbered_commit_is_known_after_a_restart(serve):
+    server = serve()
+    with server.connect(client=b"BILLING") as app:
+        app.define(LocalQueue("ORDERS"))
+        app.put("ORDERS", "one", PERSISTENT)
+        app.commit(7)
+        assert [True, True, False] == [app.outcome(unit) for unit in (6, 7, 8)]
+    server.stop()
+    server = serve()
+    with server.connect(client=b"BILLING") as app:
+        assert [True, False] == [app.outcome(unit) for unit in (7, 8)]
+    with server.connect(client=b"OTHER") as app:
+        assert not app.outcome(7)
+
+
+# -- asyncio
+
+
+def talk(server, conversation):
+    async def main():
+        async with await asynchronous.connect(server.place, hello_of("QM1", None, None, "test")) as app:
+            await app.define(LocalQueue("ORDERS", share=True, def_exclusive=False), replace=True)
+            async with await app.open("ORDERS", BOTH | OpenOptions.INQUIRE | OpenOptions.SET) as orders:
+                await conversation(app, orders)
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_asyncio_put_get_commit_and_backout(server):
+    async def conversation(app, orders):
+        await orders.put("x", PERSISTENT)
+        await app.commit()
+        assert (await orders.get()).text == "x"
+        await app.backout()
+        assert (await orders.get(GET_NOW)).backout_count == 1
+        await orders.put("y", MQMD(priority=12), NOW)
+        assert app.warning.reason is Reason.PRIORITY_EXCEEDS_MAXIMUM
+        assert await orders.inquire("CURDEPTH") == {"CURDEPTH": 1}
+        await app.put1("ORDERS", "z")
+
+    talk(server, conversation)
+
+
+def test_asyncio_many_getters_wait_on_one_connection(server):
+    async def conversation(app, orders):
+        handles = [await app.open("ORDERS", BOTH) for _ in range(20)]
+        waiting = [asyncio.create_task(handle.get(wait_ms=20_000)) for handle in handles]
+        await asyncio.sleep(0.05)
+        for n in range(20):
+            await orders.put(str(n))
+        await app.commit()
+        assert sorted(m.text for m in await asyncio.gather(*waiting)) == sorted(map(str, range(20)))
+
+    talk(server, conversation)
+
+
+def test_asyncio_a_cancelled_get_loses_nothing(server):
+    async def conversation(app, orders):
+        waiting = asyncio.create_task(orders.get(GET_NOW, wait_ms=-1))
+        await asyncio.sleep(0.05)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await orders.put("x", None, NOW)
+        assert (await orders.get(GET_NOW, wait_ms=1000)).text == "x"
+        assert not server.manager.messages.catalogue.anybody_waits
+
+    talk(server, conversation)
+
+
+def test_asyncio_a_message_on_its_way_to_a_cancelled_get_is_the_next_ones(server):
+    async def conversation(app, orders):
+        waiting = asyncio.create_task(orders.get(GET_NOW, wait_ms=-1))
+        await asyncio.sleep(0.05)
+        waiting.cancel()  # the cancelling is not sent before the put below is carried out by another connection
+
+        def put():
+            with server.connect() as other:
+                other.put("ORDERS", "x", None, NOW)
+
+        put()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert (await orders.get(GET_NOW, wait_ms=5000)).text == "x"
+
+    talk(server, conversation)
+
+
+def test_connect_async_by_name_and_by_address(server, monkeypatch):
+    monkeypatch.setenv("QUAESTOR_HOME", str(server.home.directory.parent))
+
+    async def main():
+        for where in (None, server.address):
+            async with await quaestor.connect_async("QM1", where) as app:
+                await app.define(LocalQueue("ORDERS"), replace=True)
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_connect_by_name_and_by_address(server, monkeypatch):
+    monkeypatch.setenv("QUAESTOR_HOME", str(server.home.directory.parent))
+    for where in (None, server.address):
+        with quaestor.connect("QM1", where) as app:
+            app.define(LocalQueue("ORDERS"), replace=True)
+            app.put("ORDERS", "x")
+            app.commit()
+            assert app.get("ORDERS").text == "x"
+    with fails(Reason.Q_MGR_NAME_ERROR):
+        quaestor.connect("QM2", server.address)
+    with fails(Reason.Q_MGR_NOT_AVAILABLE):
+        quaestor.connect("QM2")
+
+
+def test_the_example_of_the_guide_runs(server, monkeypatch, capsys):
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "server.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```", guide, re.DOTALL | re.MULTILINE)
+    monkeypatch.setenv("QUAESTOR_HOME", str(server.home.directory.parent))
+    exec(compile(block, "server.md", "exec"), {"__name__": "__main__"})
+    assert "one order" in capsys.readouterr().out
+
+
+def test_commands_go_to_the_command_manager(server):
+    """One operation carries MQSC; what runs it is given when the server is built."""
+
+    class Commands:
+        def run(self, text, user):
+            return type("Reply", (), {"lines": [f"{user}: {text}"], "rows": [{"a": 1}], "ok": True})()
+
+    with server.connect() as app:
+        server.service._commands = None
+        with fails(Reason.ENVIRONMENT_ERROR):
+            app.mqsc("DISPLAY QMGR")
+        server.service._commands = Commands()
+        reply = app.mqsc("DISPLAY QMGR")
+        assert reply == {"lines": [f"{getpass.getuser()}: DISPLAY QMGR"], "rows": [{"a": 1}], "ok": True}

@@ -1,0 +1,357 @@
+"""Faults: clients that die at each step, half-open links, slow readers, crowds, and servers that stop under load.
+
+What always holds: nothing leaks, nothing hangs, no message is lost or doubled.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import quaestor
+from model.answers import bodies, drain, fails
+from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+
+SRC = str(Path(quaestor.__file__).parents[1])
+NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptions.ASYNC_RESPONSE
+BOTH = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT
+PERSISTENT = MQMD(persistence=1)
+
+
+def define(server, name="ORDERS", **attributes):
+    with server.connect() as app:
+        app.define(LocalQueue(name, share=True, def_exclusive=False, **attributes), replace=True)
+
+
+def left_on(server, name="ORDERS"):
+    with server.connect() as app, app.open(name, BOTH) as queue:
+        return bodies(drain(queue))
+
+
+# -- clients that die
+
+DYING = """
+import os, signal, sys
+import quaestor
+from quaestor import MQMD, PutOptions, OpenOptions
+from quaestor.server.client.opening import LINKS, hello_of
+from quaestor.server.client.place import local_place
+step = int(sys.argv[2])
+def at(number):
+    if number == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+at(0)
+app = LINKS.connect(local_place("QM1", sys.argv[1]), hello_of("QM1", None, None, "dying"))
+at(1)
+queue = app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT)
+at(2)
+queue.put("committed", MQMD(persistence=1))
+at(3)
+app.commit()
+at(4)
+queue.put("in flight", MQMD(persistence=1))
+at(5)
+queue.put(b"later", MQMD(persistence=1), PutOptions.ASYNC_RESPONSE)
+app._send_run(now=True)
+at(6)
+queue.get()
+at(7)
+queue.close()
+at(8)
+app.disconnect()
+"""
+
+
+@pytest.mark.parametrize("step", range(10))
+def test_a_client_killed_at_any_step(server, step):
+    """What it committed is there once, what it had in flight is not; killed after its end, all of it is."""
+    define(server)
+    command = [sys.executable, "-c", DYING, str(server.home.directory), str(step)]
+    ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": SRC}, check=False, capture_output=True)
+    assert ended.returncode == (-signal.SIGKILL if step < 9 else 0), ended.stderr.decode()
+    server.idle()
+    committed = [] if step < 4 else ["committed"]
+    assert (["in flight", "later"] if step == 9 else committed) == left_on(server)
+    assert 0 == server.manager.connections.connections
+
+
+def test_a_link_lost_in_a_commit_leaves_all_of_it_or_nothing(server):
+    """The answer never arrives; the client asks on another link."""
+    define(server)
+    for unit in range(1, 6):
+        app = server.connect(client=b"CUT OFF")
+        queue = app.open("ORDERS", BOTH)
+        queue.put(f"{unit}", PERSISTENT)
+        from quaestor.server.client import requests
+
+        app._link.send(app._conversation, requests.commit(unit), answered=True)
+        app._link.close()
+        with server.connect(client=b"CUT OFF") as again:
+            known = again.outcome(unit)
+        assert ([f"{unit}"] if known else []) == left_on(server)
+
+
+def test_a_client_that_comes_back_ends_its_older_link(server):
+    define(server)
+    old = server.connect(client=b"SAME")
+    old.put("ORDERS", "in flight", PERSISTENT)
+    with server.connect(client=b"SAME") as new:
+        assert 1 == new.status()["links"]
+        with fails(Reason.CONNECTION_BROKEN):
+            old.commit()
+    assert [] == left_on(server)
+
+
+# -- links that are half open, slow or stuck
+
+
+def socket_to(server):
+    host, port = server.address.split(":")
+    return socket.create_connection((host, int(port)), 10)
+
+
+def test_who_does_not_say_who_it_is_is_cut_off(server):
+    with socket_to(server) as silent, socket_to(server) as half:
+        half.sendall(b"\0\0")
+        silent.settimeout(10)
+        assert b"" == silent.recv(1)
+    server.idle()
+    assert "did not say who it is" in server.log()
+
+
+def test_a_waiting_client_that_answers_no_heartbeat_is_cut_off(server):
+    """A half-open link: the machine at the other end is gone, and its get waits for ever."""
+    define(server)
+    app = server.connect()
+    queue = app.open("ORDERS", BOTH)
+    app._link.send(app._conversation, queue.get_request(GET_NOW, -1, None, {}), answered=True)
+    server.idle()
+    assert "does not answer heartbeats" in server.log()
+    app._link.close()
+    with server.connect() as other:
+        other.put("ORDERS", "for the living", None, NOW)
+    assert ["for the living"] == left_on(server)
+
+
+def test_a_client_that_stops_in_a_frame_is_cut_off(server):
+    app = server.connect()
+    app._link._sock.sendall(b"\0\0\1\0")
+    server.idle()
+    assert "stopped in the middle of a frame" in server.log()
+    app._link.close()
+
+
+def test_a_slow_reader_is_held_back_then_cut_off(server):
+    """It asks for more than it takes: its link is not read, others are served, and in the end it goes."""
+    define(server)
+    with server.connect() as other:
+        app = server.connect()
+        queue = app.open("ORDERS", BOTH | OpenOptions.BROWSE)
+        queue.put(bytes(1 << 20), None, NOW)
+        with suppress(MQError, OSError):
+            for _ in range(64):
+                request = queue.get_request(GetOptions.BROWSE_FIRST, None, None, {})
+                app._link.send(app._conversation, request, answered=True)
+        assert other.status()["links"] == 2
+        server.wait_for(lambda: "does not take its answers" in server.log())
+        app._link.close()
+        assert other.status()["links"] == 1
+
+
+def test_a_thousand_idle_connections(server):
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 4096:
+        pytest.skip("this system allows too few open files")
+    apps = [server.connect() for _ in range(1000)]
+    assert 1000 == apps[0].status()["conversations"]
+    define(server)
+    apps[500].put("ORDERS", "x", None, NOW)
+    assert apps[999].get("ORDERS").text == "x"
+    apps[999].commit()
+    for app in apps:
+        app.disconnect()
+    server.idle()
+    assert 0 == server.manager.connections.connections
+    assert soft <= hard
+
+
+def test_too_many_connections_are_told(serve, home):
+    from dataclasses import replace
+
+    home.write(replace(home.configuration(), limits={"connections": 3, "conversations": 2}))
+    server = serve()
+    apps = [server.connect() for _ in range(3)]
+    with fails(Reason.MAX_CONNS_LIMIT_REACHED):
+        server.connect()
+    apps.pop().disconnect()
+    server.wait_for(lambda: len(server.service.links) == 2)
+    shared = [server.connect(shared=True) for _ in range(2)]
+    with fails(Reason.MAX_CONNS_LIMIT_REACHED):
+        server.connect(shared=True)
+    for app in (*apps, *shared):
+        app.disconnect()
+
+
+def test_handles_and_uncommitted_messages_are_limited(server):
+    define(server)
+    with server.connect() as app:
+        app.alter(quaestor.QueueManagerAttributes, max_handles=3, max_uncommitted=5)
+        handles = [app.open("ORDERS", BOTH) for _ in range(3)]
+        with fails(Reason.HANDLE_NOT_AVAILABLE):
+            app.open("ORDERS", BOTH)
+        for _ in range(5):
+            handles[0].put("x")
+        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+            handles[0].put("x")
+        app.backout()
+
+
+# -- the end of the server
+
+
+def test_a_quiesce_waits_for_applications_and_tells_those_who_ask(server):
+    define(server)
+    app = server.connect()
+    queue = app.open("ORDERS", BOTH)
+    queue.put("kept", PERSISTENT)
+    server.service.ask(server.service.quiesce)
+    server.wait_for(lambda: server.service.quiescing)
+    with fails(Reason.Q_MGR_QUIESCING):
+        server.connect()
+    with fails(Reason.Q_MGR_QUIESCING):
+        queue.put("no", None, PutOptions.FAIL_IF_QUIESCING)
+    app.commit()
+    app.disconnect()
+    server.thread.join(10)
+    assert not server.thread.is_alive()
+
+
+def test_an_immediate_stop_backs_out_and_says_2009(serve):
+    server = serve()
+    define(server)
+    app = server.connect()
+    app.put("ORDERS", "committed", PERSISTENT)
+    app.commit()
+    app.put("ORDERS", "in flight", PERSISTENT)
+    server.stop()
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+    assert ["committed"] == left_on(serve())
+
+
+def test_a_failed_log_ends_the_server_and_confirms_nothing(serve, monkeypatch):
+    server = serve()
+    define(server)
+    app = server.connect()
+    queue = app.open("ORDERS", BOTH)
+    queue.put("x", PERSISTENT)
+
+    def fail(*_):
+        raise OSError(5, "I/O error")
+
+    monkeypatch.setattr(server.manager.engine.log.files, "write_through", fail)
+    monkeypatch.setattr(server.manager.engine.log.files, "write", fail)
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()
+    server.thread.join(10)
+    assert "QSV005E" in server.log()
+
+
+def test_a_restart_in_the_middle_of_the_load_loses_and_doubles_nothing(serve):
+    """Four clients put, four get, each in units; the server is stopped and started three times meanwhile."""
+    server = serve()
+    define(server, max_depth=100_000)
+    each, confirmed, got = 40, [], []
+    going = threading.Event()
+
+    def lasting():
+        return server.connect(reconnect_s=60)
+
+    def unit(work):
+        while True:
+            try:
+                return work()
+            except MQError as error:
+                if error.reason is not Reason.BACKED_OUT:
+                    raise
+
+    def put(number):
+        with lasting() as app, app.open("ORDERS", OpenOptions.OUTPUT) as queue:
+            for n in range(each):
+
+                def one(n=n):
+                    queue.put(f"{number}-{n}a", PERSISTENT)
+                    queue.put(f"{number}-{n}b", PERSISTENT)
+                    app.commit()
+
+                unit(one)
+                confirmed.extend((f"{number}-{n}a", f"{number}-{n}b"))
+
+    def get():
+        with lasting() as app, app.open("ORDERS", OpenOptions.INPUT_SHARED) as queue:
+            while not going.is_set() or len(got) < len(confirmed):
+
+                def one():
+                    try:
+                        message = queue.get(wait_ms=100)
+                    except MQError as error:
+                        if error.reason is Reason.NO_MSG_AVAILABLE:
+                            return None
+                        raise
+                    app.commit()
+                    return message.text
+
+                text = unit(one)
+                if text is not None:
+                    got.append(text)
+
+    putters = [threading.Thread(target=put, args=(n,), daemon=True) for n in range(4)]
+    getters = [threading.Thread(target=get, daemon=True) for _ in range(4)]
+    for thread in (*putters, *getters):
+        thread.start()
+    for _ in range(3):
+        threading.Event().wait(0.25)
+        server.stop()
+        server = serve()
+    for thread in putters:
+        thread.join(60)
+    going.set()
+    for thread in getters:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in (*putters, *getters))
+    expected = sorted(f"{number}-{n}{part}" for number in range(4) for n in range(each) for part in "ab")
+    assert expected == sorted(confirmed)
+    assert expected == sorted(got)
+
+
+def test_a_put_out_of_syncpoint_whose_answer_is_lost_is_not_repeated(serve):
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=20)
+    queue = app.open("ORDERS", BOTH)
+    queue.put("one", PERSISTENT, NOW)
+    server.stop()
+    serve()
+    with fails(Reason.CALL_INTERRUPTED):
+        queue.put("two", PERSISTENT, NOW)
+    queue.put("three", PERSISTENT, NOW)
+    app.disconnect()
+
+
+def test_reconnecting_gives_up_in_time(serve):
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=0.3)
+    server.stop()
+    with fails(Reason.Q_MGR_NOT_AVAILABLE):
+        app.commit()
+    with fails(Reason.CONNECTION_BROKEN):
+        app.commit()

@@ -1,0 +1,206 @@
+"""Who may come in and what they may do: 2035 for everybody else, and one audit line each time."""
+
+import getpass
+from dataclasses import replace
+
+import pytest
+
+import quaestor
+from model.answers import fails
+from quaestor import LocalQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor.clock import FakeClock, SystemClock
+from quaestor.server import certificates
+from quaestor.server.client.place import ClientTls, Place
+from quaestor.server.home import Configuration, Home
+from quaestor.server.listeners import ListenError, listen_tcp
+from quaestor.server.users import Users, hashed
+
+ME = getpass.getuser()[:12]
+DAY_US = 86_400_000_000
+
+
+@pytest.fixture
+def home(tmp_path):
+    """Security on, TLS on, a user with a password who may put to and browse ORDERS."""
+    home = Home(tmp_path / "QM1")
+    home.create(Configuration("QM1", listen="127.0.0.1:0", engine={"logs": 3, "log_bytes": 1 << 20, "pages": 64}))
+    certificates.server(home.directory, "QM1", ["localhost", "127.0.0.1"], 10)
+    home.write(replace(home.configuration(), certificate="server.pem", key="server.key", authorities="authority.pem"))
+    Users(home.users).set("alice", "open sesame")
+    home.grant("connect", "*", "alice", "read")
+    home.grant("queue", "ORDERS", "alice", "put,browse")
+    return home
+
+
+@pytest.fixture
+def remote(server):
+    """A place over TLS, with what a client shows."""
+
+    def place(**shown):
+        trust = ClientTls(authorities=server.home.directory / "authority.pem", **shown)
+        return Place("QM1", address=server.address, tls=trust)
+
+    return place
+
+
+def audit(server):
+    return server.home.audit.read_text().splitlines()
+
+
+def test_a_password_over_tls(server, remote):
+    with server.connect(place=remote(), user="alice", password="open sesame") as app:
+        assert app.status()["security"]
+    assert [] == audit(server)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"user": "alice", "password": "wrong"}, "user or password is wrong"),
+        ({"user": "alice", "password": ""}, "user or password is wrong"),
+        ({"user": "nobody", "password": "open sesame"}, "user or password is wrong"),
+        ({"user": "alice"}, "neither password nor certificate"),
+        ({}, "neither password nor certificate"),
+    ],
+)
+def test_what_does_not_let_anybody_in(server, remote, said, why):
+    with fails(Reason.NOT_AUTHORIZED):
+        server.connect(place=remote(), **said)
+    (line,) = audit(server)
+    assert "QSV020W" in line
+    assert why in line
+    assert "open sesame" not in server.log()
+
+
+def test_a_local_application_is_who_the_system_says_it_is(server):
+    with server.connect() as app:
+        app.define(LocalQueue("ORDERS"))
+        assert ME == app.put("ORDERS", "x").envelope.user_identifier
+    with fails(Reason.NOT_AUTHORIZED):
+        server.connect(user="somebody")
+    assert 1 == len(audit(server))
+
+
+def test_a_certificate_is_a_user(server, remote, tmp_path):
+    certificates.client(server.home.directory, "alice", tmp_path / "alice", 10)
+    shown = {"certificate": tmp_path / "alice" / "client.pem", "key": tmp_path / "alice" / "client.key"}
+    with server.connect() as me:
+        me.define(LocalQueue("ORDERS"))
+    with server.connect(place=remote(**shown)) as app:
+        assert "alice" == app.put("ORDERS", "x").envelope.user_identifier
+    with fails(Reason.NOT_AUTHORIZED):
+        server.connect(place=remote(**shown), user="bob")
+
+
+def test_an_expired_certificate_is_refused(server, remote, tmp_path):
+    yesterday = FakeClock(SystemClock().now_us() - 5 * DAY_US)
+    certificates.client(server.home.directory, "alice", tmp_path / "old", 1, yesterday)
+    shown = {"certificate": tmp_path / "old" / "client.pem", "key": tmp_path / "old" / "client.key"}
+    with fails(Reason.NOT_AUTHORIZED):
+        server.connect(place=remote(**shown))
+    server.wait_for(lambda: len(audit(server)) == 1)
+    assert "expired" in audit(server)[0]
+
+
+def test_a_server_nobody_vouches_for_is_not_believed(server, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    certificates.server(other, "OTHER", ["127.0.0.1"], 10)
+    place = Place("QM1", address=server.address, tls=ClientTls(authorities=other / "authority.pem"))
+    with fails(Reason.NOT_AUTHORIZED):
+        server.connect(place=place)
+
+
+def test_every_call_needs_its_access(server, remote):
+    """Alice may put and browse; each other call is 2035 with its own audit line."""
+    with server.connect() as me:
+        me.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+        me.define(LocalQueue("SECRET"))
+    with server.connect(place=remote(), user="alice", password="open sesame") as app:
+        app.put("ORDERS", "x", options=PutOptions.NO_SYNCPOINT)
+        assert app.open("ORDERS", OpenOptions.BROWSE).browse().text == "x"
+        refused = {
+            "GET": lambda: app.open("ORDERS", OpenOptions.INPUT_SHARED),
+            "INQUIRE": lambda: app.open("ORDERS", OpenOptions.INQUIRE),
+            "SET": lambda: app.open("ORDERS", OpenOptions.SET),
+            "CONTEXT": lambda: app.open("ORDERS", OpenOptions.OUTPUT | OpenOptions.SET_ALL_CONTEXT),
+            "PUT": lambda: app.put("SECRET", "x"),
+            "BROWSE": lambda: app.open("SECRET", OpenOptions.BROWSE),
+            "ADMINISTER": lambda: app.define(LocalQueue("MORE")),
+        }
+        for access, call in refused.items():
+            before = len(audit(server))
+            with fails(Reason.NOT_AUTHORIZED) as caught:
+                call()
+            assert caught.value.facts["access"] == access
+            lines = audit(server)[before:]
+            assert 1 == len(lines)
+            assert f"access='{access}'" in lines[0]
+            assert "user='alice'" in lines[0]
+        for call in (
+            lambda: app.alter(LocalQueue, "ORDERS", get_allowed=False),
+            lambda: app.delete(LocalQueue, "ORDERS"),
+            app.inquire,
+        ):
+            with fails(Reason.NOT_AUTHORIZED):
+                call()
+
+
+def test_a_user_who_may_not_connect(server, remote):
+    Users(server.home.users).set("bob", "hunter2")
+    with fails(Reason.NOT_AUTHORIZED):
+        server.connect(place=remote(), user="bob", password="hunter2")
+    assert "resource='connect'" in audit(server)[0]
+
+
+def test_passwords_are_kept_as_salted_hashes(tmp_path):
+    users = Users(tmp_path / "users")
+    users.set("alice", "same")
+    users.set("bob", "same")
+    text = (tmp_path / "users").read_text()
+    assert "same" not in text
+    assert text.splitlines()[0].split()[1:] != text.splitlines()[1].split()[1:]
+    assert 0o600 == (tmp_path / "users").stat().st_mode & 0o777
+    assert users.verify("alice", "same")
+    assert not users.verify("alice", "other")
+    assert users.remove("alice")
+    assert not users.verify("alice", "same")
+    assert ["bob"] == users.names()
+    assert hashed("x") != hashed("x")
+    for name in ("", "a b", "x" * 13):
+        with pytest.raises(ValueError, match="letters"):
+            users.set(name, "p")
+
+
+def test_nothing_listens_beyond_loopback_without_tls():
+    with pytest.raises(ListenError, match="not loopback"):
+        listen_tcp("0.0.0.0:0", tls=False)
+    listen_tcp("127.0.0.1:0", tls=False).close()
+    listen_tcp("0.0.0.0:0", tls=False, plain_allowed=True).close()
+
+
+def test_the_directory_is_its_owners(home):
+    assert 0o700 == home.directory.stat().st_mode & 0o777
+    assert 0o600 == (home.directory / "server.key").stat().st_mode & 0o777
+
+
+def test_without_profiles_nobody_may_do_anything(serve, home):
+    home.profiles.unlink()
+    server = serve()
+    with fails(Reason.NOT_AUTHORIZED):
+        server.connect()
+
+
+def test_the_password_of_a_connection_is_in_no_object_of_the_client(server, remote):
+    app = server.connect(place=remote(), user="alice", password="open sesame")
+    assert "open sesame" not in repr(vars(app)) + repr(vars(app._link))
+    app.disconnect()
+
+
+def test_the_environment_may_hold_the_password(server, remote, monkeypatch):
+    monkeypatch.setenv("QUAESTOR_PASSWORD", "open sesame")
+    trust = ClientTls(authorities=server.home.directory / "authority.pem")
+    with quaestor.connect("QM1", server.address, user="alice", tls=trust) as app:
+        assert app.connected
+    with pytest.raises(MQError):
+        quaestor.connect("QM1", server.address, user="alice", password=lambda: "wrong", tls=trust)
