@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser test check lint type format docs advise-proof bench bench-engine clean all
+.PHONY: help setup demo browser servers test check lint type format docs advise-proof bench bench-engine clean all
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -28,7 +28,10 @@ check: lint type  ## lint and types, without the tests
 browser:  ## Chromium for the tests that look at pages, where it can be installed
 	@scripts/chromium
 
-test: setup check browser  ## everything continuous integration runs
+servers:  ## Redis and PostgreSQL for the tests that run against them, where they can be installed
+	@scripts/servers
+
+test: setup check browser servers  ## everything continuous integration runs
 	@$(PY) -m pytest -n $(WORKERS) --dist loadgroup --randomly-seed=1 -q
 
 lint: setup  ## ruff (rules and format) and spelling

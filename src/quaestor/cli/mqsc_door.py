@@ -2,7 +2,9 @@
 
 Rules
   MD1 A door takes one command and gives its answer: `lines` as an operator reads them, `rows` for programs, `ok`.
-  MD2 A queue manager that does not exist is not made here: that is an `MQError` 2058. One that another process runs and
+  MD2 A queue manager that runs as a server on this machine is reached through its socket; one that does not run is
+      opened in this process.
+  MD3 A queue manager that does not exist is not made here: that is an `MQError` 2058. One that another process runs and
       that cannot be reached is 2059, with who has it.
 """
 
@@ -15,7 +17,7 @@ from typing import Any
 from quaestor.mqi.reasons import MQError, Reason
 
 HOME_VARIABLE = "QUAESTOR_HOME"
-SIGN = "BSDS1"
+SIGN, SOCKET = "BSDS1", "socket"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,31 @@ def default_directory(name: str) -> Path:
 
 
 def door(name: str, directory: Path | None) -> Door:
-    """A door to the queue manager `name`: embedded, in this process."""
-    import quaestor
-
+    """A door to the queue manager `name` (MD2)."""
     place = default_directory(name) if directory is None else directory
+    if (place / SOCKET).exists():
+        return _server(name, place)
     if not (place / SIGN).exists():
         raise MQError(Reason.Q_MGR_NAME_ERROR, qmgr=name, directory=str(place), why="no queue manager is kept there")
+    return _embedded(name, place)
+
+
+def _server(name: str, place: Path) -> Door:
+    from quaestor.server.client.opening import LINKS, hello_of
+    from quaestor.server.client.place import Place
+
+    connection = LINKS.connect(Place(name, path=place / SOCKET), hello_of(name, None, None, "MQSC", b""))
+
+    def run(text: str) -> Answer:
+        told = connection.mqsc(text)
+        return Answer(told["lines"], told["rows"], told["ok"])
+
+    return Door(run, connection.disconnect)
+
+
+def _embedded(name: str, place: Path) -> Door:
+    import quaestor
+
     operator = quaestor.operate(name, place)
 
     def run(text: str) -> Answer:

@@ -47,6 +47,7 @@ class Configuration:
     key: str = ""
     authorities: str = ""
     require_certificate: bool = False
+    metrics: str = ""  # host:port of /metrics and /health; none without it
     limits: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     traces: dict[str, Any] = field(default_factory=dict)
@@ -91,7 +92,7 @@ class Home:
             if isinstance(value, dict):
                 continue
             lines.append(f"{name} = {_toml(value)}\n")
-        for name in ("limits", "engine"):
+        for name in ("limits", "engine", "traces"):
             table = getattr(configuration, name)
             if table:
                 lines.append(f"\n[{name}]\n")

@@ -24,6 +24,7 @@ from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
 from quaestor.qmgr.statistics import SMF_DIRECTORY
+from quaestor.server.administration import Administration
 from quaestor.server.home import Home
 from quaestor.server.identity import Identity
 from quaestor.server.journal import Journal
@@ -44,6 +45,7 @@ class Server:
         self.manager = self._start()
         self.journal = Journal(self._clock, out, home.audit)
         self.address = ""
+        self.administration: Administration | None = None
         try:
             self._open()
         except (ListenError, OSError) as error:
@@ -73,8 +75,14 @@ class Server:
         _raise_file_limit()
         manager.security.refused = lambda refusal: self.journal.audit("QSV021W", **refusal.facts)
         identity = Identity(Users(home.users), security=configuration.security)
-        commands = getattr(manager, "commands", None)
-        self.service = Service(manager, identity, self.journal, self._clock, Limits(**configuration.limits), commands)
+        limits = Limits(**configuration.limits)
+        self.service = Service(manager, identity, self.journal, self._clock, limits, manager.commands)
+        self.administration = Administration(manager, configuration.metrics)
+        self.administration.on_stop(
+            lambda: self.service.ask(self.service.quiesce), lambda: self.service.ask(self.service.stop)
+        )
+        if configuration.metrics:
+            self.journal.tell("QSV002I", metrics=self.administration.metrics_address)
         if not configuration.security:
             self.journal.tell("QSV006W")
         home.pid.write_text(f"{os.getpid()}\n")
@@ -120,6 +128,8 @@ class Server:
 
     def _stop(self) -> None:
         self.manager.stop()
+        if self.administration is not None:
+            self.administration.end()
         for path in (self.home.socket, self.home.address, self.home.pid):
             with contextlib.suppress(OSError):
                 path.unlink()

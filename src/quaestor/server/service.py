@@ -43,6 +43,7 @@ from quaestor.server.protocol import Op, frame
 
 ACCEPT_AT_ONCE = 64
 SWEEP_S = 1.0
+CHANNEL = "SYSTEM.DEF.SVRCONN"
 DEADLINES_MAX = 4096
 _READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 
@@ -260,7 +261,16 @@ class Service:
     # -- links
 
     def connect(self, link: Link) -> Connection:
-        return self._manager.connections.connect(link.user, link.application, client=link.client, recovery=self.commits)
+        """A connection for one of a link's conversations; its task is accounted for under channel and address."""
+        local = link.sock.family == socket.AF_UNIX
+        return self._manager.connections.connect(
+            link.user,
+            link.application,
+            client=link.client,
+            recovery=self.commits,
+            channel="" if local else CHANNEL,
+            address="" if local else link.peer,
+        )
 
     def take_over(self, link: Link) -> None:
         """A client that comes back: its older link is gone, whether we have heard of that or not (protocol W10)."""

@@ -111,6 +111,8 @@ class Link:
         try:
             self._sock.sendall(data)
         except OSError as error:
+            if not self._shared:
+                self._read()  # what the server said before it ended the link, or that it has ended it
             raise self.broke(str(error)) from error
 
     # -- answers, rule CL2
