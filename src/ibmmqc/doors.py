@@ -7,6 +7,8 @@ Rules
   DO3 Otherwise the server of that name on this machine.
   DO4 TLS is used over TCP when QUAESTOR_AUTHORITIES names a file of certificates to believe; a key repository of IBM's
       form is not read.
+  DO5 A connection handle may be used by several threads of a program (its callbacks run on one of their own), so links
+      to a server are of the kind that several may use.
 
 Called by calls.  Calls the package door.
 """
@@ -34,7 +36,13 @@ def connect(name: str, conname: str, user: str, password: str, application: str)
     if address or not folder:
         where = _address(address) if address else None  # DO1, DO3
         return connecting.connect(
-            name, where, user=user or None, password=password or None, application=application or None, tls=_tls()
+            name,
+            where,
+            user=user or None,
+            password=password or None,
+            application=application or None,
+            tls=_tls(),
+            shared=True,  # DO5
         )
     if not name:
         raise MQError(Reason.Q_MGR_NAME_ERROR, why="a queue manager in this process needs a name")

@@ -65,6 +65,8 @@ def _command(verb: str, noun: str, request: PCFMessage) -> Command:
             where = _where(parameter.number, noun, parameter.value)
         else:
             given |= _given(noun, parameter)
+    if verb == "DISPLAY" and None not in given.values():
+        given["ALL"] = None  # an inquiry that names no attributes means all of them
     spoken = {"COPY": "DEFINE", "NAMES": "DISPLAY"}.get(verb, verb)
     return Command(spoken, noun, name, tuple(_known(spoken, noun, given)), where)
 
