@@ -43,11 +43,12 @@ def lake_tables(lake: str, options: SparkOptions) -> Iterator[Callable[[str], An
     """The tables of a lake by name. The lake is looked for before Spark starts; failures are one line."""
     from quaestor.pipeline.lake import Lake
     from quaestor.pipeline.report_queries.departments import ChargePlanError
+    from quaestor.pipeline.report_queries.summary_rows import LakeTables
 
     with one_line():
         found = Lake.at(lake)
         with session(options) as spark:
             try:
-                yield lambda name: found.table(spark, name)
+                yield LakeTables(found, spark)
             except ChargePlanError as error:
                 cannot(error)

@@ -9,9 +9,11 @@ Rules
   I5  Updates of one table set columns of the same rows: their keys must agree in name, order and type. A column set by
       several adds up as its aggregate says; AVG cannot be shared.
 
-Called by summary and daily_parts.  Calls update_language, record_scope and periods; makes expressions, knows no engine.
+Called by summary, daily_parts and row_conditions.  Calls update_language, record_scope and periods; makes
+expressions, knows no engine.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -76,7 +78,7 @@ def compile_update(update: Update, plan: PeriodPlan) -> CompiledUpdate:
     if structures is None:
         raise DefinitionError(_unknown_record(update), update.place, update.source)
     structures = _read_by(update, structures)
-    compiler = _Compiler(update, structures, plan)
+    compiler = _UpdateCompiler(update, structures, plan)
     where = compiler.condition(update.where) if update.where else None
     keys = tuple(CompiledKey(k.column, compiler.output(k.value), days_only=_days_only(k.value)) for k in update.keys)
     assignments = tuple((each, compiler.aggregate(each)) for each in update.assignments)
@@ -120,15 +122,18 @@ def _unknown_record(update: Update) -> str:
     return f"{update.record} has no section {update.section}; sections are {', '.join(source.sections) or 'none'}"
 
 
-class _Compiler:
-    """Translates the expressions of one update and remembers what they use."""
+class Compiler(ABC):
+    """Translates expressions and conditions; what a name stands for is up to who knows the rows."""
 
-    def __init__(self, update: Update, structures: tuple[str, ...], plan: PeriodPlan) -> None:
-        self._update, self._structures, self._plan = update, structures, plan
-        self.exploded = ""
+    def __init__(self, source: str, plan: PeriodPlan) -> None:
+        self._source, self._plan = source, plan
+
+    @abstractmethod
+    def field(self, name: FieldName) -> Typed:
+        """What a name stands for."""
 
     def refuse(self, reason: str, place: Place) -> DefinitionError:
-        return DefinitionError(reason, place, self._update.source)
+        return DefinitionError(reason, place, self._source)
 
     # --- what a definition is made of --------------------------------------------------------------------------------
 
@@ -154,7 +159,7 @@ class _Compiler:
     def expression(self, value: Expression) -> Typed:
         match value:
             case FieldName():
-                return self._field(value)
+                return self.field(value)
             case Literal():
                 kinds = {int: Type.INTEGER, float: Type.DOUBLE, str: Type.STRING}
                 return Typed(Constant(value.value), kinds[type(value.value)])
@@ -166,16 +171,6 @@ class _Compiler:
                 return self._call(value)
             case Case():
                 return self._case(value)
-
-    def _field(self, name: FieldName) -> Typed:
-        found = find(self._structures, name.name)
-        if found is None:
-            where = self._update.record + (f" SECTION {self._update.section}" if self._update.section else "")
-            like = near(self._structures, name.name)
-            hint = f"; did you mean {' or '.join(like)}?" if like else ""
-            raise self.refuse(f"{where} has no field {name.name}{hint}", name.place)
-        self.exploded = self.exploded or found.inside
-        return Typed(_raw(found), found.type)
 
     def _operation(self, value: Operation) -> Typed:
         left, right = self.expression(value.left), self.expression(value.right)
@@ -296,6 +291,25 @@ class _Compiler:
             names = " with ".join(sorted(kind.value for kind in kinds))
             raise self.refuse(f"cannot compare {names}", condition.place)
         return [each.tree for each in values]
+
+
+class _UpdateCompiler(Compiler):
+    """Names are fields of the update's record; remembers the array whose elements they are taken from."""
+
+    def __init__(self, update: Update, structures: tuple[str, ...], plan: PeriodPlan) -> None:
+        super().__init__(update.source, plan)
+        self._update, self._structures = update, structures
+        self.exploded = ""
+
+    def field(self, name: FieldName) -> Typed:
+        found = find(self._structures, name.name)
+        if found is None:
+            where = self._update.record + (f" SECTION {self._update.section}" if self._update.section else "")
+            like = near(self._structures, name.name)
+            hint = f"; did you mean {' or '.join(like)}?" if like else ""
+            raise self.refuse(f"{where} has no field {name.name}{hint}", name.place)
+        self.exploded = self.exploded or found.inside
+        return Typed(_raw(found), found.type)
 
 
 FUNCTIONS: Mapping[str, str] = {

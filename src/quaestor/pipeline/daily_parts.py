@@ -19,15 +19,17 @@ Called by reading and flow.  Calls summary's definitions; knows no files.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 from pyspark.sql import types as T  # noqa: N812
 
+from quaestor.pipeline.arrow_expressions import ARROW
 from quaestor.pipeline.compilation import RECORD_DATES, CompiledUpdate, compile_update
 from quaestor.pipeline.periods import PeriodPlan
 from quaestor.pipeline.summary import SummaryTable
@@ -101,6 +103,36 @@ def together(parts: DataFrame, description: Mapping[str, Any], days: Sequence[da
         return parts.select(*description["keys"], *(_alone(*each) for each in description["columns"].items()))
     columns = [_added(name, how) for name, how in description["columns"].items()]
     return parts.groupBy(*description["keys"]).agg(*columns)
+
+
+def stored_columns(description: Mapping[str, Any], wanted: Collection[str]) -> list[str]:
+    """The columns of a part that hold the keys and, of the others, what is wanted (P2)."""
+    made = list(description["keys"])
+    for name, how in description["columns"].items():
+        if name in wanted:
+            made += [name + _SUM, name + _COUNT] if how == "AVG" else [name]
+    return made
+
+
+def rows_together(parts: pa.Table, description: Mapping[str, Any], days: Sequence[date | None]) -> pa.Table:
+    """The same as `together` for parts in memory, with those columns that they have."""
+    keys, have = list(description["keys"]), set(parts.column_names)
+    if not (description.get("by_day") and len(set(days)) == len(days)):  # P4
+        parts = _grouped(parts, keys, description["columns"])
+    made = {key: parts[key] for key in keys}
+    for name, how in description["columns"].items():
+        if how == "AVG" and name + _SUM in have:
+            made[name] = ARROW["divide"](parts[name + _SUM], parts[name + _COUNT])
+        elif name in have:
+            made[name] = parts[name]
+    return pa.table(made)
+
+
+def _grouped(parts: pa.Table, keys: list[str], columns: Mapping[str, str]) -> pa.Table:
+    figures = [each for each in parts.column_names if each not in keys]
+    how = [(each, columns.get(each, "SUM").lower().replace("count", "sum")) for each in figures]
+    made = parts.group_by(keys, use_threads=False).aggregate(how)
+    return made.select([*keys, *(f"{name}_{each}" for name, each in how)]).rename_columns([*keys, *figures])
 
 
 def _alone(name: str, how: str) -> Column:

@@ -124,6 +124,10 @@ class Lake:
         """
         return reading.table(spark, self.place, self.snapshot(), name, days=days, queue_managers=queue_managers)
 
+    def rows(self, name: str, wanted: Collection[str]) -> pa.Table:
+        """A summary table of the current snapshot as Arrow, with the columns wanted (K6)."""
+        return reading.rows(self.place, self.snapshot(), name, wanted)
+
     def tables(self) -> list[str]:
         """The names of all tables."""
         return reading.names(self.snapshot())

@@ -6,6 +6,7 @@ Rules
   T3  A summary table is stored in daily parts; reading it adds the parts of equal keys together (see daily_parts).
   T4  Names are those of the structures, of the update definitions (with or without what stands before the dot), and
       RECORDS, REJECTS, FILES, DUMPS.
+  T5  A summary table is small: who wants a few of its columns gets them as Arrow sooner than Spark has planned a query.
 
 Called by lake and flow.  Calls manifest, raw_tables, daily_parts.
 """
@@ -15,9 +16,12 @@ from collections.abc import Collection, Sequence
 from datetime import date
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from quaestor.pipeline import daily_parts
 from quaestor.pipeline.errors import UnknownTableError
@@ -62,6 +66,22 @@ def table(
         return daily_parts.together(parts, description, [each.day for each in files])
     frame = _parquet(spark, place, files, f"{RAW}/{found}", spark_schema(found))
     return _with_names(spark, frame, snapshot) if found == REJECTS else frame
+
+
+def rows(place: Place, snapshot: Snapshot, name: str, wanted: Collection[str]) -> pa.Table:
+    """A summary table as Arrow, read here without Spark: its keys, and of its other columns those wanted (T5)."""
+    found = full_name(snapshot, name)
+    if found not in snapshot.summaries:
+        raise UnknownTableError(f"{name} is no summary table")
+    description, files = snapshot.summaries[found], snapshot.live(found)
+    columns = daily_parts.stored_columns(description, wanted)
+    kinds = T.StructType.fromJson(json.loads(str(description["schema"])))
+    parts = [to_arrow_schema(kinds).empty_table().select(columns)]
+    for each in files:
+        with place.filesystem.open_input_file(place.path(each.path)) as file:
+            parts.append(pq.ParquetFile(file).read(columns))
+    together = pa.concat_tables(parts, promote_options="permissive")
+    return daily_parts.rows_together(together, description, [each.day for each in files])
 
 
 def _parts(

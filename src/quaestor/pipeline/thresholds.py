@@ -1,8 +1,8 @@
 """The thresholds of MP1B as a table: what is looked at, when it is out of line, what to do about it.
 
 Rules
-  T1  A threshold is a condition in SQL on one row of its source. Names in braces are parameters of the report, so that
-      a limit can be moved without touching this table.
+  T1  A threshold is a condition on one row of its source, in the words of the update language. Names in braces are
+      parameters of the report, so that a limit can be moved without touching this table.
   T2  Limits that the paper leaves open are ours, and their parameters say so (`ours`).
   T3  A buffer pool that was never used says nothing (F-19). Single maxima and lists do not count (A-16).
   T4  What MP1B reports only as information (A-28 to A-35, A-44, A-46) is no exception and stands in other reports.
@@ -19,7 +19,7 @@ NOTE = "note"
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """One rule: `when` and `figure` are SQL over the source's columns, `says` takes the object's name for %s.
+    """One rule: `when` and `figure` speak of the source's columns, `says` takes the object's name for %s.
 
     `worst` says which figure of a day stands for it: the `sum` of counts, the `max` of averages, the `min` of what is
     left.
@@ -142,7 +142,7 @@ DB2 = (
 
 DB2_VERBS = (
     Threshold(
-        "A-16", WARNING, "LOGGED AND server_us / CALLS > {db2_server_us}", "server_us / CALLS", "us",
+        "A-16", WARNING, "LOGGED = 1 AND server_us / CALLS > {db2_server_us}", "server_us / CALLS", "us",
         "Db2: %s answers slowly", "See Db2's log and its waits.", "max",
     ),
     Threshold(
@@ -180,7 +180,7 @@ QUEUE_DAYS = (
         "Queue %s has no index, and every get asks for one message", "Index the queue.",
     ),
     Threshold(
-        "A-5", NOTE, "INDXTYPE NOT IN ('None', '?') AND GETS + GETBRWS = 0 AND GETA > 0", "GETA", "gets of any",
+        "A-5", NOTE, "NOT INDXTYPE IN ('None', '?') AND GETS + GETBRWS = 0 AND GETA > 0", "GETA", "gets of any",
         "Queue %s has an index that no get uses", "Drop the index.",
     ),
 )  # fmt: skip

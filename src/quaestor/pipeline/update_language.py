@@ -138,22 +138,38 @@ class Update:
 
 def parse(text: str, source: str = "") -> list[Update]:
     """Every update in `text`; `source` names the file in errors (G4)."""
+    updates: list[Update] = _parsed(text, source, "start")
+    return updates
+
+
+def parse_condition(text: str, source: str = "") -> Condition:
+    """A condition that stands alone."""
+    condition: Condition = _parsed(text, source, "condition")
+    return condition
+
+
+def parse_expression(text: str, source: str = "") -> Expression:
+    """An expression that stands alone."""
+    expression: Expression = _parsed(text, source, "expr")
+    return expression
+
+
+def _parsed(text: str, source: str, what: str) -> Any:
     try:
-        tree = _grammar().parse(text)
-        updates: list[Update] = _Tree(source).transform(tree)
+        return _Tree(source).transform(_grammar().parse(text, start=what))
     except UnexpectedInput as error:
         raise _unexpected(error, text, source) from None
     except VisitError as error:
         if isinstance(error.orig_exc, DefinitionError):
             raise error.orig_exc from None
         raise
-    return updates
 
 
 @cache
 def _grammar() -> Lark:
     text = files("quaestor.pipeline").joinpath("update_language.lark").read_text(encoding="utf-8")
-    return Lark(text, parser="lalr", propagate_positions=True, maybe_placeholders=True)
+    starts = ["start", "condition", "expr"]
+    return Lark(text, start=starts, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
 
 def _unexpected(error: UnexpectedInput, text: str, source: str) -> DefinitionError:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from quaestor.pipeline.report_queries import QUERIES
 from quaestor.pipeline.report_queries.steps import Tables
+from quaestor.pipeline.report_queries.summary_rows import LakeTables
 from quaestor.reports.catalog import Report, find
 
 _AT_ONCE = 4
@@ -30,14 +31,22 @@ def run(report: Report | str, tables: Tables, given: Mapping[str, str] | None = 
 
 def result(report: Report, tables: Tables, asked: Mapping[str, Any]) -> pa.Table:
     """One report with parameters that are parsed already (R1, R2)."""
-    frame = QUERIES[report.name](cache(tables), asked).select(*(f"`{each.name}`" for each in report.columns))
+    names, found = [each.name for each in report.columns], QUERIES[report.name](_once(tables), asked)
+    if isinstance(found, pa.Table):
+        return found.select(names).slice(0, asked.get("rows"))
+    frame = found.select(*(f"`{each}`" for each in names))
     if asked.get("rows") is not None:
         frame = frame.limit(asked["rows"])
     return frame.toArrow()
 
 
+def _once(tables: Tables) -> Tables:
+    """The same tables, each opened once (R3)."""
+    return tables if isinstance(tables, LakeTables) else cache(tables)
+
+
 def results(names: Iterable[str], tables: Tables, given: Mapping[str, str]) -> dict[str, pa.Table]:
     """Several reports with the same parameters."""
-    opened, chosen = cache(tables), list(names)  # R3
+    opened, chosen = _once(tables), list(names)  # R3
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return dict(zip(chosen, pool.map(lambda name: run(name, opened, given), chosen), strict=True))

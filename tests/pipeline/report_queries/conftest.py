@@ -15,6 +15,7 @@ def installation(spark, tmp_path_factory):
     from quaestor.pipeline.flow import Definitions, load
     from quaestor.pipeline.lake import Lake
     from quaestor.pipeline.report_queries.exceptions import SOURCES
+    from quaestor.pipeline.report_queries.summary_rows import LakeTables
 
     folder = tmp_path_factory.mktemp("installations")
     looked_at = {each.table for each in SOURCES.values()}
@@ -27,7 +28,6 @@ def installation(spark, tmp_path_factory):
         every = Definitions.read()
         some = Definitions({table: each for table, each in every.tables.items() if table in looked_at}, every.plan)
         load(spark, folder / name, [dump], every if name == "small" else some)
-        lake = Lake.at(folder / name)
-        return planted, lru_cache(maxsize=64)(lambda table: lake.table(spark, table))
+        return planted, LakeTables(Lake.at(folder / name), spark)
 
     return made

@@ -1,176 +1,213 @@
 """What is out of line: MP1B's thresholds applied to the summary tables, the daily list of what to look at.
 
 Rules
-  X1  A source is read once, all its thresholds are tried on each row, and what fires becomes a row of its own. The
-      thresholds go to Spark as one SQL text for each source, which it parses far quicker than columns one by one.
-      Sources are asked side by side: each is a small query that is planned longer than it runs.
+  X1  A source is read once into memory, few columns of small tables, and each threshold is tried on all its rows there:
+      as queries of Spark these would be planned far longer than they run.
   X2  One line per day, queue manager, rule and object: how many intervals, from when to when, and the worst figure.
   X3  SYSPRINT is the same list in the sample program's three columns.
+  X4  A source's step gives every row the columns OBJECT, FIRST_TIME and LAST_TIME.
 
-Called by the package's register.  Calls thresholds, steps.
+Called by the package's register.  Calls thresholds, summary_rows, row_conditions.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Row, Window
-from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from quaestor.pipeline import thresholds
-from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, DB2_CALLS, LOG_MANAGER, by_db2_verb
-from quaestor.pipeline.report_queries.steps import Parameters, Tables, summarised, total
+from quaestor.pipeline.arrow_expressions import ARROW
+from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, DB2_CALLS, DB2_VERBS, LOG_MANAGER, LOGGED_VERBS
+from quaestor.pipeline.report_queries.steps import Parameters, Tables
+from quaestor.pipeline.report_queries.summary_rows import medians, summary_rows
 from quaestor.pipeline.report_queries.task_queries import DAILY_QUEUE, DAILY_TASK
+from quaestor.pipeline.row_conditions import figures, holding
 from quaestor.pipeline.thresholds import ALERT, LIMITS, NOTE, WARNING, Threshold
 
 BUFFER_MANAGER = "DRL.MQS_BUFMGR_T"
 ORDER = {ALERT: 0, WARNING: 1, NOTE: 2}
-_WORST: Mapping[str, Callable[[str], Column]] = {"sum": F.sum, "max": F.max, "min": F.min}
-_LISTED = (
-    "date date, qmgr string, object string, intervals long, first_time string, last_time string, severity_order int,"
-    " severity string, rule string, manager string, unit string, advice string, worst double, message string"
+_LISTED = pa.schema(
+    [
+        *(("date", pa.date32()), ("qmgr", pa.string()), ("object", pa.string()), ("intervals", pa.int64())),
+        *(("first_time", pa.string()), ("last_time", pa.string()), ("worst", pa.float64())),
+        *(("severity_order", pa.int32()), ("severity", pa.string()), ("rule", pa.string()), ("manager", pa.string())),
+        *(("unit", pa.string()), ("advice", pa.string()), ("message", pa.string())),
+    ]
 )
-Step = Callable[[DataFrame], DataFrame]
+_NO_INDEX_KEYS = ("DATE", "QMGR", "BASENAME", "QTYPE", "INDXTYPE")
+_GETS = ("GETS", "GETBRWS", "GETA")
+_PAGE_SET_IOS = ("PUTPSN", "PUT1PSN", "GETPSN")
+_PARAMETERS = {each.name: f"@{each.name}" for each in LIMITS}
+Line = dict[str, Any]
+Step = Callable[[pa.Table], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Rows to look at: a table, the step that makes it ready, the object's name in SQL, and the thresholds."""
+    """Rows to look at: a table, the step that makes it ready, the columns this needs, and the thresholds."""
 
     manager: str
     table: str
     prepare: Step
-    name: str
+    reads: Sequence[str]
     rules: Sequence[Threshold]
     qmgr: str = "QMGR"
 
+    def columns(self) -> set[str]:
+        """Every name that the step or a threshold may ask for."""
+        texts = " ".join(f"{rule.when} {rule.figure}" for rule in self.rules)
+        return {*self.reads, *re.findall(r"[A-Z]\w*", texts)}
 
-def _moments(frame: DataFrame) -> DataFrame:
+
+def _moments(rows: pa.Table, name: Any) -> pa.Table:
     """A row of five minutes is one interval, from its time to its time."""
-    return frame.withColumn("first_time", F.col("TIME")).withColumn("last_time", F.col("TIME"))
+    named = rows.append_column("OBJECT", name if isinstance(name, pa.ChunkedArray) else pa.repeat(name, len(rows)))
+    return named.append_column("FIRST_TIME", rows["TIME"]).append_column("LAST_TIME", rows["TIME"])
 
 
-def _db2_verbs(frame: DataFrame) -> DataFrame:
+def _whole(rows: pa.Table) -> pa.Table:
+    return _moments(rows, "")
+
+
+def _named(column: str) -> Step:
+    return lambda rows: _moments(rows, pc.cast(rows[column], pa.string()))
+
+
+def _tasks(rows: pa.Table) -> pa.Table:
+    both = pc.binary_join_element_wise(rows["JOBNAME"], rows["TRAN"], " ", null_handling="skip")
+    return _moments(rows, pc.utf8_trim(both, " "))
+
+
+def _db2_verbs(rows: pa.Table) -> pa.Table:
     """One row per five minutes and verb that was used."""
-    return _moments(by_db2_verb(frame))
-
-
-def _structures(frame: DataFrame) -> DataFrame:
-    """The same rows with the median response of each structure over the period: its own measure (A-21)."""
-    own = Window.partitionBy("QMGR", "STRUCTURE")
-
-    def median(elapsed: str, calls: str) -> Column:
-        return F.percentile_approx(F.try_divide(elapsed, calls), 0.5, 1000).over(own)
-
-    return _moments(
-        frame.withColumn("single_median", median("QESTSSTC", "QESTCSEC")).withColumn(
-            "multiple_median", median("QESTMSTC", "QESTCMEC")
+    parts = [
+        pa.table(
+            {
+                **{each: rows[each] for each in ("DATE", "TIME", "QMGR")},
+                "VERB": pa.repeat(verb, len(rows)),
+                "LOGGED": pa.repeat(int(verb in LOGGED_VERBS), len(rows)),
+                "CALLS": rows[count],
+                "THREAD_US": rows[f"{short}TCUW"],
+                "SERVER_US": rows[f"{short}SCUW"],
+            }
         )
-    )
+        for verb, (count, short) in DB2_VERBS.items()
+    ]
+    return _named("VERB")(holding("CALLS > 0", pa.concat_tables(parts, promote_options="permissive"), {}))
 
 
-def _queue_records(frame: DataFrame) -> DataFrame:
+def _structures(rows: pa.Table) -> pa.Table:
+    """The same rows with the median response of each structure over the period: its own measure (A-21)."""
+    for name, elapsed, calls in (("SINGLE", "QESTSSTC", "QESTCSEC"), ("MULTIPLE", "QESTMSTC", "QESTCMEC")):
+        response = ARROW["divide"](rows[elapsed], rows[calls])
+        rows = rows.append_column(f"{name}_MEDIAN", medians(response, rows, ["QMGR", "STRUCTURE"]))
+    return _named("STRUCTURE")(rows)
+
+
+def _queue_records(rows: pa.Table) -> pa.Table:
     """The rows of task records with their page set I/Os together."""
-    ios = sum((F.coalesce(F.col(each), F.lit(0)) for each in ("PUTPSN", "PUT1PSN", "GETPSN")), F.lit(0))
-    return _moments(frame.withColumn("IOS", ios))
+    first, *others = (pc.coalesce(rows[each], 0) for each in _PAGE_SET_IOS)
+    for each in others:
+        first = pc.add(first, each)
+    return _named("BASENAME")(rows.append_column("IOS", first))
 
 
-def _queue_days(frame: DataFrame) -> DataFrame:
+def _queue_days(rows: pa.Table) -> pa.Table:
     """One row per day, queue manager, queue, type and index: what all its users did together."""
-    return frame.groupBy("DATE", "QMGR", "BASENAME", "QTYPE", "INDXTYPE").agg(
-        F.min("TIME").alias("first_time"),
-        F.max("TIME").alias("last_time"),
-        *(total(each).alias(each) for each in ("GETS", "GETBRWS", "GETA")),
-    )
+    wanted = [("TIME", "min"), ("TIME", "max"), *((each, "sum") for each in _GETS)]
+    summed = rows.group_by(list(_NO_INDEX_KEYS), use_threads=False).aggregate(wanted)
+    figures_of_day = {each: pc.coalesce(summed[f"{each}_sum"], 0) for each in _GETS}
+    keys = {each: summed[each] for each in _NO_INDEX_KEYS}
+    times = {"FIRST_TIME": summed["TIME_min"], "LAST_TIME": summed["TIME_max"]}
+    return pa.table({**keys, **figures_of_day, **times, "OBJECT": summed["BASENAME"]})
 
 
+_DB2_COLUMNS = [name for count, short in DB2_VERBS.values() for name in (count, f"{short}TCUW", f"{short}SCUW")]
+_CF_COLUMNS = ("STRUCTURE", "QESTSSTC", "QESTCSEC", "QESTMSTC", "QESTCMEC")
 SOURCES: Mapping[str, Source] = {
     "buffer": Source(
-        "buffer manager", BUFFER_MANAGER, _moments, "cast(BUFFER_POOL as string)", thresholds.BUFFER_POOLS
+        "buffer manager", BUFFER_MANAGER, _named("BUFFER_POOL"), ("BUFFER_POOL",), thresholds.BUFFER_POOLS
     ),
-    "log": Source("log manager", LOG_MANAGER, _moments, "''", thresholds.LOG, "MQSERIES_SUB_ID"),
-    "db2": Source("Db2 manager", DB2_CALLS, _moments, "''", thresholds.DB2),
-    "db2 verbs": Source("Db2 manager", DB2_CALLS, _db2_verbs, "VERB", thresholds.DB2_VERBS),
-    "cf": Source("coupling facility", CF_CALLS, _structures, "STRUCTURE", thresholds.STRUCTURES),
-    "queue records": Source("queues", DAILY_QUEUE, _queue_records, "BASENAME", thresholds.QUEUE_RECORDS),
-    "queue days": Source("queues", DAILY_QUEUE, _queue_days, "BASENAME", thresholds.QUEUE_DAYS),
-    "tasks": Source("tasks", DAILY_TASK, _moments, "trim(concat_ws(' ', JOBNAME, TRAN))", thresholds.TASKS),
+    "log": Source("log manager", LOG_MANAGER, _whole, (), thresholds.LOG, "MQSERIES_SUB_ID"),
+    "db2": Source("Db2 manager", DB2_CALLS, _whole, (), thresholds.DB2),
+    "db2 verbs": Source("Db2 manager", DB2_CALLS, _db2_verbs, _DB2_COLUMNS, thresholds.DB2_VERBS),
+    "cf": Source("coupling facility", CF_CALLS, _structures, _CF_COLUMNS, thresholds.STRUCTURES),
+    "queue records": Source("queues", DAILY_QUEUE, _queue_records, _PAGE_SET_IOS, thresholds.QUEUE_RECORDS),
+    "queue days": Source("queues", DAILY_QUEUE, _queue_days, (*_NO_INDEX_KEYS, *_GETS), thresholds.QUEUE_DAYS),
+    "tasks": Source("tasks", DAILY_TASK, _tasks, (), thresholds.TASKS),
 }
 
 
-def exceptions(tables: Tables, asked: Parameters) -> DataFrame:
+def exceptions(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per day, queue manager, rule and object that is out of line, the worst first (X2)."""
     return _ordered(_listed(tables, asked, SOURCES.values()))
 
 
-def db2_exceptions(tables: Tables, asked: Parameters) -> DataFrame:
+def db2_exceptions(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per day, queue manager, rule and verb: Db2 out of line."""
     return _ordered(_listed(tables, asked, (SOURCES["db2"], SOURCES["db2 verbs"])))
 
 
-def cf_exceptions(tables: Tables, asked: Parameters) -> DataFrame:
+def cf_exceptions(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per day, queue manager, rule and structure: the coupling facility out of line."""
     return _ordered(_listed(tables, asked, (SOURCES["cf"],)))
 
 
-def sysprint(tables: Tables, asked: Parameters) -> DataFrame:
+def sysprint(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per day, queue manager and message about what is out of line (X3)."""
     found = _listed(tables, asked, SOURCES.values())
-    said = F.concat_ws(". ", "message", "advice")
-    return found.select("date", "qmgr", "severity_order", said.alias("message")).orderBy(
-        "date", "qmgr", "severity_order", "message"
-    )
+    said = [{**line, "message": f"{line['message']}. {line['advice']}"} for line in found]
+    said.sort(key=lambda line: (line["date"], line["qmgr"] or "", line["severity_order"], line["message"]))
+    return pa.Table.from_pylist(said, _LISTED)
 
 
-def _ordered(found: DataFrame) -> DataFrame:
-    return found.orderBy("severity_order", F.desc("date"), "qmgr", "rule", "object", "message")
+def _ordered(found: list[Line]) -> pa.Table:
+    texts = ("qmgr", "rule", "object", "message")
+    found.sort(key=lambda line: [line[each] or "" for each in texts])
+    found.sort(key=lambda line: line["date"], reverse=True)
+    found.sort(key=lambda line: line["severity_order"])
+    return pa.Table.from_pylist(found, _LISTED)
 
 
-def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> DataFrame:
+def _listed(tables: Tables, asked: Parameters, sources: Iterable[Source]) -> list[Line]:
     """What the sources found, with what there is to say about it."""
     chosen = list(sources)
     with ThreadPoolExecutor(len(chosen)) as pool:
-        found = [row for rows in pool.map(lambda source: _found(tables, asked, source), chosen) for row in rows]
-    session = tables(chosen[0].table).sparkSession
-    return session.createDataFrame(found, _LISTED)
+        return [line for lines in pool.map(lambda source: _found(tables, asked, source), chosen) for line in lines]
 
 
-def _found(tables: Tables, asked: Parameters, source: Source) -> list[tuple[Any, ...]]:
-    """The lines that one source gives (X2): as many as are out of line, so they can be told here."""
-    grouped = (
-        _fired(tables, asked, source)
-        .groupBy("date", "qmgr", "number", "object")
-        .agg(
-            F.count("*").alias("intervals"),
-            F.min("first_time").alias("first_time"),
-            F.max("last_time").alias("last_time"),
-            *(how("figure").alias(name) for name, how in _WORST.items()),
-        )
-    )
-    return [_line(row, source, source.rules[row.number]) for row in grouped.collect()]
-
-
-def _line(row: Row, source: Source, rule: Threshold) -> tuple[Any, ...]:
-    said = rule.says.replace("%s", row.object or "")
-    when = (row.date, row.qmgr, row.object, row.intervals, row.first_time, row.last_time)
-    told = (ORDER[rule.severity], rule.severity, rule.rule, source.manager, rule.unit, rule.advice)
-    return (*when, *told, row[rule.worst], said)
-
-
-def _fired(tables: Tables, asked: Parameters, source: Source) -> DataFrame:
-    """One row per row of the source and threshold that it crosses: the number of the threshold and the figure (X1)."""
+def _found(tables: Tables, asked: Parameters, source: Source) -> list[Line]:
+    """The lines that one source gives (X1)."""
     limits = {each.name: asked.get(each.name, each.default) for each in LIMITS}
-    rows = source.prepare(summarised(tables, source.table, asked, qmgr=source.qmgr))
-    tried = ", ".join(
-        f"CASE WHEN {rule.when.format(**limits)} THEN"
-        f" named_struct('number', {number}, 'figure', cast({rule.figure} as double)) END"
-        for number, rule in enumerate(source.rules)
-    )
-    return rows.select(
-        F.col("DATE").alias("date"),
-        F.col(source.qmgr).alias("qmgr"),
-        F.expr(source.name).alias("object"),
-        *("first_time", "last_time"),
-        F.expr(f"inline(filter(array({tried}), one -> one IS NOT NULL))"),
-    )
+    rows = source.prepare(summary_rows(tables, source.table, asked, source.columns(), qmgr=source.qmgr))
+    return [line for rule in source.rules for line in _lines(rows, source, rule, limits)]
+
+
+def _lines(rows: pa.Table, source: Source, rule: Threshold, limits: Mapping[str, float]) -> Iterator[Line]:
+    """One line per day, queue manager and object whose rows cross a threshold (X2)."""
+    fired = holding(rule.when.format(**_PARAMETERS), rows, limits)
+    figure = figures(rule.figure, fired, limits)
+    keys = {"date": fired["DATE"], "qmgr": fired[source.qmgr], "object": fired["OBJECT"]}
+    times = {"first_time": fired["FIRST_TIME"], "last_time": fired["LAST_TIME"]}
+    grouped = pa.table({**keys, **times, "figure": figure}).group_by(list(keys), use_threads=False)
+    worst = f"figure_{rule.worst}"
+    wanted = [([], "count_all"), ("first_time", "min"), ("last_time", "max"), ("figure", rule.worst)]
+    for row in grouped.aggregate(wanted).to_pylist():
+        yield {
+            **{each: row[each] for each in keys},
+            "intervals": row["count_all"],
+            "first_time": row["first_time_min"],
+            "last_time": row["last_time_max"],
+            "worst": row[worst],
+            "severity_order": ORDER[rule.severity],
+            "severity": rule.severity,
+            "rule": rule.rule,
+            "manager": source.manager,
+            "unit": rule.unit,
+            "advice": rule.advice,
+            "message": rule.says.replace("%s", row["object"] or ""),
+        }

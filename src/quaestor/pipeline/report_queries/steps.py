@@ -14,6 +14,7 @@ Called by the other modules of report_queries.  Calls nothing.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
@@ -21,7 +22,11 @@ Tables = Callable[[str], DataFrame]
 """A raw table by its structure's name, a summary table by its own."""
 
 Parameters = Mapping[str, Any]
-Query = Callable[[Tables, Parameters], DataFrame]
+Query = Callable[[Tables, Parameters], DataFrame | pa.Table]
+"""What it finds, in its order; as rows where they are in memory already."""
+
+SUMMARY_NAMES = {"job": "JOBNAME", "tran": "TRAN", "queue": "BASENAME", "channel": "CHANNEL"}
+"""The columns of summary tables that patterns are given for."""
 
 Verb = tuple[str, str, str, str]
 """The name of a verb and the columns of its calls, elapsed time and CPU time."""
@@ -44,7 +49,7 @@ def summarised(tables: Tables, name: str, asked: Parameters, *, qmgr: str = "QMG
         frame = frame.where(F.col("DATE") >= F.lit(asked["from"]))
     if asked.get("to") is not None:
         frame = frame.where(F.col("DATE") <= F.lit(asked["to"]))
-    return matching(frame, asked, qmgr=qmgr, job="JOBNAME", tran="TRAN", queue="BASENAME", channel="CHANNEL")
+    return matching(frame, asked, qmgr=qmgr, **SUMMARY_NAMES)
 
 
 def matching(frame: DataFrame, asked: Parameters, **columns: str) -> DataFrame:
@@ -58,8 +63,13 @@ def matching(frame: DataFrame, asked: Parameters, **columns: str) -> DataFrame:
 
 def like(column: Column, pattern: str) -> Column:
     """Whether a text matches a pattern with `*` and `?` as a whole (G2)."""
+    return column.like(sql_pattern(pattern))
+
+
+def sql_pattern(pattern: str) -> str:
+    """A pattern with `*` and `?` as SQL writes it."""
     escaped = pattern.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return column.like(escaped.replace("*", "%").replace("?", "_"))
+    return escaped.replace("*", "%").replace("?", "_")
 
 
 def total(*columns: str) -> Column:

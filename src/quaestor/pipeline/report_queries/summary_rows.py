@@ -1,0 +1,72 @@
+"""Summary tables as rows in memory, for reports that look at every row once.
+
+Rules
+  M1  A lake's own tables are read as Arrow without Spark; whoever brings DataFrames (notebooks, tests) is asked for the
+      same columns through Spark.
+  M2  Which rows are meant is what `steps.summarised` says (G2).
+  M3  The median of a group is its lower one: a figure that was measured, not one between two.
+
+Called by exceptions.  Calls lake.
+"""
+
+from collections.abc import Collection
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+
+from quaestor.pipeline.lake import Lake
+from quaestor.pipeline.report_queries.steps import SUMMARY_NAMES, Parameters, Tables, sql_pattern
+
+
+class LakeTables:
+    """The tables of a lake, as DataFrames and as rows; each DataFrame is made once."""
+
+    def __init__(self, lake: Lake, spark: SparkSession) -> None:
+        self._lake = lake
+        self._table = cache(lambda name: lake.table(spark, name))
+
+    def __call__(self, name: str) -> DataFrame:
+        """A raw or summary table for Spark."""
+        made: DataFrame = self._table(name)
+        return made
+
+    def rows(self, name: str, wanted: Collection[str]) -> pa.Table:
+        """A summary table in memory: its keys and the columns wanted."""
+        return self._lake.rows(name, wanted)
+
+
+def summary_rows(
+    tables: Tables, name: str, asked: Parameters, wanted: Collection[str], *, qmgr: str = "QMGR"
+) -> pa.Table:
+    """The rows of a summary table that are asked for, with those of the wanted columns that it has (M1, M2)."""
+    rows = _read(tables, name, {*wanted, "DATE", "TIME", qmgr, *SUMMARY_NAMES.values()})
+    for parameter, compare in (("from", pc.greater_equal), ("to", pc.less_equal)):
+        if asked.get(parameter) is not None:
+            rows = rows.filter(compare(rows["DATE"], pa.scalar(asked[parameter], pa.date32())))
+    for parameter, column in {"qmgr": qmgr, **SUMMARY_NAMES}.items():
+        if asked.get(parameter) is not None and column in rows.column_names:
+            rows = rows.filter(pc.match_like(rows[column], sql_pattern(asked[parameter])))
+    return rows
+
+
+def _read(tables: Tables, name: str, wanted: Collection[str]) -> pa.Table:
+    if isinstance(tables, LakeTables):
+        return tables.rows(name, wanted)
+    frame = tables(name)
+    return frame.select(*(each for each in frame.columns if each in wanted)).toArrow()
+
+
+def medians(values: pa.ChunkedArray | pa.Array, rows: pa.Table, keys: list[str]) -> pa.Array:
+    """For each row the median of the values of its group; null where the group has none (M3)."""
+    groups = pc.rank(pc.binary_join_element_wise(*(rows[each] for each in keys), "\n"), tiebreaker="dense").to_numpy()
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    made = np.full(len(rows), np.nan)
+    for group in np.unique(groups):
+        here = groups == group
+        known = np.sort(numbers[here & ~np.isnan(numbers)])
+        if len(known):
+            made[here] = known[(len(known) - 1) // 2]
+    return pa.array(made, from_pandas=True)
