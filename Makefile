@@ -5,7 +5,8 @@ PY := $(VENV)/bin/python
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser servers test check lint type format docs advise-proof bench bench-engine clean all
+.PHONY: help setup demo browser servers test check lint type format docs advise-proof bench bench-engine compile \
+	test-compiled clean all
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -59,7 +60,16 @@ bench: setup  ## measure what bench/README.md promises of the SMF codec and the 
 bench-engine: setup  ## measure what bench/README.md promises of the queue manager, beside its peers
 	@$(PY) bench/engine_bench.py
 
+compile: setup  ## compile the engine's hot path with mypyc into build/compiled (about a minute; needs a C compiler)
+	@$(PY) scripts/compile.py
+	@PYTHONPATH=build/compiled $(PY) -c 'import sys, quaestor.qmgr.log as log; sys.exit(not log.__file__.endswith(".so"))'
+	@echo "to use it: PYTHONPATH=$(CURDIR)/build/compiled"
+
+test-compiled: compile  ## the engine's tests on the compiled build, but those that replace its methods
+	@PYTHONPATH=build/compiled $(PY) -m pytest tests/qmgr tests/mqi tests/model tests/crash tests/storage -n $(WORKERS) --dist loadgroup \
+	  --randomly-seed=1 -q -m "not plain" -o pythonpath="build/compiled tests"
+
 clean:  ## remove what the other targets made
-	rm -rf $(VENV) demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build/compiled demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 all: test demo  ## tests, then the demo

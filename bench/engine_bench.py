@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+sys.path.append(str(Path(__file__).parents[1] / "src"))  # behind PYTHONPATH, which may name a compiled build
 
 from engine import depth, layers, rates
 

@@ -66,6 +66,7 @@ def no_space(_size):
     raise OSError(errno.ENOSPC, "no space")
 
 
+@pytest.mark.plain
 def test_a_full_log_refuses_new_work_and_still_ends_what_it_has():
     world = World(FaultyDisk(), replace(TINY, archive=True))
     world.unit(puts=[message(1)])

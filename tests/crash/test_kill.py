@@ -17,6 +17,7 @@ from random import Random
 
 import pytest
 
+import quaestor
 from crash.kill_load import QUEUE, SETTINGS, name_of
 from quaestor.clock import SystemClock
 from quaestor.mqi.options import GetOptions, OpenOptions
@@ -28,7 +29,7 @@ from quaestor.storage.disk import RealDisk
 pytestmark = pytest.mark.crash
 SECONDS = float(os.environ.get("QUAESTOR_KILL_SECONDS", "20"))
 LOAD = Path(__file__).with_name("kill_load.py")
-SOURCE = Path(__file__).parents[2] / "src"
+SOURCE = Path(quaestor.__file__).parents[1]
 
 
 class Journal:

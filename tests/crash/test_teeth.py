@@ -35,7 +35,7 @@ from quaestor.storage.log_record import Kind
 from quaestor.storage.page_set import PageSet
 from quaestor.testing import FaultyDisk, FaultyFile, SmallEngine
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.plain]
 restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
 manager_module = importlib.import_module("quaestor.qmgr.recovery.manager")
 load_module = importlib.import_module("quaestor.qmgr.data.load")

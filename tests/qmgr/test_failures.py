@@ -141,6 +141,7 @@ def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
     assert not qm.messages.catalogue.anybody_waits
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("persistence", [0, 1])
 def test_a_full_page_set_fails_the_put_and_leaves_the_unit_as_it_was(qm, disk, persistence, monkeypatch):
     app = qm.connect()
@@ -175,6 +176,7 @@ def test_options_of_the_wrong_type_stop_nobody(qm, options):
     assert ["x"] == bodies(drain(orders))
 
 
+@pytest.mark.plain
 def test_a_definition_that_cannot_be_saved_leaves_nothing(qm, monkeypatch):
     app = qm.connect()
     monkeypatch.setattr(qm.messages._store, "save", _full)
@@ -190,6 +192,7 @@ def test_a_definition_that_cannot_be_saved_leaves_nothing(qm, monkeypatch):
     assert app.open("ORDERS", EVERYTHING).inquire("MAXDEPTH") == {"MAXDEPTH": 999_999_999}
 
 
+@pytest.mark.plain
 def test_a_definition_that_cannot_be_deleted_stays(qm, monkeypatch):
     app = qm.connect()
     app.put1("ORDERS", "x", KEPT, NOW)
@@ -199,6 +202,7 @@ def test_a_definition_that_cannot_be_deleted_stays(qm, monkeypatch):
     assert ["x"] == bodies(drain(app.open("ORDERS", EVERYTHING)))
 
 
+@pytest.mark.plain
 def test_an_object_is_changed_by_one_application_at_a_time(qm, monkeypatch):
     """The log is forced without the latch: meanwhile another application tries the same object."""
     app, recovery = qm.connect(), qm.manager.engine.recovery

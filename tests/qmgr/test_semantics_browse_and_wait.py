@@ -281,6 +281,7 @@ def test_17_unlocking_wakes_a_getter(qm, orders):
     assert getter.result() == "a"
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("persistence", [0, 1])
 def test_17_out_of_syncpoint_a_message_goes_straight_to_the_getter(qm, orders, persistence, monkeypatch):
     getter = Getter(qm, options=GET_NOW)

@@ -152,6 +152,7 @@ def test_a_redefined_queue_does_not_find_its_predecessors_messages(machine, agai
     assert ["new"] == bodies(drain(again().connect().open("ORDERS", EVERYTHING)))
 
 
+@pytest.mark.plain
 def test_storage_whose_definition_is_gone_is_not_found_again(machine):
     """The power goes between the end of a definition and the end of its storage."""
     machine.qm.queue("ORDERS")

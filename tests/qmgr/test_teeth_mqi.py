@@ -13,6 +13,8 @@ from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import catalogue, consequences, describing, getting, manager, putting, waiting
 
+pytestmark = pytest.mark.plain
+
 WOKEN_WITHIN_S = 1
 NOW = PutOptions.NO_SYNCPOINT
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import quaestor
 from qmgr.statistics.test_intervals import STATIME_S, queue_manager, records
 from quaestor.clock import FakeClock
 from quaestor.mqi.objects import LocalQueue
@@ -19,7 +20,7 @@ from quaestor.qmgr.statistics.dump_files import HELD_BYTES
 from quaestor.smf.records import SmfRecord, read_dump
 from quaestor.testing import FaultyDisk
 
-SRC = Path(__file__).parents[3] / "src"
+SRC = Path(quaestor.__file__).parents[1]
 
 
 def a_record(length=100):

@@ -19,6 +19,7 @@ Called by opening (which makes an `InputPath`) and connection.  Calls grouping, 
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from quaestor.mqi import expiry, reports
 from quaestor.mqi.descriptors import MQMD
@@ -46,6 +47,7 @@ class InputPath:
 
     __slots__ = (
         "_browse_group",
+        "_caller",
         "_can_browse",
         "_can_get",
         "_catalogue",
@@ -65,7 +67,6 @@ class InputPath:
         "_stats",
         "_stored",
         "_take",
-        "_thread",
         "_version",
         "_watch",
         "saved",
@@ -82,7 +83,7 @@ class InputPath:
         self._now_us = services.clock.now_us
         self._locate, self._read, self._take = services.store.locate, services.store.read, services.store.take
         self._stats = services.stats
-        self._thread = thread
+        self._caller = thread
         self._path = path
         bits = int(options)
         self._can_browse = bool(bits & OpenOptions.BROWSE)
@@ -90,7 +91,7 @@ class InputPath:
         self.saves_context = bool(bits & OpenOptions.SAVE_ALL_CONTEXT)
         self.saved: MQMD | None = None
         self.token = 0  # of the message last got or browsed
-        self._options_seen: int = GetOptions.NONE
+        self._options_seen: object = GetOptions.NONE
         self._plan: GetPlan = get_plan(GetOptions.NONE)
         self._cursor: Arrival | None = None
         self._locked: Arrival | None = None
@@ -120,8 +121,8 @@ class InputPath:
                 return MQError(Reason.GET_INHIBITED, queue=definition.name)
         return None if self._catalogue.ending is None else MQError(self._catalogue.ending)
 
-    def plan(self, options: int) -> GetPlan:
-        """What the options mean, checked against what the handle was opened for."""
+    def plan(self, options: Any) -> GetPlan:
+        """What the options mean, checked against what the handle was opened for; a wrong type is refused (2046)."""
         if options is not self._options_seen:
             self._plan, self._options_seen = get_plan(options), options
         plan = self._plan
@@ -189,9 +190,9 @@ class InputPath:
         """Take a message off the queue, in the unit that the options say."""
         unit: Unit | None
         if plan.in_syncpoint or (plan.if_persistent and arrival.persistent):
-            unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
+            unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
         else:
-            unit = self._thread.unit_of_call() if arrival.persistent else None
+            unit = self._caller.unit_of_call() if arrival.persistent else None
         if arrival is self._locked:
             arrival.holder, self._locked = None, None
         after = None if plan.plain else self._groups.after(arrival, plan)
@@ -199,12 +200,12 @@ class InputPath:
         if plan.logical_order:
             self._group = after
         elif self._group is not None:
-            left_behind(self._group, self._thread)
+            left_behind(self._group, self._caller)
             self._group = None
         if message.envelope.report & reports.COD:
             self._services.consequences.report(reports.COD, message, unit)
-            if self._thread.tally is not None:
-                self._thread.tally.generated()
+            if self._caller.tally is not None:
+                self._caller.tally.generated()
         if self.saves_context:
             self.saved = message.envelope
         if self._watch is not None:
@@ -224,7 +225,7 @@ class InputPath:
         short = message._replace(body=message.body[:max_length], original_length=length)
         if not plan.truncate:
             raise MQError(Reason.TRUNCATED_MSG_FAILED, message=short, length=length)  # GE5
-        self._thread.warning = MQError(Reason.TRUNCATED_MSG_ACCEPTED, message=short, length=length)
+        self._caller.warning = MQError(Reason.TRUNCATED_MSG_ACCEPTED, message=short, length=length)
         return short
 
     # -- finding
@@ -313,7 +314,7 @@ class InputPath:
         while found is not None and expiry.has_expired(found.expires_us, self._now_us()):
             if found is self._locked:
                 self.release()
-            self._services.expire(found, self._thread)
+            self._services.expire(found, self._caller)
             found = find()
         return found
 
@@ -348,4 +349,4 @@ class InputPath:
         self.release()
         self._cursor = None
         if self._group is not None:
-            left_behind(self._group, self._thread)
+            left_behind(self._group, self._caller)

@@ -14,7 +14,7 @@ Called by opening (which makes an `OutputPath`) and connection.  Calls describin
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quaestor.mqi import reports, triggering
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID, identifier
@@ -58,6 +58,7 @@ class OutputPath:
     """A handle's way to a queue (PU1)."""
 
     __slots__ = (
+        "_caller",
         "_catalogue",
         "_described",
         "_group",
@@ -79,7 +80,6 @@ class OutputPath:
         "_store_put",
         "_stored",
         "_text_seen",
-        "_thread",
         "_triggers",
         "_version",
         "_waiters",
@@ -97,12 +97,12 @@ class OutputPath:
         self._new_id = services.new_id
         self._store_put = services.store.put
         self._stats = services.stats
-        self._thread = thread
+        self._caller = thread
         self._remote = resolution.remote
         self._path = tuple(definition.name for definition in resolution.path)
         self._open_options = int(options)
         self._plan: PutPlan = put_plan(PutOptions.NONE)
-        self._options_seen: int = PutOptions.NONE
+        self._options_seen: object = PutOptions.NONE
         self._group: Group | None = None
         self._text_seen: tuple[MQMD | None, MQMD] = (None, DEFAULT_DESCRIPTOR)
         self._version = 0
@@ -145,13 +145,13 @@ class OutputPath:
 
     def put(
         self,
-        body: bytes | bytearray | memoryview | str,
-        descriptor: MQMD | None = None,
-        options: int = PutOptions.NONE,
-        correl_id: bytes | None = None,
+        body: Any,
+        descriptor: Any = None,
+        options: Any = PutOptions.NONE,
+        correl_id: Any = None,
         context: "InputPath | None" = None,
     ) -> Message:
-        """Put one message (PU2-PU5)."""
+        """Put one message (PU2-PU5). What the application gave may be of any type; a wrong one is refused here."""
         if self._version != self._catalogue.version:
             self._refresh()
         if options is not self._options_seen:
@@ -202,15 +202,15 @@ class OutputPath:
     def _queue(self, message: Message, rank: int, plan: PutPlan) -> None:
         """A message from which nothing follows (PU3, PU4)."""
         if plan.in_syncpoint:
-            unit = self._thread.unit
+            unit = self._caller.unit
             if unit is None or len(unit.puts) + len(unit.gets) >= self._max_uncommitted:
-                unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
+                unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
             self._store_put(unit, self._stored, message, rank)
         elif self._waiting and self._waiters.hand_over(message):
-            if self._thread.tally is not None:
-                self._thread.tally.handed_over()
+            if self._caller.tally is not None:
+                self._caller.tally.handed_over()
         elif message.persistence:
-            self._store_put(self._thread.unit_of_call(), self._stored, message, rank)
+            self._store_put(self._caller.unit_of_call(), self._stored, message, rank)
         else:
             arrival = self._store_put(None, self._stored, message, rank)
             if self._waiting:
@@ -221,9 +221,9 @@ class OutputPath:
         message, group = self._finished(message, plan)
         unit: Unit | None
         if plan.in_syncpoint:
-            unit = self._thread.unit_in_syncpoint(self._max_uncommitted)
+            unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
         else:
-            unit = self._thread.unit_of_call() if message.persistence else None
+            unit = self._caller.unit_of_call() if message.persistence else None
         arrival = self._store_put(unit, self._stored, message, rank)
         self._group = group
         self._plain = self._path_is_plain()
@@ -232,11 +232,11 @@ class OutputPath:
         if self._watch is not None:
             self._services.events.put(self._watch, self.state)
         if message.priority > PRIORITY_MAX:
-            self._thread.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
+            self._caller.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
         if message.envelope.report & reports.COA and self._remote is None:
             self._services.consequences.report(reports.COA, message, unit)
-            if self._thread.tally is not None:
-                self._thread.tally.generated()
+            if self._caller.tally is not None:
+                self._caller.tally.generated()
         if unit is None and self._waiting:
             self._waiters.wake(arrival)
         return message
@@ -273,7 +273,7 @@ class OutputPath:
     def _describe(self, md: MQMD) -> Described:
         if type(md) is not MQMD:
             raise MQError(Reason.MD_ERROR, descriptor=type(md).__name__)
-        described = describe(md, self.definitions(), self._thread, self._catalogue.qmgr.name)
+        described = describe(md, self.definitions(), self._caller, self._catalogue.qmgr.name)
         self._md_seen, self._described = md, described
         return described
 
@@ -288,12 +288,12 @@ class OutputPath:
             if context.saved is None:
                 raise MQError(Reason.CONTEXT_NOT_AVAILABLE)
             md = pass_context(md, context.saved, plan.context)
-        return describe(md, self.definitions(), self._thread, self._catalogue.qmgr.name, plan.context)
+        return describe(md, self.definitions(), self._caller, self._catalogue.qmgr.name, plan.context)
 
     def _physical(self, envelope: MQMD) -> tuple[MQMD, None]:
         """A message of a group put by its own numbers, perhaps in the middle of another group."""
         if self._group is not None:
-            left_behind(self._group, self._thread)
+            left_behind(self._group, self._caller)
         if envelope.msg_flags and envelope.group_id == DEFAULT_DESCRIPTOR.group_id:
             envelope = replace(envelope, group_id=self._new_id())
         return envelope, None
@@ -312,4 +312,4 @@ class OutputPath:
     def close(self) -> None:
         """Warn of a group that is not complete."""
         if self._group is not None:
-            left_behind(self._group, self._thread)
+            left_behind(self._group, self._caller)
