@@ -149,7 +149,6 @@ def without_the_space_map(patch):
 
 TEETH = [
     (without_compensation_records, backouts, {}),
-    (without_undoing, backouts, {}),
     (with_a_checkpoint_too_new, checkpoints, {}),
     (without_the_space_map, puts_and_gets, {}),
     (without_write_ahead, pages_leave_early, {}),
@@ -212,14 +211,28 @@ def test_without_the_lock_it_would_be_got_twice(monkeypatch):
 
 def without_the_second_copy(patch):
     """F4: with two copies every write goes to both."""
-    each = LogFiles._each
 
-    def first_only(self, rba, data, *, through):
-        active, self._active = self._active, [files[:1] for files in self._active]
-        each(self, rba, data, through=through)
-        self._active = active
+    def first_only(write):
+        def written(self, rba, data):
+            active, self._active = self._active, [files[:1] for files in self._active]
+            write(self, rba, data)
+            self._active = active
 
-    patch.setattr(LogFiles, "_each", first_only)
+        return written
+
+    for name in ("write", "write_through"):
+        patch.setattr(LogFiles, name, first_only(getattr(LogFiles, name)))
+
+
+def a_backed_out_put_is_gone_from_its_page():
+    """The page is written and the checkpoint passes the back out: restart has nothing left to undo it with."""
+    engine = SmallEngine(FaultyDisk(), TINY)
+    unit = engine.begin()
+    engine.put(unit, b"never")
+    engine.back_out(unit)
+    engine.buffers.write_all()
+    engine.recovery.checkpoint()
+    assert [] == engine.again().bodies()
 
 
 def the_second_copy_is_enough():
@@ -252,8 +265,8 @@ def a_hardened_backout_is_counted():
 def with_waiters_woken_early(patch):
     """J3: whoever waits is woken when the force that serves him is done, not before."""
 
-    def unlocked(self, rba):
-        self.rba, self.leads, self.gate = rba, False, threading.Lock()
+    def unlocked(self, rba, since_ns):
+        self.rba, self.since_ns, self.leads, self.gate = rba, since_ns, False, threading.Lock()
 
     patch.setattr(_Waiter, "__init__", unlocked)
 
@@ -290,6 +303,7 @@ def a_force_returns_when_its_record_is_durable():
 
 
 ALONE = [
+    (without_undoing, a_backed_out_put_is_gone_from_its_page),
     (without_the_second_copy, the_second_copy_is_enough),
     (without_hardened_backouts, a_hardened_backout_is_counted),
     (with_waiters_woken_early, a_force_returns_when_its_record_is_durable),

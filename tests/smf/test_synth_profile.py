@@ -131,7 +131,7 @@ def test_shared_queues_need_a_group():
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("nosuch", "no profile nosuch; shipped are bench, clean"),
+        ("nosuch", "no profile nosuch; shipped are bench, bench-day, clean"),
         ("/nosuch/file.toml", "No such file"),
     ],
 )

@@ -165,6 +165,7 @@ class LogManager:
             if not self._waiting:
                 self._leading = False
                 self.stats.suspensions += 1
+                self._count_suspended([began_ns])
                 return
             served = [w for w in self._waiting if w.rba < self.hardened or self._failed]
             self._waiting = [w for w in self._waiting if w.rba >= self.hardened and not self._failed]

@@ -46,7 +46,7 @@ def shipped_profiles() -> dict[str, str]:
     found = (each for each in _SHIPPED.iterdir() if each.name.endswith(".toml"))
     return {
         each.name.removesuffix(".toml"): str(tomllib.loads(each.read_text(encoding="utf-8")).get("title", ""))
-        for each in sorted(found, key=lambda each: each.name)
+        for each in sorted(found, key=lambda each: each.name.removesuffix(".toml"))
     }
 
 
