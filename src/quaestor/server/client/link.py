@@ -111,8 +111,8 @@ class Link:
         try:
             self._sock.sendall(data)
         except OSError as error:
-            if not self._shared:
-                self._read()  # what the server said before it ended the link, or that it has ended it
+            if not self.qmgr:
+                self._read()  # nobody else reads yet: what the server said before it ended the link, if anything
             raise self.broke(str(error)) from error
 
     # -- answers, rule CL2
