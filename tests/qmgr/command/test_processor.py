@@ -288,7 +288,9 @@ def test_a_pool_is_altered_while_applications_work():
     for worker in workers:
         worker.start()
     sizes = [100, 1000, 150, 500_000, 100]
-    while any(worker.is_alive() for worker in workers):
+    working = True
+    while working:  # once more after the last of them has ended
+        working = any(worker.is_alive() for worker in workers)
         for size in sizes:
             assert console.run(f"ALTER BUFFPOOL(1) BUFFERS({size})").ok
             console.steps()
