@@ -8,7 +8,6 @@ Rules
       that cannot be reached is 2059, with who has it.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ from typing import Any
 
 from quaestor.mqi.reasons import MQError, Reason
 
-HOME_VARIABLE = "QUAESTOR_HOME"
 SIGN, SOCKET = "BSDS1", "socket"
 
 
@@ -37,13 +35,10 @@ class Door:
     close: Callable[[], None]
 
 
-def default_directory(name: str) -> Path:
-    root = os.environ.get(HOME_VARIABLE)
-    return (Path(root) if root else Path.home() / ".local" / "share" / "quaestor") / name
-
-
 def door(name: str, directory: Path | None) -> Door:
     """A door to the queue manager `name` (MD2)."""
+    from quaestor.server.home import default_directory
+
     place = default_directory(name) if directory is None else directory
     if (place / SOCKET).exists():
         return _server(name, place)

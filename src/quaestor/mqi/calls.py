@@ -4,6 +4,7 @@ Rules
   NA1 The embedded connection and the client's have these calls with these parameters; a program cannot tell them apart
       but by speed.
   NA2 A call that fails raises `MQError` with the reason; one that succeeds with a warning leaves it in `warning`.
+  NA3 As a context manager a unit of work commits at the end and backs out when an exception leaves it, behind any door.
 
 Answered by qmgr.connection and server.client.  Asked by applications, the command line and the ibmmqc seam.
 """
@@ -66,14 +67,24 @@ class QueueHandle(Protocol):
     ) -> None: ...
 
 
-class Unit(Protocol):
-    """A unit of work as a context manager."""
+class UnitOfWork:
+    """`with app.begin():` commits at the end, backs out on an exception (NA3)."""
 
-    def __enter__(self) -> Self: ...
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: "QueueConnection") -> None:
+        self._connection = connection
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        if kind is None:
+            self._connection.commit()
+        else:
+            self._connection.backout()
 
 
 @runtime_checkable
@@ -116,7 +127,7 @@ class QueueConnection(Protocol):
 
     def get(self, target: str | Target, options: int = GetOptions.NONE, **selecting: Any) -> Message: ...
 
-    def begin(self) -> Unit: ...
+    def begin(self) -> UnitOfWork: ...
 
     def commit(self, unit: int | None = None) -> None: ...
 

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from quaestor.clock import Clock
+from quaestor.mqi.calls import UnitOfWork
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
@@ -34,26 +35,6 @@ from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery, Unit
 from quaestor.qmgr.recovery.outcomes import label
-
-
-class UnitOfWork:
-    """`with app.begin():` commits at the end, backs out on an exception (SE4)."""
-
-    __slots__ = ("_connection",)
-
-    def __init__(self, connection: "Connection") -> None:
-        self._connection = connection
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self._connection.commit()
-        else:
-            self._connection.backout()
 
 
 class Connection:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
+from quaestor.mqi.calls import UnitOfWork
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
@@ -29,26 +30,6 @@ from quaestor.server.protocol import WARNED
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
 RUN_BYTES, RUN_MESSAGES = 1 << 16, 1000
-
-
-class UnitOfWork:
-    """`with app.begin():` commits at the end, backs out on an exception."""
-
-    __slots__ = ("_connection",)
-
-    def __init__(self, connection: "Connection") -> None:
-        self._connection = connection
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            self._connection.commit()
-        else:
-            self._connection.backout()
 
 
 class Handle(HandleRequests):
