@@ -9,7 +9,7 @@ Rules
   FA4 What is no frame of ours ends that socket, with one line in the log.
   FA5 The memory of this process is the structure: when it ends, structures are lost and are recovered from the logs of
       the queue managers, as after the loss of a real one.
-  FA6 Structures have no cycles. In a process of their own the cyclic collector would walk over every entry again and$
+  FA6 Structures have no cycles. In a process of their own the cyclic collector would walk over every entry again and
       again for nothing.
 
 Called by `quaestor cf start`.  Calls storage.lists.
