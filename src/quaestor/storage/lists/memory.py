@@ -4,6 +4,7 @@ Rules
   LM1 A request runs under one lock, operation by operation; each says how it is undone, and a refusal undoes what was
       done, last first, so a refused request has changed nothing (LS1).
   LM2 An entry takes one of the structure's entries and as many elements as its data fills; when either runs out, FULL.
+      A list's own maximum is for what is written; what moves is there already and is never refused.
   LM3 What is watched is told when the lock has been given back (LS4); whoever is told may ask at once.
 
 Called by the coupling facility and tests.  Calls structure, operations.
@@ -16,11 +17,12 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from quaestor.storage.lists.operations import Operation, answer
+from quaestor.storage.lists.operations import DELETED, FLAGGED, LEFT, MOVED, Operation, Where, answer
 from quaestor.storage.lists.structure import Shape, StructureRefusal, Told
 
 Undo = Callable[[], object]
 _BEHIND_ALL = 1 << 62
+ALL_FLAGS = 0xFF
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class _Watch:
     list: int
     low: bytes
     high: bytes
+    each: bool
 
 
 class MemoryStructure:
@@ -79,7 +82,7 @@ class MemoryStructure:
             told = [
                 watch
                 for watch, each in self._watches.items()
-                if self._concerned(each) and not before.get(watch, True) and self._any(*_range(each))
+                if self._concerned(each) and (each.each or not before.get(watch, True)) and self._any(*_range(each))
             ]
         return answers, told
 
@@ -126,11 +129,11 @@ class MemoryStructure:
         entry = self._entries.get(number)
         return None if entry is None else entry.told()
 
-    def _do_first(self, number: int, low: bytes, high: bytes) -> list[Any] | None:
-        entry = self._first(number, low, high)
+    def _do_first(self, number: int, low: bytes, high: bytes, where: Where) -> list[Any] | None:
+        entry = self._first_where(number, low, high, where)
         return None if entry is None else entry.told()
 
-    def _do_list(self, number: int, low: bytes, high: bytes, most: int, arrival: int) -> list[list[Any]]:
+    def _do_list(self, number: int, low: bytes, high: bytes, most: int, arrival: int, where: Where) -> list[list[Any]]:
         placed = self._lists.get(number)
         if placed is None:
             return []
@@ -139,7 +142,9 @@ class MemoryStructure:
         for place in placed.irange(behind, (high, _BEHIND_ALL)):
             if len(found) == most:
                 break
-            found.append(self._entries[placed[place]].told())
+            entry = self._entries[placed[place]]
+            if not where or _fits(entry, where):
+                found.append(entry.told())
         return found
 
     def _do_move(self, number: int, source: int, target: int, key: bytes | None, adjunct: bytes | None) -> bool:
@@ -155,16 +160,42 @@ class MemoryStructure:
         self._moved(entry, target, key, adjunct)
         return entry.told()
 
+    def _do_claim(
+        self,
+        number: int,
+        low: bytes,
+        high: bytes,
+        target: int,
+        mark: bytes,
+        keep: int,
+        leave: int,
+        most: int,
+        where: Where,
+    ) -> list[Any] | None:
+        entry = self._first_where(number, low, high, where)
+        if entry is None:
+            return None
+        adjunct = entry.adjunct
+        flags, length = (adjunct[0], int.from_bytes(adjunct[1:FLAGGED], "big")) if len(adjunct) >= FLAGGED else (0, 0)
+        if flags & leave or length > most:
+            return [*entry.told(), LEFT]
+        if keep == ALL_FLAGS or flags & keep:
+            self._moved(entry, target, None, adjunct[: max(len(adjunct) - len(mark), 0)] + mark)
+            return [*entry.told(), MOVED]
+        self._remove(entry)
+        return [*entry.told(), DELETED]
+
     def _do_delete(self, number: int, where: int) -> bool:
-        entry = self._found(number, where)
-        self._unplace(entry)
-        del self._entries[number]
-        self._use(-entry.elements)
-        self._undo.append(lambda: self._entries.__setitem__(number, entry))
+        self._remove(self._found(number, where))
         return True
 
+    def _remove(self, entry: _Entry) -> None:
+        self._unplace(entry)
+        del self._entries[entry.number]
+        self._use(-entry.elements)
+        self._undo.append(lambda: self._entries.__setitem__(entry.number, entry))
+
     def _moved(self, entry: _Entry, target: int, key: bytes | None, adjunct: bytes | None) -> None:
-        self._room(target)
         self._unplace(entry)
         self._place(entry, target, entry.key if key is None else key)
         old = entry.adjunct
@@ -223,9 +254,9 @@ class MemoryStructure:
             raise StructureRefusal("LOCKED")
         return True
 
-    def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes) -> bool:
+    def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes, each: bool) -> bool:
         old = self._watches.get((connector, token))
-        self._watches[connector, token] = _Watch(number, low, high)
+        self._watches[connector, token] = _Watch(number, low, high, each)
         self._undo.append(lambda: self._rewatch(connector, token, old))
         return self._any(number, low, high)
 
@@ -260,6 +291,15 @@ class MemoryStructure:
             return None
         place = next(placed.irange((low, 0), (high, _BEHIND_ALL)), None)
         return None if place is None else self._entries[placed[place]]
+
+    def _first_where(self, number: int, low: bytes, high: bytes, where: Where) -> _Entry | None:
+        if not where:
+            return self._first(number, low, high)
+        placed = self._lists.get(number)
+        if not placed:
+            return None
+        candidates = (self._entries[placed[place]] for place in placed.irange((low, 0), (high, _BEHIND_ALL)))
+        return next((entry for entry in candidates if _fits(entry, where)), None)
 
     def _any(self, number: int, low: bytes, high: bytes) -> bool:
         return self._first(number, low, high) is not None
@@ -297,6 +337,10 @@ class MemoryStructure:
 
 def _range(watch: _Watch) -> tuple[int, bytes, bytes]:
     return watch.list, watch.low, watch.high
+
+
+def _fits(entry: _Entry, where: Where) -> bool:
+    return all(entry.data.startswith(wanted, at) for at, wanted in where)
 
 
 def _restore(entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:

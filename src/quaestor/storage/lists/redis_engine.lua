@@ -78,7 +78,29 @@ end
 local function first_member(list, low, high)
   return redis.call("ZRANGEBYLEX", list_of(list), "[" .. low, "[" .. high .. string.rep("\255", 16), "LIMIT", 0, 1)[1]
 end
-local function first(list, low, high)
+local function fits(e, where)
+  for _, each in ipairs(where) do
+    if string.sub(e.data, each[1] + 1, each[1] + #each[2]) ~= each[2] then return false end
+  end
+  return true
+end
+-- entries of a range that fit, from a place on, at most so many
+local function entries_from(list, from, high, most, where)
+  local found, upto, step = {}, "[" .. high .. string.rep("\255", 16), most
+  if #where > 0 and step < 64 then step = 64 end
+  while #found < most do
+    local members = redis.call("ZRANGEBYLEX", list_of(list), from, upto, "LIMIT", 0, step)
+    for _, each in ipairs(members) do
+      local e = entry_of(number_at(each, 25))
+      if fits(e, where) and #found < most then found[#found + 1] = e end
+    end
+    if #members < step then break end
+    from = "(" .. members[#members]
+  end
+  return found
+end
+local function first(list, low, high, where)
+  if where and #where > 0 then return entries_from(list, "[" .. low, high, 1, where)[1] end
   local found = first_member(list, low, high)
   return found and entry_of(number_at(found, 25))
 end
@@ -94,7 +116,6 @@ local function found_at(number, list)
   return e
 end
 local function moved(e, target, key, adjunct)
-  if not room(target) then return end
   unplace(e)
   place(e, target, key or e.key)
   local old = e.adjunct
@@ -144,14 +165,13 @@ function run.rewrite(number, data, adjunct, version)
 end
 
 function run.read(number) return told(entry_of(number)) end
-function run.first(list, low, high) return told(first(list, low, high)) end
+function run.first(list, low, high, where) return told(first(list, low, high, where)) end
 
-function run.list(list, low, high, most, arrival)
+function run.list(list, low, high, most, arrival, where)
   local from = "[" .. low
   if arrival > 0 then from = "(" .. low .. big(arrival) .. string.rep("\255", 8) end
-  local members = redis.call("ZRANGEBYLEX", list_of(list), from, "[" .. high .. string.rep("\255", 16), "LIMIT", 0, most)
-  local entries = {}
-  for at, each in ipairs(members) do entries[at] = told(entry_of(number_at(each, 25))) end
+  local entries = entries_from(list, from, high, most, where)
+  for at, each in ipairs(entries) do entries[at] = told(each) end
   return entries
 end
 
@@ -169,14 +189,38 @@ function run.take(list, low, high, target, key, adjunct)
   return told(e)
 end
 
+local function remove(e)
+  unplace(e)
+  redis.call("HDEL", ENTRIES, e.number)
+  use("entries", -1)
+  use("elements", -e.elements)
+end
+
 function run.delete(number, list)
   local e = found_at(number, list)
   if not e then return end
-  unplace(e)
-  redis.call("HDEL", ENTRIES, number)
-  use("entries", -1)
-  use("elements", -e.elements)
+  remove(e)
   return true
+end
+
+local function with(done, e)
+  local answer = told(e)
+  answer[#answer + 1] = done
+  return answer
+end
+
+function run.claim(list, low, high, target, mark, keep, leave, most, where)
+  local e = first(list, low, high, where)
+  if not e then return false end
+  local flags, length = 0, 0
+  if #e.adjunct >= 5 then flags, length = struct.unpack(">BI4", e.adjunct) end
+  if bit.band(flags, leave) ~= 0 or length > most then return with(0, e) end
+  if keep == 255 or bit.band(flags, keep) ~= 0 then
+    moved(e, target, nil, string.sub(e.adjunct, 1, math.max(#e.adjunct - #mark, 0)) .. mark)
+    return with(1, e)
+  end
+  remove(e)
+  return with(2, e)
 end
 
 function run.count(list, low, high)
@@ -224,10 +268,10 @@ end
 local function rewatch(name, old)
   if old then redis.call("HSET", WATCHES, name, old) else redis.call("HDEL", WATCHES, name) end
 end
-function run.watch(connector, token, list, low, high)
+function run.watch(connector, token, list, low, high, each)
   local name = token .. "@" .. connector
   local old = redis.call("HGET", WATCHES, name)
-  redis.call("HSET", WATCHES, name, cmsgpack.pack({list, low, high}))
+  redis.call("HSET", WATCHES, name, cmsgpack.pack({list, low, high, each}))
   undo[#undo + 1] = function() rewatch(name, old) end
   return first_member(list, low, high) ~= nil
 end
@@ -249,7 +293,8 @@ end
 local answers = {}
 for at, operation in ipairs(request) do
   local result = run[operation[1]](
-    operation[2], operation[3], operation[4], operation[5], operation[6], operation[7]
+    operation[2], operation[3], operation[4], operation[5], operation[6], operation[7],
+    operation[8], operation[9], operation[10]
   )
   if refused then
     for step = #undo, 1, -1 do undo[step]() end
@@ -264,7 +309,7 @@ for at = 1, #watches, 2 do
   for _, arrived in ipairs(filled) do
     if arrived[1] == range[1] and not_behind(range[2], arrived[2]) and not_behind(arrived[2], range[3]) then concerned = true end
   end
-  if concerned and not before[name] and first_member(range[1], range[2], range[3]) then
+  if concerned and (range[4] or not before[name]) and first_member(range[1], range[2], range[3]) then
     local token, connector = string.match(name, "^(%d+)@(.*)$")
     redis.call("PUBLISH", prefix .. ":told:" .. connector, token)
   end

@@ -26,7 +26,7 @@ LOOK_AT_ALL = -1
 """The token that says: something may have been missed, look at everything that is watched (LR3)."""
 
 _SCRIPT = files(__package__).joinpath("redis_engine.lua").read_text(encoding="utf-8")
-_ABSENT_AS_FALSE = {"read", "first", "take"}
+_ABSENT_AS_FALSE = {"read", "first", "take", "claim"}
 
 
 class RedisConnection:
