@@ -37,7 +37,7 @@ END = -2
 _CODE = files(__package__).joinpath("redis_engine.lua").read_text(encoding="utf-8")
 _NAME = f"quaestor_{sha256(_CODE.encode()).hexdigest()[:12]}"
 _LIBRARY = f"#!lua name={_NAME}\n" + _CODE.replace("NAME_run", f"{_NAME}_run")
-_ABSENT_AS_FALSE = {"read", "first", "take", "remove"}
+_ABSENT_AS_FALSE = {"read", "first", "take", "claim"}
 
 
 class RedisConnection:
