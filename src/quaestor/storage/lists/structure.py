@@ -84,6 +84,9 @@ class ListStructure(Protocol):
     def disconnect(self) -> None:
         """Leave in good order."""
 
+    def fail(self) -> None:
+        """Be gone without a word: peers see a connector that has failed."""
+
 
 def checked(key: bytes, adjunct: bytes | None = None) -> None:
     """Refuse what no engine could hold; our own error."""
