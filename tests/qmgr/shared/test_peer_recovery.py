@@ -84,14 +84,14 @@ def test_a_peer_dies_while_it_recovers_and_another_goes_on(tmp_path, cut_at, sec
     power.requests, power.cut_at = 0, second
     try:
         three.shared.peers.step()
-    except _PeerDied:
+    except _PeerDiedError:
         world.sharing.disks["QM1"]._owned = False  # the lock ends with the process that had it
         world.sharing.kill("QM3")
     world.two.shared.peers.step()
     world.check()
 
 
-class _PeerDied(Exception):
+class _PeerDiedError(Exception):
     pass
 
 
@@ -105,7 +105,7 @@ class _Cut:
     def request(self, *operations):
         self._power.requests += 1
         if self._power.requests >= self._power.cut_at:
-            raise _PeerDied
+            raise _PeerDiedError
         return self._connection.request(*operations)
 
 
