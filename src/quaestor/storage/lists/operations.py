@@ -14,7 +14,7 @@ Called by structure and the engines.  Calls nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import msgpack
@@ -73,9 +73,10 @@ class Operation:
 
     NAME: ClassVar[str] = ""
 
-    def packed(self) -> list[Any]:
+    def packed(self) -> tuple[Any, ...]:
         """Name and arguments (LO3)."""
-        return [self.NAME, *astuple(self)]
+        fields: tuple[str, ...] = self.__slots__
+        return (self.NAME, *[getattr(self, name) for name in fields])
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,16 +291,31 @@ def packed(operations: tuple[Operation, ...]) -> bytes:
     return made
 
 
+def _entry(raw: Any) -> Entry | None:
+    return None if raw is None else Entry._make(raw)
+
+
+def _claimed(raw: Any) -> Claimed | None:
+    return None if raw is None else Claimed(Entry._make(raw[:-1]), raw[-1])
+
+
+_ANSWERS: dict[type[Operation], Any] = {
+    Read: _entry,
+    First: _entry,
+    Take: _entry,
+    Claim: _claimed,
+    ReadList: lambda raw: tuple(map(Entry._make, raw)),
+    ReadControls: Controls._make,
+    ReadSpace: Space._make,
+}
+
+
 def answer(operation: Operation, raw: Any) -> Any:
     """What an operation answers, from what came back."""
-    if isinstance(operation, (Read, First, Take)):
-        return None if raw is None else Entry(*raw)
-    if isinstance(operation, ReadList):
-        return tuple(Entry(*entry) for entry in raw)
-    if isinstance(operation, Claim):
-        return None if raw is None else Claimed(Entry(*raw[:-1]), raw[-1])
-    if isinstance(operation, ReadControls):
-        return Controls(*raw)
-    if isinstance(operation, ReadSpace):
-        return Space(*raw)
-    return raw
+    made = _ANSWERS.get(type(operation))
+    return raw if made is None else made(raw)
+
+
+def answers(operations: tuple[Operation, ...], raw: list[Any]) -> tuple[Any, ...]:
+    """What the operations of a request answer."""
+    return tuple(map(answer, operations, raw))
