@@ -80,6 +80,14 @@ class SharedDefinitions:
         """The lists of a structure that are queues."""
         return [each.list for each in self.known.values() if each.queue.structure == structure]
 
+    def all_lists(self) -> dict[str, list[int]]:
+        """The lists that are queues, by structure, as the table has them now: what this member has not noticed too."""
+        lists: dict[str, list[int]] = {}
+        for row in self._tables.objects.all():
+            if row.disposition == DISPOSITION and row.namespace == NAMESPACE:
+                lists.setdefault(row.attributes["CFSTRUCT"], []).append(row.attributes["list"])
+        return lists
+
     def save(self, queue: LocalQueue) -> None:
         """Define or alter a shared queue for the whole group (SD2)."""
         while True:

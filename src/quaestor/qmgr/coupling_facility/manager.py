@@ -137,8 +137,8 @@ class CouplingFacilityManager:
     # -- structures
 
     def in_use(self) -> list[tuple[SharedStructure, list[int]]]:
-        """Every application structure and the lists of its queues."""
-        return [(structure, self.definitions.lists_of(name)) for name, structure in self.structures.items()]
+        """Every application structure that has queues, and their lists, as the shared tables have them now."""
+        return [(self.structure(name), lists) for name, lists in sorted(self.definitions.all_lists().items())]
 
     def structure(self, name: str) -> SharedStructure:
         """A structure by name, connected to when it is new here. Raises MQError 2085 when there is none."""
