@@ -21,6 +21,7 @@ from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command import CommandServer, InputSets, Parts, command_processor
+from quaestor.qmgr.command.group_part import SharingGroup
 from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
 from quaestor.qmgr.connection import Connection, ConnectionManager
 from quaestor.qmgr.data.engine import Engine, EngineSettings
@@ -57,6 +58,8 @@ class GroupMember(SharedQueues, ResourceManager, Protocol):
     def start(self, log_end: int) -> Any: ...
 
     def stop(self) -> None: ...
+
+    def operated(self) -> SharingGroup: ...
 
 
 Join = Callable[[str, RecoveryManager, Clock, Callable[..., None]], GroupMember]
@@ -117,6 +120,8 @@ class QueueManager:
         self.statistics = StatisticsManager(self.name, sections, recovery, self.connections, clock, traces, dumps)
         if self.command_parts.traces is None:
             self.command_parts.traces = OperatorTraces(self.statistics)
+        if self.shared is not None:
+            self.command_parts.group = self.shared.operated()
         self.commands = command_processor(
             self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
         )

@@ -25,6 +25,7 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.keys import Identities
+from quaestor.qmgr.coupling_facility.operating import OperatedGroup
 from quaestor.qmgr.coupling_facility.peers import PeerRecovery, Say
 from quaestor.qmgr.coupling_facility.resolving import Resolved, left_in, record_at, resolve, says_committed
 from quaestor.qmgr.coupling_facility.settings import Group
@@ -189,6 +190,10 @@ class CouplingFacilityManager:
         for definition in self.definitions.known.values():
             if definition.queue.structure == structure.name:
                 format_list(SharedQueue(definition.queue, structure, definition.list), self.qmgr)
+
+    def operated(self) -> OperatedGroup:
+        """The group, for operators."""
+        return OperatedGroup(self)
 
     # -- queues
 

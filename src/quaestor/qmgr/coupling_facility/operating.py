@@ -10,12 +10,15 @@ Called by command, through queue_manager.  Calls the coupling facility manager.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.coupling_facility.manager import SIZE_KB, CouplingFacilityManager
+from quaestor.mqi.structures import StructureDefinition
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
 from quaestor.storage.lists.operations import ReadSpace, Space
+
+if TYPE_CHECKING:
+    from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
 
 _STATUS = {None: "ACTIVE", Failing.FAILED: "FAILED", Failing.LOST: "NOTFOUND"}
 
@@ -41,14 +44,14 @@ class Recoverer(Protocol):
 class OperatedGroup:
     """The group of this member, for operators (OP1-OP3)."""
 
-    def __init__(self, manager: CouplingFacilityManager, recoverer: Recoverer | None = None) -> None:
+    def __init__(self, manager: "CouplingFacilityManager", recoverer: Recoverer | None = None) -> None:
         self._manager, self._recoverer = manager, recoverer
         self.name, self.qmgr, self.tables = manager.group.name, manager.qmgr, manager.group.tables
 
     def look(self, structure: str) -> Seen:
         found = self._structure(structure)
         row = self.tables.structures.read(structure)
-        size_kb = SIZE_KB if row is None else int(row.attributes.get("SIZE", SIZE_KB))
+        size_kb = StructureDefinition.of("X" if row is None else row.name, row.attributes if row else {}).size_kb
         try:
             (space,) = found.ask_for_recovery(ReadSpace())
             return Seen(_STATUS[found.failing], space, found.connectors(), size_kb)
