@@ -17,7 +17,7 @@ from typing import Any
 from quaestor.mqi.attributes import Attribute, AttributeValueError, declared, number, text, words
 
 NAME = re.compile(r"[A-Z@#$][A-Z0-9@#$_]{0,11}")
-SIZES = {f"{size}K": f"{size}K" for size in range(65)}
+SIZES = {f"{size}K": size for size in range(65)}
 BLOCKS = {word: word for word in ("8K", "16K", "32K", "64K", "128K", "256K", "512K", "1M")}
 OFFLOAD_LEVEL = 5
 
@@ -38,11 +38,11 @@ class StructureDefinition:
     connection_lost: str = _words("CFCONLOS", 5, "ASQMGR", "TERMINATE", "TOLERATE")
     offload: str = _words("OFFLOAD", 6, "SMDS", "DB2")
     offload1_threshold: int = number("OFFLD1TH", 7, 70, 0, 100)
-    offload1_size: str = words("OFFLD1SZ", 8, "32K", **SIZES)
+    offload1_size: int = number("OFFLD1SZ", 8, 32, 0, 64, fixed=False, **SIZES)
     offload2_threshold: int = number("OFFLD2TH", 9, 80, 0, 100)
-    offload2_size: str = words("OFFLD2SZ", 10, "4K", **SIZES)
+    offload2_size: int = number("OFFLD2SZ", 10, 4, 0, 64, fixed=False, **SIZES)
     offload3_threshold: int = number("OFFLD3TH", 11, 90, 0, 100)
-    offload3_size: str = words("OFFLD3SZ", 12, "0K", **SIZES)
+    offload3_size: int = number("OFFLD3SZ", 12, 0, 0, 64, fixed=False, **SIZES)
     data_set_name: str = text("DSGROUP", 13, 44)
     data_set_block: str = words("DSBLOCK", 14, "256K", **BLOCKS)
     data_set_buffers: int = number("DSBUFS", 15, 100, 1, 9999)
@@ -57,15 +57,17 @@ class StructureDefinition:
 
     def row(self) -> dict[str, Any]:
         """{keyword: value}, as it is kept and shown."""
-        return {attribute.keyword: getattr(self, field) for field, attribute in ATTRIBUTES.items()}
+        return {each.keyword: _shown(each, getattr(self, field)) for field, each in ATTRIBUTES.items()}
 
     @staticmethod
     def of(name: str, row: Mapping[str, Any]) -> "StructureDefinition":
         """The definition that was kept; what it does not say has its default."""
-        known = {attribute.keyword: field for field, attribute in ATTRIBUTES.items()}
-        return StructureDefinition(
-            name, **{known[keyword]: value for keyword, value in row.items() if keyword in known}
-        )
+        known = [each for each in ATTRIBUTES.values() if each.keyword in row]
+        return StructureDefinition(name, **{each.field: each.parse((str(row[each.keyword]),)) for each in known})
+
+
+def _shown(attribute: Attribute, value: Any) -> Any:
+    return attribute.written(value)[0] if attribute.named else value
 
 
 ATTRIBUTES: dict[str, Attribute] = declared(StructureDefinition)

@@ -13,7 +13,7 @@ Rules
 Called by the package door, the server, tests.  Calls every manager.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
 from typing import Any, Protocol
 
@@ -36,6 +36,7 @@ from quaestor.qmgr.statistics import DumpFiles, StatisticsManager, TraceSettings
 from quaestor.qmgr.statistics.collect import Managers
 from quaestor.qmgr.statistics.metrics import PREFIX, Observed, exposition
 from quaestor.qmgr.statistics.operator import OperatorTraces
+from quaestor.smf.sections.coupling_facility import StructureFigures
 from quaestor.storage.disk import Disk, InUseError
 
 
@@ -60,6 +61,8 @@ class GroupMember(SharedQueues, ResourceManager, Protocol):
     def stop(self) -> None: ...
 
     def operated(self) -> SharingGroup: ...
+
+    def structure_figures(self) -> Sequence[StructureFigures]: ...
 
 
 Join = Callable[[str, RecoveryManager, Clock, Callable[..., None]], GroupMember]
@@ -115,7 +118,7 @@ class QueueManager:
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set, self.shared)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
         recovery.managers += [self.messages] if self.shared is None else [self.shared, self.messages]
-        sections = Managers(log, buffers, self.engine.locks, data, self.messages)
+        sections = Managers(log, buffers, self.engine.locks, data, self.messages, self.shared)
         dumps = DumpFiles(self.name, open_smf, traces, self.operator_log)
         self.statistics = StatisticsManager(self.name, sections, recovery, self.connections, clock, traces, dumps)
         if self.command_parts.traces is None:

@@ -35,6 +35,7 @@ from quaestor.qmgr.coupling_facility.structures import ADMIN, LISTS, Contents, S
 from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit, Work, descriptor_in
 from quaestor.qmgr.recovery import RecoveryManager, State
 from quaestor.qmgr.resource_manager import Task, Unit
+from quaestor.smf.sections.coupling_facility import StructureFigures
 from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 from quaestor.storage.lists.structure import Shape
@@ -62,6 +63,7 @@ class CouplingFacilityManager:
             group.connect,
             partial(self._told, ADMIN),
             clock,
+            recovery.served,
         )
         self.structures: dict[str, SharedStructure] = {}
         self._queues: dict[str, SharedQueue] = {}
@@ -154,7 +156,9 @@ class CouplingFacilityManager:
     def _known(self, row: Structure) -> SharedStructure:
         size_kb = int(row.attributes.get("SIZE", SIZE_KB))
         shape = Shape.sized(row.name, size_kb, lists=LISTS)
-        made = SharedStructure(shape, self.qmgr, self.group.connect, partial(self._told, row.name), self._clock)
+        made = SharedStructure(
+            shape, self.qmgr, self.group.connect, partial(self._told, row.name), self._clock, self._recovery.served
+        )
         made.figures.structure_number = len(self.structures) + 1
         self.structures[row.name] = made
         self._connect(made, recovered=row.attributes.get("RECOVER") == "YES")
@@ -190,6 +194,13 @@ class CouplingFacilityManager:
         for definition in self.definitions.known.values():
             if definition.queue.structure == structure.name:
                 format_list(SharedQueue(definition.queue, structure, definition.list), self.qmgr)
+
+    def structure_figures(self) -> list[StructureFigures]:
+        """What was counted of each structure, CSQ_ADMIN first; the highest in use is at least what is in use now."""
+        structures = (self.admin, *self.structures.values())
+        for each in structures:
+            each.note_used()
+        return [each.figures for each in structures]
 
     def operated(self) -> OperatedGroup:
         """The group, for operators."""
