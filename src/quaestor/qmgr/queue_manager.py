@@ -59,7 +59,7 @@ class GroupMember(SharedQueues, ResourceManager, Protocol):
     def stop(self) -> None: ...
 
 
-Join = Callable[[str, RecoveryManager, Clock, Callable[..., None]], GroupMember]
+Join = Callable[[str, RecoveryManager, Clock, OperatorLog], GroupMember]
 """How a queue manager becomes a member of a queue-sharing group; what it needs is not installed everywhere."""
 
 
@@ -108,7 +108,7 @@ class QueueManager:
         self.engine = Engine(self._disk, clock, settings)
         log, buffers, recovery, data = self.engine.log, self.engine.buffers, self.engine.recovery, self.engine.data
         default_page_set = min((number for number in self.engine.settings.page_sets if number), default=0)
-        self.shared = None if join is None else join(self.name, recovery, clock, self.operator_log.say)
+        self.shared = None if join is None else join(self.name, recovery, clock, self.operator_log)
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set, self.shared)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
         recovery.managers += [self.messages] if self.shared is None else [self.shared, self.messages]
@@ -140,6 +140,8 @@ class QueueManager:
             self.commands.early = False
             self._input_sets.run(AFTER_RESTART)
         except BaseException:
+            if self.shared is not None:
+                self.shared.stop()
             self.engine.close()
             self._disk.disown()
             raise
