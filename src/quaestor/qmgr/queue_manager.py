@@ -37,6 +37,7 @@ from quaestor.qmgr.statistics.collect import Managers
 from quaestor.qmgr.statistics.metrics import PREFIX, Observed, exposition
 from quaestor.qmgr.statistics.operator import OperatorTraces
 from quaestor.smf.sections.coupling_facility import StructureFigures
+from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.disk import Disk, InUseError
 
 
@@ -64,8 +65,10 @@ class GroupMember(SharedQueues, ResourceManager, Protocol):
 
     def structure_figures(self) -> Sequence[StructureFigures]: ...
 
+    def repository_figures(self) -> Db2Statistics | None: ...
 
-Join = Callable[[str, RecoveryManager, Clock, Callable[..., None]], GroupMember]
+
+Join = Callable[[str, RecoveryManager, Clock, OperatorLog], GroupMember]
 """How a queue manager becomes a member of a queue-sharing group; what it needs is not installed everywhere."""
 
 
@@ -114,7 +117,7 @@ class QueueManager:
         self.engine = Engine(self._disk, clock, settings)
         log, buffers, recovery, data = self.engine.log, self.engine.buffers, self.engine.recovery, self.engine.data
         default_page_set = min((number for number in self.engine.settings.page_sets if number), default=0)
-        self.shared = None if join is None else join(self.name, recovery, clock, self.operator_log.say)
+        self.shared = None if join is None else join(self.name, recovery, clock, self.operator_log)
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set, self.shared)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
         recovery.managers += [self.messages] if self.shared is None else [self.shared, self.messages]
@@ -148,6 +151,8 @@ class QueueManager:
             self.commands.early = False
             self._input_sets.run(AFTER_RESTART)
         except BaseException:
+            if self.shared is not None:
+                self.shared.stop()
             self.engine.close()
             self._disk.disown()
             raise

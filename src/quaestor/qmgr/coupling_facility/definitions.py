@@ -57,24 +57,32 @@ class SharedDefinitions:
         self._tables = tables
         self.known: dict[str, SharedDefinition] = {}
         self._seen = 0
+        self._changed: dict[str, LocalQueue] = {}
+        self._deleted: list[str] = []
 
-    def refresh(self) -> tuple[list[LocalQueue], list[str]]:
-        """What has changed since the last time: queues defined or altered, names deleted (SD1)."""
+    def changes(self) -> tuple[list[LocalQueue], list[str]]:
+        """What has changed since this was asked last: queues defined or altered, names deleted (SD1)."""
+        self.refresh()
+        changed, self._changed = self._changed, {}
+        deleted, self._deleted = self._deleted, []
+        return [queue for name, queue in changed.items() if name in self.known], deleted
+
+    def refresh(self) -> None:
+        """Learn what has changed; whoever follows the changes is still told of them."""
         newest = self._tables.newest()
         if newest == self._seen:
-            return [], []
+            return
         written, deleted = self._tables.objects.changed_since(self._seen)
         self._seen = newest
-        changed = []
         for row in written:
             if row.disposition == DISPOSITION and row.namespace == NAMESPACE:
                 definition = _definition(row.attributes)
                 self.known[row.name] = definition
-                changed.append(definition.queue)
+                self._changed[row.name] = definition.queue
         names = [name for key in deleted if (name := key.removeprefix(f"{NAMESPACE} ")) in self.known]
         for name in names:
             del self.known[name]
-        return changed, names
+            self._deleted.append(name)
 
     def lists_of(self, structure: str) -> list[int]:
         """The lists of a structure that are queues."""

@@ -26,20 +26,22 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
-from quaestor.qmgr.coupling_facility.peers import PeerRecovery, Say
+from quaestor.qmgr.coupling_facility.peers import PeerRecovery
 from quaestor.qmgr.coupling_facility.resolving import Resolved, left_in, record_at, resolve, says_committed
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival, SharedQueue
 from quaestor.qmgr.coupling_facility.store import SharedStore
 from quaestor.qmgr.coupling_facility.structures import ADMIN, LISTS, Contents, SharedStructure
 from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit, Work, descriptor_in
+from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import RecoveryManager, State
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.coupling_facility import StructureFigures
+from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 from quaestor.storage.lists.structure import Shape
-from quaestor.storage.shared_tables import Structure
+from quaestor.storage.shared_tables import RepositoryAwayError, Structure
 
 SIZE_KB = 65_536
 ADMIN_ENTRIES = 40_000
@@ -53,9 +55,13 @@ class CouplingFacilityManager:
 
     name = "coupling_facility"
 
-    def __init__(self, qmgr: str, group: Group, recovery: RecoveryManager, clock: Clock, say: Say) -> None:
+    def __init__(
+        self, qmgr: str, group: Group, recovery: RecoveryManager, clock: Clock, operator_log: OperatorLog
+    ) -> None:
         self.qmgr, self.group = qmgr, group
-        self._recovery, self._clock, self._say = recovery, clock, say
+        self._recovery, self._clock, self._say = recovery, clock, operator_log.say
+        if group.db2 is not None:
+            group.db2.served = recovery.served
         self.definitions = SharedDefinitions(group.tables)
         self.admin = SharedStructure(
             Shape(ADMIN, lists=LISTS, entries=ADMIN_ENTRIES, elements=ADMIN_ENTRIES),
@@ -70,7 +76,7 @@ class CouplingFacilityManager:
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._notices: deque[tuple[str, int]] = deque()
         self.nudge: Callable[[], None] = _nobody
-        self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, say)
+        self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, self._say)
         self.number = 0
         self.store: SharedStore
         self._descriptors: Descriptors
@@ -79,7 +85,12 @@ class CouplingFacilityManager:
 
     def start(self, log_end: int) -> Resolved:
         """Join the group and resolve what this member left (CF1, CF2); the log ended at `log_end`."""
-        member = self.group.tables.join(self.qmgr, self.group.log_directory)
+        try:
+            if self.group.db2 is not None:
+                self.group.db2.start()
+            member = self.group.tables.join(self.qmgr, self.group.log_directory)
+        except RepositoryAwayError as error:
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=self.group.name, why=str(error)) from error
         self.number = member.number
         identities = Identities(member.number, self._recovery.log.epoch)
         self._descriptors = Descriptors(self.admin, member.number)
@@ -130,7 +141,8 @@ class CouplingFacilityManager:
     def stop(self) -> None:
         """Leave in good order: nothing of this member is left but what is in doubt."""
         try:
-            self._descriptors.clear()
+            if self.number:
+                self._descriptors.clear()
         except MQError:
             self._say("CSQE005I", "CSQ_ADMIN could not be left in good order", structure=ADMIN)
         for structure in (*self.structures.values(), self.admin):
@@ -202,6 +214,10 @@ class CouplingFacilityManager:
             each.note_used()
         return [each.figures for each in structures]
 
+    def repository_figures(self) -> Db2Statistics | None:
+        """What was counted of the shared repository, where it is asked through server tasks."""
+        return None if self.group.db2 is None else self.group.db2.stats
+
     def operated(self) -> OperatedGroup:
         """The group, for operators."""
         return OperatedGroup(self)
@@ -210,20 +226,26 @@ class CouplingFacilityManager:
 
     def changes(self) -> tuple[list[LocalQueue], list[str]]:
         """Shared queues that others have defined, altered or deleted."""
-        return self.definitions.refresh()
+        return self.definitions.changes()
 
     def save(self, queue: LocalQueue) -> None:
         """Define or alter a shared queue for the group."""
         structure = self.structure(queue.structure)
         if structure.failing is not None:
             raise MQError(structure.failing.value, structure=structure.name)
-        self.definitions.save(queue)
+        try:
+            self.definitions.save(queue)
+        except RepositoryAwayError as error:
+            raise MQError(Reason.DB2_NOT_AVAILABLE, queue=queue.name, why=str(error)) from error
         format_list(self.queue(queue), self.qmgr)
 
     def discard(self, queue: LocalQueue) -> None:
         """The queue is no more for the group, nor what is on it; members that have not noticed find it full (SD4)."""
         close_list(self.queue(queue))
-        self.definitions.discard(queue)
+        try:
+            self.definitions.discard(queue)
+        except RepositoryAwayError as error:
+            raise MQError(Reason.DB2_NOT_AVAILABLE, queue=queue.name, why=str(error)) from error
 
     def queue(self, definition: LocalQueue) -> SharedQueue:
         """A shared queue as this member works on it."""
@@ -273,7 +295,9 @@ class CouplingFacilityManager:
     # -- background
 
     def tasks(self) -> Sequence[Task]:
+        own = () if self.group.db2 is None else self.group.db2.tasks()
         return (
+            *own,
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.connect_step, CONNECT_MS),
         )

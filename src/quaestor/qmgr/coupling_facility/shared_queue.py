@@ -77,12 +77,14 @@ class SharedQueue:
         puts, *got = self.structure.ask(Count(self.list, *open_puts()), *lists)
         return int(puts) + sum(beside(entry.adjunct).origin == self.list for each in got for entry in each)
 
-    def be_told(self, *, each: bool) -> None:
-        """Tell this member when a message comes to the empty queue, or of each that comes (M-89)."""
+    def be_told(self, *, each: bool) -> bool:
+        """Tell this member when a message comes to the empty queue, or of each (M-89); whether that is new."""
         wanted = TOLD_EACH if each else TOLD_FIRST
-        if self.told < wanted:
-            self.structure.ask(Watch(self.structure.member, self.list, self.list, *COMMITTED_RANGE, each))
-            self.told = wanted
+        if self.told >= wanted:
+            return False
+        self.structure.ask(Watch(self.structure.member, self.list, self.list, *COMMITTED_RANGE, each))
+        self.told = wanted
+        return True
 
     def be_told_again(self) -> None:
         """The structure was connected to again: it tells nobody yet."""

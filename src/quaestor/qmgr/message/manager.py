@@ -13,17 +13,18 @@ Called by recovery, the scheduler, connection, command.  Calls its parts.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from quaestor.clock import Clock
 from quaestor.mqi import expiry, triggering
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message, id_maker
-from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject
+from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject, TriggerType
 from quaestor.mqi.options import CloseOptions, OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import administering, inquiring
-from quaestor.qmgr.message.catalogue import Catalogue
+from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.needs import PrivateStore, Recovery, SharedQueues, Unit
@@ -201,13 +202,27 @@ class MessageManager:
             if state is not None:
                 state.waiters.arrived()
                 if triggering.eligible(state.definition):
-                    self.consequences.noticed(state)
+                    with suppress(MQError):  # its structure is lost again: whoever connects to it looks again
+                        self.consequences.noticed(state)
         return False
 
     def follow_step(self) -> bool:
         """Shared queues that other members have changed are changed here too (MM4)."""
         self.catalogue.follow_group()
+        for queue in self.catalogue.local_queues():
+            if queue.shared and triggering.eligible(queue) and queue.trigger_type is not TriggerType.EVERY:
+                self._watch_for_triggers(self.catalogue.state(queue.name))
         return False
+
+    def _watch_for_triggers(self, state: QueueState) -> None:
+        """Be told of what may trigger (MM4); what came before is looked at once."""
+        stored: Any = state.stored
+        each = state.definition.trigger_type is TriggerType.DEPTH
+        try:
+            if stored.be_told(each=each):
+                self.consequences.noticed(state)
+        except MQError:
+            return  # its structure cannot be reached; the next step asks again
 
     def expiry_scan_step(self) -> bool:
         """Remove what has expired from one queue (MM2)."""
@@ -223,9 +238,17 @@ class MessageManager:
         return bool(self._to_scan)
 
     def expire(self, queue: str) -> int:
-        """Remove every expired message of a queue; how many there were."""
+        """Remove every expired message of a queue; how many there were. A structure that is lost is left for later."""
         if self.catalogue.find_queue(queue) is None:
             return 0
+        try:
+            return self._expire(queue)
+        except MQError:
+            if not self.catalogue.state(queue).stored.shared:
+                raise
+            return 0
+
+    def _expire(self, queue: str) -> int:
         now_us, state = self._clock.now_us(), self.catalogue.state(queue)
         if not state.stored.with_expiry:
             return 0

@@ -54,16 +54,13 @@ class CountsShared(Protocol):
     def structure_figures(self) -> Sequence[StructureFigures]:
         """What was counted of each structure."""
 
-
-class CountsRepository(Protocol):
-    """The Db2 manager, likewise."""
-
-    stats: Db2Statistics
+    def repository_figures(self) -> Db2Statistics | None:
+        """What was counted of the shared repository."""
 
 
 @dataclass(frozen=True, slots=True)
 class Managers:
-    """The managers whose sections are collected; the last two where there is a queue-sharing group."""
+    """The managers whose sections are collected; the last where there is a queue-sharing group."""
 
     log: LogManager
     buffers: BufferManager
@@ -71,7 +68,6 @@ class Managers:
     data: CountsData
     messages: CountsMessages
     shared: CountsShared | None = None
-    db2: CountsRepository | None = None
 
 
 Collected = Mapping[tuple[int, int], Sequence[Record]]
@@ -98,9 +94,10 @@ def collect(managers: Managers, looks: Looks) -> Collected:
 
 def _of_the_group(managers: Managers, looks: Looks) -> Iterator[Record]:
     """What only a member of a queue-sharing group counts: Q5ST and QEST."""
-    if managers.db2 is not None:
-        yield looks.since("db2", managers.db2.stats)
     if managers.shared is not None:
+        repository = managers.shared.repository_figures()
+        if repository is not None:
+            yield looks.since("db2", repository)
         found = managers.shared.structure_figures()[:STRUCTURES]
         figures = [looks.since(("structure", each.structure), each) for each in found]
         unused = [StructureFigures() for _ in range(STRUCTURES - len(figures))]
