@@ -302,7 +302,7 @@ class Conversation:
         opened, started = parked.opened, self.service.commits.started
         before = len(started)
         try:
-            result: Message | Waiting | None = parked.waiting.message
+            result: Message | Waiting | None = opened.handle.handed_over(parked.waiting)
             if result is None:
                 result = opened.handle.look(
                     parked.options, parked.wait_ms, parked.waiting, parked.max_length, direct=True, **parked.selecting

@@ -68,7 +68,7 @@ class Service:
     ) -> None:
         self.name = manager.name
         self.identity, self.journal, self.limits = identity, journal, limits or Limits()
-        self.commits = GroupCommit(manager.engine.recovery)
+        self.commits = GroupCommit(manager.engine.recovery, clock)
         self.deferred: list[tuple[Conversation, bytes]] = []
         self.posted: deque[Parked] = deque()
         self.talking: list[Link] = []
