@@ -12,8 +12,8 @@ Rules
   EV4 An event message is as MQ makes it: format MQEVENT, PCF, with what was put, got and the highest depth since the
       last one. It goes to its event queue or nowhere: no dead letters, and nobody's call fails.
   EV5 Start and stop of the queue manager are told when STRSTPEV says so; these are persistent, for nobody may be there.
-  EV6 A queue that is monitored (MONQ, its own or the queue manager's) remembers when it was last put to and got from and
-      how long its messages were on it: the mean of about the last 8 and of about the last 64. Others remember nothing.
+  EV6 A queue that is monitored (MONQ, its own or the queue manager's) remembers when it was last put to and got from,
+      and how long its messages were on it: the mean of about the last 8 and of about the last 64. Others: nothing.
 
 Called by putting, getting, the message manager and the commands.  Calls consequences to put.
 """
