@@ -81,16 +81,16 @@ class Handle(HandleRequests):
 
     def inquire(self, *keywords: str) -> dict[str, Any]:
         """MQINQ: attribute values by MQSC keyword, all of them when none is named."""
-        return requests.inquired(self._usable().ask("inquire", self.number, list(keywords)))
+        return requests.inquired(self._usable().ask("inquire", self, list(keywords)))
 
     def set(self, **values: Any) -> None:
         """MQSET: `set(PUT="DISABLED", TRIGDPTH=10)`."""
-        self._usable().ask("set", self.number, values)
+        self._usable().ask("set", self, values)
 
     def close(self, options: int = CloseOptions.NONE) -> None:
         """MQCLOSE; a second close is harmless."""
         if self.opened and self._connection.connected:
-            self._connection.ask("close", self.number, int(options))
+            self._connection.ask("close", self, int(options))
             self._connection.forget(self)
         self.opened = False
 

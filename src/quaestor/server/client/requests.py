@@ -58,8 +58,9 @@ class Request(NamedTuple):
 
 
 def call(name: str, *args: Any) -> Request:
-    """A call by name."""
-    return Request(int(Op.CALL), 0, values.pack([name, *args]))
+    """A call by name; a handle travels as the number that it has now."""
+    sent = (one.number if isinstance(one, HandleRequests) else one for one in args)
+    return Request(int(Op.CALL), 0, values.pack([name, *sent]))
 
 
 def commit(unit: int | None) -> Request:
