@@ -67,7 +67,7 @@ def complete(pair: StructurePair) -> int:
     for structure in pair.structures:
         for control in structure.controls().values():
             mine = control.server == pair.server
-            structure.change(control=replace(control, applied=rba, token=max(control.token, pair.token * mine)))
+            structure.change(control=replace(control, applied=rba - 1, token=max(control.token, pair.token * mine)))
     return rba
 
 

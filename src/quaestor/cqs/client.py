@@ -119,6 +119,7 @@ class Client:
     def _browse(self, queue: QueueName) -> list[Message]:
         found = []
         for structure in self.pair.structures:
+            structure.ask()
             for entry in entries_of(structure.connection, queue.header, *queue.range):
                 beside = Beside.of(entry.adjunct)
                 found.append(Message(beside, (entry.data, *self.pair.continuations(structure.number, beside))))

@@ -9,7 +9,7 @@ Rules
 Called by checkpoint, rebuild, overflow, query.  Calls changes, storage.lists.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -56,12 +56,13 @@ class Image:
 
     def take(self, number: int, structure: ListStructure) -> None:
         """Read a structure of the pair (IM1); nobody may change it meanwhile."""
+        lists = lists_of(structure, (*sorted(STAGING_HEADERS), *KEPT_LISTS, *READY_HEADERS))
         continuations: dict[bytes, list[bytes]] = {}
-        for header in sorted(STAGING_HEADERS):
-            for entry in entries_of(structure, header):
+        for header in STAGING_HEADERS:
+            for entry in lists[header]:
                 continuations.setdefault(entry.key, []).append(entry.data)
         for header in (*KEPT_LISTS, *READY_HEADERS):
-            for entry in entries_of(structure, header):
+            for entry in lists[header]:
                 beside = Beside.of(entry.adjunct)
                 records = (entry.data, *continuations.get(beside.staging_key, ()))
                 self.placed[number, beside.id] = Placed(header, entry.key, Message(beside, records))
@@ -160,6 +161,15 @@ def entries_of(
         if len(piece) < PIECE:
             return
         low, arrival = piece[-1].key, piece[-1].arrival
+
+
+def lists_of(structure: ListStructure, headers: Sequence[int]) -> dict[int, list[Entry]]:
+    """The entries of many lists; one request reads those that are short."""
+    pieces = structure.request(*(ReadList(header, most=PIECE) for header in headers))
+    return {
+        header: list(piece) if len(piece) < PIECE else list(entries_of(structure, header))
+        for header, piece in zip(headers, pieces, strict=True)
+    }
 
 
 def written(placed: Placed, header: int | None = None, key: bytes | None = None) -> list[Operation]:

@@ -84,7 +84,7 @@ class Interest:
     def _watch(self, queue: QueueName) -> bool:
         """Watch a queue on every structure of the pair; whether there is work."""
         watch = Watch(self._pair.server, self._tokens[queue], queue.header, *queue.range)
-        work = [structure.connection.request(watch)[0] for structure in self._pair.structures]
+        work = [structure.ask(watch)[0] for structure in self._pair.structures]
         return any(work)
 
     def _unwatch(self, token: int) -> None:

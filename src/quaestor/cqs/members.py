@@ -107,6 +107,8 @@ def recover_failed(pair: StructurePair) -> list[str]:
 
 
 def _recover_failed(pair: StructurePair) -> list[str]:
+    for structure in pair.structures:
+        structure.ask()
     failed = {
         control.server: control.incarnation
         for structure in pair.structures

@@ -125,25 +125,25 @@ class StructurePair:
     def active(self, call: Callable[[], T]) -> T:
         """Do a request on structures that are open; what was logged is done first (SP1)."""
         with self.latch:
-            reconnected = False
+            mend, reconnected = self.finish, False
             while True:
                 try:
+                    mend()
+                    mend = self.finish
                     self.finish()
                     return call()
                 except GateClosedError:
-                    self._look_at_gate()
+                    mend = self._look_at_gates
                 except ControlChangedError:
-                    self.log.check()
-                    self.refresh()
+                    mend = self.refresh
                 except StructureLostError:
                     if reconnected:
                         raise
-                    reconnected = True
-                    self.reconnect()
+                    mend, reconnected = self.reconnect, True
                 except CQSError as refused:
                     if refused.why is not Why.REBUILT:
                         raise
-                    self.reconnect()
+                    mend = self.reconnect
 
     def finish(self) -> None:
         """Do on the structures what is logged and not done yet (SP1)."""
@@ -170,15 +170,21 @@ class StructurePair:
         self.structures = []
         self.connect()
 
-    def _look_at_gate(self) -> None:
-        """Why the gate was not as expected (SP2)."""
-        holder = self.primary.holder()
-        if holder.startswith(OPEN):
+    def _look_at_gates(self) -> None:
+        """Why a gate was not as expected (SP2)."""
+        holders = [structure.holder() for structure in self.structures]
+        if all(holder.startswith(OPEN) for holder in holders):
             self.refresh()
-        elif holder.startswith(MOVED) or holder == self.server or self.primary.failed(holder):
+        elif any(self._left_alone(holder) for holder in holders):
             self.reconnect()
         else:
             self.around.wait()
+
+    def _left_alone(self, holder: str) -> bool:
+        """Whether nobody is going to open a gate."""
+        if holder.startswith(OPEN):
+            return False
+        return holder.startswith(MOVED) or holder == self.server or self.primary.failed(holder)
 
     def refresh(self) -> None:
         """Look at the pair again: gates, control entries, names in overflow."""
@@ -239,7 +245,7 @@ class StructurePair:
     def open(self) -> None:
         """Give up the gates with the next generation; a structure that is not whole stays closed (SS5)."""
         generation = self.log.generation + 1
-        for structure in self.structures:
+        for structure in reversed(self.structures):
             if structure.identity() is not None:
                 structure.open(generation)
         self.log.generation = generation
@@ -366,6 +372,5 @@ class StructurePair:
 
 
 def _first(structure: SharedStructure, queue: QueueName) -> Entry | None:
-    low, high = queue.range
-    entry: Entry | None = structure.connection.request(First(queue.header, low, high))[0]
+    entry: Entry | None = structure.ask(First(queue.header, *queue.range))[0]
     return entry

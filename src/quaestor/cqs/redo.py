@@ -20,7 +20,7 @@ def redo(pair: StructurePair, servers: Iterable[str], *, end: int) -> None:
     }
     if not controls:
         return
-    for record in pair.log.read(min(control.applied for control in controls.values())):
+    for record in pair.log.read(min(control.applied for control in controls.values()) + 1):
         if record.kind != Kind.CHANGE or record.rba >= end:
             continue
         change = Change.of(record.body)

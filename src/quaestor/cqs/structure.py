@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from quaestor.cqs.changes import Effect, Put, Remove, Shift
-from quaestor.cqs.image import Placed, entries_of, written
+from quaestor.cqs.image import Placed, entries_of, lists_of, written
 from quaestor.cqs.messages import Beside, Holder, Message
 from quaestor.cqs.queue_names import FIRST_CLIENT_HEADER, HEADERS, Private
 from quaestor.cqs.refusals import CQSError, Why
@@ -136,6 +136,13 @@ class SharedStructure:
         return self.connection.connectors().get(server) is not True
 
     # -- requests, rules SS1 and SS2
+
+    def ask(self, *operations: Operation) -> tuple[Any, ...]:
+        """Read while the gate is as it was: what is not open, or has moved, is not read."""
+        try:
+            return self.connection.request(Holding(GATE, self.gate), *operations)[1:]
+        except StructureRefusal as refusal:
+            raise GateClosedError(self.connection.shape.name) from refusal
 
     def change(self, *operations: Operation, control: Control | None = None) -> tuple[Any, ...]:
         """Do operations as one with the control entry of this server, or of one that is recovered."""
@@ -252,12 +259,11 @@ class SharedStructure:
 
     def wipe(self) -> None:
         """Delete every entry, of a structure that is not whole or is given up: the identity first."""
-        for header in range(HEADERS):
-            entries = list(entries_of(self.connection, header))
-            entries.sort(key=lambda entry: entry.key != _IDENTITY_KEY)
-            for at in range(0, len(entries), WIPED_AT_ONCE):
-                gone = (Delete(entry.number, header) for entry in entries[at : at + WIPED_AT_ONCE])
-                self.connection.request(Holding(GATE, self.server), *gone)
+        entries = [entry for found in lists_of(self.connection, range(HEADERS)).values() for entry in found]
+        entries.sort(key=lambda entry: entry.key != _IDENTITY_KEY)
+        for at in range(0, len(entries), WIPED_AT_ONCE):
+            gone = (Delete(entry.number, entry.list) for entry in entries[at : at + WIPED_AT_ONCE])
+            self.connection.request(Holding(GATE, self.server), *gone)
 
     def begun(self) -> int:
         """The RBA at which the structure began."""
