@@ -7,6 +7,7 @@ from quaestor.cqs.image import Image
 from quaestor.cqs.pair import Surroundings
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.redo import told_by_log
+from quaestor.cqs.refusals import CQSError, Why
 from quaestor.cqs.server import CommonQueueServer
 from quaestor.storage.lists.memory import MemoryFacility
 from quaestor.storage.lists.structure import StructureLostError
@@ -22,8 +23,8 @@ class Killed(BaseException):
 class Steps:
     """Every step that changes something outside of a process: a request to a structure, or a write to the disk.
 
-    `kill_at` ends the process at a step: an even number before it is done, an odd one when it is done and the process has
-    not heard of it.
+    `kill_at` ends the process at a step: an even number before it is done, an odd one when it is done and the process
+    has not heard of it.
     """
 
     def __init__(self):
@@ -157,7 +158,7 @@ class Group:
 
 
 def on_structure(server):
-    """What stands on the structures of a server's pair: {(structure, queue or private list, first segment): how often}."""
+    """The messages on the structures of a server's pair, and where they stand."""
     image = Image()
     for structure in server.pair.structures:
         image.take(structure.number, structure.connection)
@@ -175,3 +176,15 @@ def agrees_with_log(server):
     there, told = on_structure(server).recoverable(), told_by_log(server.pair, 1 << 62)
     assert there.placed == told.placed
     return True
+
+
+def fill(client, queue, size=3000):
+    """Put until the structure is full; how many messages."""
+    number, full = 0, False
+    while not full:
+        try:
+            client.put(queue, [b"%d" % number, b"f" * size])
+            number += 1
+        except CQSError as refused:
+            full = refused.why is Why.STRUCTURE_FULL
+    return number

@@ -112,12 +112,12 @@ def losing(group, server, book):
 def overflowing(group, server, book):
     """A queue goes to the overflow structure, is emptied there, and leaves overflow status."""
     ims = server.register("IMS1")
-    for number in range(12):
-        book.put(ims, OTHER, f"m{number}", LONG)
+    for number in range(6):
+        book.put(ims, OTHER, f"m{number}", LONG, LONG)
     assert OTHER.key in server.pair.overflow
     book.put(ims, OTHER, "last")
     book.put(ims, TRANX, "a")
-    for _ in range(13):
+    for _ in range(7):
         book.reply(ims, OTHER, LTRMZ)
     assert not server.pair.overflow
 
