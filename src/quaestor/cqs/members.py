@@ -9,6 +9,7 @@ Rules
   MB3 One peer at a time recovers; which one, a lock of the structure says. A peer that fails in the midst is itself
       recovered, and so is what it had begun.
   MB4 A server that starts recovers its own earlier incarnation in the same way, and then whoever else has failed.
+  MB5 Whoever has not come back to a structure within ten seconds after it was made anew has failed with the old one.
 
 Called by server.  Calls pair, rebuild.
 """
@@ -24,9 +25,11 @@ from quaestor.cqs.messages import Message
 from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.queue_names import Private
 from quaestor.cqs.redo import redo
-from quaestor.cqs.structure import MOVED, OPEN, RECOVERY, GateClosedError
+from quaestor.cqs.structure import MOVED, OPEN, RECOVERY, GateClosedError, SharedStructure
 from quaestor.storage.lists.operations import Delete, Holding, Lock, Unlock
 from quaestor.storage.lists.structure import StructureLostError
+
+REJOIN_US = 10_000_000
 
 
 def connect(pair: StructurePair) -> None:
@@ -96,7 +99,7 @@ def _complete_earlier_self(pair: StructurePair) -> None:
         earlier = structure.controls().get(pair.server)
         if earlier is not None and earlier.active and earlier.incarnation != pair.log.incarnation:
             with _recovering(pair):
-                pair.log.begun = max(each.begun() for each in pair.structures)
+                pair.log.begun = max(each.begun()[0] for each in pair.structures)
                 pair.log.fence(pair.server, earlier.incarnation)
                 redo(pair, {pair.server}, end=pair.log.end)
 
@@ -113,13 +116,21 @@ def _recover_failed(pair: StructurePair) -> list[str]:
         control.server: control.incarnation
         for structure in pair.structures
         for control in structure.controls().values()
-        if control.active and control.server != pair.server and structure.failed(control.server)
+        if control.active and control.server != pair.server and _gone(pair, structure, control.server)
     }
     if failed:
         with _recovering(pair):
             for server, incarnation in failed.items():
                 _recover(pair, server, incarnation)
     return sorted(failed)
+
+
+def _gone(pair: StructurePair, structure: SharedStructure, server: str) -> bool:
+    """Whether a server has failed, or has not come back to a structure that was made anew (MB5)."""
+    connected = structure.connection.connectors().get(server)
+    if connected is not None:
+        return not connected
+    return pair.around.clock.now_us() - structure.begun()[1] > REJOIN_US
 
 
 def _recover(pair: StructurePair, server: str, incarnation: int) -> None:

@@ -193,7 +193,7 @@ class StructurePair:
             if not structure.gate.startswith(OPEN):
                 raise GateClosedError(structure.connection.shape.name)
         self.log.generation = int(self.primary.gate.removeprefix(OPEN))
-        self.log.begun = max(structure.begun() for structure in self.structures)
+        self.log.begun = max(structure.begun()[0] for structure in self.structures)
         self.log.check()
         for structure in self.structures:
             self._enter(structure)
@@ -208,7 +208,8 @@ class StructurePair:
             structure.control = known
             return
         checkpoint = 0 if known is None else known.checkpoint
-        structure.enter(Control(self.server, self.log.incarnation, structure.begun(), checkpoint, self._token))
+        applied = max(self.log.incarnation, structure.begun()[0])  # what was logged earlier is complete (MB4)
+        structure.enter(Control(self.server, self.log.incarnation, applied, checkpoint, self._token))
 
     @contextmanager
     def quiesced(self) -> Iterator[None]:

@@ -38,14 +38,14 @@ def begin(pair: StructurePair, new: Sequence[int]) -> None:
         pair.write_overflow(queue.key for queue in image.queues(1))
     checkpoint.save(pair, image, rba)
     for structure in pair.structures:
-        structure.begin(rba)
+        structure.begin(rba, pair.around.clock.now_us())
 
 
 def name_again(pair: StructurePair) -> None:
     """Structures that are whole and whose quiescer has failed go on (RB3); everybody looks at them again."""
     rba = pair.log.rebuild()
     for structure in pair.structures:
-        structure.begin(rba)
+        structure.begin(rba, pair.around.clock.now_us())
 
 
 def _fill(pair: StructurePair, structure: SharedStructure, image: Image, rba: int) -> None:
@@ -98,7 +98,7 @@ def _made(pair: StructurePair, facility: str, kilobytes: int | None) -> list[Sha
         image.take(structure.number, structure.connection)
         places.append(following)
     for structure in made:
-        structure.begin(rba)
+        structure.begin(rba, pair.around.clock.now_us())
     checkpoint.save(pair, image, rba, tuple(places))
     return made
 

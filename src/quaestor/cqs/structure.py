@@ -49,6 +49,7 @@ GATE, RECOVERY = 0, 1
 WIPED_AT_ONCE = 500
 OPEN, MOVED = "open", "moved"
 _CONTROL = struct.Struct(">QQQQB")
+_IDENTITY = struct.Struct(">QQ")  # RBA, time
 _IDENTITY_KEY = b"I".ljust(16, b"\0")
 
 
@@ -247,9 +248,9 @@ class SharedStructure:
         entry: Entry | None = self.connection.request(First(Private.CONTROL, _IDENTITY_KEY, _IDENTITY_KEY))[0]
         return entry
 
-    def begin(self, rba: int) -> None:
+    def begin(self, rba: int, now_us: int) -> None:
         """The structure is whole (SS5): it holds what was logged before `rba`."""
-        known, adjunct = self.identity(), rba.to_bytes(8, "big")
+        known, adjunct = self.identity(), _IDENTITY.pack(rba, now_us)
         write = (
             Write(Private.CONTROL, _IDENTITY_KEY, b"", adjunct)
             if known is None
@@ -265,10 +266,11 @@ class SharedStructure:
             gone = (Delete(entry.number, entry.list) for entry in entries[at : at + WIPED_AT_ONCE])
             self.connection.request(Holding(GATE, self.server), *gone)
 
-    def begun(self) -> int:
-        """The RBA at which the structure began."""
+    def begun(self) -> tuple[int, int]:
+        """The RBA at which the structure began, and when that was."""
         entry = self.identity()
-        return 0 if entry is None else int.from_bytes(entry.adjunct, "big")
+        rba, now_us = (0, 0) if entry is None else _IDENTITY.unpack(entry.adjunct)
+        return rba, now_us
 
     def space(self) -> Space:
         space: Space = self.connection.request(ReadSpace())[0]
