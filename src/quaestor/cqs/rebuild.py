@@ -41,6 +41,19 @@ def begin(pair: StructurePair, new: Sequence[int]) -> None:
         structure.begin(rba, pair.around.clock.now_us())
 
 
+def recover(pair: StructurePair) -> int:
+    """Make the structures of a pair anew from recovery data set and log, damaged or not (RB1); how many messages."""
+    if not pair.data_sets.all():
+        raise CQSError(Why.NO_RECOVERY_DATA_SET)
+    with pair.latch:
+        pair.active(pair.hold)
+        begin(pair, [structure.number for structure in pair.structures])
+        pair.open()
+        pair.refresh()
+        pair.connected()
+        return pair.data_sets.newest()[0].messages
+
+
 def name_again(pair: StructurePair) -> None:
     """Structures that are whole and whose quiescer has failed go on (RB3); everybody looks at them again."""
     rba = pair.log.rebuild()

@@ -138,6 +138,9 @@ class CommonQueueServer:
     def structure_checkpoint(self) -> Checkpoint:
         return checkpoint.structure_checkpoint(self.pair)
 
+    def recover_structure(self) -> int:
+        return rebuild.recover(self.pair)
+
     def copy_structure(self, facility: str = "", kilobytes: int | None = None) -> tuple[str, ...]:
         return rebuild.copy(self.pair, facility, kilobytes)
 
