@@ -27,6 +27,7 @@ from quaestor.storage.lists.operations import (
     ReadControls,
     ReadList,
     ReadSpace,
+    Remove,
     Rewrite,
     Space,
     Take,
@@ -172,6 +173,14 @@ def test_taking_is_reading_and_moving_at_once(structure):
     )
     assert (numbers, None) == ([taken.number, other.number], none)
     assert TAKEN == taken.list
+
+
+def test_removing_is_reading_and_deleting_at_once(structure):
+    numbers = [write(structure, text) for text in ("A", "B", "C")]
+    removed, none, space = structure.request(
+        Remove(READY, key("B"), key("B")), Remove(READY, key("B"), key("B")), ReadSpace()
+    )
+    assert (numbers[1], b"body", None, 2, 2) == (removed.number, removed.data, none, space.entries, space.elements)
 
 
 def test_deleting_gives_the_space_back(structure):
@@ -402,6 +411,7 @@ OPERATIONS = st.one_of(
     st.builds(Move, NUMBERS, LISTS, LISTS, MAYBE_KEY),
     st.builds(Take, LISTS, KEYS, KEYS, LISTS, MAYBE_KEY),
     st.builds(Delete, NUMBERS, LISTS),
+    st.builds(Remove, LISTS, KEYS, KEYS),
     st.builds(Count, LISTS, KEYS, KEYS),
     st.builds(ReadControls, LISTS),
     st.builds(Limit, LISTS, st.integers(0, 4)),

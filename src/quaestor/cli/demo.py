@@ -24,16 +24,21 @@ _TITLE = "MQ accounts of a small installation"
 @click.group(
     "demo",
     cls=LazyGroup,
-    commands={"month": "quaestor.cli.demo:month_command", "circle": "quaestor.cli.demo_circle:circle_command"},
+    commands={
+        "month": "quaestor.cli.demo:month_command",
+        "circle": "quaestor.cli.demo_circle:circle_command",
+        "cqs": "quaestor.cli.demo_cqs:cqs_command",
+    },
     default="month",
 )
 def demo_group() -> None:
-    """See it work: a month's accounts as a report, or the whole circle.
+    """See it work: a month's accounts as a report, the whole circle, or queues that systems share.
 
     \b
     Examples:
       quaestor demo --out /tmp/quaestor-demo
       quaestor demo circle
+      quaestor demo cqs
     """
 
 

@@ -48,6 +48,12 @@ class Waits(Protocol):
     def skipped(self, messages: int) -> None:
         """So many messages were looked at and passed over."""
 
+    def repository_asked(self, thread_ns: int, server_ns: int) -> None:
+        """It waited for a request to the shared repository, of which the database took the second."""
+
+    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
+        """It called the coupling facility: for one entry or for several, so often again."""
+
 
 class Served:
     """The task whose call is being made; None when nobody accounts for it (R5)."""

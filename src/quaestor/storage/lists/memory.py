@@ -4,23 +4,29 @@ Rules
   LM1 A request runs under one lock, operation by operation; each says how it is undone, and a refusal undoes what was
       done, last first, so a refused request has changed nothing (LS1).
   LM2 An entry takes one of the structure's entries and as many elements as its data fills; when either runs out, FULL.
-  LM3 What is watched is told when the lock has been given back (LS4); whoever is told may ask at once.
+  LM3 What is watched is told when the lock has been given back (LS4); whoever is told may ask at once. Whether a
+      watched range had anything is looked at when a request first touches its list: a list that nobody watches costs
+      nothing.
+  LM4 An entry's place on its list is its key and its arrival as bytes: one comparison orders both.
 
 Called by the coupling facility and tests.  Calls structure, operations.
 """
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock as ThreadLock
 from typing import Any
 
 from sortedcontainers import SortedDict
 
-from quaestor.storage.lists.operations import Operation, answer
+from quaestor.storage.lists.operations import OPERATIONS, Operation, answers
 from quaestor.storage.lists.structure import Shape, StructureRefusal, Told
 
 Undo = Callable[[], object]
-_BEHIND_ALL = 1 << 62
+_ARRIVAL = struct.Struct(">Q").pack
+_BEHIND_ALL = b"\xff" * 8
 
 
 @dataclass(slots=True)
@@ -33,6 +39,7 @@ class _Entry:
     data: bytes
     arrival: int
     elements: int
+    place: bytes = b""
 
     def told(self) -> list[Any]:
         return [self.number, self.where, self.key, self.adjunct, self.version, self.data, self.arrival]
@@ -54,37 +61,52 @@ class MemoryStructure:
         self.elements = 0
         self._lock = ThreadLock()
         self._entries: dict[int, _Entry] = {}
-        self._lists: dict[int, Any] = {}  # list -> SortedDict of (key, arrival) -> number
+        self._lists: dict[int, Any] = {}  # list -> SortedDict of places (LM4) -> entry
         self._limits: dict[int, int] = {}
         self._locks: dict[int, str] = {}
         self._watches: dict[tuple[str, int], _Watch] = {}
+        self._watched: dict[int, set[tuple[str, int]]] = {}  # list -> who watches it
         self._number = self._arrival = 0
         self._undo: list[Undo] = []
-        self._filled: set[tuple[int, bytes]] = set()  # list and key of what arrived in this request
+        self._before: dict[tuple[str, int], bool] = {}  # whether what is watched had anything, where it was touched
+        self._filled: list[tuple[int, bytes]] = []  # list and key of what arrived in this request, where it is watched
+        self._do: dict[str, Callable[..., Any]] = {name: getattr(self, f"_do_{name}") for name in OPERATIONS}
 
-    def run(self, request: list[list[Any]]) -> tuple[list[Any], list[tuple[str, int]]]:
+    def run(self, request: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[str, int]]]:
         """Do a request (LM1); what each operation answers, and who is to be told what (LM3)."""
         with self._lock:
-            self._undo.clear()
-            self._filled.clear()
-            before = {watch: self._any(*_range(each)) for watch, each in self._watches.items()} if self._watches else {}
-            answers = []
-            for at, (name, *arguments) in enumerate(request):
-                try:
-                    answers.append(getattr(self, f"_do_{name}")(*arguments))
-                except StructureRefusal as refusal:
-                    for undo in reversed(self._undo):
-                        undo()
-                    raise StructureRefusal(refusal.why, at) from None
-            told = [
-                watch
-                for watch, each in self._watches.items()
-                if self._concerned(each) and not before.get(watch, True) and self._any(*_range(each))
-            ]
-        return answers, told
+            found: list[Any] = []
+            numbers = self._number, self._arrival
+            try:
+                for operation in request:
+                    found.append(self._do[operation[0]](*operation[1:]))  # noqa: PERF401 - its length names the refused
+                return found, self._told() if self._filled else []
+            except BaseException as error:
+                for undo in reversed(self._undo):
+                    undo()
+                self._number, self._arrival = numbers
+                if isinstance(error, StructureRefusal):
+                    raise StructureRefusal(error.why, len(found)) from None
+                raise
+            finally:
+                self._undo.clear()
+                self._before.clear()
+                self._filled.clear()
+
+    def _told(self) -> list[tuple[str, int]]:
+        """Watches whose range was empty before the request and is not empty now."""
+        empty = [name for name, had in self._before.items() if not had and name in self._watches]
+        watches = [(name, self._watches[name]) for name in empty]
+        return [name for name, watch in watches if self._concerned(watch) and self._any(*_range(watch))]
 
     def _concerned(self, watch: _Watch) -> bool:
         return any(number == watch.list and watch.low <= key <= watch.high for number, key in self._filled)
+
+    def _touch(self, number: int) -> None:
+        """A list that is watched is about to change (LM3)."""
+        for name in self._watched[number]:
+            if name not in self._before:
+                self._before[name] = self._any(*_range(self._watches[name]))
 
     # -- entries
 
@@ -134,13 +156,8 @@ class MemoryStructure:
         placed = self._lists.get(number)
         if placed is None:
             return []
-        behind = (low, arrival + 1) if arrival else (low, 0)
-        found: list[list[Any]] = []
-        for place in placed.irange(behind, (high, _BEHIND_ALL)):
-            if len(found) == most:
-                break
-            found.append(self._entries[placed[place]].told())
-        return found
+        behind = low + _ARRIVAL(arrival + 1 if arrival else 0)
+        return [placed[place].told() for place in islice(placed.irange(behind, high + _BEHIND_ALL), most)]
 
     def _do_move(self, number: int, source: int, target: int, key: bytes | None, adjunct: bytes | None) -> bool:
         self._moved(self._found(number, source), target, key, adjunct)
@@ -156,12 +173,21 @@ class MemoryStructure:
         return entry.told()
 
     def _do_delete(self, number: int, where: int) -> bool:
-        entry = self._found(number, where)
-        self._unplace(entry)
-        del self._entries[number]
-        self._use(-entry.elements)
-        self._undo.append(lambda: self._entries.__setitem__(number, entry))
+        self._deleted(self._found(number, where))
         return True
+
+    def _do_remove(self, number: int, low: bytes, high: bytes) -> list[Any] | None:
+        entry = self._first(number, low, high)
+        if entry is None:
+            return None
+        self._deleted(entry)
+        return entry.told()
+
+    def _deleted(self, entry: _Entry) -> None:
+        self._unplace(entry)
+        del self._entries[entry.number]
+        self._use(-entry.elements)
+        self._undo.append(lambda: self._entries.__setitem__(entry.number, entry))
 
     def _moved(self, entry: _Entry, target: int, key: bytes | None, adjunct: bytes | None) -> None:
         self._room(target)
@@ -178,7 +204,7 @@ class MemoryStructure:
         placed = self._lists.get(number)
         if placed is None:
             return 0
-        return int(placed.bisect_right((high, _BEHIND_ALL)) - placed.bisect_left((low, 0)))
+        return int(placed.bisect_right(high + _BEHIND_ALL) - placed.bisect_left(low))
 
     def _do_controls(self, number: int) -> list[int]:
         return [len(self._lists.get(number, ())), self._limits.get(number, 0)]
@@ -224,27 +250,33 @@ class MemoryStructure:
         return True
 
     def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes) -> bool:
-        old = self._watches.get((connector, token))
-        self._watches[connector, token] = _Watch(number, low, high)
-        self._undo.append(lambda: self._rewatch(connector, token, old))
+        old = self._rewatch((connector, token), _Watch(number, low, high))
+        self._before[connector, token] = True  # whoever begins to watch is not told of this request
+        self._undo.append(lambda: self._rewatch((connector, token), old))
         return self._any(number, low, high)
 
     def _do_unwatch(self, connector: str, token: int) -> bool:
-        old = self._watches.pop((connector, token), None)
-        self._undo.append(lambda: self._rewatch(connector, token, old))
+        old = self._rewatch((connector, token), None)
+        self._undo.append(lambda: self._rewatch((connector, token), old))
         return old is not None
 
-    def _rewatch(self, connector: str, token: int, watch: _Watch | None) -> None:
-        if watch is None:
-            self._watches.pop((connector, token), None)
-        else:
-            self._watches[connector, token] = watch
+    def _rewatch(self, name: tuple[str, int], watch: _Watch | None) -> _Watch | None:
+        """Another watch under a name, or none; the one there was."""
+        old = self._watches.pop(name, None)
+        if old is not None:
+            self._watched[old.list].discard(name)
+            if not self._watched[old.list]:
+                del self._watched[old.list]
+        if watch is not None:
+            self._watches[name] = watch
+            self._watched.setdefault(watch.list, set()).add(name)
+        return old
 
     def forget_watches(self, connector: str) -> None:
         """A connector is gone."""
         with self._lock:
             for known in [watch for watch in self._watches if watch[0] == connector]:
-                del self._watches[known]
+                self._rewatch(known, None)
 
     # -- places
 
@@ -256,10 +288,15 @@ class MemoryStructure:
 
     def _first(self, number: int, low: bytes, high: bytes) -> _Entry | None:
         placed = self._lists.get(number)
-        if not placed:
+        if placed is None:
             return None
-        place = next(placed.irange((low, 0), (high, _BEHIND_ALL)), None)
-        return None if place is None else self._entries[placed[place]]
+        place, entry = placed.peekitem(0)
+        if place < low:
+            place = next(placed.irange(low), None)
+            if place is None:
+                return None
+            entry = placed[place]
+        return entry if place <= high + _BEHIND_ALL else None
 
     def _any(self, number: int, low: bytes, high: bytes) -> bool:
         return self._first(number, low, high) is not None
@@ -270,23 +307,31 @@ class MemoryStructure:
             raise StructureRefusal("LIST_FULL")
 
     def _place(self, entry: _Entry, number: int, key: bytes) -> None:
+        if number in self._watched:
+            self._touch(number)
+            self._filled.append((number, key))
         self._arrival += 1
         self._put_at(entry, number, key, self._arrival)
-        self._filled.add((number, key))
         self._undo.append(lambda: self._take_off(entry))
 
     def _unplace(self, entry: _Entry) -> None:
+        if entry.where in self._watched:
+            self._touch(entry.where)
         place = (entry.where, entry.key, entry.arrival)
         self._take_off(entry)
         self._undo.append(lambda: self._put_at(entry, *place))
 
     def _put_at(self, entry: _Entry, number: int, key: bytes, arrival: int) -> None:
         entry.where, entry.key, entry.arrival = number, key, arrival
-        self._lists.setdefault(number, SortedDict())[key, arrival] = entry.number
+        entry.place = key + _ARRIVAL(arrival)
+        placed = self._lists.get(number)
+        if placed is None:
+            placed = self._lists[number] = SortedDict()
+        placed[entry.place] = entry
 
     def _take_off(self, entry: _Entry) -> None:
         placed = self._lists[entry.where]
-        del placed[entry.key, entry.arrival]
+        del placed[entry.place]
         if not placed:
             del self._lists[entry.where]
 
@@ -358,14 +403,14 @@ class MemoryConnection:
         self.shape, self.connector = structure.shape, connector
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
-        answers = self.run([operation.packed() for operation in operations])
-        return tuple(answer(operation, raw) for operation, raw in zip(operations, answers, strict=True))
+        return answers(operations, self.run([operation.packed() for operation in operations]))
 
-    def run(self, request: list[list[Any]]) -> list[Any]:
+    def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
         """A request as it is written; what each operation answers, before it is made a value."""
-        answers, watches = self._structure.run(request)
-        self._facility.tell(self.shape.name, watches)
-        return answers
+        found, watches = self._structure.run(request)
+        if watches:
+            self._facility.tell(self.shape.name, watches)
+        return found
 
     def connectors(self) -> dict[str, bool]:
         return self._facility.connectors(self.shape.name)

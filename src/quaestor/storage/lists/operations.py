@@ -10,7 +10,7 @@ Rules
 Called by structure and the engines.  Calls nothing.
 """
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import msgpack
@@ -53,9 +53,10 @@ class Operation:
 
     NAME: ClassVar[str] = ""
 
-    def packed(self) -> list[Any]:
+    def packed(self) -> tuple[Any, ...]:
         """Name and arguments (LO3)."""
-        return [self.NAME, *astuple(self)]
+        fields: tuple[str, ...] = self.__slots__
+        return (self.NAME, *[getattr(self, name) for name in fields])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,16 @@ class Take(Operation):
     target: int
     key: bytes | None = None
     adjunct: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remove(Operation):
+    """The first entry in a range of keys, read and deleted; None when there is none."""
+
+    NAME: ClassVar[str] = "remove"
+    list: int
+    low: bytes = KEY_MIN
+    high: bytes = KEY_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +255,27 @@ def packed(operations: tuple[Operation, ...]) -> bytes:
     return made
 
 
+def _entry(raw: Any) -> Entry | None:
+    return None if raw is None else Entry._make(raw)
+
+
+_ANSWERS: dict[type[Operation], Any] = {
+    Read: _entry,
+    First: _entry,
+    Take: _entry,
+    Remove: _entry,
+    ReadList: lambda raw: tuple(map(Entry._make, raw)),
+    ReadControls: Controls._make,
+    ReadSpace: Space._make,
+}
+
+
 def answer(operation: Operation, raw: Any) -> Any:
     """What an operation answers, from what came back."""
-    if isinstance(operation, (Read, First, Take)):
-        return None if raw is None else Entry(*raw)
-    if isinstance(operation, ReadList):
-        return tuple(Entry(*entry) for entry in raw)
-    if isinstance(operation, ReadControls):
-        return Controls(*raw)
-    if isinstance(operation, ReadSpace):
-        return Space(*raw)
-    return raw
+    made = _ANSWERS.get(type(operation))
+    return raw if made is None else made(raw)
+
+
+def answers(operations: tuple[Operation, ...], raw: list[Any]) -> tuple[Any, ...]:
+    """What the operations of a request answer."""
+    return tuple(map(answer, operations, raw))
