@@ -53,8 +53,9 @@ class Handle(HandleRequests):
     ) -> Message:
         """MQPUT. Without an option it is in syncpoint; what was put comes back, with its identifiers."""
         connection = self._usable()
+        options = int(options)
         if options & ASYNC:
-            return connection.put_later(self, body, descriptor, int(options), correl_id, context)
+            return connection.put_later(self, body, descriptor, options, correl_id, context)
         request = self.put_request(body, descriptor, options, correl_id, context)
         return self.put_answer(connection.call(request), body)
 
@@ -68,6 +69,7 @@ class Handle(HandleRequests):
     ) -> Message:
         """MQGET. Without an option it is in syncpoint; with `wait_ms` it waits so long (-1: without end)."""
         connection = self._usable()
+        options = int(options)
         if self._ahead and options & _NO_SYNCPOINT and not selecting:
             return self.got(self._ahead.popleft())  # CC3
         request = self.get_request(options, wait_ms, max_length, selecting)
