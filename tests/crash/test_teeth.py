@@ -27,7 +27,7 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, BufferPool, TornPageError
 from quaestor.qmgr.data import PrivateQueue
 from quaestor.qmgr.lock import LockManager
-from quaestor.qmgr.log import _Waiter
+from quaestor.qmgr.log.manager import _Waiter
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_of
 from quaestor.storage.log_files import LogFiles
