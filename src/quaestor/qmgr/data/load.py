@@ -19,7 +19,7 @@ from functools import partial
 from quaestor.mqi.messages import unpack
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import TornPageError
-from quaestor.qmgr.data.manager import PERSISTENT_SUBQUEUES
+from quaestor.qmgr.data.inserting import PERSISTENT_SUBQUEUES
 from quaestor.qmgr.data.objects import OBJECT_QUEUE, ObjectManager
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.data.stored import text_page_count, text_pages

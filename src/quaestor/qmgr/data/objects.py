@@ -122,8 +122,7 @@ class ObjectManager(DataManager):
     def forget_page_set(self, number: int) -> None:
         """The page set, on which no queue is left, is no more."""
         self.space.remove_page_set(number)
-        self._emptied.pop(number, None)
-        self._live = {place: live for place, live in self._live.items() if place[0] != number}
+        self._pages.forget(number)
 
     def redefine(self, queue: PrivateQueue, definition: LocalQueue) -> None:
         """The queue's attributes changed."""
