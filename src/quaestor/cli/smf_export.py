@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
@@ -102,7 +101,7 @@ def export_command(
     listener = ExportListener(sum(sizes), DamageReport(dumps=len(files)))
     try:
         rows = export(files, output, options, processes or _cores(), listener)
-    except (OSError, BrokenProcessPool) as error:
+    except OSError as error:
         click.echo(f"{output}: {error}", err=True)
         ctx.exit(2)
     finally:

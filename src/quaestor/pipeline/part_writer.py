@@ -4,7 +4,7 @@ Rules
   Q1  Rows are held until a table and partition has a full row group, or too much is held in all; then the largest are
       written. A file is opened when its first row group is written, so many small partitions do not hold many files.
   Q2  File names bear the load and the part; no snapshot knows them before the commit (see lake, K1).
-  Q3  Text is dictionary-encoded, figures are not; arrays, which are zeros for the most part, are compressed with zstd,
+  Q3  Text is dictionary-encoded, figures are not; arrays, which are zeros for the most part, are compressed with lz4,
       the rest with snappy (smf.parquet_tables, Z1, Z6). Times, names and codes get statistics: readers filter by them.
   Q4  A file is told with its rows; one of RECORDS with the local times they lie between, by which copies are sought.
 
@@ -142,7 +142,7 @@ def _columns(table: str) -> tuple[dict[str, str], list[str]]:
     found = [leaf for field in stored_schema(table) for leaf in leaves(field)]
     texts = text_columns(table)
     selects = [name for name, kind in found if name in texts or pa.types.is_timestamp(kind) or pa.types.is_int32(kind)]
-    return {name: "zstd" if "." in name else "snappy" for name, _ in found}, selects
+    return {name: "lz4" if "." in name else "snappy" for name, _ in found}, selects
 
 
 def _widen(output: _Output, rows: pa.Table) -> None:

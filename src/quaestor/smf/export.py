@@ -9,17 +9,14 @@ Rules
   V4  Memory is bounded by the part, not by the dump: no process holds more than a few windows of one part.
   V5  A dump that cannot be used does not stop the others; its reason is told.
 
-Called by the command line.  Calls splitting, streaming, parquet_tables and text_tables.
+Called by the command line.  Calls splitting, crew, streaming, parquet_tables and text_tables.
 """
 
-import multiprocessing
 import shutil
-import signal
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +27,7 @@ import pyarrow as pa
 from quaestor.layout import CP1047, CodePage, Layout
 from quaestor.smf.arrow_schema import Names
 from quaestor.smf.catalog import SECTIONS
+from quaestor.smf.crew import crew
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import Block, Damage, DumpReader
 from quaestor.smf.memory import keep_freed_memory
@@ -37,7 +35,6 @@ from quaestor.smf.parquet_tables import ParquetFile, ParquetPieces
 from quaestor.smf.records import open_dump
 from quaestor.smf.splitting import WHOLE, Part, split, together
 from quaestor.smf.streaming import decode_blocks
-from quaestor.smf.text_tables import TextFile, TextPieces
 
 STANDARD_INPUT = "-"
 WINDOW = 24 << 20
@@ -107,14 +104,6 @@ class _File(Protocol):
     def close(self) -> None: ...
 
 
-class _Waiting(Protocol):
-    """A part that is being read, or will be."""
-
-    def result(self) -> _Done: ...
-
-    def cancel(self) -> bool: ...
-
-
 # --- one part, in whatever process -----------------------------------------------------------------------------------
 
 
@@ -170,6 +159,8 @@ def _opened(path: str, part: Part) -> Iterator[BinaryIO]:
 def _pieces(job: _Job) -> _Pieces:
     if job.options.to == "parquet":
         return ParquetPieces(job.folder, job.options.names)
+    from quaestor.smf.text_tables import TextPieces  # noqa: PLC0415 - a twentieth of a second that Parquet saves
+
     return TextPieces(job.folder, job.options.to, job.options.names)
 
 
@@ -185,9 +176,9 @@ def export(
         folder = Path(tempfile.mkdtemp(prefix=".quaestor-export-", dir=directory))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)  # V3
         jobs = list(_jobs(paths, folder, options, listener))
-        pool = stack.enter_context(_pool(min(processes, len(jobs))))
+        shared = STANDARD_INPUT not in paths  # which only this process has
         files = _Files(folder, options)
-        for job, done in _in_order(jobs, pool, ahead=2 * processes):
+        for job, done in _in_order(jobs, min(processes, len(jobs)) if shared else 1):
             _tell(listener, job, done)
             files.add(done)
             shutil.rmtree(job.folder)
@@ -228,75 +219,23 @@ def _split(path: str, part_bytes: int) -> list[Part]:
     return split(Path(path), part_bytes) if part_bytes else split(Path(path))
 
 
-@contextmanager
-def _pool(processes: int) -> Iterator[Executor | None]:
-    """Processes to share the parts; None when one is enough.
-
-    They are forked before anything else runs here: they start at once and with everything imported.
-    """
-    if processes <= 1:
-        yield None
-        return
-    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
-    with ProcessPoolExecutor(processes, multiprocessing.get_context(method), _leave_interrupts) as pool:
-        try:
-            yield pool
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that owns the files; the others end when it tells them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@dataclass(slots=True)
-class _Later:
-    """A part that is read here, when its turn comes."""
-
-    job: _Job
-
-    def result(self) -> _Done:
-        return _export_part(self.job)
-
-    def cancel(self) -> bool:
-        return True
-
-
-def _start(job: _Job, pool: Executor | None) -> _Waiting:
-    if pool is None or job.path == STANDARD_INPUT:
-        return _Later(job)
-    return pool.submit(_export_part, job)
-
-
-def _in_order(jobs: list[_Job], pool: Executor | None, ahead: int) -> Iterator[tuple[_Job, _Done]]:
-    """Read all parts, some of them ahead; those that did not land together with what follows them (V2)."""
-    started: dict[int, _Waiting] = {}
-    at = 0
-    while at < len(jobs):
-        for number in range(at, min(at + ahead, len(jobs))):
-            if number not in started:
-                started[number] = _start(jobs[number], pool)
-        job, done = jobs[at], started.pop(at).result()
-        following = [each for each in jobs[at:] if each.path == job.path]
-        taken = 1
-        while not done.landed and taken < len(following):
-            shutil.rmtree(job.folder)
-            taken = min(2 * taken, len(following))  # doubling keeps the reading twice at most
-            job = replace(job, part=together([each.part for each in following[:taken]]))
-            done = _start(job, pool).result()
-        for number in range(at + 1, at + taken):
-            _drop(jobs[number], started.pop(number, None))
-        yield job, done
-        at += taken
-
-
-def _drop(job: _Job, waiting: _Waiting | None) -> None:
-    """A part that was read in vain, or need not be read."""
-    if waiting is not None and not waiting.cancel():
-        waiting.result()
-        shutil.rmtree(job.folder)
+def _in_order(jobs: list[_Job], processes: int) -> Iterator[tuple[_Job, _Done]]:
+    """Read all parts; those that did not land together with what follows them (V2)."""
+    with crew(jobs, _export_part, processes) as reading:
+        at = 0
+        while at < len(jobs):
+            job, done = jobs[at], reading.result(at)
+            following = [each for each in jobs[at:] if each.path == job.path]
+            taken = 1
+            while not done.landed and taken < len(following):
+                shutil.rmtree(job.folder)
+                taken = min(2 * taken, len(following))  # doubling keeps the reading twice at most
+                job = replace(job, part=together([each.part for each in following[:taken]]))
+                done = _export_part(job)
+            for number in range(at + 1, at + taken):
+                reading.drop(number)
+            yield job, done
+            at += taken
 
 
 class _Files:
@@ -327,4 +266,6 @@ class _Files:
         options = self._options
         if options.to == "parquet":
             return ParquetFile(self._path(structure), _LAYOUTS[structure], options.names)
+        from quaestor.smf.text_tables import TextFile  # noqa: PLC0415 - as above
+
         return TextFile(self._path(structure), _LAYOUTS[structure], options.names)

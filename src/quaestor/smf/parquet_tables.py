@@ -7,8 +7,8 @@ Rules
   Z3  Pieces depend on the part of the dump alone, so the file is the same whatever the number of processes.
   Z4  Statistics are kept for columns one may select by: those of the record and the task, names, instants, codes.
   Z5  The file says nothing of Arrow: any reader sees strings, lists and timestamps.
-  Z6  Plain columns are compressed with snappy. Arrays hold zeros most of the time: zstd makes an eighth of them, and
-      costs no more.
+  Z6  Plain columns are compressed with snappy. Arrays hold zeros most of the time: lz4 makes a tenth of what snappy
+      makes of them in the same time (zstd a fiftieth, in a third more).
 
 Called by export.  Calls parquet_splice, and arrow_schema for types.
 """
@@ -48,7 +48,7 @@ class _Writer:
         self._writer = pq.ParquetWriter(
             path,
             schema,
-            compression={path: "zstd" if "." in path else "snappy" for path, _ in found},  # Z6
+            compression={path: "lz4" if "." in path else "snappy" for path, _ in found},  # Z6
             use_dictionary=text,  # Z1
             write_statistics=[path for path, kind in found if _selects(path, kind)],  # Z4
             store_schema=False,  # Z5

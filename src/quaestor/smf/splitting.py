@@ -29,7 +29,7 @@ from quaestor.smf.detection import (
     next_stripped,
 )
 
-PART_BYTES = 64 << 20
+PART_BYTES = 128 << 20
 _LOOK_BYTES = 8 * LARGEST_SEGMENT  # how far behind a wish a beginning is looked for
 _LOOK_BLOCKS = 16 * _LOOK_BYTES  # the same in blocks: few begin with a record when records are spanned
 _HOPS = 4  # records that must follow a beginning in good order
