@@ -220,6 +220,12 @@ class MessagePages:
             self.emptied.setdefault(key[0], []).append(page)
         return True
 
+    def give_up(self, page_set: PageSet, pages: list[int]) -> None:
+        """Pages whose messages are gone with their queue (D6)."""
+        for page in pages:
+            self.live.pop((page_set.number, page), None)
+        self._space.give_back(page_set, pages)
+
     def scavenge(self) -> None:
         """Give pages whose messages are all deleted back to the space map (D4)."""
         for number, pages in self.emptied.items():

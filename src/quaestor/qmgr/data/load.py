@@ -196,7 +196,7 @@ class _Loader:
         queue = PrivateQueue(0, "(dropped)", pages[0][0])
         for arrival in arrivals:
             arrival.queue = queue
-            self._data.release_pages(arrival)
+        self._data.release_all(queue, arrivals)  # D6
 
 
 def _arrival(record: StoredRecord, contents: bytes | bytearray, page: int, priority: int) -> Arrival:

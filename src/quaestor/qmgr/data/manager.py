@@ -10,6 +10,9 @@ Rules
   D4  A page is empty when its last message is gone for good: got and committed, or put and backed out. One-message
       pages are kept for reuse at once, packed ones wait for the scavenger.
   D5  A put that fails (page set or log full) leaves nothing behind, whatever it had done.
+  D6  Pages of messages that go with their queue are given back to the space map at once: nothing marks their records
+      deleted, so a page that was only kept for reuse would be found with a message on it, perhaps of another queue that
+      has the number by then.
 
 Called by message, the scheduler.  Calls inserting (pages of messages), recovery, buffer, lock; `objects` keeps
 definitions, `load` rebuilds all this.
@@ -294,6 +297,19 @@ class DataManager:
         if frame is not None:
             frame.content = None
         self.space.empty[page_set.number].append(arrival.page)
+
+    def release_all(self, queue: PrivateQueue, arrivals: Sequence[Arrival]) -> None:
+        """The queue is no more: what its messages occupied is given back to the space map (D6)."""
+        pages = {page for page in queue.last_pages if page}
+        for arrival in arrivals:
+            if not arrival.persistent:
+                self.release_pages(arrival)
+                continue
+            if arrival.length > ROOM - 1024:
+                self._release_texts(arrival)
+            pages.add(arrival.page)
+        if pages:
+            self._pages.give_up(queue.page_set, sorted(pages))
 
     def note_page(self, page_set: PageSet, page: int, live: int) -> None:
         """A message page found at start, and how many messages it has."""
