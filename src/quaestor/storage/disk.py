@@ -92,7 +92,7 @@ class Disk(Protocol):
     def delete(self, name: str) -> None: ...
 
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
-        """Make requests at the same time (K7); gives what each failed with."""
+        """Make requests at the same time (K8); gives what each failed with."""
 
     def own(self) -> None:
         """Take ownership, or raise `InUseError`."""

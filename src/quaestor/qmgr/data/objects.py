@@ -92,6 +92,21 @@ class ObjectManager(DataManager):
         for settle in unit.other:
             settle()
 
+    # --- browse locks: of handles of this queue manager only ----------------------------------------------------------
+
+    def still_there(self, arrival: Arrival) -> bool:
+        return arrival.state == AVAILABLE
+
+    def hold(self, arrival: Arrival, holder: object) -> None:
+        arrival.holder = holder
+
+    def let_go(self, arrival: Arrival, holder: object) -> None:
+        if arrival.holder is holder:
+            arrival.holder = None
+
+    def unlocked(self, arrival: Arrival, holder: object) -> None:
+        self.let_go(arrival, holder)
+
     # --- storage of queues --------------------------------------------------------------------------------------------
 
     def queue(self, definition: LocalQueue) -> PrivateQueue:
