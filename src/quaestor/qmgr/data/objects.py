@@ -21,7 +21,7 @@ from quaestor.mqi.objects import LocalQueue, MQObject, StorageClass, object_from
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.manager import DataManager
 from quaestor.qmgr.data.queue import PrivateQueue
-from quaestor.qmgr.queue_store import Arrival
+from quaestor.qmgr.queue_store import AVAILABLE, Arrival
 from quaestor.qmgr.recovery import UnitOfRecovery
 from quaestor.qmgr.resource_manager import Unit
 
