@@ -62,7 +62,7 @@ bench-engine: setup  ## measure what bench/README.md promises of the queue manag
 
 compile: setup  ## compile the engine's hot path with mypyc into build/compiled (about a minute; needs a C compiler)
 	@$(PY) scripts/compile.py
-	@PYTHONPATH=build/compiled $(PY) -c 'import sys, quaestor.qmgr.log as log; sys.exit(not log.__file__.endswith(".so"))'
+	@PYTHONPATH=build/compiled $(PY) -c 'import sys, quaestor.qmgr.log.manager as log; sys.exit(not log.__file__.endswith(".so"))'
 	@echo "to use it: PYTHONPATH=$(CURDIR)/build/compiled"
 
 test-compiled: compile  ## the engine's tests on the compiled build, but those that replace its methods

@@ -29,17 +29,19 @@ _TITLE = "MQ accounts of a small installation"
         "whole": "quaestor.cli.demo_whole:whole_command",
         "month": "quaestor.cli.demo:month_command",
         "circle": "quaestor.cli.demo_circle:circle_command",
+        "cqs": "quaestor.cli.demo_cqs:cqs_command",
     },
     default="whole",
 )
 def demo_group() -> None:
-    """See it work: a month's accounts as a report, then the whole circle, or one of the two.
+    """See it work: a month's accounts as a report, then the whole circle; one of the two; or queues that systems share.
 
     \b
     Examples:
       quaestor demo --out /tmp/quaestor-demo
       quaestor demo month
       quaestor demo circle
+      quaestor demo cqs
     """
 
 

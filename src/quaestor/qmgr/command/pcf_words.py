@@ -125,6 +125,7 @@ NUMBERS: dict[str, int] = {
     "CAPEXPRY": 276,
     "DEFTYPE": 7,
     "PSID": 62,
+    "CFSTRUCT": 2039,
     "CURDEPTH": 3,
     "IPPROCS": 17,
     "OPPROCS": 18,

@@ -257,6 +257,53 @@ def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longe
         counts[bisect_right(BANDS, length)] += 1
 
 
+class SharedTally:
+    """What a task asked of the shared repository and of the coupling facility."""
+
+    __slots__ = (
+        "multiple_calls",
+        "multiple_ns",
+        "multiple_redrives",
+        "requests",
+        "server_longest_ns",
+        "server_ns",
+        "single_calls",
+        "single_ns",
+        "single_redrives",
+        "thread_longest_ns",
+        "thread_ns",
+    )
+
+    def __init__(self) -> None:
+        self.requests = self.thread_ns = self.server_ns = self.thread_longest_ns = self.server_longest_ns = 0
+        self.single_calls = self.single_ns = self.single_redrives = 0
+        self.multiple_calls = self.multiple_ns = self.multiple_redrives = 0
+
+    def repository_asked(self, thread_ns: int, server_ns: int) -> None:
+        self.requests += 1
+        self.thread_ns += thread_ns
+        self.server_ns += server_ns
+        self.thread_longest_ns = max(self.thread_longest_ns, thread_ns)
+        self.server_longest_ns = max(self.server_longest_ns, server_ns)
+
+    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
+        """Calls include those made again (MP1B F-36)."""
+        if multiple:
+            self.multiple_calls += 1 + redrives
+            self.multiple_ns += ns
+            self.multiple_redrives += redrives
+        else:
+            self.single_calls += 1 + redrives
+            self.single_ns += ns
+            self.single_redrives += redrives
+
+    def take_longest(self) -> tuple[int, int]:
+        """The longest requests to the repository since the last time: thread and server time."""
+        longest = self.thread_longest_ns, self.server_longest_ns
+        self.thread_longest_ns = self.server_longest_ns = 0
+        return longest
+
+
 class TaskTally:
     """What a task did: the verbs that belong to no queue, its queues, its waits. The managers tell it (`Waits`)."""
 
@@ -278,6 +325,7 @@ class TaskTally:
         "prepare",
         "puts_by_size",
         "queues",
+        "shared",
         "started_us",
         "thread",
         "verb",
@@ -294,6 +342,7 @@ class TaskTally:
         self.verb = self.other  # being served (AC5)
         self.forgotten = Verb()
         self.queues: dict[tuple[str, str], QueueTally] = {}
+        self.shared = SharedTally()
         self.latch_waits = self.latch_ns = self.latch_longest_ns = 0
         self.log_bytes = self.log_writes = 0
         self.waited_ns = 0  # for a message, by the call in progress (AC3)
@@ -347,6 +396,12 @@ class TaskTally:
 
     def skipped(self, messages: int) -> None:
         self.verb.skipped += messages
+
+    def repository_asked(self, thread_ns: int, server_ns: int) -> None:
+        self.shared.repository_asked(thread_ns, server_ns)
+
+    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
+        self.shared.lists_called(ns, multiple=multiple, redrives=redrives)
 
     def expired(self) -> None:
         self.verb.expired += 1

@@ -293,8 +293,7 @@ class Handle:
     def give_up(self, waiting: Waiting) -> None:
         """Stop waiting; a wake that came too late goes to the next."""
         with self._latch:
-            waiting.waiters.remove(waiting)
-            waiting.waiters.pass_on(waiting)
+            waiting.waiters.given_up(waiting)
 
     # -- accounting
 
