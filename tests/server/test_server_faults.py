@@ -346,6 +346,19 @@ def test_a_put_out_of_syncpoint_whose_answer_is_lost_is_not_repeated(serve):
     app.disconnect()
 
 
+def test_a_handle_is_asked_under_the_number_it_has_on_the_new_link(serve):
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=20)
+    first, second = app.open("ORDERS", OpenOptions.OUTPUT), app.open("ORDERS", OpenOptions.INQUIRE)
+    first.close()
+    server.stop()
+    serve()
+    assert {"CURDEPTH": 0} == second.inquire("CURDEPTH")
+    second.close()
+    app.disconnect()
+
+
 def test_reconnecting_gives_up_in_time(serve):
     server = serve()
     define(server)

@@ -30,8 +30,9 @@ from quaestor.server.protocol import Op
 
 T = TypeVar("T")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
-_OUT = int(PutOptions.NO_SYNCPOINT)
-_BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
+OUT = int(PutOptions.NO_SYNCPOINT)
+BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
+WAITED_FOR = frozenset({Reason.Q_MGR_NOT_AVAILABLE, Reason.Q_MGR_QUIESCING, Reason.Q_MGR_STOPPING})
 REPEATABLE = frozenset({"open", "inquire", "inquire object", "in doubt", "outcome", "status", "begin"})
 """Calls that may be made twice (RC4)."""
 
@@ -61,11 +62,11 @@ class ReconnectingHandle(Handle):
         options: int = PutOptions.NONE,
         **more: Any,
     ) -> Message:
-        self._lasting.touch(in_unit=not int(options) & _OUT, repeatable=not int(options) & _OUT)
+        self._lasting.touch(in_unit=not int(options) & OUT, repeatable=not int(options) & OUT)
         return self._lasting.again(lambda: Handle.put(self, body, descriptor, options, **more))
 
     def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
-        self._lasting.touch(in_unit=not int(options) & (_OUT | _BROWSES), repeatable=True)
+        self._lasting.touch(in_unit=not int(options) & (OUT | BROWSES), repeatable=True)
         return self._lasting.again(lambda: Handle.get(self, options, **more))
 
 
@@ -135,7 +136,7 @@ class ReconnectingConnection(Connection):
         options: int = PutOptions.NONE,
         **more: Any,
     ) -> Message:
-        out = bool(int(options) & _OUT)
+        out = bool(int(options) & OUT)
         self.touch(in_unit=not out, repeatable=not out)
         return self.again(lambda: Connection.put1(self, target, body, descriptor, options, **more))
 
@@ -190,8 +191,7 @@ class ReconnectingConnection(Connection):
             try:
                 link = self._new_link()
             except MQError as error:
-                waiting = {Reason.Q_MGR_NOT_AVAILABLE, Reason.Q_MGR_QUIESCING, Reason.Q_MGR_STOPPING}
-                if error.reason not in waiting or time.monotonic() + pause > until:
+                if error.reason not in WAITED_FOR or time.monotonic() + pause > until:
                     raise
             else:
                 link.users += 1
