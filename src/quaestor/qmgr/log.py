@@ -94,7 +94,7 @@ class LogManager:
         self.files.sync()
         partial = end % CI
         self.base, self.end, self.written, self.hardened = end - partial, end, end, end
-        self._buffer[:partial] = self._read_bytes(self.base, partial)
+        self._buffer[:partial] = self.read_bytes(self.base, partial)
         self.epoch = self.files.inventory.epoch + 1
         self.files.inventory.epoch = self.epoch
         self.files.inventory.written_rba = end
@@ -371,8 +371,8 @@ class LogManager:
         else:
             self.stats.reads_from_active += 1
         for copy in range(self.files.copies):
-            length = record_length(self._read_bytes(rba, HEADER_LENGTH, copy))
-            raw = self._read_bytes(rba, length, copy) if length else b""
+            length = record_length(self.read_bytes(rba, HEADER_LENGTH, copy))
+            raw = self.read_bytes(rba, length, copy) if length else b""
             record = parse(raw, rba) if len(raw) >= HEADER_LENGTH else None
             if record is not None:
                 return record
@@ -388,7 +388,7 @@ class LogManager:
             length = record_length(chunk[at : at + 8])
             if at + max(length, HEADER_LENGTH) > len(chunk):
                 start, at = rba, 0
-                chunk = self._read_bytes(rba, SCAN_BYTES)
+                chunk = self.read_bytes(rba, SCAN_BYTES)
                 length = record_length(chunk[:8])
             record = parse(chunk[at : at + length], rba, epoch) if length and at + length <= len(chunk) else None
             if record is None:
@@ -402,8 +402,8 @@ class LogManager:
     def _other_copy(self, rba: int, epoch: int, *, repair: bool) -> LogRecord | None:
         """With two copies: the record as the second has it."""
         for copy in range(1, self.files.copies):
-            length = record_length(self._read_bytes(rba, HEADER_LENGTH, copy))
-            raw = self._read_bytes(rba, length, copy) if length else b""
+            length = record_length(self.read_bytes(rba, HEADER_LENGTH, copy))
+            raw = self.read_bytes(rba, length, copy) if length else b""
             record = parse(raw, rba, epoch) if len(raw) >= HEADER_LENGTH else None
             if record is not None:
                 if repair:
@@ -411,7 +411,7 @@ class LogManager:
                 return record
         return None
 
-    def _read_bytes(self, rba: int, size: int, copy: int = 0) -> bytes:
+    def read_bytes(self, rba: int, size: int, copy: int = 0) -> bytes:
         """Bytes of the log data sets, over their borders; fewer where the log has no more."""
         parts = []
         while size:

@@ -20,7 +20,7 @@ from typing import Any
 from quaestor.clock import Clock, tod_of_ns
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.smf.sections.coupling_facility import StructureFigures
-from quaestor.storage.lists.operations import First, Holding, Lock, Operation, Unlock, Write
+from quaestor.storage.lists.operations import First, Holding, Lock, Operation, ReadSpace, Unlock, Write
 from quaestor.storage.lists.structure import ListStructure, Shape, StructureLostError, StructureRefusal, Told
 
 ADMIN = "CSQ_ADMIN"
@@ -75,6 +75,22 @@ class SharedStructure:
                 self._request((Unlock(OWN_LOCK, self.member),))
             return Contents.AS_BEFORE
         return Contents.NEW if holder == self.member else Contents.BUSY
+
+    def lock_own(self) -> bool:
+        """Take the structure's own lock, also from a member that died with it; whether it is ours (CS3)."""
+        (holder,) = self._request((Lock(OWN_LOCK, self.member),))
+        if holder != self.member and self.connectors().get(holder) is not True:
+            self._request((Unlock(OWN_LOCK, holder),))
+            (holder,) = self._request((Lock(OWN_LOCK, self.member),))
+        return bool(holder == self.member)
+
+    def look_again(self) -> None:
+        """How much is in use, whether it can still be reached, and whether another member has recovered it."""
+        space, own = self._request((ReadSpace(), First(OWN_LIST)))
+        self.figures.entries_high = max(self.figures.entries_high, space.entries)
+        self.figures.elements_high = max(self.figures.elements_high, space.elements)
+        if self.failing is Failing.FAILED and own is not None:
+            self.failing = None
 
     def take_over(self, *, failed: bool) -> None:
         """This member, which found the structure new, says what it is from now on (CS3)."""
