@@ -17,7 +17,6 @@ Called by the parts of the coupling facility manager.  Calls nothing.
 """
 
 import struct
-from itertools import count
 from typing import NamedTuple
 
 from quaestor.mqi.descriptors import ID_LENGTH
@@ -130,11 +129,16 @@ class Identities:
         self.member = member
         self.epoch = epoch
         self._prefix = _IDENTITY.pack(member, epoch, b"")[:-5]
-        self._counter = count(1).__next__
+        self._last = 0
         self._time_us = 0
 
     def counter(self) -> bytes:
-        return self._counter().to_bytes(5, "big")
+        self._last += 1
+        return self._last.to_bytes(5, "big")
+
+    def following(self) -> int:
+        """The counter of what is made next."""
+        return self._last + 1
 
     def of(self, counter: bytes) -> bytes:
         return self._prefix + counter
