@@ -134,5 +134,5 @@ class Sharers(RuleBasedStateMachine):
         assert held == len(self.sharing.leaks())
 
 
-Sharers.TestCase.settings = settings(max_examples=20, stateful_step_count=30, deadline=None)
+Sharers.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
 TestSharers = Sharers.TestCase
