@@ -22,11 +22,12 @@ from setuptools import setup
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "compiled"
 HOT = {
-    "storage": "changes log_files log_record page page_set",
-    "qmgr": "lock log queue_store",
+    "storage": "active_log changes log_files log_record page page_set",
+    "qmgr": "lock queue_store",
+    "qmgr/log": "manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool",
     "qmgr/recovery": "manager unit",
-    "qmgr/data": "manager objects queue space stored volatile",
+    "qmgr/data": "inserting manager objects queue space stored volatile",
     "qmgr/message": "getting putting shared_getting thread waiting",
 }
 EXTENDED = {"qmgr/queue_store": "Arrival"}

@@ -26,7 +26,7 @@ from quaestor.qmgr.connection import AsyncConnection
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import GroupSettings
 from quaestor.qmgr.statistics import TraceSettings
-from quaestor.server.client import asynchronous
+from quaestor.server.client import asynchronous, asynchronous_reconnecting
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import ClientTls, Place, is_address, local_place
 
@@ -85,6 +85,7 @@ async def connect_async(
     trace: str | TraceSettings = "",
     tls: ClientTls | bool | None = None,
     client: str | bytes = b"",
+    reconnect_s: float = 0,
 ) -> asynchronous.AsyncConnection | AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
@@ -93,5 +94,8 @@ async def connect_async(
             name, where, user=user, application=what, settings=settings, group=group, trace=trace
         )
     named = client.encode() if isinstance(client, str) else client
-    hello = hello_of(name, user, password() if callable(password) else password, what, named)
-    return await asynchronous.connect(place_of(name, where, tls), hello)
+    secret, place = password() if callable(password) else password, place_of(name, where, tls)
+    hello = hello_of(name, user, secret, what, named, reconnects=bool(reconnect_s))
+    if not reconnect_s:
+        return await asynchronous.connect(place, hello)
+    return await asynchronous_reconnecting.connect(lambda: asynchronous.new_link(place, hello), reconnect_s)

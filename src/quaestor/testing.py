@@ -12,9 +12,11 @@ Called by tests and by anybody who wants to prove the same of their own programs
 """
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from random import Random
+from threading import RLock
 from typing import Any
 
 from quaestor.clock import FakeClock
@@ -24,7 +26,7 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.recovery import UnitOfRecovery
-from quaestor.storage.disk import InUseError
+from quaestor.storage.disk import InUseError, Request, outcome
 
 SECTOR = 512
 Bytes = bytes | bytearray | memoryview
@@ -131,6 +133,7 @@ class FaultyDisk:
         self.fail_at: dict[int, int] = {}
         self._off = False
         self._owned = False
+        self._alone = RLock()
 
     def check_power(self) -> None:
         if self._off:
@@ -188,6 +191,10 @@ class FaultyDisk:
 
         self.operate(effect)
 
+    def together(self, requests: Sequence[Request]) -> list[OSError | None]:
+        """One after the other, so that a run can be repeated."""
+        return [outcome(request) for request in requests]
+
     def own(self) -> None:
         if self._owned:
             raise InUseError(errno.EAGAIN, "in use", "memory")
@@ -195,6 +202,12 @@ class FaultyDisk:
 
     def disown(self) -> None:
         self._owned = False
+
+    @contextmanager
+    def exclusive(self, _name: str) -> Iterator[None]:
+        self.check_power()
+        with self._alone:
+            yield
 
 
 SMALL = EngineSettings(

@@ -224,6 +224,16 @@ def test_deleting_gives_the_space_back(structure):
         structure.request(Delete(number, READY))
 
 
+def test_every_answer_says_what_is_in_use(structure):
+    number = write(structure, "A", data=b"x" * 600)
+    assert (1, 3) == tuple(structure.used)
+    with pytest.raises(StructureRefusal):
+        structure.request(Write(READY, key("B"), b"x"), Delete(99, READY))
+    assert (1, 3) == tuple(structure.used)
+    structure.request(Delete(number, READY))
+    assert (0, 0) == tuple(structure.used)
+
+
 def test_the_count_of_a_range(structure):
     for text in ("A", "B", "B", "C"):
         write(structure, text)

@@ -152,6 +152,7 @@ class Reason(IntEnum):
     GROUP_ID_ERROR = 2258, "the group identifier is not valid"
     INCONSISTENT_BROWSE = 2259, "a browse in logical order changed its options within a group"
     XQH_ERROR = 2260, "the transmission header is not valid"
+    FUNCTION_NOT_SUPPORTED = 2298, "this queue manager does not do that"
     DB2_NOT_AVAILABLE = 2342, "the shared repository cannot be reached"
     CF_NOT_AVAILABLE = 2345, "the coupling facility cannot be reached"
     CF_STRUC_IN_USE = 2346, "the coupling facility structure is in use"

@@ -13,7 +13,7 @@ Rules
 Called by the package door, the server, tests.  Calls every manager.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command import CommandServer, InputSets, Parts, command_processor
+from quaestor.qmgr.command.group_part import SharingGroup
 from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
 from quaestor.qmgr.connection import Connection, ConnectionManager
 from quaestor.qmgr.data.engine import Engine, EngineSettings
@@ -35,6 +36,8 @@ from quaestor.qmgr.statistics import DumpFiles, StatisticsManager, TraceSettings
 from quaestor.qmgr.statistics.collect import Managers
 from quaestor.qmgr.statistics.metrics import PREFIX, Observed, exposition
 from quaestor.qmgr.statistics.operator import OperatorTraces
+from quaestor.smf.sections.coupling_facility import StructureFigures
+from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.disk import Disk, InUseError
 
 
@@ -57,6 +60,12 @@ class GroupMember(SharedQueues, ResourceManager, Protocol):
     def start(self, log_end: int) -> Any: ...
 
     def stop(self) -> None: ...
+
+    def operated(self) -> SharingGroup: ...
+
+    def structure_figures(self) -> Sequence[StructureFigures]: ...
+
+    def repository_figures(self) -> Db2Statistics | None: ...
 
 
 Join = Callable[[str, RecoveryManager, Clock, OperatorLog], GroupMember]
@@ -106,17 +115,20 @@ class QueueManager:
         self.operator_log = OperatorLog(self.name, clock)
         self.security = SecurityManager(read_profiles, clock)
         self.engine = Engine(self._disk, clock, settings)
+        self.engine.log.files.tell = self.operator_log.say
         log, buffers, recovery, data = self.engine.log, self.engine.buffers, self.engine.recovery, self.engine.data
         default_page_set = min((number for number in self.engine.settings.page_sets if number), default=0)
         self.shared = None if join is None else join(self.name, recovery, clock, self.operator_log)
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set, self.shared)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
         recovery.managers += [self.messages] if self.shared is None else [self.shared, self.messages]
-        sections = Managers(log, buffers, self.engine.locks, data, self.messages)
+        sections = Managers(log, buffers, self.engine.locks, data, self.messages, self.shared)
         dumps = DumpFiles(self.name, open_smf, traces, self.operator_log)
         self.statistics = StatisticsManager(self.name, sections, recovery, self.connections, clock, traces, dumps)
         if self.command_parts.traces is None:
             self.command_parts.traces = OperatorTraces(self.statistics)
+        if self.shared is not None:
+            self.command_parts.group = self.shared.operated()
         self.commands = command_processor(
             self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
         )

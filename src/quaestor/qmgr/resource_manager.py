@@ -48,6 +48,9 @@ class Waits(Protocol):
     def log_forced(self, ns: int) -> None:
         """It waited until the log was on disk."""
 
+    def waits_for_log(self) -> Callable[[int], None]:
+        """Its call has ended but for the log; gives whom to tell how long that took."""
+
     def skipped(self, messages: int) -> None:
         """So many messages were looked at and passed over."""
 

@@ -38,6 +38,10 @@ class Cutting:
         self._connection, self._power = connection, power
         self.shape, self.connector = connection.shape, connection.connector
 
+    @property
+    def used(self):
+        return self._connection.used
+
     def request(self, *operations):
         power = self._power
         power.check()

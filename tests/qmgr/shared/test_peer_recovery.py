@@ -102,6 +102,10 @@ class _Cut:
         self.connectors, self.forget = connection.connectors, connection.forget
         self.disconnect, self.fail = connection.disconnect, connection.fail
 
+    @property
+    def used(self):
+        return self._connection.used
+
     def request(self, *operations):
         self._power.requests += 1
         if self._power.requests >= self._power.cut_at:

@@ -42,9 +42,9 @@ class Asked:
     def _listen(self, structure):
         ask = structure._request
 
-        def listening(operations):
+        def listening(operations, multiple=None):
             self.requests.append((structure.name, tuple(operation.NAME for operation in operations)))
-            return ask(operations)
+            return ask(operations, multiple)
 
         structure._request = listening
 

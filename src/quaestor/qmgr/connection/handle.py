@@ -268,6 +268,10 @@ class Handle:
                     result.direct_max = -1  # a cancelled task must not have a message in its hands
         return result
 
+    def handed_over(self, waiting: Waiting) -> Message | None:
+        """The message that came straight to a wait (`direct`), if one did."""
+        return waiting.message
+
     def get_nonpersistent(self, max_length: int) -> Message | None:
         """Take the next message out of syncpoint if there is one, it is not persistent and not longer than this."""
         way = self._input

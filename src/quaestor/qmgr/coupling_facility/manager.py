@@ -28,6 +28,7 @@ from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
+from quaestor.qmgr.coupling_facility.operating import OperatedGroup
 from quaestor.qmgr.coupling_facility.peers import PeerRecovery
 from quaestor.qmgr.coupling_facility.resolving import Resolved, left_in, record_at, resolve, says_committed
 from quaestor.qmgr.coupling_facility.settings import Group
@@ -38,6 +39,8 @@ from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, Share
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import RecoveryManager, State
 from quaestor.qmgr.resource_manager import Task, Unit
+from quaestor.smf.sections.coupling_facility import StructureFigures
+from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 from quaestor.storage.lists.structure import Shape
@@ -60,6 +63,8 @@ class CouplingFacilityManager:
     ) -> None:
         self.qmgr, self.group = qmgr, group
         self._recovery, self._clock, self._say = recovery, clock, operator_log.say
+        if group.db2 is not None:
+            group.db2.served = recovery.served
         self.definitions = SharedDefinitions(group.tables)
         self.admin = SharedStructure(
             Shape(ADMIN, lists=LISTS, entries=ADMIN_ENTRIES, elements=ADMIN_ENTRIES),
@@ -67,6 +72,7 @@ class CouplingFacilityManager:
             group.connect,
             partial(self._told, ADMIN),
             clock,
+            recovery.served,
         )
         self.structures: dict[str, SharedStructure] = {}
         self._queues: dict[str, SharedQueue] = {}
@@ -169,7 +175,9 @@ class CouplingFacilityManager:
     def _known(self, row: Structure) -> SharedStructure:
         size_kb = int(row.attributes.get("SIZE", SIZE_KB))
         shape = Shape.sized(row.name, size_kb, lists=LISTS)
-        made = SharedStructure(shape, self.qmgr, self.group.connect, partial(self._told, row.name), self._clock)
+        made = SharedStructure(
+            shape, self.qmgr, self.group.connect, partial(self._told, row.name), self._clock, self._recovery.served
+        )
         made.figures.structure_number = len(self.structures) + 1
         self.structures[row.name] = made
         self._connect(made, recovered=row.attributes.get("RECOVER") == "YES")
@@ -227,6 +235,21 @@ class CouplingFacilityManager:
 
     def _lists(self, name: str) -> list[int]:
         return self.definitions.all_lists().get(name, [])
+
+    def structure_figures(self) -> list[StructureFigures]:
+        """What was counted of each structure, CSQ_ADMIN first; the highest in use is at least what is in use now."""
+        structures = (self.admin, *self.structures.values())
+        for each in structures:
+            each.note_used()
+        return [each.figures for each in structures]
+
+    def repository_figures(self) -> Db2Statistics | None:
+        """What was counted of the shared repository, where it is asked through server tasks."""
+        return None if self.group.db2 is None else self.group.db2.stats
+
+    def operated(self) -> OperatedGroup:
+        """The group, for operators."""
+        return OperatedGroup(self, self)
 
     # -- queues
 

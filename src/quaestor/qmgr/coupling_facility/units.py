@@ -109,6 +109,7 @@ class Descriptors:
             number, *_ = self._admin.ask(
                 Write(self._member, descriptor.key, descriptor.packed()),
                 *(Delete(each, self._member) for each in served),
+                multiple=False,
             )
         except StructureRefusal as refusal:
             self._served = served if refusal.why == "FULL" else []
@@ -177,7 +178,7 @@ class SharedUnit:
         for work in self._works.values():
             moves = [Move(number, at, at, as_in_doubt(key)) for number, at, key in work.puts]
             if moves:
-                work.structure.ask(*moves)
+                work.structure.ask(*moves, multiple=True)
             work.puts = [(number, at, as_in_doubt(key)) for number, at, key in work.puts]
 
     def adopt(self, descriptor: int, works: Iterable[Work]) -> None:
@@ -217,7 +218,7 @@ class SharedUnit:
         puts = ending_puts(work.puts, commit=commit)
         operations = (*puts, *ending_gets(gets, member_of(self.id), commit=commit))
         if operations:
-            work.structure.ask(*operations)
+            work.structure.ask(*operations, multiple=True)
 
     def _describe(self, descriptor: Descriptor) -> None:
         if self._descriptor:

@@ -212,7 +212,7 @@ class InputPath:
         if self.saves_context:
             self.saved = message.envelope
         if self._watch is not None:
-            self._services.events.got(self._watch, self.state)
+            self._services.events.got(self._watch, self.state, message.put_us)
 
     def _stand_on(self, arrival: Arrival, plan: GetPlan) -> None:
         """Move the browse cursor, and lock what it stands on if asked to (GE3, GE4)."""

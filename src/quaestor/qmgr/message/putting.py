@@ -189,7 +189,11 @@ class OutputPath:
             Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
         )
         if plain and self._plain and plan.plain:
-            self._queue(message, rank, plan)
+            unit = self._caller.unit
+            if plan.in_syncpoint and unit is not None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
+                self._store_put(unit, self._stored, message, rank)
+            else:
+                self._queue(message, rank, plan)
         else:
             message = self._queue_with_care(message, rank, plan)
         stats = self._stats
@@ -205,10 +209,7 @@ class OutputPath:
     def _queue(self, message: Message, rank: int, plan: PutPlan) -> None:
         """A message from which nothing follows (PU3, PU4)."""
         if plan.in_syncpoint:
-            unit = self._caller.unit
-            if unit is None or len(unit.puts) + len(unit.gets) >= self._max_uncommitted:
-                unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
-            self._store_put(unit, self._stored, message, rank)
+            self._store_put(self._caller.unit_in_syncpoint(self._max_uncommitted), self._stored, message, rank)
         elif self._waiting and self._waiters.hand_over(message):
             if self._caller.tally is not None:
                 self._caller.tally.handed_over()

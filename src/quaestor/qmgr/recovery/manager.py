@@ -225,18 +225,24 @@ class RecoveryManager:
 
     def _force(self, rba: int) -> None:
         """Wait for the log without the latch, so that others work on (group commit)."""
-        served, began_ns = self.served, self._clock.monotonic_ns()
-        task, served.task = served.task, None
-        if task is not None:
-            task.log_forcing()
-        self.latch.release()
+        served, latch = self.served, self.latch
+        task = served.task
+        if task is None:
+            latch.release()
+            try:
+                self.log.force(rba)
+            finally:
+                latch.acquire()
+            return
+        served.task, began_ns = None, self._clock.monotonic_ns()
+        task.log_forcing()
+        latch.release()
         try:
             self.log.force(rba)
         finally:
-            self.latch.acquire()
+            latch.acquire()
             served.task = task
-            if task is not None:
-                task.log_forced(self._clock.monotonic_ns() - began_ns)
+            task.log_forced(self._clock.monotonic_ns() - began_ns)
 
     def back_out(self, unit: UnitOfRecovery) -> None:
         """Undo a unit (V3); the decision about one in doubt is durable before anybody is told (V4)."""

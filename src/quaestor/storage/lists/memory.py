@@ -105,6 +105,11 @@ class MemoryStructure:
                 self._before.clear()
                 self._filled.clear()
 
+    @property
+    def used(self) -> tuple[int, int]:
+        """Entries and elements in use."""
+        return len(self._entries), self.elements
+
     def _told(self) -> list[tuple[str, int]]:
         """Watches whose range is not empty now and was so before the request, or that are told of each arrival."""
         touched = [(name, self._watches[name], had) for name, had in self._before.items() if name in self._watches]
@@ -444,6 +449,10 @@ class MemoryConnection:
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
         return answers(operations, self.run([operation.packed() for operation in operations]))
+
+    @property
+    def used(self) -> tuple[int, int]:
+        return self._structure.used
 
     def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
         """A request as it is written; what each operation answers, before it is made a value."""

@@ -2,7 +2,7 @@
 -- compiled once, when it is loaded, and a request is one call.
 --
 -- FCALL run: KEYS[1] the structure's prefix; ARGV[1] the request, ARGV[2] element size, ARGV[3] elements an entry may
--- have. Answers {"ok", answers} or {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there.
+-- have. Answers {"ok", answers, entries, elements} or {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there.
 --
 -- prefix:entries   hash: number -> packed {list, key, adjunct, version, data, arrival, elements}
 -- prefix:list:N    sorted set, all scores 0: key (16) .. arrival (8) .. number (8), so the order is that of the bytes
@@ -351,7 +351,7 @@ local function request(keys, arguments)
   end
   save(old)
   if #filled > 0 then tell() end
-  return pack({"ok", answers})
+  return pack({"ok", answers, state[ENTRIES], state[ELEMENTS]})
 end
 
 redis.register_function("NAME_run", request)
