@@ -175,6 +175,25 @@ def test_without_a_backup_the_logs_alone_are_enough(sharing, one, two):
         assert [b"2"] == drained(one)
 
 
+def test_a_message_longer_than_a_log_record_is_recovered_from_backup_and_log(tmp_path):
+    """Data of 300 KB is logged in pieces; in the structure it is a reference to a data set."""
+    sharing = Sharing(tmp_path, RECOVER="YES", CFLEVEL=5, OFFLOAD="SMDS")
+    one = sharing.start("QM1").connect("ALICE")
+    sharing.start("QM2")
+    sharing.define()
+    first, second = (bytes([number]) * 300_000 for number in (1, 2))
+    with one.open("ORDERS", USES) as queue:
+        queue.put(first, PERSISTENT, OUT)
+        sharing.publish()
+        operate(sharing, "QM1", "backup")
+        queue.put(second, PERSISTENT, OUT)
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        operate(sharing, "QM2", "recover")
+        sharing.reach_again("APPL1")
+        assert [first, second] == drained(one)
+
+
 def test_a_structure_that_works_is_not_recovered(sharing):
     with pytest.raises(MQError, match="2346"):
         operate(sharing, "QM1", "recover")

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from quaestor.clock import Clock
 from quaestor.mqi.matching import Selection
 from quaestor.mqi.messages import Message
-from quaestor.mqi.reasons import Abend
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import (
     ADJUNCT,
     BEHIND_KEY,
@@ -64,6 +64,7 @@ from quaestor.storage.lists.operations import (
 )
 from quaestor.storage.lists.structure import StructureRefusal
 from quaestor.storage.log_record import Kind
+from quaestor.storage.message_data_set import DataSetFullError
 
 PIECE = 32
 SHARED_PUT = struct.Struct(">12sH16s")
@@ -71,6 +72,9 @@ SHARED_PUT = struct.Struct(">12sH16s")
 
 SHARED_GET = struct.Struct(">12s10s")
 """structure, identity of the message"""
+
+LOGGED_MAX = 128 * 1024
+"""Data in one log record; longer data is logged in pieces, the last with the put itself."""
 
 IN_UNIT = 0xFF
 """Whatever its flags, it stays on this member's list until a unit ends."""
@@ -111,6 +115,8 @@ class SharedStore:
             (number,) = queue.structure.ask(Write(queue.list, key, data, beside))
         except StructureRefusal as refusal:
             raise refused(refusal, queue.structure.name, queue.name, queue.definition.max_depth) from refusal
+        except DataSetFullError as error:
+            raise MQError(Reason.STORAGE_MEDIUM_FULL, queue=queue.name, why=str(error)) from error
         entry = Entry(number, queue.list, key, beside, 1, data, 0)
         arrival = SharedArrival(queue, entry)
         arrival.priority = priority
@@ -123,7 +129,10 @@ class SharedStore:
 
     def _log_put(self, unit: UnitOfRecovery, queue: SharedQueue, entry: Entry) -> None:
         head = SHARED_PUT.pack(_name(queue), queue.list, as_committed(entry.key))
-        self._recovery.note(unit, Kind.SHARED_PUT, b"".join((head, entry.adjunct[: -MARK.size], NO_MARK, entry.data)))
+        *parts, last = pieces(entry.data)
+        for part in parts:
+            self._recovery.note(unit, Kind.SHARED_DATA, _name(queue) + part)
+        self._recovery.note(unit, Kind.SHARED_PUT, b"".join((head, entry.adjunct[: -MARK.size], NO_MARK, last)))
 
     def part_of(self, unit: UnitOfRecovery) -> SharedUnit:
         """The unit's part in structures, begun with its first work there."""
@@ -312,6 +321,11 @@ class SharedStore:
         """Committed messages of at least this priority: what triggers a shared queue (M-89)."""
         (found,) = queue.structure.ask(Count(queue.list, *at_least(priority)))
         return int(found)
+
+
+def pieces(data: bytes) -> list[bytes]:
+    """Data in pieces that a log record can hold, at least one (CM4)."""
+    return [data[at : at + LOGGED_MAX] for at in range(0, len(data), LOGGED_MAX)]
 
 
 def _name(queue: SharedQueue) -> bytes:
