@@ -277,3 +277,20 @@ def test_whatever_members_did_recovery_finds_the_same(sharing, one, two, seed):
     operate(sharing, "QM1", "recover")
     sharing.reach_again("APPL1")
     assert before == drained(two)
+
+
+def test_operators_back_up_and_recover_by_command(sharing, one, two):
+    def run(text):
+        return sharing.members["QM1"].commands.run(text, "ALICE")
+
+    with one.open("ORDERS", USES) as queue:
+        queue.put(b"1", PERSISTENT, OUT)
+        sharing.publish()
+        assert run("BACKUP CFSTRUCT(APPL1)").ok
+        queue.put(b"2", PERSISTENT, OUT)
+        assert not run("RECOVER CFSTRUCT(APPL1)").ok  # it works
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        assert run("RECOVER CFSTRUCT(APPL1)").ok
+        sharing.reach_again("APPL1")
+    assert [b"1", b"2"] == drained(two)
