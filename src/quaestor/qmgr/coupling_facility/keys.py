@@ -49,7 +49,9 @@ IDENTITY_LENGTH = 10
 _IDENTITY = struct.Struct(">BI5s")
 ADJUNCT = struct.Struct(">BIB10s10sHB")
 EPOCH_MASK = 0x7FFF
-MARK = struct.Struct(">10sHB")
+UNMARKED, MARK = struct.Struct(">BIB10s"), struct.Struct(">10sHB")
+"""The two parts of adjunct data: what belongs to the message, and who has it (CK5)."""
+
 NO_MARK = bytes(MARK.size)
 _DATA = struct.Struct(">24s" + HEADER.format[1:])
 GROUP_AT, MSG_ID_AT, CORREL_ID_AT = 0, ID_LENGTH, 2 * ID_LENGTH

@@ -35,6 +35,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     PERSISTENT,
     PUT,
     UNCOMMITTED,
+    UNMARKED,
     Identities,
     as_committed,
     at_least,
@@ -44,7 +45,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     packed_message,
     where,
 )
-from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue
+from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue, just_put
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, refused
 from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit, returning
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError
@@ -109,17 +110,16 @@ class SharedStore:
             mark = MARK.pack(self.part_of(unit).id, queue.list, PUT)
         if persistent:
             self._recovery.log.check_space()
-        beside = ADJUNCT.pack(flags, len(message.body), 0, identities.of(counter), *MARK.unpack(mark))
+        adjunct = UNMARKED.pack(flags, len(message.body), 0, identities.of(counter)) + mark
         data = packed_message(message)
         try:
-            (number,) = queue.structure.ask(Write(queue.list, key, data, beside))
+            (number,) = queue.structure.ask(Write(queue.list, key, data, adjunct))
         except StructureRefusal as refusal:
             raise refused(refusal, queue.structure.name, queue.name, queue.definition.max_depth) from refusal
         except DataSetFullError as error:
             raise MQError(Reason.STORAGE_MEDIUM_FULL, queue=queue.name, why=str(error)) from error
-        entry = Entry(number, queue.list, key, beside, 1, data, 0)
-        arrival = SharedArrival(queue, entry)
-        arrival.priority = priority
+        entry = Entry(number, queue.list, key, adjunct, 1, data, 0)
+        arrival = just_put(queue, entry, message, priority)
         if unit is not None:
             if persistent:
                 self._log_put(unit, queue, entry)
@@ -287,7 +287,7 @@ class SharedStore:
         beside = arrival.beside._replace(holder=holder, origin=queue.list, held_as=held_as)
         adjunct = beside.packed()
         queue.structure.ask(Move(entry.number, at, mine, None, adjunct))
-        arrival.entry, arrival.beside = entry._replace(list=mine, adjunct=adjunct), beside
+        arrival.entry = entry._replace(list=mine, adjunct=adjunct)
 
     # --- browse locks -------------------------------------------------------------------------------------------------
 
