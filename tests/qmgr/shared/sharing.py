@@ -34,14 +34,14 @@ class Breakable:
         self._connection, self.name, self.broken = connection, name, False
         self.shape, self.connector = connection.shape, connection.connector
 
+    @property
+    def used(self):
+        return self._connection.used
+
     def _checked(self):
         if self.broken:
             raise StructureLostError(f"{self.name} is cut off")
         return self._connection
-
-    @property
-    def used(self):
-        return self._connection.used
 
     def request(self, *operations):
         return self._checked().request(*operations)

@@ -175,6 +175,25 @@ def test_without_a_backup_the_logs_alone_are_enough(sharing, one, two):
         assert [b"2"] == drained(one)
 
 
+def test_a_message_longer_than_a_log_record_is_recovered_from_backup_and_log(tmp_path):
+    """Data of 300 KB is logged in pieces; in the structure it is a reference to a data set."""
+    sharing = Sharing(tmp_path, RECOVER="YES", CFLEVEL=5, OFFLOAD="SMDS")
+    one = sharing.start("QM1").connect("ALICE")
+    sharing.start("QM2")
+    sharing.define()
+    first, second = (bytes([number]) * 300_000 for number in (1, 2))
+    with one.open("ORDERS", USES) as queue:
+        queue.put(first, PERSISTENT, OUT)
+        sharing.publish()
+        operate(sharing, "QM1", "backup")
+        queue.put(second, PERSISTENT, OUT)
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        operate(sharing, "QM2", "recover")
+        sharing.reach_again("APPL1")
+        assert [first, second] == drained(one)
+
+
 def test_a_structure_that_works_is_not_recovered(sharing):
     with pytest.raises(MQError, match="2346"):
         operate(sharing, "QM1", "recover")
@@ -258,3 +277,20 @@ def test_whatever_members_did_recovery_finds_the_same(sharing, one, two, seed):
     operate(sharing, "QM1", "recover")
     sharing.reach_again("APPL1")
     assert before == drained(two)
+
+
+def test_operators_back_up_and_recover_by_command(sharing, one, two):
+    def run(text):
+        return sharing.members["QM1"].commands.run(text, "ALICE")
+
+    with one.open("ORDERS", USES) as queue:
+        queue.put(b"1", PERSISTENT, OUT)
+        sharing.publish()
+        assert run("BACKUP CFSTRUCT(APPL1)").ok
+        queue.put(b"2", PERSISTENT, OUT)
+        assert not run("RECOVER CFSTRUCT(APPL1)").ok  # it works
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        assert run("RECOVER CFSTRUCT(APPL1)").ok
+        sharing.reach_again("APPL1")
+    assert [b"1", b"2"] == drained(two)

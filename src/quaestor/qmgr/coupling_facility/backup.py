@@ -36,7 +36,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     got_list,
 )
 from quaestor.qmgr.coupling_facility.positions import Mark
-from quaestor.qmgr.coupling_facility.store import SHARED_PUT, entry_of_log, identity_of_log
+from quaestor.qmgr.coupling_facility.store import SHARED_PUT, entry_of_log, identity_of_log, pieces
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, OWN_LIST, SharedStructure
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager
@@ -67,9 +67,12 @@ def write_backup(structure: SharedStructure, lists: Iterable[int], recovery: Rec
     start, messages, total = recovery.log.end, 0, 0
     for entry in _entries(structure, [*lists, *(got_list(member) for member in range(1, MEMBERS_MAX + 1))]):
         if entry.key != LAST_KEY and beside(entry.adjunct).flags & PERSISTENT:
-            body = _backed_up(structure.name, entry)
-            recovery.note(None, Kind.BACKUP, body)
-            messages, total = messages + 1, total + len(body)
+            name = structure.name.encode().ljust(NAME_MAX)
+            *parts, last = pieces(entry.data)
+            for part in parts:
+                recovery.note(None, Kind.BACKUP_DATA, name + part)
+            recovery.note(None, Kind.BACKUP, _backed_up(structure.name, entry._replace(data=last)))
+            messages, total = messages + 1, total + len(entry.data)
     end = recovery.note(None, Kind.BACKUP, structure.name.encode().ljust(NAME_MAX))
     recovery.harden()
     return Written(start, end, messages, total)
@@ -127,8 +130,9 @@ class Recovered:
     committed: set[bytes] = field(default_factory=set)
     """Units that have committed since (BR3)."""
 
-    def backed_up(self, body: bytes) -> None:
+    def backed_up(self, body: bytes, parts: list[bytes]) -> None:
         structure, entry = entry_of_log(body)
+        entry = entry._replace(data=b"".join((*parts, entry.data)))
         about = beside(entry.adjunct)
         plain = entry._replace(adjunct=entry.adjunct[: -MARK.size] + NO_MARK)
         if about.held_as == PUT:
@@ -151,11 +155,12 @@ class Recovered:
 class _Unit:
     """What one unit on a log did with a structure."""
 
-    __slots__ = ("gets", "name", "puts")
+    __slots__ = ("gets", "name", "parts", "puts")
 
     def __init__(self) -> None:
         self.puts: list[Entry] = []
         self.gets: list[bytes] = []
+        self.parts: list[bytes] = []
         self.name = b""
 
 
@@ -183,8 +188,12 @@ class LogReader:
             raise MQError(Reason.CF_STRUC_FAILED, why="a member's log is not complete", reached=reached, needed=written)
 
     def _record(self, record: LogRecord) -> None:
-        if record.kind == Kind.SHARED_PUT:
+        if record.kind == Kind.SHARED_DATA:
+            self._unit(record).parts.append(record.body[NAME_MAX:])
+        elif record.kind == Kind.SHARED_PUT:
             structure, entry = entry_of_log(record.body)
+            parts, self._unit(record).parts = self._unit(record).parts, []
+            entry = entry._replace(data=b"".join((*parts, entry.data)))
             if structure == self._recovered.structure and self._is_new(beside(entry.adjunct).identity):
                 self._unit(record).puts.append(entry)
         elif record.kind == Kind.SHARED_GET:
@@ -218,12 +227,15 @@ class LogReader:
 def read_backup(recovered: Recovered, open_disk: Callable[[], Disk], start_rba: int, end_rba: int) -> None:
     """The messages of a backup from the log that has it (BR1)."""
     files = LogFiles.open(open_disk())
-    last = 0
+    last, parts = 0, list[bytes]()
     try:
         for record in LogManager(files, outbuff_kb=0).scan(start_rba, end_rba + 1, repair=False):
             ours = record.body.startswith(recovered.structure.encode().ljust(NAME_MAX))
-            if record.kind == Kind.BACKUP and ours and record.rba != end_rba:
-                recovered.backed_up(record.body)
+            if record.kind == Kind.BACKUP_DATA and ours:
+                parts.append(record.body[NAME_MAX:])
+            elif record.kind == Kind.BACKUP and ours and record.rba != end_rba:
+                recovered.backed_up(record.body, parts)
+                parts = []
             last = record.rba
     finally:
         files.close()

@@ -223,25 +223,6 @@ class CouplingFacilityManager:
             if definition.queue.structure == structure.name:
                 format_list(SharedQueue(definition.queue, structure, definition.list), self.qmgr)
 
-    def structure_figures(self) -> list[StructureFigures]:
-        """What was counted of each structure, CSQ_ADMIN first; the highest in use is at least what is in use now."""
-        structures = (self.admin, *self.structures.values())
-        for each in structures:
-            each.note_used()
-        return [each.figures for each in structures]
-
-    def data_set_figures(self) -> list[SharedMessageDataSetStatistics]:
-        """What was counted of this member's shared message data sets."""
-        return self.data_sets.figures()
-
-    def repository_figures(self) -> Db2Statistics | None:
-        """What was counted of the shared repository, where it is asked through server tasks."""
-        return None if self.group.db2 is None else self.group.db2.stats
-
-    def operated(self) -> OperatedGroup:
-        """The group, for operators."""
-        return OperatedGroup(self)
-
     def backup(self, name: str) -> Written:
         """BACKUP CFSTRUCT: its persistent messages, on this member's log. The latch is held."""
         return self.media.backup(self.structure(name), self._lists(name), self._clock.now_us())
@@ -263,6 +244,25 @@ class CouplingFacilityManager:
 
     def _lists(self, name: str) -> list[int]:
         return self.definitions.all_lists().get(name, [])
+
+    def structure_figures(self) -> list[StructureFigures]:
+        """What was counted of each structure, CSQ_ADMIN first; the highest in use is at least what is in use now."""
+        structures = (self.admin, *self.structures.values())
+        for each in structures:
+            each.note_used()
+        return [each.figures for each in structures]
+
+    def data_set_figures(self) -> list[SharedMessageDataSetStatistics]:
+        """What was counted of this member's shared message data sets."""
+        return self.data_sets.figures()
+
+    def repository_figures(self) -> Db2Statistics | None:
+        """What was counted of the shared repository, where it is asked through server tasks."""
+        return None if self.group.db2 is None else self.group.db2.stats
+
+    def operated(self) -> OperatedGroup:
+        """The group, for operators."""
+        return OperatedGroup(self)
 
     # -- queues
 

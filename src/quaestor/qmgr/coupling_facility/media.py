@@ -27,7 +27,6 @@ from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.positions import Mark, Position, Positions
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.structures import Failing, SharedStructure
-from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.disk import Disk
 from quaestor.storage.log_files import FIRST_RBA, LogFiles
@@ -133,7 +132,7 @@ class Media:
             return Mark(*backup.marks[member])
         files = LogFiles.open(open_disk())
         try:
-            if not LogManager(files, outbuff_kb=0).read_bytes(FIRST_RBA, 1):
+            if not files.read(FIRST_RBA, 1)[0]:
                 raise MQError(Reason.CF_STRUC_FAILED, member=member, why="its log no longer begins at its beginning")
             return Mark(FIRST_RBA, 0, 0)
         finally:

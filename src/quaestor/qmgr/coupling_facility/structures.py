@@ -107,6 +107,7 @@ class SharedStructure:
     def look_again(self) -> None:
         """How much is in use, whether it can still be reached, and whether another member has recovered it."""
         (own,) = self._request((First(OWN_LIST),))
+        self.note_used()
         if self.failing is Failing.FAILED and own is not None:
             self.failing = None
 

@@ -323,10 +323,6 @@ class LogManager:
             raise Abend("L1", "a log record that is needed cannot be read", rba=rba)
         return record
 
-    def read_bytes(self, rba: int, size: int) -> bytes:
-        """Bytes of the log data sets, over their borders; fewer where the log has no more."""
-        return self._reader.raw(rba, size)
-
     def scan(self, rba: int, end: int = END_OF_LOG, *, repair: bool = True) -> Iterator[LogRecord]:
         """Every good record from `rba` on, to an RBA or to the end of the log (L2)."""
         return self._reader.scan(rba, end, repair=repair)

@@ -147,7 +147,12 @@ class AsyncReconnectingConnection(AsyncConnection):
         """MQDISC: commits first, so that its outcome is known."""
         if self.connected and (self._link.calls_in_unit or self._unit_lost):
             await self.commit()
-        await super().disconnect()
+        self._maker = asyncio.current_task()  # a link that is lost now is not made again (RC4)
+        try:
+            await super().disconnect()
+        except MQError as error:
+            if error.reason is not Reason.CONNECTION_BROKEN:
+                raise
 
     # -- the link, rules RC1 and AR1
 
