@@ -151,13 +151,15 @@ def _recover(pair: StructurePair, server: str, incarnation: int) -> None:
 
 def tidy(pair: StructurePair, server: str) -> None:
     """What a server had locked is ready again, what it had reserved is free, its clients are gone (MB2)."""
-    returned = [
-        Shift.returned(structure.number, beside)
-        for structure in pair.structures
-        for beside in structure.held(Private.LOCK, server)
-    ]
-    if returned:
-        pair.perform(Change(tuple(returned)), force=False)
+    returned = Change(
+        tuple(
+            Shift.returned(structure.number, beside)
+            for structure in pair.structures
+            for beside in structure.held(Private.LOCK, server)
+        )
+    )
+    if returned.effects:
+        pair.perform(lambda: returned, force=False)
     for structure in pair.structures:
         structure.release(structure.held(Private.MOVE, server))
         gone = [

@@ -69,6 +69,10 @@ class MergedLog:
         """Raise what an append would raise."""
         self._stream.look(self._admit)
 
+    def has_changes(self) -> bool:
+        """Whether any change of messages was ever logged and is kept."""
+        return any(record.kind == Kind.CHANGE for record in self._stream.read(self._stream.first))
+
     def read(self, rba: int) -> Iterator[StreamRecord]:
         return self._stream.read(rba)
 

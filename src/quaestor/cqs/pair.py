@@ -254,16 +254,20 @@ class StructurePair:
 
     # -- changes, rules SP1 and SP3
 
-    def perform(self, change: Change, client: str = "", *, force: bool = True) -> Space | None:
-        """Make a change: reserve, log, do. Gives what is in use of the primary, when something was put there."""
-        return self.active(lambda: self._perform(change, client, force=force))
+    def perform(self, change: Callable[[], Change], client: str = "", *, force: bool = True) -> Space | None:
+        """Make a change: reserve, log, do. Gives what is in use of the primary, when something was put there.
+
+        It is made again when the pair turns out to be another than was thought: names may be in overflow now.
+        """
+        return self.active(lambda: self._perform(change(), client, force=force))
 
     def _perform(self, change: Change, client: str, *, force: bool) -> Space | None:
         space = self._reserve(change, client)
         logged = change.logged()
         if not (logged.effects or logged.kept or logged.released):
             for structure in self.structures:
-                structure.apply(change.on(structure.number), 0)
+                if effects := change.on(structure.number):
+                    structure.apply(effects, 0)
             return space
         record = self.log.append(Kind.CHANGE, logged.packed(), force=force)
         self._undone.append((record.rba, change))
