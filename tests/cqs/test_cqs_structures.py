@@ -11,6 +11,7 @@ from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import Private, QueueType, lterm, program, remote, transaction
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.cqs.transaction_manager import TransactionManager
+from quaestor.storage.lists.memory import MemoryFacility
 from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.structure import StructureLostError
 
@@ -294,6 +295,35 @@ def test_rebuild_when_enough_systems_have_lost_access():
     assert not policy.rebuild_due(10, 10), "nobody is left to copy it: it is recovered"
 
 
+def test_a_structure_that_others_cannot_reach_is_copied_to_where_they_can():
+    """CQS2 has lost CF01, one of two: CQS1 copies the structure to CF02, and CQS2 goes on there."""
+    group = Group(Policy(size=200, rebuild_percent=10, preference=("CF01", "CF02")))
+    one, two = group.start("CQS1"), group.start("CQS2")
+    ims1, ims2 = one.register("IMS1"), two.register("IMS2")
+    ims1.put(TRANX, [b"a"]), ims1.put(TRANX, [b"b"])
+    unit = ims2.begin()
+    unit.read(TRANX)
+    group.cut("CQS2", "CF01")
+    for _ in range(2):
+        with pytest.raises(StructureLostError):
+            ims2.put(TRANX, [b"c"])
+    assert [] == one.step(), "it lives, and is not recovered"
+    assert "CF02" == one.pair.places()[0][1]
+    unit.insert(LTRMZ, [b"reply"])
+    unit.commit()
+    assert (["b"], ["reply"]) == (texts(ims1, TRANX), texts(ims1, LTRMZ))
+    assert agrees_with_log(one)
+
+
+def test_a_server_that_has_not_started_or_has_ended_says_so():
+    group = Group()
+    server = group.start("CQS1")
+    ims = server.register("IMS1")
+    group.stop()
+    refused(Why.NOT_STARTED, lambda: ims.pair.active(lambda: None))
+    refused(Why.NOT_REGISTERED, lambda: ims.put(TRANX, [b"a"]))
+
+
 def test_a_copy_is_larger_and_others_follow_it():
     group = Group(Policy(size=200))
     one, two = group.start("CQS1"), group.start("CQS2")
@@ -362,8 +392,13 @@ def test_a_facility_that_is_gone_for_good_is_said():
 
     group._engines["CF01"] = Nothing
     group.lose()
-    with pytest.raises(StructureLostError, match="no coupling facility"):
-        ims.put(TRANX, [b"a"])
+    for _ in range(3):
+        with pytest.raises(StructureLostError, match="no coupling facility"):
+            ims.put(TRANX, [b"a"])
+    group._engines["CF01"] = MemoryFacility
+    group.lose()
+    ims.put(TRANX, [b"a"])
+    assert ["a"] == texts(ims, TRANX)
 
 
 # -- members and clients

@@ -84,6 +84,7 @@ def leave(pair: StructurePair) -> None:
     for structure in pair.structures:
         structure.connection.disconnect()
     pair.log.close()
+    pair.log.incarnation = 0
 
 
 def _leave(pair: StructurePair) -> None:
@@ -112,11 +113,14 @@ def recover_failed(pair: StructurePair) -> list[str]:
 def _recover_failed(pair: StructurePair) -> list[str]:
     for structure in pair.structures:
         structure.ask()
+    pair.log.check()
     failed = {
         control.server: control.incarnation
         for structure in pair.structures
         for control in structure.controls().values()
-        if control.active and control.server != pair.server and _gone(pair, structure, control.server)
+        if control.active
+        and control.server not in {pair.server, *pair.log.lost}
+        and _gone(pair, structure, control.server)
     }
     if failed:
         with _recovering(pair):
