@@ -21,7 +21,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pipeline,planner,shared,dev]'
 	@touch $@
 
-demo: setup  ## the main job: synthesise a month of a small installation, load it, write an HTML report
+demo: setup  ## the main job: a month of a small installation as an HTML report, then the circle, in about a minute
 	@$(VENV)/bin/quaestor demo --out demo-out
 
 check: lint type  ## lint and types, without the tests
@@ -62,7 +62,7 @@ bench-engine: setup  ## measure what bench/README.md promises of the queue manag
 
 compile: setup  ## compile the engine's hot path with mypyc into build/compiled (about a minute; needs a C compiler)
 	@$(PY) scripts/compile.py
-	@PYTHONPATH=build/compiled $(PY) -c 'import sys, quaestor.qmgr.log as log; sys.exit(not log.__file__.endswith(".so"))'
+	@PYTHONPATH=build/compiled $(PY) -c 'import sys, quaestor.qmgr.log.manager as log; sys.exit(not log.__file__.endswith(".so"))'
 	@echo "to use it: PYTHONPATH=$(CURDIR)/build/compiled"
 
 test-compiled: compile  ## the engine's tests on the compiled build, but those that replace its methods

@@ -27,7 +27,7 @@ import redis
 
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.lists.client import FacilityConnection
-from quaestor.storage.lists.operations import KEY_MAX, KEY_MIN, Delete, ReadSpace, Remove, Take, Write
+from quaestor.storage.lists.operations import KEY_MAX, KEY_MIN, Claim, Delete, ReadSpace, Take, Write
 from quaestor.storage.lists.redis_engine import RedisConnection
 from quaestor.storage.lists.structure import Shape
 
@@ -76,11 +76,11 @@ def structure_loop(connection: Any, seconds: float, lists: tuple[int, int]) -> d
 
     def get_now() -> None:
         put()
-        connection.request(Remove(ready, KEY_MIN, KEY_MAX))
+        connection.request(Claim(ready, KEY_MIN, KEY_MAX, taken, keep=0))
 
     figures = {"request": timed(lambda: connection.request(ReadSpace()), seconds / 4)}
     figures["put"] = timed(put, seconds / 4)
-    while connection.request(Remove(ready, KEY_MIN, KEY_MAX))[0] is not None:
+    while connection.request(Claim(ready, KEY_MIN, KEY_MAX, taken, keep=0))[0] is not None:
         pass
     figures["put+get"] = PUTS * timed(both, seconds / 20)
     figures["put+get now"] = timed(get_now, seconds / 4)

@@ -22,12 +22,13 @@ from setuptools import setup
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "compiled"
 HOT = {
-    "storage": "changes log_files log_record page page_set",
-    "qmgr": "lock log queue_store",
+    "storage": "active_log changes log_files log_record page page_set",
+    "qmgr": "lock queue_store",
+    "qmgr/log": "manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool",
     "qmgr/recovery": "manager unit",
-    "qmgr/data": "manager objects queue space stored volatile",
-    "qmgr/message": "getting putting thread waiting",
+    "qmgr/data": "inserting manager objects queue space stored volatile",
+    "qmgr/message": "getting putting shared_getting thread waiting",
 }
 EXTENDED = {"qmgr/queue_store": "Arrival"}
 """Classes that have plain subclasses: the store that tests compare with has arrivals of its own."""

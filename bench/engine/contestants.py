@@ -46,7 +46,7 @@ class Quaestor:
         self.app = quaestor.connect("BENCH", directory / "quaestor", **{"settings": SETTINGS, **connecting})
         if define:
             self.app.define(LocalQueue(QUEUE, max_depth=999_999_999, share=True), replace=True)
-        self.queue = self.app.open(QUEUE, OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT)
+        self.queue = self.app.open(QUEUE, OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | OpenOptions.INQUIRE)
 
     def put(self, bodies: Sequence[bytes]) -> None:
         put = self.queue.put

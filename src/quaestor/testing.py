@@ -26,7 +26,7 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.recovery import UnitOfRecovery
-from quaestor.storage.disk import InUseError
+from quaestor.storage.disk import InUseError, Request, outcome
 
 SECTOR = 512
 Bytes = bytes | bytearray | memoryview
@@ -190,6 +190,10 @@ class FaultyDisk:
             del self.files[name]
 
         self.operate(effect)
+
+    def together(self, requests: Sequence[Request]) -> list[OSError | None]:
+        """One after the other, so that a run can be repeated."""
+        return [outcome(request) for request in requests]
 
     def own(self) -> None:
         if self._owned:

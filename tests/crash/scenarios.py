@@ -6,6 +6,7 @@ queue, in order) that a restart may show. Before a commit returns there are two,
 
 from dataclasses import replace
 
+from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.checker import check
 from quaestor.testing import SMALL, FaultyDisk, PowerCut, SmallEngine
 
@@ -148,6 +149,24 @@ def unit_longer_than_the_ring(world):
     world.unit(puts=[message(5)])
 
 
+def dropped_queues(world):
+    """Queues go with the messages on them, and others come that may have their numbers."""
+    engine = world.engine
+    world.unit(puts=[message(n) for n in range(3)])
+    for n in range(3):
+        doomed = engine.data.queue(LocalQueue(f"DOOMED{n}", page_set=1))
+        unit = engine.begin()
+        for each in range(4):
+            engine.put(unit, message(50 + each, 12_000 if each == 2 else 40), queue=doomed)
+        engine.put(unit, message(60), persistent=False, queue=doomed)
+        engine.commit(unit)
+        if n == 1:
+            engine.buffers.write_all()
+        engine.data.drop(doomed)
+        world.unit(puts=[message(10 + n)], gets=1)
+    world.unit(puts=[message(n, 3000) for n in range(20, 26)])
+
+
 SCENARIOS = [
     puts_and_gets,
     backouts,
@@ -160,6 +179,7 @@ SCENARIOS = [
     many_backouts,
     killed_then_cut,
     unit_longer_than_the_ring,
+    dropped_queues,
 ]
 
 

@@ -1,4 +1,5 @@
-"""kill -9 at any instant: a process full of threads that put and get is killed, again and again, on real files.
+"""kill -9 at any instant: a process full of threads that put and get is killed, again and again, on real files; then a
+server whose clients are processes of their own.
 
 Another process (this one) restarts the queue manager each time and holds it to what the killed one said in its pipe:
 what was confirmed is there exactly once, what was got and confirmed is gone, and a unit whose commit was not answered
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
@@ -20,13 +22,18 @@ import pytest
 import quaestor
 from crash.kill_load import QUEUE, SETTINGS, name_of
 from quaestor.clock import SystemClock
+from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.server.client.opening import LINKS, hello_of
+from quaestor.server.client.place import local_place
+from quaestor.server.home import Configuration, Home
 from quaestor.storage.disk import RealDisk
 
 pytestmark = pytest.mark.crash
+PUTTERS, GETTERS = 3, 2
 SECONDS = float(os.environ.get("QUAESTOR_KILL_SECONDS", "20"))
 LOAD = Path(__file__).with_name("kill_load.py")
 SOURCE = Path(quaestor.__file__).parents[1]
@@ -121,6 +128,63 @@ def test_kill_9_at_any_instant(settings, tmp_path):
         number += 1
         journal.read(killed_after(tmp_path, number, settings, choose.uniform(0.02, 1.2)))
         found = restarted(tmp_path, settings)
+        assert [] == [name for name, times in found.items() if times > 1]
+        journal.decide(found)
+        assert journal.there == set(found), f"after kill {number}"
+    assert journal.confirmed > 0
+
+
+def started(directory, *words):
+    command = [sys.executable, str(LOAD), str(directory), *map(str, words)]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, bufsize=0)
+
+
+def clients_of(directory, number):
+    """Processes of load, each connected and at work."""
+    verbs = ["put"] * PUTTERS + ["get"] * GETTERS
+    processes = [started(directory, number, verb, thread) for thread, verb in enumerate(verbs)]
+    for process in processes:
+        assert b"started\n" == process.stdout.readline(), process.stderr.read().decode()
+    return processes
+
+
+def server_killed_after(directory, number, choose):
+    """Serve, let clients work, kill the server or a client first, and give what all clients had said."""
+    pause = threading.Event()
+    with started(directory, "serve") as server:
+        assert b"serving\n" == server.stdout.readline(), server.stderr.read().decode()
+        if number == 1:
+            define_queue(directory)
+        clients = clients_of(directory, number)
+        pause.wait(choose.uniform(0.01, 0.6))
+        if choose.random() < 0.5:
+            clients[choose.randrange(len(clients))].kill()
+            pause.wait(choose.uniform(0, 0.2))
+        server.kill()
+        server.wait(60)
+    lines = []
+    for process in clients:
+        said, complaints = process.communicate(timeout=60)
+        assert "" == complaints.decode()
+        lines += said.decode().splitlines()
+    return lines
+
+
+def define_queue(directory):
+    with LINKS.connect(local_place("QM1", directory), hello_of("QM1", None, None, "define", b"")) as app:
+        app.define(LocalQueue(QUEUE, share=True, def_exclusive=False, max_depth=10**6))
+
+
+def test_kill_9_of_a_server_with_processes_of_load(tmp_path):
+    home, choose, journal = Home(tmp_path / "QM1"), Random(9), Journal()
+    engine = {name: value for name, value in asdict(SETTINGS["single"]).items() if isinstance(value, int)}
+    home.create(Configuration("QM1", security=False, engine={**engine, "packing": False}))
+    until, number = time.monotonic() + SECONDS / 2, 0
+    while time.monotonic() < until:
+        number += 1
+        journal.read(server_killed_after(home.directory, number, choose))
+        found = restarted(home.directory, "single")
         assert [] == [name for name, times in found.items() if times > 1]
         journal.decide(found)
         assert journal.there == set(found), f"after kill {number}"

@@ -4,7 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+import quaestor
 from crash.scenarios import SCENARIOS, TINY, World, cuts, found_after, message, prove, run_until_cut
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.objects import DefinitionType, LocalQueue, ModelQueue
+from quaestor.mqi.options import CloseOptions, OpenOptions
 from quaestor.qmgr.checker import check
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
@@ -69,3 +73,41 @@ def test_a_unit_in_doubt_stays_in_doubt_over_restarts():
     engine.recovery.resolve(b"XID-1", commit=False)
     assert [message(1), message(2)] == engine.bodies()
     assert [] == check(engine.data) == check(committed.data)
+
+
+def test_messages_of_a_dropped_queue_never_come_back_on_another_that_has_its_number():
+    """The queue with the highest number is dropped, power goes, a new queue gets that number, power goes again."""
+    engine = SmallEngine(FaultyDisk(), TINY)
+    doomed = engine.data.queue(LocalQueue("DOOMED", page_set=1))
+    unit = engine.begin()
+    for n in range(3):
+        engine.put(unit, message(n), queue=doomed)
+    engine.commit(unit)
+    engine.buffers.write_all()
+    engine.data.drop(doomed)
+    assert [] == check(engine.data)
+    engine = SmallEngine(engine.disk.after_power_cut(1), TINY)
+    assert [] == check(engine.data)
+    heir = engine.data.queue(LocalQueue("HEIR", page_set=1))
+    assert heir.queue_id == doomed.queue_id
+    engine = SmallEngine(engine.disk.after_power_cut(2), TINY)
+    assert [] == engine.bodies(engine.data.queue(LocalQueue("HEIR", page_set=1)))
+    assert [] == check(engine.data)
+
+
+def test_deleting_a_queue_with_its_messages_leaves_nothing(tmp_path):
+    """DELETE QLOCAL PURGE and a dynamic queue closed with PURGE, as an application does it."""
+    app = quaestor.connect("QM1", tmp_path, settings=TINY)
+    app.define(LocalQueue("DOOMED", page_set=1))
+    app.define(ModelQueue("MODEL", definition=DefinitionType.PERMDYN))
+    dynamic = app.open(Target("MODEL", dynamic_name="DYN.*"), OpenOptions.OUTPUT)
+    for n in range(4):
+        app.put("DOOMED", message(n), MQMD(persistence=1))
+        dynamic.put(message(n), MQMD(persistence=1))
+    app.commit()
+    app.delete(LocalQueue, "DOOMED", purge=True)
+    dynamic.close(CloseOptions.DELETE_PURGE)
+    data = app.messages._store
+    with data.recovery.latch:
+        assert [] == check(data)
+    app.disconnect()

@@ -114,6 +114,6 @@ def test_empty_pages_are_given_back_by_the_scavenger(started):
         for _ in range(40):
             app.get("ORDERS")
         app.commit()
-        emptied = manager.engine.data._emptied
+        emptied = manager.engine.data._pages.emptied
         assert emptied[1]
         assert eventually(lambda: not emptied[1])

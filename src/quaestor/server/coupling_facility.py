@@ -65,7 +65,7 @@ class CouplingFacility:
         self._verbs: dict[str, Callable[..., Any]] = {
             "connect": self._connect,
             "listen": self._listen,
-            "request": lambda link, request: link.run(request),
+            "request": lambda link, request: (link.run(request), *link.connection.used),
             "connectors": self._connectors,
             "forget": self._forget,
             "disconnect": self._disconnect,

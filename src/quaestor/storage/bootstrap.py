@@ -58,6 +58,9 @@ class Inventory:
     image_copies: dict[str, int] = field(default_factory=dict)
     """{page set: RBA from which its image copy must be redone}; names in JSON are text."""
 
+    stopped: list[tuple[int, int]] = field(default_factory=list)
+    """(active log, copy) that could not be written and is not used until another range begins there."""
+
     def media_rba(self) -> int:
         """Where the log must begin so that every page set can be recovered; 0 while one has no image copy."""
         return min((self.image_copies.get(str(number), 0) for number in self.page_sets), default=0)
@@ -128,4 +131,5 @@ def _read(file: File, at: int) -> tuple[int, Inventory] | None:
         raise Abend("S1", "the bootstrap data set has another format", format=form, known=FORMAT)
     inventory = Inventory(**json.loads(packed))
     inventory.archives = [(start, end, name) for start, end, name in inventory.archives]
+    inventory.stopped = [(number, copy) for number, copy in inventory.stopped]
     return version, inventory

@@ -12,6 +12,7 @@ Rules
       file system allows it: nobody reads the log back, so a copy of it in memory is only work.
   K7  Where several processes share a directory, `exclusive` lets one of them at a time do what must not be done by two;
       the system gives the right back when a process ends.
+  K8  Requests made `together` are overlapped: while one thread waits for the first, another waits for the second.
 
 Called by log_files, page_set, log_stream and the log manager.  Calls the operating system.
 The power-cut tests use `FaultyDisk` (quaestor.testing) in its place.
@@ -20,7 +21,8 @@ The power-cut tests use `FaultyDisk` (quaestor.testing) in its place.
 import errno
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -36,6 +38,18 @@ NOT_TRIED, NOT_POSSIBLE = -1, -2
 
 class InUseError(OSError):
     """Another process owns the directory (K5)."""
+
+
+Request = Callable[[], None]
+
+
+def outcome(request: Request) -> OSError | None:
+    """What a request failed with, if it did."""
+    try:
+        request()
+    except OSError as error:
+        return error
+    return None
 
 
 class File(Protocol):
@@ -76,6 +90,9 @@ class Disk(Protocol):
     def names(self, prefix: str = "") -> list[str]: ...
 
     def delete(self, name: str) -> None: ...
+
+    def together(self, requests: Sequence[Request]) -> list[OSError | None]:
+        """Make requests at the same time (K8); gives what each failed with."""
 
     def own(self) -> None:
         """Take ownership, or raise `InUseError`."""
@@ -167,6 +184,7 @@ class RealDisk:
         self.directory = Path(directory)
         self.directory.mkdir(parents=True, exist_ok=True)
         self._owner: int | None = None
+        self._others: ThreadPoolExecutor | None = None
 
     def create(self, name: str, size: int) -> RealFile:
         file = RealFile(self.directory / name, os.O_CREAT | os.O_EXCL)
@@ -194,6 +212,15 @@ class RealDisk:
         (self.directory / name).unlink()
         self._sync_directory()
 
+    def together(self, requests: Sequence[Request]) -> list[OSError | None]:
+        if len(requests) == 1:
+            return [outcome(requests[0])]
+        if self._others is None:
+            self._others = ThreadPoolExecutor(1, "overlapped-io")
+        others = [self._others.submit(outcome, request) for request in requests[1:]]
+        first = outcome(requests[0])
+        return [first, *(other.result() for other in others)]
+
     def own(self) -> None:
         fd = os.open(self.directory / OWNER_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -207,6 +234,9 @@ class RealDisk:
         self._owner = fd
 
     def disown(self) -> None:
+        if self._others is not None:
+            self._others.shutdown()
+            self._others = None
         if self._owner is not None:
             os.close(self._owner)
             self._owner = None

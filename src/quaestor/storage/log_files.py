@@ -8,7 +8,8 @@ Rules
       restart, nor a unit that may be backed out, nor media recovery where archives are kept.
   F3  The next data set of the ring is made ready soon after the current one is entered, so that the end of the
       current one is never a surprise: `limit` is the RBA up to which the ring can be written now.
-  F4  With two copies every write goes to both; a read takes the copy that is good.
+  F4  With two copies every write goes to both; a read takes the copy that is good. When one cannot be written the log
+      goes on with the other, and the operator is told (CSQJ105E); the next data set of the ring has two again.
   F5  Archives are kept until somebody prunes them; what restart, a unit, or recovering a page set from its image copy
       may need is never pruned.
 
@@ -16,8 +17,10 @@ Called by log.  Calls disk, bootstrap.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from quaestor.mqi.reasons import Abend
+from quaestor.storage.active_log import ActiveLog
 from quaestor.storage.bootstrap import Bootstrap, Inventory
 from quaestor.storage.disk import Disk, File
 
@@ -34,9 +37,10 @@ class LogFiles:
         self.inventory = bootstrap.inventory
         self.copies = self.inventory.copies
         self.size = self.inventory.log_bytes
-        self._active = [
-            [self._open(copy, number) for copy in range(self.copies)] for number in range(len(self.inventory.starts))
-        ]
+        self.tell: Callable[..., None] = _nobody
+        """Says something to the operator: a message identifier, a text, facts."""
+
+        self._active = [self._active_log(number) for number in range(len(self.inventory.starts))]
         self._current = max(range(len(self._active)), key=self.inventory.starts.__getitem__)
         self.start = self.inventory.starts[self._current]
         self._ready = False
@@ -83,14 +87,12 @@ class LogFiles:
             number = self._number_of(rba)
             at = rba - self.inventory.starts[number]
             part = data[: self.size - at]
-            for file in self._active[number]:
-                file.write(at, part)  # F4
+            self._active[number].write(at, part)  # F4
             rba, data = rba + len(part), data[len(part) :]
 
     def write_through(self, rba: int, data: memoryview) -> None:
         """Write log bytes of the current data set, durably."""
-        for file in self._active[self._current]:
-            file.write_through(rba - self.start, data)  # F4
+        self._active[self._current].write_through(rba - self.start, data)  # F4
 
     def repair(self, rba: int, data: memoryview) -> None:
         """Write bytes that one copy lacks to both, where they are in active logs."""
@@ -99,16 +101,15 @@ class LogFiles:
 
     def sync(self, since: int = 0) -> None:
         """Make durable what was written at or after RBA `since`."""
-        for files, start in zip(self._active, self.inventory.starts, strict=True):
+        for active, start in zip(self._active, self.inventory.starts, strict=True):
             if start >= 0 and start + self.size > since:
-                for file in files:
-                    file.sync()
+                active.sync()
 
     def read(self, rba: int, size: int, copy: int = 0) -> tuple[bytes, bool]:
         """Up to `size` bytes from one data set, and whether they came from an archive; no bytes if nothing has them."""
-        for files, start in zip(self._active, self.inventory.starts, strict=True):
+        for active, start in zip(self._active, self.inventory.starts, strict=True):
             if 0 <= start <= rba < start + self.size:
-                return files[copy].read(rba - start, min(size, start + self.size - rba)), False
+                return active.read(rba - start, min(size, start + self.size - rba), copy), False
         for start, end, name in self.inventory.archives:
             if start <= rba < end:
                 return self._read_archive(name, rba - start, min(size, end - rba)), True
@@ -163,6 +164,7 @@ class LogFiles:
         self.start += self.size
         self.inventory.starts[self._current] = self.start
         self._ready = False
+        self._use_again(self._current)
         self.save()
 
     def offload(self, number: int) -> None:
@@ -175,7 +177,7 @@ class LogFiles:
             self._disk.delete(name)  # left by a cut before the inventory knew of it
         archive = self._disk.create(name, self.size)
         for at in range(0, self.size, COPY_CHUNK):
-            archive.write(at, self._active[number][0].read(at, COPY_CHUNK))
+            archive.write(at, self._active[number].read(at, COPY_CHUNK))
         archive.sync()
         archive.close()
         self.inventory.archives.append((start, start + self.size, name))
@@ -209,9 +211,8 @@ class LogFiles:
         return sum(0 <= start < self.start and start not in archived for start in self.inventory.starts)
 
     def close(self) -> None:
-        for files in self._active:
-            for file in files:
-                file.close()
+        for active in self._active:
+            active.close()
         self._bootstrap.close()
 
     def _number_of(self, rba: int) -> int:
@@ -241,6 +242,24 @@ class LogFiles:
             if self._disk.exists(entry[2]):
                 self._disk.delete(entry[2])
 
+    def _active_log(self, number: int) -> ActiveLog:
+        files = [self._open(copy, number) for copy in range(self.copies)]
+        stopped = [copy for active, copy in self.inventory.stopped if active == number]
+        return ActiveLog(self._disk, files, stopped, partial(self._copy_stopped, number))
+
+    def _copy_stopped(self, number: int, copy: int, error: OSError) -> None:
+        """A copy of an active log is not used any more: known durably before anything is confirmed without it (F4)."""
+        self.inventory.stopped.append((number, copy))
+        self.save()
+        text = "a log could not be written: its other copy alone is used"
+        self.tell("CSQJ105E", text, log=_name(copy, number), error=str(error))
+
+    def _use_again(self, number: int) -> None:
+        """Another range begins in an active log: both copies are used (F4)."""
+        for copy in self._active[number].use_again():
+            self.tell("CSQJ001I", "both copies of the log are written again", log=_name(copy, number))
+        self.inventory.stopped = [entry for entry in self.inventory.stopped if entry[0] != number]
+
     def _open(self, copy: int, number: int) -> File:
         name = _name(copy, number)
         if not self._disk.exists(name):
@@ -249,6 +268,10 @@ class LogFiles:
         if file.size() < self.size:
             raise Abend("F1", "an active log data set is too short", log=name, bytes=file.size(), expected=self.size)
         return file
+
+
+def _nobody(_identifier: str, _text: str, **_facts: object) -> None:
+    """Told where there is no operator."""
 
 
 def _name(copy: int, number: int) -> str:

@@ -11,7 +11,7 @@ Called by `quaestor check`.  Calls disk.
 
 from collections.abc import Sequence
 
-from quaestor.storage.disk import Disk, File
+from quaestor.storage.disk import Disk, File, Request, outcome
 
 BLOCK = 4096
 Bytes = bytes | bytearray | memoryview
@@ -99,6 +99,9 @@ class OverlayDisk:
     def delete(self, name: str) -> None:
         self.open(name)
         self._files[name] = None
+
+    def together(self, requests: Sequence[Request]) -> list[OSError | None]:
+        return [outcome(request) for request in requests]
 
     def own(self) -> None:
         """Not ours to own (OV3)."""

@@ -91,8 +91,9 @@ class BufferPool:
         elif not frame.changed and not frame.in_use:
             del self._stealable[frame]
             self._note_stealable()
-        frame.start(redo, body)
-        frame.content = None
+        frame.starting = redo
+        frame.started_with = body
+        frame.further = frame.content = frame.raw = None
         frame.rba = rba
         frame.whole = True
         if not frame.first_rba:
@@ -103,6 +104,32 @@ class BufferPool:
         if self._writing and not frame.in_use:
             self._write_if_behind()
         return frame
+
+    def started_volatile(self, page_set: PageSet, page: int, content: object, rba: int) -> None:
+        """A page of non-persistent messages: got, given its contents, set to be written, released in one step (B7).
+
+        `rba` is that of the space map that gave it the page. Writing the page forces the log that far (B2), so what
+        the page was before cannot come back over it.
+        """
+        stats = self.stats
+        stats.get_new_page += 1
+        stats.set_writes += 1
+        frame: Frame | None = page_set.frames.get(page)
+        if frame is None:
+            frame = self._take_buffer(page_set, page)
+            self._note_stealable()
+        elif not frame.changed and not frame.in_use:
+            del self._stealable[frame]
+            self._note_stealable()
+        frame.data = None
+        frame.content = content
+        frame.rba = rba
+        frame.first_rba = 0
+        frame.volatile = True
+        if not frame.changed:
+            self._mark_changed(frame)
+        if self._writing and not frame.in_use:
+            self._write_if_behind()
 
     def set_write(self, frame: Frame, rba: int) -> None:
         """The page was changed by the log record at `rba`."""
@@ -117,18 +144,6 @@ class BufferPool:
     def set_unlogged(self, frame: Frame) -> None:
         """The page was changed in a way that does not outlive a restart: a page taken for non-persistent messages."""
         self.stats.set_writes += 1
-        if not frame.changed:
-            self._mark_changed(frame)
-
-    def set_volatile(self, frame: Frame, rba: int) -> None:
-        """The page holds non-persistent messages; `rba` is that of the space map that gave it to them.
-
-        Writing the page forces the log that far (B2), so what the page was before cannot come back over it.
-        """
-        self.stats.set_writes += 1
-        frame.rba = rba
-        frame.first_rba = 0
-        frame.volatile = True
         if not frame.changed:
             self._mark_changed(frame)
 

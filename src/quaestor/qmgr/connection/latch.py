@@ -10,6 +10,7 @@ Called by accounted connections and handles in place of the latch itself.
 """
 
 from _thread import LockType
+from collections.abc import Callable
 from types import TracebackType
 
 from quaestor.qmgr.connection.accounting import TaskTally
@@ -74,6 +75,9 @@ class TimedLatch:
     def log_forced(self, ns: int) -> None:
         self.task.log_forced(ns)
         self._end, self._writes = self._log.end, self._stats.writes_nowait
+
+    def waits_for_log(self) -> Callable[[int], None]:
+        return self.task.verb.hardened
 
     def skipped(self, messages: int) -> None:
         self.task.skipped(messages)

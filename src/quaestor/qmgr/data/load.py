@@ -19,7 +19,7 @@ from functools import partial
 from quaestor.mqi.messages import unpack
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import TornPageError
-from quaestor.qmgr.data.manager import PERSISTENT_SUBQUEUES
+from quaestor.qmgr.data.inserting import PERSISTENT_SUBQUEUES
 from quaestor.qmgr.data.objects import OBJECT_QUEUE, ObjectManager
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.data.stored import text_page_count, text_pages
@@ -196,7 +196,7 @@ class _Loader:
         queue = PrivateQueue(0, "(dropped)", pages[0][0])
         for arrival in arrivals:
             arrival.queue = queue
-            self._data.release_pages(arrival)
+        self._data.release_all(queue, arrivals)  # D6
 
 
 def _arrival(record: StoredRecord, contents: bytes | bytearray, page: int, priority: int) -> Arrival:

@@ -10,8 +10,12 @@ Rules
   D4  A page is empty when its last message is gone for good: got and committed, or put and backed out. One-message
       pages are kept for reuse at once, packed ones wait for the scavenger.
   D5  A put that fails (page set or log full) leaves nothing behind, whatever it had done.
+  D6  Pages of messages that go with their queue are given back to the space map at once: nothing marks their records
+      deleted, so a page that was only kept for reuse would be found with a message on it, perhaps of another queue that
+      has the number by then.
 
-Called by message, the scheduler.  Calls recovery, buffer, lock; `objects` keeps definitions, `load` rebuilds all this.
+Called by message, the scheduler.  Calls inserting (pages of messages), recovery, buffer, lock; `objects` keeps
+definitions, `load` rebuilds all this.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,41 +24,22 @@ from typing import cast
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
+from quaestor.qmgr.data.inserting import MessagePages
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.data.space import Space
-from quaestor.qmgr.data.stored import (
-    FIRST_PAGE,
-    REFERENCES,
-    VERY_LONG,
-    Parts,
-    fits_in_page,
-    long_form,
-    long_record,
-    pack_references,
-    read_message,
-    short_beginning,
-    short_record,
-    text_of,
-    text_pages,
-)
+from quaestor.qmgr.data.stored import read_message, text_pages
 from quaestor.qmgr.data.volatile import form_page, restored
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.data import DataStatistics
-from quaestor.storage.changes import INSERTION, MARK, STARTS, pack_next
-from quaestor.storage.log_record import ALLOCATES, Kind
-from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, RECORD_LENGTH, ROOM, StoredRecord
+from quaestor.storage.changes import MARK
+from quaestor.storage.log_record import Kind
+from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, ROOM, StoredRecord
 from quaestor.storage.page_set import PageSet
 
-PERSISTENT_SUBQUEUES = 10
 DELETE = int(Kind.DELETE)
-RECORDS_MAX = 255
-SURELY_SHORT = 3000
-V6_OVERHEAD = 370
-V6_ROOM = 4050
-V6_PAGE_END = HEADER_LENGTH + V6_ROOM
 
 
 class DataManager:
@@ -71,8 +56,7 @@ class DataManager:
         self.space = Space(recovery, buffers)
         self.queues: dict[int, PrivateQueue] = {}
         self.sequence = 0
-        self._live: dict[tuple[int, int], int] = {}
-        self._emptied: dict[int, list[int]] = {}
+        self._pages = MessagePages(recovery, buffers, self.space, packing=packing)
         buffers.form = form_page
 
     # --- put ----------------------------------------------------------------------------------------------------------
@@ -84,25 +68,21 @@ class DataManager:
         arrival.queue = queue
         arrival.priority = priority
         body, envelope, arrival.msg_id, arrival.correl_id, _, persistence, arrival.put_us, expires_us, _, _, _ = message
-        arrival.length = length = len(body)
+        arrival.length = len(body)
         arrival.group_id = envelope.group_id
         arrival.expires_us = expires_us
         arrival.backout_count = 0
-        arrival.holder = None
+        arrival.holder = unit  # D3: of its unit from the beginning
         arrival.text_pages = None
         self.sequence = arrival.sequence = self.sequence + 1
-        if persistence == 1:
-            if unit is None:
-                raise Abend("D1", "a persistent message is put without a unit of recovery", queue=queue.name)
-            arrival.persistent = True
-            if length <= SURELY_SHORT and not self.packing:
-                change = short_beginning(queue.queue_id, PERSISTENT_SUBQUEUES + priority, message, arrival.sequence)
-                self._begin_page(unit, queue.page_set, arrival, change, message)
-            else:
-                self._put_persistent(unit, queue, message, arrival)
-        else:
+        if persistence != 1:
             arrival.persistent = False
-            self._put_volatile(queue, message, arrival)
+            self._pages.insert_volatile(queue, message, arrival)
+        elif unit is None:
+            raise Abend("D1", "a persistent message is put without a unit of recovery", queue=queue.name)
+        else:
+            arrival.persistent = True
+            self._pages.insert(unit, queue, message, arrival)
         queue.depth += 1
         queue.by_priority[priority] += 1
         if expires_us:
@@ -111,146 +91,10 @@ class DataManager:
             queue.add(arrival)
         else:
             arrival.state = WAITING
-            self.locks.lock(arrival, unit)
+            self.locks.stats.lock_gets += 1
             queue.uncommitted += 1
             unit.puts.append(arrival)
         return arrival
-
-    def _put_volatile(self, queue: PrivateQueue, message: Message, arrival: Arrival) -> None:
-        """A non-persistent message: content of a buffer, not yet a page (D1)."""
-        page_set = queue.page_set
-        pool = self.buffers.pool_of[page_set.number]
-        body = message.body
-        arrival.slot = HEADER_LENGTH
-        if len(body) <= SURELY_SHORT or (len(body) <= FIRST_PAGE and fits_in_page(message, message.pack())):
-            arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
-            return
-        arrival.text_pages = []
-        cut = long_form(len(body), len(message.pack()), packing=self.packing)
-        try:
-            for text in text_of(body, cut):
-                arrival.text_pages.append(self._volatile_page(pool, page_set, (0, 0, bytes(text))))
-            message = message._replace(body=body[: cut.head])
-            arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
-        except MQError:
-            self.space.volatile[page_set.number].extend(arrival.text_pages)  # D5
-            raise
-
-    def _volatile_page(self, pool: BufferPool, page_set: PageSet, content: object) -> int:
-        page = self.space.volatile_page(page_set)
-        frame = pool.new(page_set, page)
-        frame.data = None
-        frame.content = content
-        pool.set_volatile(frame, page_set.freed_rba)
-        pool.release(frame)
-        return page
-
-    def _put_persistent(self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, arrival: Arrival) -> None:
-        packed = message.pack()
-        length = len(message.body)
-        if not self.packing and length <= FIRST_PAGE and RECORD_LENGTH + len(packed) + length <= ROOM:
-            self._insert(unit, queue, arrival, short_record(message, packed, arrival.sequence), message)
-            return
-        savepoint = unit.last
-        try:
-            if self.packing and fits_in_page(message, packed) and length + V6_OVERHEAD <= V6_ROOM:
-                record = short_record(message, packed, arrival.sequence, V6_OVERHEAD)
-                self._insert(unit, queue, arrival, record, message)
-            else:
-                self._put_long(unit, queue, message, packed, arrival)
-        except MQError:
-            self.recovery.back_out_to(unit, savepoint)  # D5
-            raise
-
-    def _put_long(
-        self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, packed: bytes, arrival: Arrival
-    ) -> None:
-        """Text pages first, then reference pages if they are many, then the record (Z2, Z3)."""
-        cut = long_form(len(message.body), len(packed), packing=self.packing)
-        pages = [self._text_page(unit, queue.page_set, bytes(text)) for text in text_of(message.body, cut)]
-        if cut.form == VERY_LONG:
-            pages = [
-                self._text_page(unit, queue.page_set, pack_references(pages[at : at + REFERENCES]))
-                for at in range(0, len(pages), REFERENCES)
-            ]
-        self._insert(unit, queue, arrival, long_record(message, packed, arrival.sequence, cut, pages), None)
-
-    def _text_page(self, unit: UnitOfRecovery, page_set: PageSet, text: bytes) -> int:
-        page = self.space.free_page(page_set)
-        self.recovery.change(unit, Kind.TEXT, ALLOCATES, page_set, page, text)
-        return page
-
-    def _insert(
-        self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts, message: Message | None
-    ) -> None:
-        """Put a record into a page (D2)."""
-        if self.packing:
-            self._insert_packed(unit, queue, arrival, record)
-            return
-        subqueue = PERSISTENT_SUBQUEUES + arrival.priority
-        change = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
-        self._begin_page(unit, queue.page_set, arrival, change, message)
-
-    def _begin_page(
-        self, unit: UnitOfRecovery, page_set: PageSet, arrival: Arrival, change: bytes, message: Message | None
-    ) -> None:
-        """The V7.0.1 way: a message has a page of its own, an emptied one before a free one (D2, Y1)."""
-        empty = self.space.empty[page_set.number]
-        page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
-        try:
-            frame = self.recovery.begin_page(unit, flags, page_set, page, change)
-        except MQError:
-            if not flags:
-                empty.append(page)
-            raise
-        frame.content = message
-        arrival.page = page
-        arrival.slot = HEADER_LENGTH
-
-    def _insert_packed(self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts) -> None:
-        """The V5.2 way: into the last page of the subqueue, or a new page chained to it."""
-        page_set, subqueue = queue.page_set, PERSISTENT_SUBQUEUES + arrival.priority
-        pool = self.buffers.pool_of[page_set.number]
-        last = queue.last_pages[subqueue]
-        if last:
-            frame = pool.get(page_set, last)
-            _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
-            try:
-                if end + sum(map(len, record)) <= V6_PAGE_END and records < RECORDS_MAX:
-                    self._insert_here(unit, queue, arrival, frame, subqueue, record)
-                    return
-            finally:
-                pool.release(frame)
-        empty = self.space.empty[page_set.number]
-        page, flags = (empty.pop(), 0) if empty else (self.space.free_page(page_set), ALLOCATES)
-        start = INSERTION.pack(queue.queue_id, subqueue, 0, 0)
-        self.recovery.change(None, Kind.START, flags, page_set, page, start)
-        if last:
-            self.recovery.change(None, Kind.CHAIN, 0, page_set, last, pack_next(page))
-        queue.last_pages[subqueue] = page
-        self._live[page_set.number, page] = 0
-        frame = pool.get(page_set, page)
-        try:
-            self._insert_here(unit, queue, arrival, frame, subqueue, record)
-        finally:
-            pool.release(frame)
-        if last and not self._live.get((page_set.number, last), 1):
-            self._emptied.setdefault(page_set.number, []).append(last)
-
-    def _insert_here(
-        self,
-        unit: UnitOfRecovery,
-        queue: PrivateQueue,
-        arrival: Arrival,
-        frame: Frame,
-        subqueue: int,
-        record: Parts,
-    ) -> None:
-        _, _, records, end, *_ = HEADER.unpack_from(frame.data or b"")
-        body = b"".join((INSERTION.pack(queue.queue_id, subqueue, records, end), *record))
-        self.recovery.change_in_use(unit, Kind.INSERT, frame, body)
-        arrival.page, arrival.slot = frame.page, end
-        self._live[queue.page_set.number, frame.page] += 1
 
     # --- get ----------------------------------------------------------------------------------------------------------
 
@@ -395,15 +239,15 @@ class DataManager:
 
     def committed(self, unit: Unit) -> None:
         """Puts become available, gets are gone (D3, D4)."""
+        self.locks.unlock_all(unit.puts, unit)
         for arrival in unit.puts:
             queue = arrival.queue
             queue.uncommitted -= 1
-            self.locks.unlock(arrival, unit)
             queue.add(arrival)
+        self.locks.unlock_all(unit.gets, unit)
         for arrival in unit.gets:
             arrival.queue.uncommitted -= 1
             arrival.state = GONE
-            self.locks.unlock(arrival, unit)
             self.release_pages(arrival)
 
     def backed_out(self, unit: Unit) -> None:
@@ -447,23 +291,29 @@ class DataManager:
             return
         if texts and arrival.length > ROOM - 1024:
             self._release_texts(arrival)
-        key = page_set.number, arrival.page
-        if self._live and key in self._live:
-            self._live[key] -= 1
-            if not self._live[key] and arrival.page not in arrival.queue.last_pages:
-                self._emptied.setdefault(page_set.number, []).append(arrival.page)
+        if self._pages.live and self._pages.release(arrival.queue, arrival.page):
             return
         frame = page_set.frames.get(arrival.page)
         if frame is not None:
             frame.content = None
         self.space.empty[page_set.number].append(arrival.page)
 
+    def release_all(self, queue: PrivateQueue, arrivals: Sequence[Arrival]) -> None:
+        """The queue is no more: what its messages occupied is given back to the space map (D6)."""
+        pages = {page for page in queue.last_pages if page}
+        for arrival in arrivals:
+            if not arrival.persistent:
+                self.release_pages(arrival)
+                continue
+            if arrival.length > ROOM - 1024:
+                self._release_texts(arrival)
+            pages.add(arrival.page)
+        if pages:
+            self._pages.give_up(queue.page_set, sorted(pages))
+
     def note_page(self, page_set: PageSet, page: int, live: int) -> None:
         """A message page found at start, and how many messages it has."""
-        if not live:
-            self.space.empty[page_set.number].append(page)
-        elif self.packing or live > 1:
-            self._live[page_set.number, page] = live
+        self._pages.note(page_set, page, live)
 
     def _release_texts(self, arrival: Arrival) -> None:
         page_set = arrival.queue.page_set
@@ -480,14 +330,7 @@ class DataManager:
 
     def scavenge(self) -> bool:
         """Give pages whose messages are all deleted back to the space map (D4)."""
-        for number, pages in self._emptied.items():
-            if pages:
-                page_set, pool = self.buffers.page_sets[number], self.buffers.pool_of[number]
-                for page in pages:
-                    pool.release(pool.get(page_set, page))
-                    del self._live[number, page]
-                self.space.give_back(page_set, pages)
-                self._emptied[number] = []
+        self._pages.scavenge()
         return self.space.step()
 
     def tasks(self) -> Sequence[Task]:

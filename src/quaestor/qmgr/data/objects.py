@@ -6,7 +6,8 @@ Rules
   O2  A queue's storage (its id and page set) is recorded apart from its definition, so that the two may be changed
       apart. Queue ids are not used again while a page may still carry one.
   O3  Dropping a queue commits the end of its storage record first and frees the pages then; pages whose queue id is
-      unknown are freed when the queue manager starts, so a cut in between loses nothing but time.
+      unknown are freed when the queue manager starts, so a cut in between loses nothing but time. Either is logged
+      before the record of another queue that gets the same id.
 
 Called by message (through the data manager's protocol) and the loader.  Calls the data manager.
 """
@@ -91,6 +92,21 @@ class ObjectManager(DataManager):
         for settle in unit.other:
             settle()
 
+    # --- browse locks: of handles of this queue manager only ----------------------------------------------------------
+
+    def still_there(self, arrival: Arrival) -> bool:
+        return arrival.state == AVAILABLE
+
+    def hold(self, arrival: Arrival, holder: object) -> None:
+        arrival.holder = holder
+
+    def let_go(self, arrival: Arrival, holder: object) -> None:
+        if arrival.holder is holder:
+            arrival.holder = None
+
+    def unlocked(self, arrival: Arrival, holder: object) -> None:
+        self.let_go(arrival, holder)
+
     # --- storage of queues --------------------------------------------------------------------------------------------
 
     def queue(self, definition: LocalQueue) -> PrivateQueue:
@@ -122,8 +138,7 @@ class ObjectManager(DataManager):
     def forget_page_set(self, number: int) -> None:
         """The page set, on which no queue is left, is no more."""
         self.space.remove_page_set(number)
-        self._emptied.pop(number, None)
-        self._live = {place: live for place, live in self._live.items() if place[0] != number}
+        self._pages.forget(number)
 
     def redefine(self, queue: PrivateQueue, definition: LocalQueue) -> None:
         """The queue's attributes changed."""
@@ -135,10 +150,10 @@ class ObjectManager(DataManager):
         unit = self.recovery.begin()
         self._remove(unit, (STORAGE_RECORD, queue.name))
         self.recovery.commit(unit)
-        for arrival in queue.available():
-            if arrival.state == AVAILABLE:
-                queue.remove(arrival)
-                self.release_pages(arrival)
+        arrivals = queue.available()
+        for arrival in arrivals:
+            queue.remove(arrival)
+        self.release_all(queue, arrivals)
         del self.queues[queue.queue_id]
         del self._by_name[queue.name]
 

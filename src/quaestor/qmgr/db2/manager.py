@@ -53,7 +53,7 @@ class Db2Manager:
         servers: int = SERVERS,
     ) -> None:
         self.stats = Db2Statistics()
-        self._served, self._servers, self._operator_log = served or Served(), servers, operator_log
+        self.served, self._servers, self._operator_log = served or Served(), servers, operator_log
         self._work = WorkList(connect, clock, self.stats)
         tables = connect()
         self.address = tables.address
@@ -143,8 +143,8 @@ class Db2Manager:
         except RepositoryAwayError as error:
             self._gone(str(error))
             raise
-        if self._served.task is not None:
-            self._served.task.repository_asked(thread_ns, server_ns)
+        if self.served.task is not None:
+            self.served.task.repository_asked(thread_ns, server_ns)
         return answer
 
     # -- following, rule DM2

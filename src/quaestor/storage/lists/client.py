@@ -5,6 +5,7 @@ Rules
       write and a read, without a thread between; what is small comes with one read.
   LC2 A frame is its length (4 bytes, big-endian) and msgpack. Requests: [verb, arguments...]; answers: ["ok", value] or
       ["no", why, at].
+      A request is answered with what its operations answer and the entries and elements then in use.
   LC3 A socket that fails means the structure is lost; the connector is seen as failed by the facility when the request
       socket ends without a word of parting.
 
@@ -125,6 +126,7 @@ class FacilityConnection:
 
     def __init__(self, path: str | Path, shape: Shape, connector: str, told: Told) -> None:
         self.connector = connector
+        self.used = (0, 0)
         self._told = told
         self._lock = Lock()
         self._requests, self._listening = reach(path), reach(path)
@@ -138,7 +140,9 @@ class FacilityConnection:
         self._thread.start()
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
-        return answers(operations, self._ask("request", [operation.packed() for operation in operations]))
+        raw, entries, elements = self._ask("request", [operation.packed() for operation in operations])
+        self.used = entries, elements
+        return answers(operations, raw)
 
     def connectors(self) -> dict[str, bool]:
         known: dict[str, bool] = self._ask("connectors")

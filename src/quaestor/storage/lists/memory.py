@@ -4,6 +4,7 @@ Rules
   LM1 A request runs under one lock, operation by operation; each says how it is undone, and a refusal undoes what was
       done, last first, so a refused request has changed nothing (LS1).
   LM2 An entry takes one of the structure's entries and as many elements as its data fills; when either runs out, FULL.
+      A list's own maximum is for what is written; what moves is there already and is never refused.
   LM3 What is watched is told when the lock has been given back (LS4); whoever is told may ask at once. Whether a
       watched range had anything is looked at when a request first touches its list: a list that nobody watches costs
       nothing.
@@ -13,7 +14,7 @@ Called by the coupling facility and tests.  Calls structure, operations.
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock as ThreadLock
@@ -21,12 +22,22 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from quaestor.storage.lists.operations import OPERATIONS, Operation, answers
+from quaestor.storage.lists.operations import (
+    DELETED,
+    FLAGGED,
+    LEFT,
+    MOVED,
+    OPERATIONS,
+    Operation,
+    Where,
+    answers,
+)
 from quaestor.storage.lists.structure import Shape, StructureRefusal, Told
 
 Undo = Callable[[], object]
 _ARRIVAL = struct.Struct(">Q").pack
 _BEHIND_ALL = b"\xff" * 8
+ALL_FLAGS = 0xFF
 
 
 @dataclass(slots=True)
@@ -50,6 +61,7 @@ class _Watch:
     list: int
     low: bytes
     high: bytes
+    each: bool
 
 
 class MemoryStructure:
@@ -65,7 +77,7 @@ class MemoryStructure:
         self._limits: dict[int, int] = {}
         self._locks: dict[int, str] = {}
         self._watches: dict[tuple[str, int], _Watch] = {}
-        self._watched: dict[int, set[tuple[str, int]]] = {}  # list -> who watches it
+        self._watched: dict[int, dict[tuple[str, int], None]] = {}  # list -> who watches it, in order
         self._number = self._arrival = 0
         self._undo: list[Undo] = []
         self._before: dict[tuple[str, int], bool] = {}  # whether what is watched had anything, where it was touched
@@ -93,11 +105,16 @@ class MemoryStructure:
                 self._before.clear()
                 self._filled.clear()
 
+    @property
+    def used(self) -> tuple[int, int]:
+        """Entries and elements in use."""
+        return len(self._entries), self.elements
+
     def _told(self) -> list[tuple[str, int]]:
-        """Watches whose range was empty before the request and is not empty now."""
-        empty = [name for name, had in self._before.items() if not had and name in self._watches]
-        watches = [(name, self._watches[name]) for name in empty]
-        return [name for name, watch in watches if self._concerned(watch) and self._any(*_range(watch))]
+        """Watches whose range is not empty now and was so before the request, or that are told of each arrival."""
+        touched = [(name, self._watches[name], had) for name, had in self._before.items() if name in self._watches]
+        due = [(name, watch) for name, watch, had in touched if watch.each or not had]
+        return [name for name, watch in due if self._concerned(watch) and self._any(*_range(watch))]
 
     def _concerned(self, watch: _Watch) -> bool:
         return any(number == watch.list and watch.low <= key <= watch.high for number, key in self._filled)
@@ -148,16 +165,13 @@ class MemoryStructure:
         entry = self._entries.get(number)
         return None if entry is None else entry.told()
 
-    def _do_first(self, number: int, low: bytes, high: bytes) -> list[Any] | None:
-        entry = self._first(number, low, high)
+    def _do_first(self, number: int, low: bytes, high: bytes, where: Where) -> list[Any] | None:
+        entry = self._first_where(number, low, high, where)
         return None if entry is None else entry.told()
 
-    def _do_list(self, number: int, low: bytes, high: bytes, most: int, arrival: int) -> list[list[Any]]:
-        placed = self._lists.get(number)
-        if placed is None:
-            return []
-        behind = low + _ARRIVAL(arrival + 1 if arrival else 0)
-        return [placed[place].told() for place in islice(placed.irange(behind, high + _BEHIND_ALL), most)]
+    def _do_list(self, number: int, low: bytes, high: bytes, most: int, arrival: int, where: Where) -> list[list[Any]]:
+        found = self._fitting(number, low + _ARRIVAL(arrival + 1 if arrival else 0), high, where)
+        return [entry.told() for entry in islice(found, most)]
 
     def _do_move(self, number: int, source: int, target: int, key: bytes | None, adjunct: bytes | None) -> bool:
         self._moved(self._found(number, source), target, key, adjunct)
@@ -172,25 +186,42 @@ class MemoryStructure:
         self._moved(entry, target, key, adjunct)
         return entry.told()
 
-    def _do_delete(self, number: int, where: int) -> bool:
-        self._deleted(self._found(number, where))
-        return True
-
-    def _do_remove(self, number: int, low: bytes, high: bytes) -> list[Any] | None:
-        entry = self._first(number, low, high)
+    def _do_claim(
+        self,
+        number: int,
+        low: bytes,
+        high: bytes,
+        target: int,
+        mark: bytes,
+        keep: int,
+        leave: int,
+        most: int,
+        where: Where,
+    ) -> list[Any] | None:
+        entry = self._first_where(number, low, high, where)
         if entry is None:
             return None
-        self._deleted(entry)
-        return entry.told()
+        adjunct = entry.adjunct
+        flags, length = (adjunct[0], int.from_bytes(adjunct[1:FLAGGED], "big")) if len(adjunct) >= FLAGGED else (0, 0)
+        if flags & leave or length > most:
+            return [*entry.told(), LEFT]
+        if keep == ALL_FLAGS or flags & keep:
+            self._moved(entry, target, None, adjunct[: max(len(adjunct) - len(mark), 0)] + mark)
+            return [*entry.told(), MOVED]
+        self._remove(entry)
+        return [*entry.told(), DELETED]
 
-    def _deleted(self, entry: _Entry) -> None:
+    def _do_delete(self, number: int, where: int) -> bool:
+        self._remove(self._found(number, where))
+        return True
+
+    def _remove(self, entry: _Entry) -> None:
         self._unplace(entry)
         del self._entries[entry.number]
         self._use(-entry.elements)
         self._undo.append(lambda: self._entries.__setitem__(entry.number, entry))
 
     def _moved(self, entry: _Entry, target: int, key: bytes | None, adjunct: bytes | None) -> None:
-        self._room(target)
         self._unplace(entry)
         self._place(entry, target, entry.key if key is None else key)
         old = entry.adjunct
@@ -249,8 +280,8 @@ class MemoryStructure:
             raise StructureRefusal("LOCKED")
         return True
 
-    def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes) -> bool:
-        old = self._rewatch((connector, token), _Watch(number, low, high))
+    def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes, each: bool) -> bool:
+        old = self._rewatch((connector, token), _Watch(number, low, high, each))
         self._before[connector, token] = True  # whoever begins to watch is not told of this request
         self._undo.append(lambda: self._rewatch((connector, token), old))
         return self._any(number, low, high)
@@ -264,12 +295,12 @@ class MemoryStructure:
         """Another watch under a name, or none; the one there was."""
         old = self._watches.pop(name, None)
         if old is not None:
-            self._watched[old.list].discard(name)
+            del self._watched[old.list][name]
             if not self._watched[old.list]:
                 del self._watched[old.list]
         if watch is not None:
             self._watches[name] = watch
-            self._watched.setdefault(watch.list, set()).add(name)
+            self._watched.setdefault(watch.list, {})[name] = None
         return old
 
     def forget_watches(self, connector: str) -> None:
@@ -297,6 +328,16 @@ class MemoryStructure:
                 return None
             entry = placed[place]
         return entry if place <= high + _BEHIND_ALL else None
+
+    def _first_where(self, number: int, low: bytes, high: bytes, where: Where) -> _Entry | None:
+        return next(self._fitting(number, low, high, where), None) if where else self._first(number, low, high)
+
+    def _fitting(self, number: int, low: bytes, high: bytes, where: Where) -> Iterator[_Entry]:
+        """Entries from a place on whose keys are not behind `high`, and that fit."""
+        placed = self._lists.get(number)
+        if placed is not None:
+            found = (placed[place] for place in placed.irange(low, high + _BEHIND_ALL))
+            yield from (entry for entry in found if _fits(entry, where)) if where else found
 
     def _any(self, number: int, low: bytes, high: bytes) -> bool:
         return self._first(number, low, high) is not None
@@ -342,6 +383,10 @@ class MemoryStructure:
 
 def _range(watch: _Watch) -> tuple[int, bytes, bytes]:
     return watch.list, watch.low, watch.high
+
+
+def _fits(entry: _Entry, where: Where) -> bool:
+    return all(entry.data.startswith(wanted, at) for at, wanted in where)
 
 
 def _restore(entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
@@ -404,6 +449,10 @@ class MemoryConnection:
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
         return answers(operations, self.run([operation.packed() for operation in operations]))
+
+    @property
+    def used(self) -> tuple[int, int]:
+        return self._structure.used
 
     def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
         """A request as it is written; what each operation answers, before it is made a value."""

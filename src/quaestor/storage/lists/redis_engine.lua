@@ -2,7 +2,7 @@
 -- compiled once, when it is loaded, and a request is one call.
 --
 -- FCALL run: KEYS[1] the structure's prefix; ARGV[1] the request, ARGV[2] element size, ARGV[3] elements an entry may
--- have. Answers {"ok", answers} or {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there.
+-- have. Answers {"ok", answers, entries, elements} or {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there.
 --
 -- prefix:entries   hash: number -> packed {list, key, adjunct, version, data, arrival, elements}
 -- prefix:list:N    sorted set, all scores 0: key (16) .. arrival (8) .. number (8), so the order is that of the bytes
@@ -19,7 +19,7 @@ local call, pack, unpack_message, BEHIND_ALL, BEHIND_NUMBERS -- found at the fir
 -- of the request being done
 local entries_key, state_key, limits_key, locks_key, watches_key, list_prefix, prefix
 local element_bytes, elements_max
-local state, undo, filled, watches, before, refused
+local state, undo, filled, watches, before, new, refused
 
 local function begin(key, size, most)
   if not call then
@@ -31,7 +31,7 @@ local function begin(key, size, most)
     locks_key, watches_key, list_prefix = key .. ":locks", key .. ":watches", key .. ":list:"
   end
   element_bytes, elements_max = tonumber(size), tonumber(most)
-  undo, filled, watches, before, refused = {}, {}, nil, {}, nil
+  undo, filled, watches, before, new, refused = {}, {}, nil, {}, {}, nil
   state = call("HMGET", state_key, unpack(FIELDS))
   if not state[ENTRIES_TOTAL] then return false end
   for at = 1, #FIELDS do state[at] = tonumber(state[at] or "0") end
@@ -87,7 +87,29 @@ local function member(e) return e.key .. big(e.arrival) .. big(e.number) end
 local function first_member(list, low, high)
   return call("ZRANGEBYLEX", list_prefix .. list, "[" .. low, "[" .. high .. BEHIND_ALL, "LIMIT", 0, 1)[1]
 end
-local function first(list, low, high)
+local function fits(e, where)
+  for _, each in ipairs(where) do
+    if string.sub(e.data, each[1] + 1, each[1] + #each[2]) ~= each[2] then return false end
+  end
+  return true
+end
+-- entries of a range that fit, from a place on, at most so many
+local function entries_from(list, from, high, most, where)
+  local found, upto, step = {}, "[" .. high .. BEHIND_ALL, most
+  if #where > 0 and step < 64 then step = 64 end
+  while #found < most do
+    local members = call("ZRANGEBYLEX", list_prefix .. list, from, upto, "LIMIT", 0, step)
+    for _, each in ipairs(members) do
+      local e = entry_of(number_at(each, 25))
+      if fits(e, where) and #found < most then found[#found + 1] = e end
+    end
+    if #members < step then break end
+    from = "(" .. members[#members]
+  end
+  return found
+end
+local function first(list, low, high, where)
+  if where and #where > 0 then return entries_from(list, "[" .. low, high, 1, where)[1] end
   local found = first_member(list, low, high)
   return found and entry_of(number_at(found, 25))
 end
@@ -97,9 +119,10 @@ local function touch(list)
   if not watches then
     watches = {}
     local known = call("HGETALL", watches_key)
-    for at = 1, #known, 2 do watches[known[at]] = unpack_message(known[at + 1]) end
+    for at = 1, #known, 2 do watches[#watches + 1] = {known[at], unpack_message(known[at + 1])} end
   end
-  for name, range in pairs(watches) do
+  for _, each in ipairs(watches) do
+    local name, range = each[1], each[2]
     if range[1] == list and before[name] == nil then before[name] = first_member(range[1], range[2], range[3]) ~= nil end
   end
 end
@@ -135,7 +158,6 @@ local function found_at(number, list)
   return e
 end
 local function moved(e, target, key, adjunct)
-  if not room(target) then return end
   unplace(e)
   place(e, target, key or e.key)
   local old = e.adjunct
@@ -184,14 +206,13 @@ function run.rewrite(number, data, adjunct, version)
 end
 
 function run.read(number) return told(entry_of(number)) end
-function run.first(list, low, high) return told(first(list, low, high)) end
+function run.first(list, low, high, where) return told(first(list, low, high, where)) end
 
-function run.list(list, low, high, most, arrival)
+function run.list(list, low, high, most, arrival, where)
   local from = "[" .. low
   if arrival > 0 then from = "(" .. low .. big(arrival) .. BEHIND_NUMBERS end
-  local members = call("ZRANGEBYLEX", list_prefix .. list, from, "[" .. high .. BEHIND_ALL, "LIMIT", 0, most)
-  local found = {}
-  for at, each in ipairs(members) do found[at] = told(entry_of(number_at(each, 25))) end
+  local found = entries_from(list, from, high, most, where)
+  for at, each in ipairs(found) do found[at] = told(each) end
   return found
 end
 
@@ -209,7 +230,7 @@ function run.take(list, low, high, target, key, adjunct)
   return told(e)
 end
 
-local function deleted(e)
+local function remove(e)
   unplace(e)
   call("HDEL", entries_key, e.number)
   state[ENTRIES], state[ELEMENTS] = state[ENTRIES] - 1, state[ELEMENTS] - e.elements
@@ -217,14 +238,27 @@ end
 function run.delete(number, list)
   local e = found_at(number, list)
   if not e then return end
-  deleted(e)
+  remove(e)
   return true
 end
-function run.remove(list, low, high)
-  local e = first(list, low, high)
+
+local function with(done, e)
+  local answer = told(e)
+  answer[#answer + 1] = done
+  return answer
+end
+function run.claim(list, low, high, target, mark, keep, leave, most, where)
+  local e = first(list, low, high, where)
   if not e then return false end
-  deleted(e)
-  return told(e)
+  local flags, length = 0, 0
+  if #e.adjunct >= 5 then flags, length = struct.unpack(">BI4", e.adjunct) end
+  if bit.band(flags, leave) ~= 0 or length > most then return with(0, e) end
+  if keep == 255 or bit.band(flags, keep) ~= 0 then
+    moved(e, target, nil, string.sub(e.adjunct, 1, math.max(#e.adjunct - #mark, 0)) .. mark)
+    return with(1, e)
+  end
+  remove(e)
+  return with(2, e)
 end
 
 function run.count(list, low, high)
@@ -269,12 +303,11 @@ end
 local function rewatch(name, old)
   if old then call("HSET", watches_key, name, old) else call("HDEL", watches_key, name) end
 end
-function run.watch(connector, token, list, low, high)
+function run.watch(connector, token, list, low, high, each)
   local name = token .. "@" .. connector
   local old = call("HGET", watches_key, name)
-  if watches then watches[name] = nil end -- whoever begins to watch is not told of this request
-  before[name] = true
-  call("HSET", watches_key, name, pack({list, low, high}))
+  new[name] = true -- whoever begins to watch is not told of this request
+  call("HSET", watches_key, name, pack({list, low, high, each}))
   undo[#undo + 1] = function() rewatch(name, old) end
   return first_member(list, low, high) ~= nil
 end
@@ -282,7 +315,7 @@ function run.unwatch(connector, token)
   local name = token .. "@" .. connector
   local old = call("HGET", watches_key, name)
   call("HDEL", watches_key, name)
-  if watches then watches[name] = nil end
+  new[name] = true
   undo[#undo + 1] = function() rewatch(name, old) end
   return old ~= false
 end
@@ -295,8 +328,9 @@ local function arrived_in(range)
 end
 
 local function tell()
-  for name, range in pairs(watches) do
-    if before[name] == false and arrived_in(range) and first_member(range[1], range[2], range[3]) then
+  for _, each in ipairs(watches) do
+    local name, range = each[1], each[2]
+    if not new[name] and (before[name] == false or range[4]) and arrived_in(range) and first_member(range[1], range[2], range[3]) then
       local token, connector = string.match(name, "^(%d+)@(.*)$")
       call("PUBLISH", prefix .. ":told:" .. connector, token)
     end
@@ -308,7 +342,7 @@ local function request(keys, arguments)
   local old = {unpack(state)}
   local answers = {}
   for at, operation in ipairs(unpack_message(arguments[1])) do
-    local result = run[operation[1]](unpack(operation, 2, 7))
+    local result = run[operation[1]](unpack(operation, 2, 10))
     if refused then
       for step = #undo, 1, -1 do undo[step]() end
       return pack({"no", refused, at - 1})
@@ -317,7 +351,7 @@ local function request(keys, arguments)
   end
   save(old)
   if #filled > 0 then tell() end
-  return pack({"ok", answers})
+  return pack({"ok", answers, state[ENTRIES], state[ELEMENTS]})
 end
 
 redis.register_function("NAME_run", request)

@@ -37,7 +37,7 @@ END = -2
 _CODE = files(__package__).joinpath("redis_engine.lua").read_text(encoding="utf-8")
 _NAME = f"quaestor_{sha256(_CODE.encode()).hexdigest()[:12]}"
 _LIBRARY = f"#!lua name={_NAME}\n" + _CODE.replace("NAME_run", f"{_NAME}_run")
-_ABSENT_AS_FALSE = {"read", "first", "take", "remove"}
+_ABSENT_AS_FALSE = {"read", "first", "take", "claim"}
 
 
 class RedisConnection:
@@ -51,6 +51,7 @@ class RedisConnection:
         self._client = redis.Redis.from_url(url, socket_timeout=10, health_check_interval=15)
         self._head = _command("FCALL", f"{_NAME}_run", 1, self._prefix, arguments=7)
         self._tail = _command(shape.element_bytes, shape.elements_max)
+        self.used = (0, 0)
         self._requests: Any = None
         self._lock = Lock()
         self._ending = Event()
@@ -95,6 +96,7 @@ class RedisConnection:
         status, *rest = msgpack.unpackb(raw, raw=True)
         if status == b"no":
             self._refused(rest[0].decode(), rest[1])
+        self.used = rest[1], rest[2]
         return tuple(map(_answer, operations, rest[0]))
 
     def _refused(self, why: str, at: int) -> None:

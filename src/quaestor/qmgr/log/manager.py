@@ -1,43 +1,27 @@
-"""Log manager: every recoverable change in one sequence, and the promise that it is on disk.
+"""The log manager itself: buffers, forcing, ends of data sets. The rules (J1-J9) stand in the package's docstring."""
 
-Rules
-  J1  `append` gives a record its RBA and puts it in the log buffers; it never waits for the disk unless no buffer
-      is free. It is called with the engine latch held.
-  J2  `force(rba)` returns when the record at that RBA is durable. It is called without the latch, so others go on.
-  J3  One force serves everybody who waits (group commit): one thread leads, writes all that is in the buffers and
-      syncs once; whoever comes meanwhile waits, and is either served or leads next. There is no timer.
-  J4  When WRTHRSH buffers are full and unwritten they are written without being asked for (and without sync).
-  J5  A write or sync that fails is final: nothing is confirmed any more, every force raises Abend.
-  J6  New work is refused (2056) as soon as the active log after the current one cannot be made ready, so that the
-      rest of the current one is left for ending the units there are.
-  J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
-      groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
-  J8  A force of one data set writes whole CIs from aligned memory, so that the disk can take them as they lie in the
-      buffers. What stands behind the last record in its CI is no record: it has another RBA.
-  J9  An active log may be left before it is full (ARCHIVE LOG): records that say nothing fill it, so that the log stays
-      one sequence without a hole.
-
-Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
-Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.
-"""
-
+import mmap as memory
 from _thread import LockType, allocate_lock
 from collections.abc import Iterator, Sequence
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 from zlib import crc32
 
-from quaestor.clock import Clock, SystemClock, tod_from_us, tod_of_ns
+from quaestor.clock import Clock, SystemClock
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.log.meter import LogMeter
+from quaestor.qmgr.log.reading import LogReader
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
 from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
 
 _CHECKSUM = Struct(">I")
-SCAN_BYTES = 1 << 20
-SINGLE, MULTIPLE = 0, 1
-"""Kinds of log I/O: one CI, several CIs."""
+END_OF_LOG = 1 << 63
+LEADS_MAX = 8
+"""How often a thread forces the log for others before one of them has to (J3)."""
+
+MEMORY: int = memory.MAP_PRIVATE | memory.MAP_ANONYMOUS | getattr(memory, "MAP_POPULATE", 0)
+"""Log buffers are real memory from the beginning: no put has to wait for a page of them."""
 
 
 class _Waiter:
@@ -52,7 +36,7 @@ class _Waiter:
 
 
 class LogManager:
-    """The log (J1-J7). `end` is the RBA of the next record, `hardened` the RBA up to which the disk has it."""
+    """The log (J1-J9). `end` is the RBA of the next record, `hardened` the RBA up to which the disk has it."""
 
     name = "log"
 
@@ -71,15 +55,15 @@ class LogManager:
         self.buffers = outbuff_kb * 1024 // CI
         self.since_checkpoint = 0
         self.switched = False
-        self._wrthrsh, self._ci_per_io = min(wrthrsh, self.buffers), ci_per_io
-        self._buffer = mmap(-1, max(self.buffers * CI, 2 * RECORD_MAX), flags=MAP_PRIVATE | MAP_ANONYMOUS)  # J8
+        self._wrthrsh = min(wrthrsh, self.buffers)
+        self._meter = LogMeter(self.stats, files.copies, ci_per_io, self.buffers, self._clock)
+        self._reader = LogReader(files, self.stats)
+        self._buffer = memory.mmap(-1, max(self.buffers * CI, 2 * RECORD_MAX), flags=MEMORY)  # J8
         self._view = memoryview(self._buffer)
         self._io, self._queue = allocate_lock(), allocate_lock()
         self._leading, self._waiting = False, list[_Waiter]()
         self._failed: OSError | None = None
         self.archive_error: OSError | None = None
-        self._cis_begun = 0
-        self._last_kind = SINGLE
         self.ready = False
         self.epoch = 0
         self.base = self.end = self.written = self.hardened = self._stop = FIRST_RBA
@@ -94,12 +78,12 @@ class LogManager:
         self.files.sync()
         partial = end % CI
         self.base, self.end, self.written, self.hardened = end - partial, end, end, end
-        self._buffer[:partial] = self._read_bytes(self.base, partial)
+        self._buffer[:partial] = self._reader.raw(self.base, partial)
         self.epoch = self.files.inventory.epoch + 1
         self.files.inventory.epoch = self.epoch
         self.files.inventory.written_rba = end
         self._save_bootstrap()
-        self._cis_begun = (end + CI - 1) // CI
+        self._meter.cis_begun = (end + CI - 1) // CI
         self._set_stop()
 
     def append(
@@ -142,42 +126,55 @@ class LogManager:
                 self._waiting.append(waiter)
             else:
                 self._leading = True
-        if waiter is not None:
+        if waiter is None:
+            self._lead(self._clock.monotonic_ns())
+        else:
             waiter.gate.acquire()
-            if not waiter.leads:
-                self._raise_if_failed()
-                return
-        self._lead()
-        self._raise_if_failed()
+            if waiter.leads:
+                self._lead(waiter.since_ns)
+        if self._failed is not None:
+            self._raise_if_failed()
 
-    def _lead(self) -> None:
-        """Write and sync everything there is, wake those it serves, and hand over to one it does not (J3)."""
-        began_ns = self._clock.monotonic_ns()
+    def _lead(self, since_ns: int) -> None:
+        """Force all there is, wake those it serves, and go on for those it does not (J3)."""
+        leads = 1
+        self._force_all()
+        while self._serve(since_ns, hand_over=leads == LEADS_MAX):
+            since_ns, leads = 0, leads + 1
+            self._force_all()
+
+    def _force_all(self) -> None:
         try:
             with self._io:
                 if self._failed is None:  # J5
                     self.stats.logger_calls += 1
                     self._write(self.end)
-                    self._harden()
+                    if self.hardened < self.written:
+                        self._harden()
         except OSError as error:
             self._failed = error
+
+    def _serve(self, since_ns: int, *, hand_over: bool) -> bool:
+        """After a force: wake those it served, and one to lead if this thread has to go; True while it leads on."""
+        now_ns = self._clock.monotonic_ns()
         with self._queue:
-            if not self._waiting:
+            waiting = self._waiting
+            if not waiting:
                 self._leading = False
-                self.stats.suspensions += 1
-                self._count_suspended([began_ns])
-                return
-            served = [w for w in self._waiting if w.rba < self.hardened or self._failed]
-            self._waiting = [w for w in self._waiting if w.rba >= self.hardened and not self._failed]
-            self._leading = bool(self._waiting)
-            self.stats.suspensions += 1 + len(served)
-            self._count_suspended([began_ns, *(waiter.since_ns for waiter in served)])
-            if self._waiting:
-                successor = self._waiting.pop(0)
+                if since_ns:
+                    self._meter.suspended((since_ns,), now_ns)
+                return False
+            served = [waiter for waiter in waiting if waiter.rba < self.hardened or self._failed]
+            self._waiting = waiting = [waiter for waiter in waiting if waiter.rba >= self.hardened and not self._failed]
+            self._meter.suspended([*([since_ns] if since_ns else ()), *(waiter.since_ns for waiter in served)], now_ns)
+            self._leading = bool(waiting)
+            if waiting and hand_over:
+                successor = waiting.pop(0)
                 successor.leads = True
-                served.append(successor)
+                successor.gate.release()
         for waiter in served:
             waiter.gate.release()
+        return bool(waiting) and not hand_over
 
     def _before(self, length: int) -> None:
         """The slow side of `append`: a threshold write, a full ring, the end of a data set."""
@@ -267,12 +264,12 @@ class LogManager:
         return False
 
     def _write(self, upto: int) -> None:
-        """Hand the buffers up to an RBA to the data sets, and count as the papers do (J7)."""
+        """Hand the buffers up to an RBA to the data sets, and count it (J7)."""
         start = self.written
         if upto <= start:
             return
-        files, first = self.files, start - start % CI
-        began_ns = self._clock.monotonic_ns()
+        files, clock, first = self.files, self._clock, start - start % CI
+        began_ns = clock.monotonic_ns()
         if self.hardened == start and self.end == upto and first >= files.start:
             last = min(upto + -upto % CI, files.start + files.size)  # J8: one data set, and nothing volatile is before
             files.write_through(first, self._view[first - self.base : last - self.base])
@@ -280,7 +277,9 @@ class LogManager:
         else:
             files.write(start, self._view[start - self.base : upto - self.base])
         self.written = upto
-        self._count_write(start, upto, self._clock.monotonic_ns() - began_ns)
+        if self._meter.wrote(start, upto, clock.monotonic_ns() - began_ns):
+            self.stats.bsds_accesses += 1
+            files.inventory.written_rba = self.hardened
 
     def _harden(self) -> None:
         """Sync what has been written."""
@@ -288,47 +287,7 @@ class LogManager:
             began_ns = self._clock.monotonic_ns()
             self.files.sync(self.hardened)
             self.hardened = self.written
-            self._count_io(self._last_kind, 0, 0, self._clock.monotonic_ns() - began_ns)
-
-    def _count_write(self, start: int, upto: int, took_ns: int) -> None:
-        stats, copies = self.stats, self.files.copies
-        first, last = start // CI, (upto - 1) // CI
-        rewrites = 1 if first < self._cis_begun else 0
-        new = last + 1 - max(first, self._cis_begun)
-        partial = 1 if upto % CI and new else 0
-        ios = rewrites + -(-(new - partial) // self._ci_per_io) + partial
-        stats.buffers_filled += new
-        stats.cis_written += copies * (rewrites + new)
-        stats.serial_rewrites += copies * rewrites
-        stats.log_ios += copies * ios
-        many = new - partial
-        self._last_kind = MULTIPLE if many else SINGLE
-        self._count_io(SINGLE, rewrites + partial, rewrites + partial, 0 if many else took_ns)
-        self._count_io(MULTIPLE, ios - rewrites - partial, many, took_ns if many else 0)
-        self._cis_begun = max(self._cis_begun, last + 1)
-        slot = self.buffers - 1
-        if (last + 1) // self.buffers > first // self.buffers or last % self.buffers == slot:
-            self.stats.bsds_accesses += 1
-            self.files.inventory.written_rba = self.hardened
-
-    def _count_io(self, kind: int, ios: int, cis: int, took_ns: int) -> None:
-        """I/O by log copy; both copies are written by the same request, so each took as long (J7)."""
-        took = tod_of_ns(took_ns)
-        for copy in range(self.files.copies):
-            figures = self.stats.copies[copy].kinds[kind]
-            figures.ios += ios
-            figures.cis += cis
-            figures.io_elapsed += took
-            if took > figures.longest_io:
-                figures.longest_io, figures.longest_io_at = took, tod_from_us(self._clock.now_us())
-
-    def _count_suspended(self, since_ns: list[int]) -> None:
-        """How long those who waited for a force have waited."""
-        now_ns, figures = self._clock.monotonic_ns(), self.stats.copies[0].kinds[self._last_kind]
-        figures.suspended += sum(tod_of_ns(now_ns - since) for since in since_ns)
-        longest = tod_of_ns(now_ns - min(since_ns))
-        if longest > figures.longest_suspension:
-            figures.longest_suspension, figures.longest_suspension_at = longest, tod_from_us(self._clock.now_us())
+            self._meter.synced(self._clock.monotonic_ns() - began_ns)
 
     def _guarded_io(self) -> "_Guard":
         return _Guard(self)
@@ -357,70 +316,16 @@ class LogManager:
             self.stats.reads_from_buffer += 1
             at = rba - self.base
             length = record_length(self._buffer[at : at + 8])
-            record = parse(bytes(self._buffer[at : at + length]), rba) or self._read_from_files(rba)
+            record = parse(bytes(self._buffer[at : at + length]), rba) or self._reader.record(rba)
         else:
-            record = self._read_from_files(rba)
+            record = self._reader.record(rba)
         if record is None:
             raise Abend("L1", "a log record that is needed cannot be read", rba=rba)
         return record
 
-    def _read_from_files(self, rba: int) -> LogRecord | None:
-        _, archived = self.files.read(rba, 1)
-        if archived:
-            self.stats.reads_from_archive += 1
-        else:
-            self.stats.reads_from_active += 1
-        for copy in range(self.files.copies):
-            length = record_length(self._read_bytes(rba, HEADER_LENGTH, copy))
-            raw = self._read_bytes(rba, length, copy) if length else b""
-            record = parse(raw, rba) if len(raw) >= HEADER_LENGTH else None
-            if record is not None:
-                return record
-        return None
-
-    def scan(self, rba: int, end: int = 1 << 63, *, repair: bool = True) -> Iterator[LogRecord]:
-        """Every good record from `rba` on, to an RBA or to the end of the log (L2); one that only a second copy has is
-        put right in the first, unless nothing may be written.
-        """
-        epoch, start, chunk = 0, rba, b""
-        while rba < end:
-            at = rba - start
-            length = record_length(chunk[at : at + 8])
-            if at + max(length, HEADER_LENGTH) > len(chunk):
-                start, at = rba, 0
-                chunk = self._read_bytes(rba, SCAN_BYTES)
-                length = record_length(chunk[:8])
-            record = parse(chunk[at : at + length], rba, epoch) if length and at + length <= len(chunk) else None
-            if record is None:
-                record = self._other_copy(rba, epoch, repair=repair)
-                if record is None:
-                    return
-            epoch = record.epoch
-            yield record
-            rba = record.end
-
-    def _other_copy(self, rba: int, epoch: int, *, repair: bool) -> LogRecord | None:
-        """With two copies: the record as the second has it."""
-        for copy in range(1, self.files.copies):
-            length = record_length(self._read_bytes(rba, HEADER_LENGTH, copy))
-            raw = self._read_bytes(rba, length, copy) if length else b""
-            record = parse(raw, rba, epoch) if len(raw) >= HEADER_LENGTH else None
-            if record is not None:
-                if repair:
-                    self.files.repair(rba, memoryview(raw))
-                return record
-        return None
-
-    def _read_bytes(self, rba: int, size: int, copy: int = 0) -> bytes:
-        """Bytes of the log data sets, over their borders; fewer where the log has no more."""
-        parts = []
-        while size:
-            part, _ = self.files.read(rba, size, copy)
-            if not part:
-                break
-            parts.append(part)
-            rba, size = rba + len(part), size - len(part)
-        return b"".join(parts)
+    def scan(self, rba: int, end: int = END_OF_LOG, *, repair: bool = True) -> Iterator[LogRecord]:
+        """Every good record from `rba` on, to an RBA or to the end of the log (L2)."""
+        return self._reader.scan(rba, end, repair=repair)
 
     # --- as a manager -------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,27 @@
+"""Log manager: every recoverable change in one sequence, and the promise that it is on disk.
+
+Rules
+  J1  `append` gives a record its RBA and puts it in the log buffers; it never waits for the disk unless no buffer
+      is free. It is called with the engine latch held.
+  J2  `force(rba)` returns when the record at that RBA is durable. It is called without the latch, so others go on.
+  J3  One force serves everybody who waits (group commit): one thread leads, writes all that is in the buffers and
+      syncs once; whoever comes meanwhile waits. The leader goes on for those, a few times, so that the disk need not
+      wait for another thread to wake; then one of them leads. There is no timer.
+  J4  When WRTHRSH buffers are full and unwritten they are written without being asked for (and without sync).
+  J5  A write or sync that fails is final: nothing is confirmed any more, every force raises Abend.
+  J6  New work is refused (2056) as soon as the active log after the current one cannot be made ready, so that the
+      rest of the current one is left for ending the units there are.
+  J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
+      groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
+  J8  A force of one data set writes whole CIs from aligned memory, so that the disk can take them as they lie in the
+      buffers. What stands behind the last record in its CI is no record: it has another RBA.
+  J9  An active log may be left before it is full (ARCHIVE LOG): records that say nothing fill it, so that the log stays
+      one sequence without a hole.
+
+Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
+Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.
+"""
+
+from quaestor.qmgr.log.manager import LogManager
+
+__all__ = ["LogManager"]

@@ -1,0 +1,85 @@
+"""Reading the log back: one record to undo it, or all of them from an RBA on.
+
+Rules
+  LR1 A record is taken from the first copy that has it good (L1).
+  LR2 A scan ends at the first record that no copy has good (L2). One that only a second copy has is put right in the
+      first, unless nothing may be written.
+
+Called by the log manager.  Calls log_files.
+"""
+
+from collections.abc import Iterator
+
+from quaestor.smf.sections.log import LogStatistics
+from quaestor.storage.log_files import LogFiles
+from quaestor.storage.log_record import HEADER_LENGTH, LogRecord, parse, record_length
+
+SCAN_BYTES = 1 << 20
+
+
+class LogReader:
+    """The log as its data sets have it (LR1, LR2)."""
+
+    def __init__(self, files: LogFiles, stats: LogStatistics) -> None:
+        self._files, self._stats = files, stats
+
+    def record(self, rba: int) -> LogRecord | None:
+        """The record at an RBA, from the first copy that has it (LR1)."""
+        _, archived = self._files.read(rba, 1)
+        if archived:
+            self._stats.reads_from_archive += 1
+        else:
+            self._stats.reads_from_active += 1
+        for copy in range(self._files.copies):
+            raw = self._raw(rba, copy)
+            record = parse(raw, rba) if raw else None
+            if record is not None:
+                return record
+        return None
+
+    def scan(self, rba: int, end: int, *, repair: bool) -> Iterator[LogRecord]:
+        """Every good record from `rba` on, to an RBA or to the end of the log (LR2)."""
+        epoch, start, chunk = 0, rba, b""
+        while rba < end:
+            at = rba - start
+            length = record_length(chunk[at : at + 8])
+            if at + max(length, HEADER_LENGTH) > len(chunk):
+                start, at = rba, 0
+                chunk = self.raw(rba, SCAN_BYTES)
+                length = record_length(chunk[:8])
+            record = parse(chunk[at : at + length], rba, epoch) if length and at + length <= len(chunk) else None
+            if record is None:
+                record = self._other_copy(rba, epoch, repair=repair)
+                if record is None:
+                    return
+            epoch = record.epoch
+            yield record
+            rba = record.end
+
+    def _other_copy(self, rba: int, epoch: int, *, repair: bool) -> LogRecord | None:
+        """With two copies: the record as the second has it."""
+        for copy in range(1, self._files.copies):
+            raw = self._raw(rba, copy)
+            record = parse(raw, rba, epoch) if raw else None
+            if record is not None:
+                if repair:
+                    self._files.repair(rba, memoryview(raw))
+                return record
+        return None
+
+    def _raw(self, rba: int, copy: int) -> bytes:
+        """As many bytes as the record at an RBA claims to have; none where no header can be one."""
+        length = record_length(self.raw(rba, HEADER_LENGTH, copy))
+        raw = self.raw(rba, length, copy) if length else b""
+        return raw if len(raw) >= HEADER_LENGTH else b""
+
+    def raw(self, rba: int, size: int, copy: int = 0) -> bytes:
+        """Bytes of the log data sets, over their borders; fewer where the log has no more."""
+        parts = []
+        while size:
+            part, _ = self._files.read(rba, size, copy)
+            if not part:
+                break
+            parts.append(part)
+            rba, size = rba + len(part), size - len(part)
+        return b"".join(parts)

@@ -1,0 +1,136 @@
+"""Two copies of the log: overlapped, and one is enough when the other cannot be written."""
+
+import errno
+import threading
+from dataclasses import replace
+
+import pytest
+
+from crash.scenarios import TINY, World, found_after, message, puts_and_gets, run_until_cut
+from quaestor.clock import FakeClock
+from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.checker import check
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.storage.disk import RealDisk
+from quaestor.storage.log_files import LogFiles
+from quaestor.testing import FaultyDisk, FaultyFile, PowerCut, SmallEngine
+
+pytestmark = [pytest.mark.crash, pytest.mark.plain]
+DUAL = replace(TINY, dual_logs=True, archive=True)
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Names of which every write fails, as long as they are in the set."""
+    names = set()
+
+    def failing(real):
+        def request(self, *args):
+            if any(self.name.startswith(name) for name in names):
+                raise OSError(errno.EIO, "broken", self.name)
+            return real(self, *args)
+
+        return request
+
+    for name in ("write", "write_through", "sync"):
+        monkeypatch.setattr(FaultyFile, name, failing(getattr(FaultyFile, name)))
+    return names
+
+
+@pytest.mark.parametrize("copy", ["log1", "log2"])
+def test_the_log_goes_on_with_one_copy(broken, copy):
+    world = World(FaultyDisk(), DUAL)
+    world.unit(puts=[message(1)])
+    broken.add(copy)
+    world.unit(puts=[message(2)])
+    world.unit(puts=[message(3)], gets=1)
+    broken.clear()
+    engine = SmallEngine(world.disk.after_power_cut(), DUAL)
+    assert [message(2), message(3)] == engine.bodies()
+    assert [] == check(engine.data)
+
+
+@pytest.mark.parametrize("copy", ["log1", "log2"])
+def test_power_goes_at_any_moment_while_one_copy_is_broken(broken, copy):
+    def script(world):
+        world.unit(puts=[message(90)])
+        broken.add(copy)
+        puts_and_gets(world)
+
+    broken.clear()
+    whole = FaultyDisk()
+    run_until_cut(script, whole, DUAL)
+    for cut in range(0, whole.operations + 1, 3):
+        broken.clear()
+        disk = FaultyDisk(cut_after=cut, seed=cut)
+        allowed = run_until_cut(script, disk, DUAL)
+        assert found_after(disk.after_power_cut(), DUAL) in allowed, f"cut after {cut}"
+
+
+def test_an_archive_is_taken_of_the_whole_copy_and_the_ring_tries_the_other_again(broken):
+    """That a copy was stopped is known over a restart; when the ring comes round to it, there are two again."""
+    world = World(FaultyDisk(), DUAL)
+    world.unit(puts=[message(0)])
+    broken.add("log1")
+    world.unit(puts=[message(1)])
+    broken.clear()
+    engine = world.engine = SmallEngine(world.disk.after_power_cut(), DUAL)
+    files = engine.log.files
+    assert [(0, 0)] == files.inventory.stopped
+    first = files.start
+    while not files.inventory.archives:
+        world.unit(puts=[message(2, 3000)], gets=1)
+        engine.run_tasks()
+    archived = engine.disk.open(files.inventory.archives[0][2]).read(0, files.size)
+    assert archived == engine.disk.open("log2-01").read(0, files.size)
+    assert [(0, 0)] == files.inventory.stopped
+    while files.start < first + 4 * files.size:
+        world.unit(puts=[message(2, 3000)], gets=1)
+        engine.run_tasks()
+    assert [] == files.inventory.stopped
+    world.unit(puts=[message(3)])
+    one, two = (engine.disk.open(files.current_name(copy)).read(0, files.size) for copy in (0, 1))
+    assert one == two
+
+
+def test_the_operator_is_told(broken):
+    manager = QueueManager("QM1", FaultyDisk(), FakeClock(), DUAL)
+    manager.start()
+    broken.add("log2")
+    with manager.connect("user") as app:
+        app.define(LocalQueue("ORDERS", page_set=1))
+        app.put("ORDERS", b"one")
+        app.commit()
+    broken.clear()
+    said = [entry for entry in manager.operator_log.entries if entry.identifier == "CSQJ105E"]
+    assert ["log2-01"] == [entry.facts["log"] for entry in said]
+    manager.stop()
+
+
+def test_without_any_copy_nothing_is_confirmed(broken):
+    world = World(FaultyDisk(), DUAL)
+    broken.update({"log1", "log2"})
+    with pytest.raises(Abend, match="could not be written"):
+        world.unit(puts=[message(1)])
+
+
+def test_requests_made_together_overlap(tmp_path):
+    """Each waits for the other: one after the other they would never end."""
+    disk, both = RealDisk(tmp_path), threading.Barrier(2, timeout=10)
+
+    def failing():
+        both.wait()
+        raise OSError(errno.EIO, "broken")
+
+    first, second = disk.together([lambda: both.wait() and None, failing])
+    assert first is None
+    assert second.errno == errno.EIO
+    disk.disown()
+
+
+def test_without_knowing_of_the_stopped_copy_the_archive_would_have_a_hole(broken, monkeypatch):
+    """The teeth of AL2: the archive is taken of the copy with the hole."""
+    monkeypatch.setattr(LogFiles, "_copy_stopped", lambda self, number, copy, error: None)
+    with pytest.raises((AssertionError, Abend, PowerCut)):
+        test_an_archive_is_taken_of_the_whole_copy_and_the_ring_tries_the_other_again(broken)
