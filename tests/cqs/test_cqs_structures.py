@@ -158,7 +158,42 @@ def test_without_a_good_recovery_data_set_nothing_begins():
     ims.put(TRANX, [b"a"])
     group.disk.open("MSGQ.SRDS1").write(40, b"\xff\xff\xff\xff")
     group.lose()
-    refused(Why.NO_RECOVERY_DATA_SET, lambda: ims.count(TRANX))
+    for _ in range(3):
+        refused(Why.NO_RECOVERY_DATA_SET, lambda: ims.count(TRANX))
+        refused(Why.NO_RECOVERY_DATA_SET, lambda: ims.put(TRANX, [b"not on an empty structure"]))
+
+
+def test_a_recovery_that_fails_is_made_again():
+    """No space for the recovery data set: the structure stays closed, and the next request recovers it."""
+    group = Group()
+    one, two = group.start("CQS1"), group.start("CQS2")
+    ims1, ims2 = one.register("IMS1"), two.register("IMS2")
+    ims1.put(TRANX, [b"a"])
+    save = one.pair.data_sets.save
+
+    def no_space(*_):
+        raise OSError(28, "No space left on device")
+
+    one.pair.data_sets.save = no_space
+    with pytest.raises(OSError, match="No space"):
+        one.recover_structure()
+    with pytest.raises(OSError, match="No space"):
+        ims1.put(TRANX, [b"b"])
+    one.pair.data_sets.save = save
+    ims2.put(TRANX, [b"c"])
+    assert ["a", "c"] == texts(ims1, TRANX) == texts(ims2, TRANX)
+    assert agrees_with_log(one)
+
+
+def test_a_structure_that_moved_nobody_knows_where_to():
+    group = Group()
+    one = group.start("CQS1")
+    ims2 = group.start("CQS2").register("IMS2")
+    one.register("IMS1").put(TRANX, [b"a"])
+    one.copy_structure("CF02")
+    (newest,) = [name for name in one.pair.data_sets.names if b"CF02" in group.disk.open(name).read(0, 500)]
+    group.disk.open(newest).write(40, b"\xff\xff\xff\xff")
+    refused(Why.NO_RECOVERY_DATA_SET, lambda: ims2.count(TRANX))
 
 
 def test_the_log_is_trimmed_to_what_recovery_needs():

@@ -25,16 +25,26 @@ from quaestor.cqs.messages import Message
 from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.queue_names import Private
 from quaestor.cqs.redo import redo
+from quaestor.cqs.refusals import CQSError, Why
 from quaestor.cqs.structure import MOVED, OPEN, RECOVERY, GateClosedError, SharedStructure
 from quaestor.storage.lists.operations import Delete, Holding, Lock, Unlock
 from quaestor.storage.lists.structure import StructureLostError
 
 REJOIN_US = 10_000_000
+ATTEMPTS_MAX = 400
 
 
 def connect(pair: StructurePair) -> None:
     """Connect to the structures of a pair, which are whole and open then (MB1)."""
-    while True:
+    try:
+        _connect(pair)
+    except Exception:
+        pair.drop()
+        raise
+
+
+def _connect(pair: StructurePair) -> None:
+    for _ in range(ATTEMPTS_MAX):
         _connect_all(pair)
         gates = [structure.holder() for structure in pair.structures]
         if any(gate.startswith(MOVED) for gate in gates):
@@ -43,6 +53,8 @@ def connect(pair: StructurePair) -> None:
             break
         for structure in pair.structures:
             structure.connection.disconnect()
+    else:
+        raise CQSError(Why.NO_RECOVERY_DATA_SET, structures=pair.places())  # it moved, and nothing says where to
     _complete_earlier_self(pair)
     pair.refresh()
     pair.connected()

@@ -176,10 +176,14 @@ class StructurePair:
 
     def reconnect(self) -> None:
         """Connect anew; whatever was logged is in the structure that is found, or is still to be done."""
+        self.drop()
+        self.connect()
+
+    def drop(self) -> None:
+        """Give up the connections: what was begun on the structures is not whole, and nobody may work on it."""
         for structure in self.structures:
             structure.connection.fail()
         self.structures = []
-        self.connect()
 
     def _look_at_gates(self) -> None:
         """Why a gate was not as expected (SP2)."""

@@ -49,8 +49,12 @@ def recover(pair: StructurePair) -> int:
         raise CQSError(Why.NO_RECOVERY_DATA_SET)
     with pair.latch:
         pair.active(pair.hold)
-        begin(pair, [structure.number for structure in pair.structures])
-        pair.open()
+        try:
+            begin(pair, [structure.number for structure in pair.structures])
+            pair.open()
+        except Exception:
+            pair.drop()  # the next request makes them again
+            raise
         pair.refresh()
         pair.connected()
         return pair.data_sets.newest()[0].messages
