@@ -4,8 +4,8 @@
 
 Groups: commit, batch, volatile, threads, correl, memory, restart, layers (all of these by default) and deep. 1 KB
 messages; everybody in turns in the same run, medians. Peers that are not installed (lmdb, huey, persist-queue) are left
-out and named. Each line ends with the promise and whether it holds. With `--both` each group is run twice, as plain Python
-and as `make compile` built it, one after the other.
+out and named. Each line ends with the promise and whether it holds. With `--both` each group is run twice, as plain
+Python and as `make compile` built it, one after the other.
 """
 
 import argparse
