@@ -21,7 +21,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pipeline,planner,shared,dev]'
 	@touch $@
 
-demo: setup  ## the main job: synthesise a month of a small installation, load it, write an HTML report
+demo: setup  ## the main job: a month of a small installation as an HTML report, then the circle, in about a minute
 	@$(VENV)/bin/quaestor demo --out demo-out
 
 check: lint type  ## lint and types, without the tests

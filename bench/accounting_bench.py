@@ -3,19 +3,29 @@
     python bench/accounting_bench.py [--rounds 12] [--directory DIR]
 
 Each round does the same work with the trace off and on, in changing order, after the same work unmeasured. What is
-printed is the ratio of the least CPU times of the application's thread, the one figure that a busy machine leaves
+printed is the ratio of the least CPU times of the thread that does the calls, the one figure that a busy machine leaves
 alone, with the median ratio of rounds behind it. Promised: statistics under 1 %, class 3 accounting under 10 %.
+
+The mixes: `volatile_pairs`, non-persistent put and get in this process, the cheapest calls there are; `batches`,
+persistent, 20 messages a unit; `units`, persistent put, commit, get, commit; `served_pairs` and `served_units`, the
+first and the last by a client over the local socket, where the server's thread is measured.
 """
 
 import argparse
+import dataclasses
+import io
+import os
 import shutil
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+os.environ["QUAESTOR_LOOK_US"] = "0"  # nobody looks out for requests: that would be CPU of no call
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from quaestor.clock import SystemClock
@@ -25,11 +35,21 @@ from quaestor.qmgr.connection import Connection, Handle
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.statistics import TraceSettings
+from quaestor.server.client.opening import LINKS, hello_of
+from quaestor.server.client.place import Place
+from quaestor.server.identity import Identity
+from quaestor.server.journal import Journal
+from quaestor.server.listeners import listen_local
+from quaestor.server.service import Service
+from quaestor.server.users import Users
 from quaestor.storage.disk import RealDisk
 
 BODY = bytes(1024)
 SETTINGS = EngineSettings(buffer_pools={0: 1000, 1: 20_000}, log_bytes=64 << 20)
 NO_SYNCPOINT_PUT, NO_SYNCPOINT_GET = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
+
+
+Work = Callable[[Any, Any, Any], None]
 
 
 def volatile_pairs(_: Connection, __: Handle, queue: Handle) -> None:
@@ -59,47 +79,80 @@ def batches(app: Connection, queue: Handle, _: Handle) -> None:
         app.commit()
 
 
-WORKS: tuple[Callable[[Connection, Handle, Handle], None], ...] = (volatile_pairs, batches, units)
+WORKS: tuple[tuple[str, Work, bool], ...] = (
+    ("volatile_pairs", volatile_pairs, False),
+    ("batches", batches, False),
+    ("units", units, False),
+    ("served_pairs", volatile_pairs, True),
+    ("served_units", units, True),
+)
 TRACES = (("STAT", 1), ("ACCTG", 3))
 
 
-def cpu_of(work: Callable[[], None]) -> int:
-    start = time.thread_time_ns()
-    work()
-    return time.thread_time_ns() - start
+class Bench:
+    """A queue manager with an application of its own and one that comes over a socket."""
+
+    def __init__(self, directory: Path) -> None:
+        clock = SystemClock()
+        self.manager = QueueManager(
+            "QM1",
+            RealDisk(directory),
+            clock,
+            SETTINGS,
+            traces=TraceSettings(statime_s=10.0),
+            open_smf=lambda: RealDisk(directory / "smf"),
+        )
+        self.manager.start()
+        journal = Journal(clock, io.StringIO(), directory / "audit")
+        self.service = Service(self.manager, Identity(Users(directory / "users"), security=False), journal, clock)
+        self.service.listen(listen_local(directory / "socket"))
+        self.thread = threading.Thread(target=self.service.run, daemon=True)
+        self.thread.start()
+        self.app = self.manager.connect("BENCH", "bench")
+        for queue in (LocalQueue("PERSIST", def_persistent=True), LocalQueue("VOLATILE")):
+            self.app.define(dataclasses.replace(queue, share=True, def_exclusive=False))
+        place = Place("QM1", path=directory / "socket")
+        self.client = LINKS.connect(place, hello_of("QM1", None, None, "bench"))
+        self.queues = {app: (app.open("PERSIST"), app.open("VOLATILE")) for app in (self.app, self.client)}
+        self._server_clock = time.pthread_getcpuclockid(self.thread.ident or 0)
+
+    def cpu_ns(self, work: Work, *, served: bool) -> int:
+        """The CPU time of one round."""
+        app: Any = self.client if served else self.app
+        clock = self._server_clock if served else time.CLOCK_THREAD_CPUTIME_ID
+        before = time.clock_gettime_ns(clock)
+        work(app, *self.queues[app])
+        return time.clock_gettime_ns(clock) - before
+
+    def once(self, work: Work, trace: tuple[str, int] | None, *, served: bool) -> int:
+        if trace is not None:
+            self.manager.statistics.start(trace[0], {trace[1]})
+        self.cpu_ns(work, served=served)
+        took = self.cpu_ns(work, served=served)
+        if trace is not None:
+            self.manager.statistics.stop(trace[0])
+        return took
+
+    def end(self) -> None:
+        self.client.disconnect()
+        self.app.disconnect()
+        self.service.ask(self.service.stop)
+        self.thread.join()
+        self.manager.stop()
 
 
 def measure(directory: Path, rounds: int) -> dict[tuple[str, str], list[tuple[int, int]]]:
     """CPU times (off, on) of each round, by work and trace."""
-    traces = TraceSettings(statime_s=10.0)
-    manager = QueueManager(
-        "QM1", RealDisk(directory), SystemClock(), SETTINGS, traces=traces, open_smf=lambda: RealDisk(directory / "smf")
-    )
-    manager.start()
-    app = manager.connect("BENCH", "bench")
-    app.define(LocalQueue("PERSIST", def_persistent=True))
-    app.define(LocalQueue("VOLATILE"))
-    persistent, volatile = app.open("PERSIST"), app.open("VOLATILE")
+    bench = Bench(directory)
     times: dict[tuple[str, str], list[tuple[int, int]]] = {}
-
-    def once(work: Callable[[Connection, Handle, Handle], None], trace: tuple[str, int] | None) -> int:
-        if trace is not None:
-            manager.statistics.start(trace[0], {trace[1]})
-        work(app, persistent, volatile)
-        took = cpu_of(lambda: work(app, persistent, volatile))
-        if trace is not None:
-            manager.statistics.stop(trace[0])
-        return took
-
-    for work in WORKS:
-        once(work, None)
+    for name, work, served in WORKS:
+        bench.once(work, None, served=served)
         for number in range(rounds):
             for trace in TRACES:
                 first, second = (None, trace) if number % 2 else (trace, None)
-                took = {first: once(work, first), second: once(work, second)}
-                times.setdefault((work.__name__, trace[0]), []).append((took[None], took[trace]))
-    app.disconnect()
-    manager.stop()
+                took = {one: bench.once(work, one, served=served) for one in (first, second)}
+                times.setdefault((name, trace[0]), []).append((took[None], took[trace]))
+    bench.end()
     return times
 
 

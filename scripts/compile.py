@@ -28,7 +28,7 @@ HOT = {
     "qmgr/buffer": "__init__ frame meter pool",
     "qmgr/recovery": "manager unit",
     "qmgr/data": "inserting manager objects queue space stored volatile",
-    "qmgr/message": "getting putting thread waiting",
+    "qmgr/message": "getting putting shared_getting thread waiting",
 }
 EXTENDED = {"qmgr/queue_store": "Arrival"}
 """Classes that have plain subclasses: the store that tests compare with has arrivals of its own."""

@@ -1,7 +1,9 @@
 """Real servers for tests: started here, on sockets in a folder of their own."""
 
+import os
 import shutil
 import subprocess
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
@@ -39,3 +41,50 @@ def _wait_for(url):
             client.close()
             return
     pytest.fail(f"no Redis server at {url}")
+
+
+class PostgresServer:
+    """A PostgreSQL server of our own that can be stopped and started. It does not run as root, so nobody runs it."""
+
+    def __init__(self, options: str = "") -> None:
+        places = os.pathsep.join([os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
+        self._found = {program: shutil.which(program, path=places) for program in ("initdb", "pg_ctl", "psql")}
+        if None in self._found.values():
+            pytest.skip("no PostgreSQL: `make servers` installs it")
+        self._options = options
+        self.where = Path(tempfile.mkdtemp(prefix="postgres"))
+        self._who = {"user": "nobody"} if os.getuid() == 0 else {}
+        if self._who:
+            shutil.chown(self.where, "nobody")
+        self.url = f"postgresql://test@/postgres?host={self.where}"
+        self._run("initdb", "-D", self.where / "data", "-U", "test", "-A", "trust", "--no-sync")
+
+    def start(self):
+        options = f"-c listen_addresses='' -c fsync=off -k {self.where} {self._options}"
+        command = [self._found["pg_ctl"], "-D", self.where / "data", "-w", "-o", options]
+        subprocess.run([*command, "-l", self.where / "log", "start"], check=True, cwd=self.where, **self._who)
+
+    def kill(self):
+        self._run("pg_ctl", "-D", self.where / "data", "-m", "immediate", "stop")
+
+    def sql(self, statements: str) -> list[str]:
+        """One statement after the other, stopping at the first that fails; the words that come back."""
+        each = [part for statement in statements.split(";") for part in ("-c", statement)]
+        reach = ["-h", self.where, "-U", "test", "-d", "postgres"]
+        return self._run("psql", *reach, "-qtA", "-v", "ON_ERROR_STOP=1", *each).split()
+
+    def _run(self, program, *arguments):
+        command = [self._found[program], *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=self.where, **self._who).stdout
+
+
+@contextmanager
+def postgres_server(options: str = ""):
+    """A PostgreSQL server while somebody needs it."""
+    server = PostgresServer(options)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()
+        shutil.rmtree(server.where)

@@ -31,6 +31,7 @@ ABOVE_ALL = {
 QMGR_ORDER = [
     "resource_manager",
     "operator_log",
+    "group_settings",
     "queue_store",
     "lock",
     "log",

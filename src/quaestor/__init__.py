@@ -35,6 +35,7 @@ _HOMES = {
     "quaestor.mqi.reports": ("Report",),
     "quaestor.qmgr.connection": ("AsyncConnection", "Connection", "Handle", "Participant", "settle"),
     "quaestor.qmgr.data.engine": ("EngineSettings",),
+    "quaestor.qmgr.group_settings": ("GroupSettings",),
     "quaestor.qmgr.statistics": ("TraceSettings",),
     "quaestor.server.client.place": ("ClientTls",),
 }

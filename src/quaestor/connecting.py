@@ -24,8 +24,9 @@ from quaestor.embedded import APPLICATION_MAX
 from quaestor.mqi.calls import QueueConnection
 from quaestor.qmgr.connection import AsyncConnection
 from quaestor.qmgr.data.engine import EngineSettings
+from quaestor.qmgr.group_settings import GroupSettings
 from quaestor.qmgr.statistics import TraceSettings
-from quaestor.server.client import asynchronous
+from quaestor.server.client import asynchronous, asynchronous_reconnecting
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import ClientTls, Place, is_address, local_place
 
@@ -41,6 +42,7 @@ def connect(
     password: Secret | None = None,
     application: str | None = None,
     settings: EngineSettings | None = None,
+    group: GroupSettings | None = None,
     trace: str | TraceSettings = "",
     tls: ClientTls | bool | None = None,
     shared: bool = False,
@@ -55,7 +57,7 @@ def connect(
     """
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
     if where is not None and not is_address(where):
-        return embedded.connect(name, where, user=user, application=what, settings=settings, trace=trace)
+        return embedded.connect(name, where, user=user, application=what, settings=settings, group=group, trace=trace)
     place = place_of(name, where, tls)
     named = client.encode() if isinstance(client, str) else client
     secret = password() if callable(password) else password
@@ -79,14 +81,21 @@ async def connect_async(
     password: Secret | None = None,
     application: str | None = None,
     settings: EngineSettings | None = None,
+    group: GroupSettings | None = None,
     trace: str | TraceSettings = "",
     tls: ClientTls | bool | None = None,
     client: str | bytes = b"",
+    reconnect_s: float = 0,
 ) -> asynchronous.AsyncConnection | AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
     if where is not None and not is_address(where):
-        return await embedded.connect_async(name, where, user=user, application=what, settings=settings, trace=trace)
+        return await embedded.connect_async(
+            name, where, user=user, application=what, settings=settings, group=group, trace=trace
+        )
     named = client.encode() if isinstance(client, str) else client
-    hello = hello_of(name, user, password() if callable(password) else password, what, named)
-    return await asynchronous.connect(place_of(name, where, tls), hello)
+    secret, place = password() if callable(password) else password, place_of(name, where, tls)
+    hello = hello_of(name, user, secret, what, named, reconnects=bool(reconnect_s))
+    if not reconnect_s:
+        return await asynchronous.connect(place, hello)
+    return await asynchronous_reconnecting.connect(lambda: asynchronous.new_link(place, hello), reconnect_s)

@@ -11,6 +11,7 @@ Rules
   EM6 `trace` says which SMF traces start with the queue manager, such as "stat,acctg(3)", or all their settings; the
       records are in the folder `smf` of the directory. It counts for the first connection, which starts it.
   EM7 `operate` gives MQSC commands to it, with the authority of the user.
+  EM8 `group` says which queue-sharing group it belongs to; that is kept, and later connections need not say it.
 
 Called by the package door.  Calls queue_manager and disk.
 """
@@ -29,6 +30,7 @@ from quaestor.qmgr.command import CommandProcessor, Reply
 from quaestor.qmgr.connection import AsyncConnection, Connection
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
+from quaestor.qmgr.group_settings import GroupSettings, joining
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
 from quaestor.qmgr.statistics import SMF_DIRECTORY, TraceSettings
@@ -67,12 +69,13 @@ class Running:
         application: str,
         settings: EngineSettings | None,
         traces: TraceSettings,
+        group: GroupSettings | None = None,
     ) -> Connection:
         path = Path(directory).resolve()
         with self._lock:
             manager = self._managers.get(path)
             if manager is None:
-                manager = self._start(name, path, settings, traces)
+                manager = self._start(name, path, settings, traces, group)
             elif manager.name != name:
                 raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=manager.name)
             return manager.connections.connect(user, application, then=lambda: self._ended(path))
@@ -82,7 +85,14 @@ class Running:
             connection = self.connect(name, directory, user, "MQSC", None, TraceSettings())
             return Operator(connection, self._managers[Path(directory).resolve()].commands, user)
 
-    def _start(self, name: str, path: Path, settings: EngineSettings | None, traces: TraceSettings) -> QueueManager:
+    def _start(
+        self,
+        name: str,
+        path: Path,
+        settings: EngineSettings | None,
+        traces: TraceSettings,
+        group: GroupSettings | None,
+    ) -> QueueManager:
         try:
             disk = RealDisk(path)
             manager = QueueManager(
@@ -93,6 +103,7 @@ class Running:
                 lambda: profiles_on(disk),
                 traces=traces,
                 open_smf=lambda: RealDisk(path / SMF_DIRECTORY),
+                join=joining(path, group),
             )
             manager.start()
         except (*FAILURES, ProfileError) as error:
@@ -146,12 +157,13 @@ def connect(
     application: str | None = None,
     settings: EngineSettings | None = None,
     trace: str | TraceSettings = "",
+    group: GroupSettings | None = None,
 ) -> Connection:
     """Connect to the queue manager `name` kept in `directory`, which is made when it is not there yet (EM1)."""
     who = (getpass.getuser() if user is None else user)[:USER_MAX]
     what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
     traces = trace if isinstance(trace, TraceSettings) else TraceSettings(trace)
-    return _RUNNING.connect(name, directory, who, what, settings, traces)
+    return _RUNNING.connect(name, directory, who, what, settings, traces, group)
 
 
 def operate(name: str, directory: str | os.PathLike[str], *, user: str | None = None) -> Operator:
@@ -167,9 +179,10 @@ async def connect_async(
     application: str | None = None,
     settings: EngineSettings | None = None,
     trace: str | TraceSettings = "",
+    group: GroupSettings | None = None,
 ) -> AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
     connection = await asyncio.to_thread(
-        connect, name, directory, user=user, application=application, settings=settings, trace=trace
+        connect, name, directory, user=user, application=application, settings=settings, trace=trace, group=group
     )
     return AsyncConnection(connection)

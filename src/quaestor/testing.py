@@ -12,9 +12,11 @@ Called by tests and by anybody who wants to prove the same of their own programs
 """
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from random import Random
+from threading import RLock
 from typing import Any
 
 from quaestor.clock import FakeClock
@@ -131,6 +133,7 @@ class FaultyDisk:
         self.fail_at: dict[int, int] = {}
         self._off = False
         self._owned = False
+        self._alone = RLock()
 
     def check_power(self) -> None:
         if self._off:
@@ -199,6 +202,12 @@ class FaultyDisk:
 
     def disown(self) -> None:
         self._owned = False
+
+    @contextmanager
+    def exclusive(self, _name: str) -> Iterator[None]:
+        self.check_power()
+        with self._alone:
+            yield
 
 
 SMALL = EngineSettings(

@@ -10,7 +10,7 @@ from quaestor.cli.main import main
 
 def test_the_demo_ends_with_the_path_of_its_report(spark, tmp_path):
     """With a day instead of a month; the incidents that were planted stand at the top of the report."""
-    done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "out"), "--profile", "small"])
+    done = CliRunner().invoke(main, ["demo", "month", "--out", str(tmp_path / "out"), "--profile", "small"])
     assert 0 == done.exit_code, done.output
     assert [str(tmp_path / "out" / "report.html")] == done.stdout.splitlines()
     steps = [line for line in done.stderr.splitlines() if line.startswith("$ quaestor ")]

@@ -17,11 +17,14 @@ def shorter(monkeypatch):
 
 
 def test_the_circle_closes(spark, tmp_path):
-    done = CliRunner().invoke(main, ["demo", "circle", "--out", str(tmp_path / "out")])
+    """By the main command: the month first, whose report it ends with, then the circle."""
+    done = CliRunner().invoke(main, ["demo", "--profile", "small", "--out", str(tmp_path / "out")])
     assert 0 == done.exit_code, done.output
-    (report,) = done.stdout.splitlines()
-    assert "PAYMENTS" in Path(report).read_text(encoding="utf-8")
+    assert [str(tmp_path / "out" / "report.html")] == done.stdout.splitlines()
+    assert Path(done.stdout.strip()).is_file()
+    assert "PAYMENTS" in (tmp_path / "out" / "circle" / "report.html").read_text(encoding="utf-8")
     said = done.stderr
+    assert said.index("quaestor smf synth") < said.index("quaestor plan log") < said.index("quaestor smf info")
     first, second = said.split("Altered as advised")
     assert "ALTER BUFFPOOL(1) BUFFERS(2500)" in first
     assert "buffer pool 1 has 2500 buffers" in second

@@ -226,3 +226,14 @@ def test_a_cold_start_asks_for_the_word(killed):
     done = run("log", "cold-start", killed)
     assert 2 == done.exit_code
     assert 0 == run("check", killed).exit_code
+
+
+@pytest.mark.parametrize(
+    "words", ["check {}", "log print {}", "log prune {}", "pageset copy {} 1"], ids=lambda words: words[:12]
+)
+def test_a_directory_that_is_not_there_is_told_in_one_line(tmp_path, words):
+    told = CliRunner().invoke(main, words.format(tmp_path / "nowhere").split())
+    assert 2 == told.exit_code
+    assert 1 == len(told.stderr.splitlines()), told.stderr
+    assert "there is no such directory" in told.stderr
+    assert not (tmp_path / "nowhere").exists()

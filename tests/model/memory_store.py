@@ -21,7 +21,7 @@ class ModelUnit:
 
     def __init__(self):
         self.urid, self.puts, self.gets, self.undo, self.ended = 0, [], [], [], ""
-        self.label = b""
+        self.label, self.shared = b"", None
 
 
 class ModelQueue:
@@ -31,6 +31,7 @@ class ModelQueue:
         self.queue_id, self.name = queue_id, name
         self.depth = self.uncommitted = 0
         self.arrivals = []
+        self.counted, self.shared = self, False
 
     @property
     def with_expiry(self):
@@ -81,6 +82,18 @@ class MemoryStore:
             if all(want is None or want == have for want, have in asked) and (fits is None or fits(arrival)):
                 return arrival
         return None
+
+    def still_there(self, arrival):
+        return arrival.state == AVAILABLE
+
+    def hold(self, arrival, holder):
+        arrival.holder = holder
+
+    def let_go(self, arrival, holder):
+        if arrival.holder is holder:
+            arrival.holder = None
+
+    unlocked = let_go
 
     def read(self, arrival):
         return arrival.message

@@ -1,9 +1,14 @@
 """Small queue managers for tests: on the in-memory model, and on real pages."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 from model.memory_store import MemoryRecovery, MemoryStore
+from qmgr.shared.sharing import STRUCTURE, Sharing
 from quaestor.clock import FakeClock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import OpenOptions
@@ -23,6 +28,7 @@ class Small:
     connections: ConnectionManager
     security: SecurityManager
     manager: Any = None
+    attributes: dict = field(default_factory=dict)
 
     def connect(self, user="ALICE"):
         return self.connections.connect(user, "test")
@@ -36,7 +42,7 @@ class Small:
     def queue(self, name="ORDERS", **attributes):
         """Define a local queue that may be shared."""
         with self.connect() as app:
-            app.define(LocalQueue(name, **{"share": True, "def_exclusive": False} | attributes))
+            app.define(LocalQueue(name, **{"share": True, "def_exclusive": False} | self.attributes | attributes))
         return name
 
 
@@ -56,7 +62,17 @@ def page_queue_manager(profiles=None, disk=None, clock=None):
     return Small(clock, manager.messages, manager.connections, manager.security, manager)
 
 
-KINDS = {"memory": memory_queue_manager, "pages": page_queue_manager}
+def shared_queue_manager():
+    """A member of a queue-sharing group whose queues are shared."""
+    folder = Path(mkdtemp())
+    sharing = Sharing(folder)
+    manager = sharing.start("QM1")
+    finalize(manager, rmtree, folder, ignore_errors=True)
+    attributes = {"structure": STRUCTURE}
+    return Small(sharing.clock, manager.messages, manager.connections, manager.security, manager, attributes)
+
+
+KINDS = {"memory": memory_queue_manager, "pages": page_queue_manager, "shared": shared_queue_manager}
 
 
 EVERYTHING = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | OpenOptions.BROWSE | OpenOptions.INQUIRE | OpenOptions.SET

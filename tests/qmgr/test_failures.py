@@ -179,13 +179,13 @@ def test_options_of_the_wrong_type_stop_nobody(qm, options):
 @pytest.mark.plain
 def test_a_definition_that_cannot_be_saved_leaves_nothing(qm, monkeypatch):
     app = qm.connect()
-    monkeypatch.setattr(qm.messages._store, "save", _full)
+    monkeypatch.setattr(qm.messages.catalogue._store, "save", _full)
     with fails(Reason.STORAGE_MEDIUM_FULL):
         app.define(LocalQueue("NEW"))
     with fails(Reason.STORAGE_MEDIUM_FULL):
         app.alter(LocalQueue, "ORDERS", max_depth=1)
     monkeypatch.undo()
-    assert "NEW" not in {stored.name for stored in qm.messages._store.stored()}
+    assert "NEW" not in {stored.name for stored in qm.messages.catalogue._store.stored()}
     with fails(Reason.UNKNOWN_OBJECT_NAME):
         app.open("NEW")
     app.define(LocalQueue("NEW"))
@@ -196,7 +196,7 @@ def test_a_definition_that_cannot_be_saved_leaves_nothing(qm, monkeypatch):
 def test_a_definition_that_cannot_be_deleted_stays(qm, monkeypatch):
     app = qm.connect()
     app.put1("ORDERS", "x", KEPT, NOW)
-    monkeypatch.setattr(qm.messages._store, "discard", _full)
+    monkeypatch.setattr(qm.messages.catalogue._store, "discard", _full)
     with fails(Reason.STORAGE_MEDIUM_FULL):
         app.delete(LocalQueue, "ORDERS", purge=True)
     assert ["x"] == bodies(drain(app.open("ORDERS", EVERYTHING)))

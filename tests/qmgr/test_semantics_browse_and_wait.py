@@ -285,7 +285,7 @@ def test_17_unlocking_wakes_a_getter(qm, orders):
 @pytest.mark.parametrize("persistence", [0, 1])
 def test_17_out_of_syncpoint_a_message_goes_straight_to_the_getter(qm, orders, persistence, monkeypatch):
     getter = Getter(qm, options=GET_NOW)
-    monkeypatch.setattr(qm.messages._store, "put", None)  # never on the queue
+    monkeypatch.setattr(qm.messages.catalogue._store, "put", None)  # never on the queue
     orders.put("a", MQMD(persistence=persistence), NOW)
     assert getter.result() == "a"
 

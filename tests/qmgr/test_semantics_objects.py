@@ -216,7 +216,7 @@ def test_27_a_deleted_queue_stays_behind_the_scenes_until_the_units_on_it_end(qm
     queue.close()
     models.open("TEMP", EVERYTHING, dynamic_name="OTHER")
     other.commit()
-    assert [] == [stored.name for stored in qm.messages._store.stored() if stored.name == "MINE"]
+    assert [] == [stored.name for stored in qm.messages.catalogue._store.stored() if stored.name == "MINE"]
     assert models.open("TEMP", EVERYTHING, dynamic_name="MINE").inquire("CURDEPTH") == {"CURDEPTH": 0}
 
 

@@ -158,7 +158,7 @@ def test_storage_whose_definition_is_gone_is_not_found_again(machine):
     machine.qm.queue("ORDERS")
     app = machine.qm.connect()
     app.put1("ORDERS", "old", KEPT, NOW)
-    machine.qm.messages._store.drop = lambda queue: None
+    machine.qm.messages.catalogue._store.drop = lambda queue: None
     app.delete(LocalQueue, "ORDERS", purge=True)
     machine.crash().queue("ORDERS")
     assert [] == drain(machine.qm.connect().open("ORDERS", EVERYTHING))

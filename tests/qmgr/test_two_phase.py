@@ -1,12 +1,7 @@
 """Two-phase commit: a message and a row of a database end the same way, wherever the power goes."""
 
-import os
-import shutil
 import sqlite3
-import subprocess
-import tempfile
 from contextlib import closing, suppress
-from pathlib import Path
 
 import pytest
 
@@ -18,6 +13,7 @@ from quaestor.mqi.options import PutOptions
 from quaestor.mqi.reasons import Reason
 from quaestor.qmgr.connection import settle
 from quaestor.testing import FaultyDisk, PowerCut
+from servers import postgres_server
 
 KEPT, LOST, NOW = MQMD(persistence=1), MQMD(persistence=0), PutOptions.NO_SYNCPOINT
 XID = b"XID-1"
@@ -157,34 +153,9 @@ def test_with_sqlite_when_the_database_refuses(machine, tmp_path):
 
 @pytest.fixture(scope="module")
 def postgres():
-    """A database server of our own; skipped where none is installed. It does not run as root, so nobody runs it."""
-    places = os.pathsep.join([os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
-    found = {program: shutil.which(program, path=places) for program in ("initdb", "pg_ctl", "psql")}
-    if None in found.values():
-        pytest.skip("PostgreSQL is not installed: `apt-get install postgresql` brings initdb, pg_ctl and psql")
-    where = Path(tempfile.mkdtemp(prefix="postgres"))
-    who = {"user": "nobody"} if os.getuid() == 0 else {}
-    if who:
-        shutil.chown(where, "nobody")
-
-    def run(program, *arguments):
-        command = [found[program], *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=where, **who).stdout
-
-    data = where / "data"
-    run("initdb", "-D", data, "-U", "test", "-A", "trust", "--no-sync")
-    options = f"-c max_prepared_transactions=5 -c listen_addresses='' -k {where}"
-    subprocess.run(
-        [found["pg_ctl"], "-D", data, "-w", "-o", options, "-l", where / "log", "start"], check=True, cwd=where, **who
-    )
-    yield lambda sql: run("psql", "-h", where, "-U", "test", "-d", "postgres", "-qtA", *_each(sql)).split()
-    run("pg_ctl", "-D", data, "-m", "immediate", "stop")
-    shutil.rmtree(where)
-
-
-def _each(sql):
-    """One statement after the other, stopping at the first that fails."""
-    return ["-v", "ON_ERROR_STOP=1", *(part for statement in sql.split(";") for part in ("-c", statement))]
+    """Statements to a database server of our own; skipped where none is installed."""
+    with postgres_server("-c max_prepared_transactions=5") as server:
+        yield server.sql
 
 
 @pytest.mark.parametrize("decision", ["commit", "back out"])

@@ -1,11 +1,13 @@
 """The same work through each door, and the same numbers in the accounts: embedded, local socket, TCP with TLS."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 import quaestor
 from qmgr.statistics.test_known_numbers import known_work
+from quaestor import GetOptions, LocalQueue, OpenOptions, PutOptions
 from quaestor.server import certificates
 from quaestor.server.client.place import ClientTls
 from quaestor.server.users import Users
@@ -64,3 +66,47 @@ def test_every_door_is_accounted_for_alike(door, tmp_path, home, serve):
     own = sum(queue.opens for name, queue in queues.items() if name.startswith("SYSTEM."))
     assert 2 + own == sum(section.opens for section in counted)
     assert (12, 2) == (sum(section.puts for section in counted), sum(section.put1s for section in counted))
+
+
+def accounts_of(home, name):
+    """The tasks that had a queue open."""
+    (dump,) = (home.directory / "smf").iterdir()
+    return [task for task in tasks(read_dump(dump)) if any(queue.base_name == name for queue in task.queues)]
+
+
+def test_a_force_for_many_is_charged_to_each_who_waited(home, serve):
+    """One force serves both commits; each task has waited for it, and its calls lasted at least so long."""
+    home.write(replace(home.configuration(), traces={"trace": TRACE}))
+    server = serve()
+    with server.connect() as one, server.connect() as other:
+        one.define(LocalQueue("ORDERS", def_persistent=True))
+        for app in (one, other):
+            with app.open("ORDERS", OpenOptions.OUTPUT) as queue:
+                queue.put(b"out of syncpoint", None, PutOptions.NO_SYNCPOINT)
+                queue.put(b"in syncpoint")
+                app.commit()
+    server.stop()
+    found = accounts_of(home, "ORDERS")
+    assert 2 == len(found)
+    for task in found:
+        (queue,) = task.queues
+        assert 1 == queue.put_log_forces
+        assert 0 < queue.put_log_force_elapsed <= queue.put_elapsed
+        assert 2 <= task.accounting.log_forces  # the put out of syncpoint, the commit
+        assert task.accounting.commit_elapsed > 0
+
+
+def test_a_message_handed_over_to_a_waiting_get_is_a_get_that_worked(home, serve):
+    home.write(replace(home.configuration(), traces={"trace": TRACE}))
+    server = serve()
+    with server.connect() as getter, server.connect() as putter:
+        putter.define(LocalQueue("NOTES", share=True, def_exclusive=False))
+        with getter.open("NOTES", OpenOptions.INPUT_SHARED) as queue, ThreadPoolExecutor(1) as aside:
+            for _ in range(3):
+                waiting = aside.submit(queue.get, GetOptions.NO_SYNCPOINT, wait_ms=10_000)
+                server.wait_for(lambda: server.manager.messages.catalogue.anybody_waits)
+                putter.put("NOTES", b"twelve bytes", None, PutOptions.NO_SYNCPOINT)
+                assert b"twelve bytes" == waiting.result().body
+    server.stop()
+    (got,) = [queue for task in accounts_of(home, "NOTES") for queue in task.queues if queue.gets]
+    assert (3, 3, 3, 36) == (got.gets, got.valid_gets, got.valid_destructive_gets, got.get_bytes)

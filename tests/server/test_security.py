@@ -53,6 +53,20 @@ def test_a_password_over_tls(server, remote):
     assert [] == audit(server)
 
 
+@pytest.mark.parametrize("said", [{"user": "bob", "password": "anything"}, {"password": "anything"}, {"user": "bob"}])
+def test_with_security_off_a_password_is_not_looked_at(home, serve, said):
+    """Nobody is refused, over TLS neither: there may be no users to compare with."""
+    home.users.unlink()
+    home.write(replace(home.configuration(), security=False))
+    server = serve()
+    trust = ClientTls(authorities=home.directory / "authority.pem")
+    with server.connect(place=Place("QM1", address=server.address, tls=trust), **said) as app:
+        app.define(LocalQueue("ORDERS"))
+        app.put("ORDERS", b"x")
+        assert not app.status()["security"]
+    assert "QSV020W" not in server.log()
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [

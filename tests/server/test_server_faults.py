@@ -346,6 +346,52 @@ def test_a_put_out_of_syncpoint_whose_answer_is_lost_is_not_repeated(serve):
     app.disconnect()
 
 
+def test_a_unit_that_a_repeated_call_began_is_backed_out_as_a_whole(serve):
+    """RC2: the first put of a unit is made again on a new link; when that is lost too, the unit was open."""
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=20)
+    queue = app.open("ORDERS", BOTH)
+    server.stop()
+    server = serve()
+    queue.put("first", PERSISTENT)
+    server.stop()
+    server = serve()
+    with fails(Reason.BACKED_OUT):
+        queue.put("second", PERSISTENT)
+    app.disconnect()
+    assert left_on(server) == []
+
+
+def test_a_link_that_is_lost_at_the_end_is_missed_by_nobody(serve):
+    server = serve()
+    define(server)
+    app, other = server.connect(reconnect_s=20), server.connect(reconnect_s=20)
+    queue, opened = app.open("ORDERS", BOTH), other.open("ORDERS", BOTH)
+    queue.put("kept", PERSISTENT)
+    app.commit()
+    server.stop()
+    app.disconnect()
+    assert not app.connected
+    server = serve()
+    opened.close()
+    other.disconnect()
+    assert left_on(server) == ["kept"]
+
+
+def test_a_handle_is_asked_under_the_number_it_has_on_the_new_link(serve):
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=20)
+    first, second = app.open("ORDERS", OpenOptions.OUTPUT), app.open("ORDERS", OpenOptions.INQUIRE)
+    first.close()
+    server.stop()
+    serve()
+    assert {"CURDEPTH": 0} == second.inquire("CURDEPTH")
+    second.close()
+    app.disconnect()
+
+
 def test_reconnecting_gives_up_in_time(serve):
     server = serve()
     define(server)

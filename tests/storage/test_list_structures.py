@@ -12,9 +12,13 @@ from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.lists.client import FacilityConnection
 from quaestor.storage.lists.memory import MemoryFacility
 from quaestor.storage.lists.operations import (
+    DELETED,
     KEY_MAX,
     KEY_MIN,
+    LEFT,
+    MOVED,
     Alter,
+    Claim,
     Count,
     Delete,
     Entry,
@@ -174,6 +178,43 @@ def test_taking_is_reading_and_moving_at_once(structure):
     assert TAKEN == taken.list
 
 
+def flagged(flags, length, rest=b""):
+    return bytes([flags]) + length.to_bytes(4, "big") + rest
+
+
+def test_a_claim_leaves_moves_or_deletes_by_flags_and_length(structure):
+    """A get decides and takes with one request."""
+    keep, leave = 1, 2
+    for text, flags, length in (("A", 0, 10), ("B", keep, 10), ("C", leave | keep, 10)):
+        write(structure, text, adjunct=flagged(flags, length, b"rest..mark"))
+    claim = Claim(READY, KEY_MIN, KEY_MAX, TAKEN, b"QM1!", keep, leave, 99)
+    deleted, moved, left = (structure.request(claim)[0] for _ in range(3))
+    assert [("A", DELETED), ("B", MOVED), ("C", LEFT)] == [
+        (names([claimed.entry])[0], claimed.done) for claimed in (deleted, moved, left)
+    ]
+    assert (TAKEN, flagged(keep, 10, b"rest..QM1!")) == (moved.entry.list, moved.entry.adjunct)
+    assert (1, 1) == structure.request(Count(READY), Count(TAKEN))
+    assert Space(2, 10_000, 2, 60_000) == structure.request(ReadSpace())[0]
+
+
+def test_a_claim_leaves_what_is_longer_than_asked_for(structure):
+    write(structure, "A", adjunct=flagged(0, 500))
+    assert LEFT == structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, most=499))[0].done
+    assert MOVED == structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, most=500))[0].done
+    assert (None,) == structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN))
+
+
+def test_entries_are_found_by_what_their_data_has_at_a_place(structure):
+    for at in range(100):
+        write(structure, f"{at:03}", data=b"id%03d" % at + b"AB"[at % 2 : at % 2 + 1])
+    wanted = ((2, b"077"),)
+    assert key("077") == structure.request(First(READY, where=wanted))[0].key
+    assert key("077") == structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, where=wanted))[0].entry.key
+    assert (None,) == structure.request(First(READY, where=wanted))
+    (odd,) = structure.request(ReadList(READY, most=3, where=((5, b"B"), (2, b"09"))))
+    assert ["091", "093", "095"] == names(odd)
+
+
 def test_deleting_gives_the_space_back(structure):
     number = write(structure, "A", data=b"x" * 600)
     assert Space(1, 10_000, 3, 60_000) == structure.request(ReadSpace())[0]
@@ -181,6 +222,16 @@ def test_deleting_gives_the_space_back(structure):
     assert (None, Space(0, 10_000, 0, 60_000)) == structure.request(Read(number), ReadSpace())
     with pytest.raises(StructureRefusal, match="NOT_FOUND"):
         structure.request(Delete(number, READY))
+
+
+def test_every_answer_says_what_is_in_use(structure):
+    number = write(structure, "A", data=b"x" * 600)
+    assert (1, 3) == tuple(structure.used)
+    with pytest.raises(StructureRefusal):
+        structure.request(Write(READY, key("B"), b"x"), Delete(99, READY))
+    assert (1, 3) == tuple(structure.used)
+    structure.request(Delete(number, READY))
+    assert (0, 0) == tuple(structure.used)
 
 
 def test_the_count_of_a_range(structure):
@@ -198,9 +249,8 @@ def test_a_list_has_its_own_maximum(structure):
     with pytest.raises(StructureRefusal, match="LIST_FULL"):
         write(structure, "C")
     other = write(structure, "D", TAKEN)
-    with pytest.raises(StructureRefusal, match="LIST_FULL"):
-        structure.request(Move(other, TAKEN, READY))
-    assert ((2, 2),) == structure.request(ReadControls(READY))
+    structure.request(Move(other, TAKEN, READY))
+    assert ((3, 2),) == structure.request(ReadControls(READY))
 
 
 @pytest.mark.parametrize("size", [{"entries": 2, "elements": 100}, {"entries": 100, "elements": 4}])
@@ -344,6 +394,16 @@ def test_whoever_begins_to_watch_learns_what_is_there(connect):
     member.disconnect()
 
 
+def test_who_watches_each_is_told_of_every_arrival(connect):
+    made = shape()
+    member = connect(made, "QM1", nobody)
+    with watching(connect, made, (READY, key("B"), key("C"), True), (READY, key("B"), key("C"))) as (_, _, expect):
+        for text in ("A", "B", "C"):
+            write(member, text)
+        expect([1, 2, 1])
+    member.disconnect()
+
+
 def test_a_refused_request_is_not_told(connect):
     made = shape()
     member = connect(made, "QM1", nobody)
@@ -392,15 +452,18 @@ def test_a_connector_that_is_gone_without_a_word_has_failed(connect):
 LISTS, KEYS = st.sampled_from([1, 2]), st.sampled_from([key(text) for text in "ABC"])
 DATA = st.sampled_from([b"", b"x", b"x" * 257, b"x" * 1000])
 NUMBERS = st.integers(1, 8)
+FLAGS = st.sampled_from([0, 1, 2, 3, 255])
+WHERE = st.sampled_from([(), ((1, b"xx"),), ((0, b"x"), (300, b"x"))])
 MAYBE_KEY, MAYBE_DATA = st.none() | KEYS, st.none() | DATA
 OPERATIONS = st.one_of(
-    st.builds(Write, LISTS, KEYS, DATA),
+    st.builds(Write, LISTS, KEYS, DATA, st.builds(flagged, FLAGS, st.sampled_from([0, 5]))),
     st.builds(Rewrite, NUMBERS, MAYBE_DATA, MAYBE_DATA.map(lambda data: data and data[:64]), st.none() | st.just(1)),
     st.builds(Read, NUMBERS),
-    st.builds(First, LISTS, KEYS, KEYS),
-    st.builds(ReadList, LISTS, KEYS, KEYS, st.integers(1, 3)),
+    st.builds(First, LISTS, KEYS, KEYS, WHERE),
+    st.builds(ReadList, LISTS, KEYS, KEYS, st.integers(1, 3), st.just(0), WHERE),
     st.builds(Move, NUMBERS, LISTS, LISTS, MAYBE_KEY),
     st.builds(Take, LISTS, KEYS, KEYS, LISTS, MAYBE_KEY),
+    st.builds(Claim, LISTS, KEYS, KEYS, LISTS, st.just(b"M"), FLAGS, FLAGS, st.sampled_from([0, 9]), WHERE),
     st.builds(Delete, NUMBERS, LISTS),
     st.builds(Count, LISTS, KEYS, KEYS),
     st.builds(ReadControls, LISTS),

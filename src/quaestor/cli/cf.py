@@ -62,7 +62,7 @@ def start_command(path: Path | None) -> None:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     click.echo(f"coupling facility at {where}")
-    facility.serve()
+    facility.serve_alone()
 
 
 @cf_group.command("status")

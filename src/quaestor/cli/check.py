@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from quaestor.cli.engine_door import EXISTING, disk_of, one_line
+from quaestor.cli.engine_door import DIRECTORY, disk_of, one_line
 
 MOST_LINES = 50
 
 
 @click.command("check")
-@click.argument("directory", type=EXISTING)
+@click.argument("directory", type=DIRECTORY)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def check_command(directory: Path, *, as_json: bool) -> None:
     """Restart the queue manager in DIRECTORY in memory and check that page sets, space maps, log and queues agree.

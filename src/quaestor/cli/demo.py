@@ -1,8 +1,9 @@
 """`quaestor demo`: the main job on an embedded default, in a folder of its own.
 
 Each step is a command that a person could type; it is shown before it runs. One Spark session serves all of them. What
-a step says goes to standard error; standard output has one line, the path of the report. `demo circle` goes all the way
-round: a queue manager of ours writes what is loaded.
+a step says goes to standard error; standard output has one line, the path of the report. `demo month` is the accounts
+of an installation that was made up; `demo circle` goes all the way round: a queue manager of ours writes what is
+loaded. `demo` does both.
 """
 
 import sys
@@ -24,45 +25,62 @@ _TITLE = "MQ accounts of a small installation"
 @click.group(
     "demo",
     cls=LazyGroup,
-    commands={"month": "quaestor.cli.demo:month_command", "circle": "quaestor.cli.demo_circle:circle_command"},
-    default="month",
+    commands={
+        "whole": "quaestor.cli.demo_whole:whole_command",
+        "month": "quaestor.cli.demo:month_command",
+        "circle": "quaestor.cli.demo_circle:circle_command",
+        "cqs": "quaestor.cli.demo_cqs:cqs_command",
+    },
+    default="whole",
 )
 def demo_group() -> None:
-    """See it work: a month's accounts as a report, or the whole circle.
+    """See it work: a month's accounts as a report, then the whole circle; one of the two; or queues that systems share.
 
     \b
     Examples:
       quaestor demo --out /tmp/quaestor-demo
+      quaestor demo month
       quaestor demo circle
+      quaestor demo cqs
     """
 
 
-@click.command("month")
-@click.option(
+OUT = click.option(
     "--out", type=click.Path(path_type=Path), default=Path("demo-out"), show_default=True, help="Folder to fill."
 )
-@click.option("--profile", default="month", show_default=True, help="The profile of `smf synth` to use.")
+PROFILE = click.option("--profile", default="month", show_default=True, help="The profile of `smf synth` to use.")
+
+
+@click.command("month")
+@OUT
+@PROFILE
 def month_command(out: Path, profile: str) -> None:
     """Synthesise a month, load it, write an HTML report, and say where it is.
 
     \b
     Example:
-      quaestor demo --out /tmp/quaestor-demo
+      quaestor demo month --out /tmp/quaestor-demo
     """
     from quaestor.cli.spark_door import SparkOptions, one_line, session
 
+    with redirect_stdout(sys.stderr), one_line(), session(SparkOptions("local[*]", (), verbose=False)):
+        report = month(out, profile)
+    click.echo(report.resolve())
+
+
+def month(out: Path, profile: str) -> Path:
+    """The steps, in a session that is there; the path of the report."""
     out.mkdir(parents=True, exist_ok=True)
     report = out / "report.html"
     names = {"profile": profile, "dump": out / f"{profile}.smf", "lake": out / "lake", "report": report}
-    with redirect_stdout(sys.stderr), one_line(), session(SparkOptions("local[*]", (), verbose=False)):
-        for number, (title, line) in enumerate(_STEPS, 1):
-            shown = line.format(**names, title=f"'{_TITLE}'").removesuffix(" --master local[*]")
-            click.secho(f"\n{number}/{len(_STEPS)}  {title}", bold=True)
-            click.secho(f"$ quaestor {shown}", dim=True)
-            run([word.format(**names, title=_TITLE) for word in line.split()])
+    for number, (title, line) in enumerate(_STEPS, 1):
+        shown = line.format(**names, title=f"'{_TITLE}'").removesuffix(" --master local[*]")
+        click.secho(f"\n{number}/{len(_STEPS)}  {title}", bold=True)
+        click.secho(f"$ quaestor {shown}", dim=True)
+        run([word.format(**names, title=_TITLE) for word in line.split()])
     planted = out / f"{profile}.smf.incidents.json"
     click.echo(f"\nWhat was planted stands in {planted}; what the report found stands at its top.", err=True)
-    click.echo(report.resolve())
+    return report
 
 
 def run(arguments: list[str], *, may_find: bool = False) -> None:

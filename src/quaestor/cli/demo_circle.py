@@ -1,14 +1,14 @@
 """`quaestor demo circle`: a queue manager accounts for itself, the pipeline reads it, the advisor mends it.
 
 Rules
-  DC1 First act: a queue manager does a mixed day's work and writes SMF; the lake takes it in, the page of reports is
-      made.
+  DC1 First act: the planner says what it expects; a queue manager does a mixed day's work and writes SMF; the lake
+      takes it in, the page of reports is made.
   DC2 Second act: a batch that is too much for its buffer pool; `advise` finds it and names the command; the pool is
       altered as advised and the batch run again, until the advice is gone.
   DC3 Every step is shown as the command that a person would type, where there is one. What it says goes to standard
       error; standard output has one line, the path of the page.
 
-Called by the command line.  Calls the commands themselves, the advisor, and the work of the demo.
+Called by the command line and the whole demo.  Calls the commands themselves, the advisor, and the work of the demo.
 """
 
 import re
@@ -40,11 +40,10 @@ def circle_command(out: Path) -> None:
     """
     from quaestor.cli.spark_door import SparkOptions, one_line, session
 
-    out.mkdir(parents=True, exist_ok=True)
     with redirect_stdout(sys.stderr):
         with one_line(), session(SparkOptions("local[*]", (), verbose=False)):
-            report = _first_act(out)
-        _second_act(out)
+            report = first_act(out)
+        second_act(out)
     click.echo(report.resolve())
 
 
@@ -59,10 +58,13 @@ def run_line(line: str, *, spark: bool = False, may_find: bool = False) -> None:
     run([*line.split(), *(("--master", "local[*]") if spark else ())], may_find=may_find)
 
 
-def _first_act(out: Path) -> Path:
+def first_act(out: Path) -> Path:
     """Work, SMF, lake, report (DC1)."""
     from quaestor.cli.demo_workload import mixed_day
 
+    out.mkdir(parents=True, exist_ok=True)
+    title("What the planner expects of payments of 1,000 bytes")
+    run_line("plan log --size 1000 --rate 500/s")
     title("A queue manager works: payments, requests and replies, images, a monitor")
     mixed_day("QM1", out / "qm1")
     dump = _newest(out / "qm1")
@@ -77,7 +79,7 @@ def _first_act(out: Path) -> Path:
     return report
 
 
-def _second_act(out: Path) -> None:
+def second_act(out: Path) -> None:
     """Too much for the pool, advice, altered as advised, again (DC2)."""
     from quaestor.cli.demo_workload import nightly_batch
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from quaestor.qmgr.data.engine import Engine
     from quaestor.storage.disk import RealDisk
 
-EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
+DIRECTORY = click.Path(path_type=Path)
+"""A queue manager's directory; `disk_of` says in one line what is wrong with another."""
 
 
 @contextmanager
@@ -36,6 +37,8 @@ def disk_of(directory: Path) -> "RealDisk":
     from quaestor.storage.bootstrap import Bootstrap
     from quaestor.storage.disk import RealDisk
 
+    if not directory.is_dir():
+        raise Abend("S1", "there is no such directory")
     disk = RealDisk(directory)
     if not Bootstrap.formatted(disk):
         raise Abend("S1", "no queue manager is kept here: there is no bootstrap data set")

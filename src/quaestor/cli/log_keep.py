@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from quaestor.cli.engine_door import EXISTING, engine_of, one_line
+from quaestor.cli.engine_door import DIRECTORY, engine_of, one_line
 
 
 @click.command("prune")
-@click.argument("directory", type=EXISTING)
+@click.argument("directory", type=DIRECTORY)
 @click.option("--dry-run", is_flag=True, help="Only tell what would go.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def prune_command(directory: Path, *, dry_run: bool, as_json: bool) -> None:
@@ -36,7 +36,7 @@ def prune_command(directory: Path, *, dry_run: bool, as_json: bool) -> None:
 
 
 @click.command("cold-start")
-@click.argument("directory", type=EXISTING)
+@click.argument("directory", type=DIRECTORY)
 @click.option("--logs", type=click.IntRange(2, 310), default=4, show_default=True, help="Active logs of the new ring.")
 @click.option("--log-mb", type=click.IntRange(1), default=16, show_default=True, help="Size of each.")
 @click.option("--dual", is_flag=True, help="Two copies of the log and of the bootstrap data set.")

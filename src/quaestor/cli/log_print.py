@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quaestor.cli.engine_door import EXISTING, disk_of, one_line
+from quaestor.cli.engine_door import DIRECTORY, disk_of, one_line
 
 if TYPE_CHECKING:
     from quaestor.storage.log_record import LogRecord
@@ -21,7 +21,7 @@ def rba(text: str) -> int:
 
 
 @click.command("print")
-@click.argument("directory", type=EXISTING)
+@click.argument("directory", type=DIRECTORY)
 @click.option("--from", "start", type=rba, help="Begin at this RBA; else at the oldest record that is kept.")
 @click.option("--to", "end", type=rba, help="End before this RBA; else at the end of the log.")
 @click.option("--unit", type=rba, help="Only the unit of recovery with this URID.")

@@ -22,6 +22,7 @@ from quaestor.cli.lazy import LazyGroup
         "plan": "quaestor.cli.plan:plan_group",
         "qmgr": "quaestor.cli.qmgr:qmgr_group",
         "cf": "quaestor.cli.cf:cf_group",
+        "cqs": "quaestor.cli.cqs:cqs_group",
         "log": "quaestor.cli.log:log_group",
         "pageset": "quaestor.cli.pageset:pageset_group",
         "check": "quaestor.cli.check:check_command",
@@ -47,6 +48,7 @@ def main() -> None:
       quaestor check QM1                      whether its files agree; nothing is changed
       quaestor mqsc QM1                       commands to a queue manager
       quaestor demo                           make a dump, look at it
+      quaestor cqs query GROUP                queues that transaction managers share (IMS shared queues)
       quaestor demo circle                    run a queue manager, load its accounts, let the advisor mend it
     """
 

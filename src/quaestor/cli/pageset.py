@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from quaestor.cli.engine_door import EXISTING, disk_of, engine_of, one_line
+from quaestor.cli.engine_door import DIRECTORY, disk_of, engine_of, one_line
 from quaestor.cli.lazy import LazyGroup
 
 
@@ -23,7 +23,7 @@ def pageset_group() -> None:
 
 
 @click.command("copy")
-@click.argument("directory", type=EXISTING)
+@click.argument("directory", type=DIRECTORY)
 @click.argument("number", type=click.IntRange(0, 99))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def copy_command(directory: Path, number: int, *, as_json: bool) -> None:
@@ -52,7 +52,7 @@ def copy_command(directory: Path, number: int, *, as_json: bool) -> None:
 
 
 @click.command("recover")
-@click.argument("directory", type=EXISTING)
+@click.argument("directory", type=DIRECTORY)
 @click.argument("number", type=click.IntRange(0, 99))
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def recover_command(directory: Path, number: int, *, as_json: bool) -> None:

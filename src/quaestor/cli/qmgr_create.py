@@ -16,6 +16,9 @@ from quaestor.cli.qmgr_place import directory_option, home_of, said
 @click.option("--log-mb", type=click.IntRange(1, 4096), help="Size of each active log.  [default: 16]")
 @click.option("--logs", type=click.IntRange(2, 31), help="Number of active logs.  [default: 4]")
 @click.option("--dual-logs", is_flag=True, help="Keep two copies of the log.")
+@click.option("--group", default="", metavar="NAME", help="Queue-sharing group that it joins, up to four characters.")
+@click.option("--structures", default="", metavar="ADDRESS", help="The group's structures: cf:///path or redis://...")
+@click.option("--repository", default="", metavar="ADDRESS", help="The group's tables: a file or postgresql://...")
 def create_command(
     name: str,
     directory: Path | None,
@@ -25,19 +28,27 @@ def create_command(
     log_mb: int | None,
     logs: int | None,
     dual_logs: bool,
+    group: str,
+    structures: str,
+    repository: str,
 ) -> None:
     """Create a queue manager; whoever does may do everything with it.
 
     \b
     Example:
       quaestor qmgr create QM1 --listen 127.0.0.1:1414
+      quaestor qmgr create QM2 --group QSG1 --structures cf:///tmp/cf.sock --repository /tmp/QSG1.db
     """
+    from quaestor.qmgr.group_settings import GroupSettings, save_group
     from quaestor.server.home import Configuration
     from quaestor.server.listeners import split_address
 
     home = home_of(name, directory)
     engine = {"log_bytes": None if log_mb is None else log_mb << 20, "logs": logs, "dual_logs": dual_logs or None}
+    if bool(group) != bool(structures and repository):
+        raise click.UsageError("--group, --structures and --repository go together")
     with said():
+        settings = GroupSettings(group, structures, repository) if group else None
         if listen:
             split_address(listen)
         home.create(
@@ -49,4 +60,6 @@ def create_command(
                 engine={key: value for key, value in engine.items() if value is not None},
             )
         )
+        if settings is not None:
+            save_group(home.directory, settings)
     click.echo(f"Queue manager {name} created in {home.directory}")

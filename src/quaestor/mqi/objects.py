@@ -150,6 +150,12 @@ class LocalQueue(MQObject):
     max_expiry: int = number("CAPEXPRY", 35, DEPTH_MAX + 1, 1, DEPTH_MAX + 1, NOLIMIT=DEPTH_MAX + 1)
     definition: DefinitionType = enumerated("DEFTYPE", 36, DefinitionType.PREDEFINED, True)  # noqa: RUF009 - a declaration
     page_set: int = number("PSID", 37, -1, -1, 99, fixed=True)  # -1 until the first message chooses it
+    structure: str = text("CFSTRUCT", 38, 12)  # of a shared queue; any other has none
+
+    @property
+    def shared(self) -> bool:
+        """QSGDISP(SHARED): its messages are in a coupling facility structure, for all members of the group."""
+        return bool(self.structure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ Rules
   N7  Workers find this package where the driver found it.
   N8  On one machine queries are short and many: the quick compiler of the JVM alone, no replanning between stages, few
       shuffle partitions. That compiler alone gets a small cache for its code, which forty reports fill; it gets more.
+      Its classes come from an archive where there is one. An archive wants a class path without folders that hold
+      anything, so log settings are named to the JVM, and Spark's folder of settings is empty.
 
-Called by the doors and by flow.  Calls java.
+Called by the doors and by flow.  Calls java, class_archive.
 """
 
 import os
@@ -25,6 +27,7 @@ from pathlib import Path
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from quaestor.pipeline.class_archive import options
 from quaestor.pipeline.java import java_home
 from quaestor.pipeline.jobs import importable, package_folder
 
@@ -41,13 +44,12 @@ DEFAULTS: Mapping[str, str] = {
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.enable.dictionary": "false",
 }
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCAL: Mapping[str, str] = {  # N8
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.files.openCostInBytes": "262144",
-    "spark.driver.extraJavaOptions": (
-        "-XX:TieredStopAtLevel=1 -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=160m"
-    ),
+    _JAVA_OPTIONS: ("-XX:TieredStopAtLevel=1 -XX:-DontCompileHugeMethods -XX:ReservedCodeCacheSize=160m"),
 }
 _QUIET = """rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -72,15 +74,20 @@ def session(
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    _environment(verbose=verbose)
-    builder = SparkSession.builder.appName(app).master(master)
     private = _private()
+    java = java_home(private)
+    quiet = _environment(private, java, verbose=verbose)
+    builder = SparkSession.builder.appName(app).master(master)
     folders = {
         "spark.local.dir": str(private / "local"),
         "spark.sql.warehouse.dir": str(private / "warehouse"),
     }
-    local = LOCAL if master.startswith("local") else {}
-    for key, value in {**DEFAULTS, **local, **folders, **(conf or {})}.items():
+    local = dict(LOCAL) if master.startswith("local") else {}
+    if local:
+        local[_JAVA_OPTIONS] += f" {options(private, java)}"
+    settings = {**DEFAULTS, **local, **folders, **(conf or {})}
+    settings[_JAVA_OPTIONS] = f"{settings.get(_JAVA_OPTIONS, '')} {quiet}".strip()
+    for key, value in settings.items():
         builder = builder.config(key, value)
     made: SparkSession = builder.getOrCreate()
     return made
@@ -107,21 +114,23 @@ def _private() -> Path:
     return private
 
 
-def _environment(*, verbose: bool) -> None:
-    private = _private()
-    os.environ["JAVA_HOME"] = str(java_home(private))
+def _environment(private: Path, java: Path, *, verbose: bool) -> str:
+    """Set what Spark's launcher reads; what the JVM is to be told so that it is quiet (N4)."""
+    os.environ["JAVA_HOME"] = str(java)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # N3
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if not importable():  # N7
         paths = [str(package_folder()), os.environ.get("PYTHONPATH", "")]
         os.environ["PYTHONPATH"] = os.pathsep.join(each for each in paths if each)
-    if not verbose:  # N4
-        settings = private / "conf"
-        settings.mkdir(exist_ok=True)
-        (settings / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
-        os.environ["SPARK_CONF_DIR"] = str(settings)
-        PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True  # its errors are raised as well
+    if verbose:
+        return ""
+    nothing, log_settings = private / "no-settings", private / "log4j2.properties"
+    nothing.mkdir(exist_ok=True)
+    log_settings.write_text(_QUIET, encoding="utf-8")
+    os.environ["SPARK_CONF_DIR"] = str(nothing)  # N8
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True  # its errors are raised as well
+    return f"-Dlog4j2.configurationFile=file:{log_settings}"
 
 
 __all__ = ["SparkSession", "opened", "session"]

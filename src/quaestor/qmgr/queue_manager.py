@@ -7,29 +7,37 @@ Rules
       belongs to one queue manager by name (2058).
   QM4 Stopping ends every connection (their units are backed out), then writes everything. A crash needs neither:
       restart finds the committed state.
+  QM5 A member of a queue-sharing group joins it after restart and before its definitions: what it left in structures is
+      resolved by its log first.
 
 Called by the package door, the server, tests.  Calls every manager.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
+from typing import Any, Protocol
 
 from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command import CommandServer, InputSets, Parts, command_processor
+from quaestor.qmgr.command.group_part import SharingGroup
 from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
 from quaestor.qmgr.connection import Connection, ConnectionManager
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.message import MessageManager
+from quaestor.qmgr.message.needs import SharedQueues
 from quaestor.qmgr.operator_log import OperatorLog
-from quaestor.qmgr.recovery import Restart
-from quaestor.qmgr.scheduler import Scheduler
+from quaestor.qmgr.recovery import RecoveryManager, Restart
+from quaestor.qmgr.resource_manager import ResourceManager
+from quaestor.qmgr.scheduler import HasTasks, Scheduler
 from quaestor.qmgr.security import SecurityManager
 from quaestor.qmgr.statistics import DumpFiles, StatisticsManager, TraceSettings
 from quaestor.qmgr.statistics.collect import Managers
 from quaestor.qmgr.statistics.metrics import PREFIX, Observed, exposition
 from quaestor.qmgr.statistics.operator import OperatorTraces
+from quaestor.smf.sections.coupling_facility import StructureFigures
+from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.disk import Disk, InUseError
 
 
@@ -41,6 +49,27 @@ def nobody_checks() -> str | None:
 def no_smf_directory() -> Disk:
     """Nobody said where SMF records go."""
     raise FileNotFoundError(ENOENT, "no directory for SMF records was given")
+
+
+class GroupMember(SharedQueues, ResourceManager, Protocol):
+    """The coupling facility manager, as the queue manager starts and stops it."""
+
+    nudge: Callable[[], None]
+    """What it calls when it is worth running the background steps at once."""
+
+    def start(self, log_end: int) -> Any: ...
+
+    def stop(self) -> None: ...
+
+    def operated(self) -> SharingGroup: ...
+
+    def structure_figures(self) -> Sequence[StructureFigures]: ...
+
+    def repository_figures(self) -> Db2Statistics | None: ...
+
+
+Join = Callable[[str, RecoveryManager, Clock, OperatorLog], GroupMember]
+"""How a queue manager becomes a member of a queue-sharing group; what it needs is not installed everywhere."""
 
 
 class QueueManager:
@@ -57,6 +86,7 @@ class QueueManager:
         input_sets: Mapping[str, str] | None = None,
         traces: TraceSettings | None = None,
         open_smf: Callable[[], Disk] = no_smf_directory,
+        join: Join | None = None,
     ) -> None:
         self.name = checked(name, Reason.Q_MGR_NAME_ERROR)
         self._disk, self._clock, self._started_us = disk, clock, clock.now_us()
@@ -66,7 +96,7 @@ class QueueManager:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, in_use=str(error)) from error
         try:
             self.command_parts = command_parts or Parts()
-            self._build(clock, settings, read_profiles, traces or TraceSettings(), open_smf)
+            self._build(clock, settings, read_profiles, traces or TraceSettings(), open_smf, join)
             self._input_sets = InputSets(self.commands, disk, input_sets)
         except BaseException:
             disk.disown()
@@ -79,6 +109,7 @@ class QueueManager:
         read_profiles: Callable[[], str | None],
         traces: TraceSettings,
         open_smf: Callable[[], Disk],
+        join: Join | None,
     ) -> None:
         """Every manager with those it leans on (QM1)."""
         self.operator_log = OperatorLog(self.name, clock)
@@ -87,19 +118,26 @@ class QueueManager:
         self.engine.log.files.tell = self.operator_log.say
         log, buffers, recovery, data = self.engine.log, self.engine.buffers, self.engine.recovery, self.engine.data
         default_page_set = min((number for number in self.engine.settings.page_sets if number), default=0)
-        self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set)
+        self.shared = None if join is None else join(self.name, recovery, clock, self.operator_log)
+        self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set, self.shared)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock)
-        recovery.managers.append(self.messages)
-        sections = Managers(log, buffers, self.engine.locks, data, self.messages)
+        recovery.managers += [self.messages] if self.shared is None else [self.shared, self.messages]
+        sections = Managers(log, buffers, self.engine.locks, data, self.messages, self.shared)
         dumps = DumpFiles(self.name, open_smf, traces, self.operator_log)
         self.statistics = StatisticsManager(self.name, sections, recovery, self.connections, clock, traces, dumps)
         if self.command_parts.traces is None:
             self.command_parts.traces = OperatorTraces(self.statistics)
+        if self.shared is not None:
+            self.command_parts.group = self.shared.operated()
         self.commands = command_processor(
             self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
         )
-        managers = (log, buffers, recovery, data, self.messages, self.connections, self.statistics)
+        managers: list[HasTasks] = [log, buffers, recovery, data, self.messages, self.connections, self.statistics]
+        if self.shared is not None:
+            managers.append(self.shared)
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
+        if self.shared is not None:
+            self.shared.nudge = self.scheduler.nudge
 
     def start(self, *, background: bool = True) -> Restart:
         """Restart, then definitions, then background work, unless the caller runs its steps (QM3)."""
@@ -107,11 +145,15 @@ class QueueManager:
             self._input_sets.run(BEFORE_RESTART)
             found = self.engine.start()
             with self.engine.recovery.latch:
+                if self.shared is not None:
+                    self.shared.start(found.end_rba)
                 self.messages.start()
                 self.statistics.begin_traces()
             self.commands.early = False
             self._input_sets.run(AFTER_RESTART)
         except BaseException:
+            if self.shared is not None:
+                self.shared.stop()
             self.engine.close()
             self._disk.disown()
             raise
@@ -135,6 +177,8 @@ class QueueManager:
             self.connections.stop()
             with self.engine.recovery.latch:
                 self.statistics.finish()
+                if self.shared is not None:
+                    self.shared.stop()
             self.engine.stop()
         self.statistics.close()
         self.operator_log.say("CSQY003I", "the queue manager has stopped")

@@ -12,6 +12,7 @@ Rules
       `locate` finds the first available arrival that fits, `read` fetches the message, `take` removes it.
   Q5  Position is fixed at arrival: priority, then order of arrival; a backed-out get returns to its place.
   Q6  A call is made with the engine latch held; no call waits for anything but its own page I/O.
+  Q7  On a shared queue an arrival may be gone when it is taken or held: `VanishedError`, and the caller looks again.
 
 Called by message.  Answered by data (private) and coupling_facility (shared).
 """
@@ -87,6 +88,24 @@ class StoredQueue(Protocol):
     with_expiry: int
     """Messages on it that expire some time."""
 
+    @property
+    def shared(self) -> bool:
+        """Whether other queue managers work on it too."""
+
+    @property
+    def counted(self) -> "Counted":
+        """Whose depth a put compares with MAXDEPTH: its own, unless the store refuses by itself what is too much."""
+
+
+class Counted(Protocol):
+    """Something that has a depth."""
+
+    depth: int
+
+
+class VanishedError(Exception):
+    """Another queue manager was quicker; whoever wanted the message looks again (Q7)."""
+
 
 Fits = Callable[[Arrival], bool]
 """A further test of an arrival (groups, logical order, expiry ...); must not change anything."""
@@ -128,3 +147,18 @@ class QueueStore(Protocol[UnitT_contra, QueueT_contra]):
 
     def browse(self, queue: QueueT_contra) -> Iterator[Arrival]:
         """Every available arrival in order, as it is now."""
+
+    def still_there(self, arrival: Any) -> bool:
+        """Whether an arrival that was found before is still on its queue and not taken."""
+
+    def hold(self, arrival: Any, holder: object) -> None:
+        """A browse with lock: the arrival is there for this handle only (Q3)."""
+
+    def let_go(self, arrival: Any, holder: object) -> None:
+        """The lock ends; the arrival is there for everybody again."""
+
+    def unlocked(self, arrival: Any, holder: object) -> None:
+        """The lock ends because its handle takes the arrival."""
+
+    def count(self, queue: QueueT_contra, priority: int) -> int:
+        """Messages of at least this priority, uncommitted puts included, uncommitted gets not."""

@@ -29,6 +29,9 @@ class Task:
     latched: bool = True
     """Whether the engine latch is held during a step; one that only waits for files does without."""
 
+    urgent: bool = False
+    """Whether the step runs at once when the scheduler is nudged."""
+
 
 class Waits(Protocol):
     """What a task that is accounted for is told of its waits, in nanoseconds (R5)."""
@@ -45,8 +48,17 @@ class Waits(Protocol):
     def log_forced(self, ns: int) -> None:
         """It waited until the log was on disk."""
 
+    def waits_for_log(self) -> Callable[[int], None]:
+        """Its call has ended but for the log; gives whom to tell how long that took."""
+
     def skipped(self, messages: int) -> None:
         """So many messages were looked at and passed over."""
+
+    def repository_asked(self, thread_ns: int, server_ns: int) -> None:
+        """It waited for a request to the shared repository, of which the database took the second."""
+
+    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
+        """It called the coupling facility: for one entry or for several, so often again."""
 
 
 class Served:
@@ -72,6 +84,9 @@ class Unit(Protocol):
 
     other: list[Callable[[], None]]
     """What else is to be done when the unit has committed."""
+
+    shared: Any
+    """Its part in the structures of a queue-sharing group, None when it has none."""
 
     label: bytes
     """Client and number, when the client wants to be able to ask for the outcome."""

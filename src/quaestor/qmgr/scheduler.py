@@ -8,6 +8,7 @@ Rules
   W2  In tests the steps run when asked (`run_due`); in service one thread asks. No other manager has a thread.
   W3  A step that fails stops all background work and is told to whoever asked to know (`on_failure`): an error that
       nobody hears is worse than none.
+  W4  An urgent step runs at once when something outside says that there is work for it.
 
 Called by queue_manager.  Calls the managers' tasks.
 """
@@ -42,6 +43,8 @@ class Scheduler:
         self.tasks: list[Task] = [task for manager in managers for task in manager.tasks()]
         self._due_ns = dict.fromkeys(range(len(self.tasks)), 0)
         self._stopping = threading.Event()
+        self._woken = threading.Event()
+        self._urgent = [number for number, task in enumerate(self.tasks) if task.urgent]
         self._thread: threading.Thread | None = None
         self.failure: BaseException | None = None
 
@@ -51,7 +54,8 @@ class Scheduler:
             now = self._clock.monotonic_ns()
             if self._due_ns[number] <= now:
                 more = self._run(task)
-                self._due_ns[number] = now + (0 if more else task.every_ms * NS_PER_MS)
+                if not task.urgent or not self._woken.is_set():
+                    self._due_ns[number] = now + (0 if more else task.every_ms * NS_PER_MS)
         now = self._clock.monotonic_ns()
         return max(1, (min(self._due_ns.values(), default=now) - now) // NS_PER_MS)
 
@@ -61,6 +65,12 @@ class Scheduler:
         with self._latch:
             return task.step()
 
+    def nudge(self) -> None:
+        """Run the urgent steps now; called from any thread, latch or not (W4)."""
+        for number in self._urgent:
+            self._due_ns[number] = 0
+        self._woken.set()
+
     def start(self) -> None:
         """Run steps on a thread of their own until `stop` (W2)."""
         self._thread = threading.Thread(target=self._serve, name="quaestor-scheduler", daemon=True)
@@ -69,6 +79,7 @@ class Scheduler:
     def stop(self) -> None:
         """Return when no step runs any more. The latch is not held."""
         self._stopping.set()
+        self._woken.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -76,8 +87,11 @@ class Scheduler:
     def _serve(self) -> None:
         wait_ms = 0
         try:
-            while not self._stopping.wait(wait_ms / 1000):
-                wait_ms = self.run_due()
+            while not self._stopping.is_set():
+                self._woken.wait(wait_ms / 1000)
+                self._woken.clear()
+                if not self._stopping.is_set():
+                    wait_ms = self.run_due()
         except BaseException as error:  # noqa: BLE001 - told to whoever listens (W3)
             self.failure = error
             self._on_failure(error)

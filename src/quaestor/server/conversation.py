@@ -50,8 +50,9 @@ from quaestor.server.protocol import (
 if TYPE_CHECKING:
     from quaestor.server.link import Link
 
-_REPLY, _ERROR, _AHEAD = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD)
+_REPLY, _ERROR, _AHEAD, _BACKOUT = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD), int(Op.BACKOUT)
 _NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
+_NOTHING: dict[str, Any] = {}
 
 
 class OpenHandle:
@@ -64,6 +65,20 @@ class OpenHandle:
         self.md: MQMD | None = None
         self.put_envelope: MQMD | None = None
         self.got_envelope: MQMD | None = None
+
+    def knows_put(self, message: Message) -> bytes:
+        """The envelope of a message that was put, as far as it has to be sent; the other end knows it from then on."""
+        if message.envelope is self.put_envelope:
+            return b""
+        self.put_envelope = message.envelope
+        return message.envelope.packed()
+
+    def knows_got(self, message: Message) -> bytes:
+        """The same for a message that was got."""
+        if message.envelope is self.got_envelope:
+            return b""
+        self.got_envelope = message.envelope
+        return message.envelope.packed()
 
 
 class Parked:
@@ -93,6 +108,8 @@ class Conversation:
     def __init__(self, link: "Link", number: int, connection: Connection) -> None:
         self.link, self.number, self.connection = link, number, connection
         self.service = link.service
+        self._started = self.service.commits.started
+        self._backlog_max = self.service.limits.backlog_requests
         self.handles: dict[int, OpenHandle] = {}
         self._next_handle = 1
         self.backlog: deque[tuple[int, int, int, bytes]] = deque()
@@ -115,11 +132,19 @@ class Conversation:
         """Carry out a request, or keep it for later (CV1)."""
         if self.busy:
             self.backlog.append((op, flags, number, packed[at:end]))
+            if len(self.backlog) > self._backlog_max:
+                self.link.want(reading=False)
             return
-        started = self.service.commits.started
-        before = len(started)
-        answer = self._answer(op, flags, number, packed, at, end)
-        if len(started) != before:
+        carry_out, before = self._carry_out.get(op, _unknown), len(self._started)
+        if self._failed is not None and number and op != _BACKOUT:
+            carry_out = self._async_failure
+        try:
+            answer = carry_out(flags, number, packed, at, end)
+        except ProtocolError:
+            raise
+        except Exception as error:  # noqa: BLE001 - told apart where it is told
+            answer = self._refusal(number, error)
+        if len(self._started) != before:
             self.busy = True
             self.service.deferred.append((self, answer))  # CV2
         elif answer:
@@ -127,27 +152,23 @@ class Conversation:
         if self.ending and not self.busy:
             self._disconnect()
 
-    def _answer(self, op: int, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
-        try:
-            carry_out = self._carry_out.get(op)
-            if carry_out is None:
-                raise ProtocolError(f"operation {op}")
-            if self._failed is not None and number and op != Op.BACKOUT:
-                raise self._async_failure()
-            return carry_out(flags, number, packed, at, end)
-        except MQError as error:
+    def _refusal(self, number: int, error: Exception) -> bytes:
+        """The answer to a call that failed; what is the fault of neither engine nor application is raised."""
+        if isinstance(error, MQError):
             return self._error(number, values.pack_error(error), error)
-        except AttributeValueError as error:
+        if isinstance(error, AttributeValueError):
             return self._error(number, values.pack([error.keyword, error.value, error.valid]), error)
-        except StructError as error:
+        if isinstance(error, StructError):
             raise ProtocolError(str(error)) from error
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
+        if isinstance(error, TypeError | ValueError | AttributeError | KeyError):
             refused = MQError(Reason.ENVIRONMENT_ERROR, why=f"{type(error).__name__}: {error}")
             return self._error(number, values.pack_error(refused), error)
+        raise error
 
-    def _async_failure(self) -> MQError:
+    def _async_failure(self, _flags: int, _number: int, _packed: bytes, _at: int, _end: int) -> bytes:
+        """What a call is answered with whose conversation has lost an asynchronous put (CV3)."""
         failed, self._failed = self._failed, None
-        return failed or MQError(Reason.UNEXPECTED_ERROR)
+        raise failed or MQError(Reason.UNEXPECTED_ERROR)
 
     def _error(self, number: int, payload: bytes, error: Exception) -> bytes:
         if number:
@@ -179,23 +200,25 @@ class Conversation:
 
     def _put(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
         handle_id, options = wire.PUT.unpack_from(packed, at)
-        opened = self._opened(handle_id)
+        opened = self.handles.get(handle_id) or self._opened(handle_id)
         at += 6
-        correl_id = context = None
-        if flags & CORREL:
-            correl_id = packed[at : at + 24]
-            at += 24
-        if flags & CONTEXT:
-            (context_id,) = wire.COUNT.unpack_from(packed, at)
-            context, at = self._opened(context_id).handle, at + 2
-        md = None
-        if flags & SAME_DESCRIPTOR:
+        correl_id = context = md = None
+        if flags == SAME_DESCRIPTOR:
             md = opened.md
-        elif flags & DESCRIPTOR:
-            (length,) = wire.COUNT.unpack_from(packed, at)
-            at += 2
-            md = opened.md = wire.unpack_descriptor(packed[at : at + length])
-            at += length
+        elif flags:
+            if flags & CORREL:
+                correl_id = packed[at : at + 24]
+                at += 24
+            if flags & CONTEXT:
+                (context_id,) = wire.COUNT.unpack_from(packed, at)
+                context, at = self._opened(context_id).handle, at + 2
+            if flags & SAME_DESCRIPTOR:
+                md = opened.md
+            elif flags & DESCRIPTOR:
+                (length,) = wire.COUNT.unpack_from(packed, at)
+                at += 2
+                md = opened.md = wire.unpack_descriptor(packed[at : at + length])
+                at += length
         if at > end:
             raise ProtocolError("a put that ends before its body")
         if flags & MANY:
@@ -205,12 +228,7 @@ class Conversation:
         if flags & TEXT:
             body = _text(packed[at:end])
         message = opened.handle.put(body, md, options, correl_id=correl_id, context=context)
-        if not number:
-            return b""
-        if message.envelope is opened.put_envelope:
-            return self.reply(number, wire.pack_message(message, 0, b""))
-        opened.put_envelope = message.envelope
-        return self.reply(number, wire.pack_message(message, 0, message.envelope.packed()))
+        return self._message_answer(number, message, b"", 0, opened.knows_put(message)) if number else b""
 
     def _put_many(
         self, handle: Handle, bodies: list[bytes], md: MQMD | None, options: int, correl_id: bytes | None, flags: int
@@ -227,11 +245,13 @@ class Conversation:
 
     def _get(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
         handle_id, options, wait_ms, longest = wire.GET.unpack_from(packed, at)
-        opened = self._opened(handle_id)
+        opened = self.handles.get(handle_id) or self._opened(handle_id)
         at += wire.GET.size
         max_length = longest if flags & LIMITED else None
-        selecting = wire.unpack_selection(packed, at, end) if flags & SELECTS else {}
-        if not flags & SELECTS and at != end:
+        selecting = _NOTHING
+        if flags & SELECTS:
+            selecting = wire.unpack_selection(packed, at, end)
+        elif at != end:
             raise ProtocolError("a get that does not fill its frame")
         if not flags & WAITS:
             message = opened.handle.get(options, max_length=max_length, **selecting)
@@ -243,17 +263,18 @@ class Conversation:
                 self.service.wait_until(parked)
                 return b""
             message = result
-        answer = self.reply(number, self._packed(opened, message))
+        answer = self._got(number, opened, message)
         if flags & CREDIT and options & _NO_SYNCPOINT and not message.persistence:
             answer += self._ahead(handle_id, opened)
         return answer
 
-    def _packed(self, opened: OpenHandle, message: Message) -> bytes:
-        token = opened.handle.token
-        if message.envelope is opened.got_envelope:
-            return wire.pack_message(message, token, b"") + message.body
-        opened.got_envelope = message.envelope
-        return wire.pack_message(message, token, message.envelope.packed()) + message.body
+    def _got(self, number: int, opened: OpenHandle, message: Message) -> bytes:
+        return self._message_answer(number, message, message.body, opened.handle.token, opened.knows_got(message))
+
+    def _message_answer(self, number: int, message: Message, body: bytes, token: int, envelope: bytes) -> bytes:
+        if self.connection.warning is None:
+            return wire.pack_answer(_REPLY, self.number, number, message, body, token, envelope)
+        return self.reply(number, wire.pack_message(message, token, envelope) + body)
 
     def _ahead(self, handle_id: int, opened: OpenHandle) -> bytes:
         """Further messages that may be sent before they are asked for (protocol W6)."""
@@ -263,8 +284,8 @@ class Conversation:
             if message is None:
                 break
             room -= len(message.body)
-            payload = self._packed(opened, message)
-            frames.append(frame(_AHEAD, 0, self.number, handle_id, payload))
+            token, envelope = opened.handle.token, opened.knows_got(message)
+            frames.append(wire.pack_answer(_AHEAD, self.number, handle_id, message, message.body, token, envelope))
         return b"".join(frames)
 
     # -- waiting, rule CV4
@@ -281,7 +302,7 @@ class Conversation:
         opened, started = parked.opened, self.service.commits.started
         before = len(started)
         try:
-            result: Message | Waiting | None = parked.waiting.message
+            result: Message | Waiting | None = opened.handle.handed_over(parked.waiting)
             if result is None:
                 result = opened.handle.look(
                     parked.options, parked.wait_ms, parked.waiting, parked.max_length, direct=True, **parked.selecting
@@ -290,7 +311,7 @@ class Conversation:
                 parked.waiting = result
                 self._park(parked)
                 return
-            answer = self.reply(parked.number, self._packed(opened, result))
+            answer = self._got(parked.number, opened, result)
         except MQError as error:
             answer = self._error(parked.number, values.pack_error(error), error)
         del self.parked[parked.number]
@@ -373,6 +394,10 @@ class Conversation:
         self._give_up_waits()
         self.backlog.clear()
         self.connection.abandon()
+
+
+def _unknown(_flags: int, _number: int, _packed: bytes, _at: int, _end: int) -> bytes:
+    raise ProtocolError("an unknown operation")
 
 
 def _text(packed: bytes) -> str:

@@ -4,40 +4,54 @@ Rules
   FA1 One thread serves all sockets; a request is done before the next one is looked at, so requests are in one order.
   FA2 A connector whose request socket ends without `disconnect` has failed, and stays known as failed until a peer has
       recovered it.
-  FA3 Who does not take what he is told is dropped: a full socket ends that connector, never the facility.
+  FA3 Nobody is waited for: what a socket does not take at once is kept and sent when it does. One that has more than
+      `UNSENT_MAX` to take is dropped; that ends the connector, never the facility.
   FA4 What is no frame of ours ends that socket, with one line in the log.
   FA5 The memory of this process is the structure: when it ends, structures are lost and are recovered from the logs of
       the queue managers, as after the loss of a real one.
+  FA6 Structures have no cycles. In a process of their own the cyclic collector would walk over every entry again and
+      again for nothing.
 
 Called by `quaestor cf start`.  Calls storage.lists.
 """
 
+import gc
 import logging
-import selectors
+import select
 import socket
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 import msgpack
 
-from quaestor.storage.lists.client import FRAME_MAX, LENGTH
+from quaestor.storage.lists.client import LENGTH, RECEIVE, frames
 from quaestor.storage.lists.memory import MemoryConnection, MemoryFacility
 from quaestor.storage.lists.structure import Shape, StructureRefusal
 
 LOG = logging.getLogger("quaestor.cf")
-READ_BYTES = 1 << 18
+UNSENT_MAX = 128 << 20
+_READ, _BOTH = select.EPOLLIN, select.EPOLLIN | select.EPOLLOUT
+_packed = msgpack.packb
 
 
-@dataclass(eq=False)
 class _Link:
     """One socket and what it is for."""
 
-    sock: socket.socket
-    received: bytearray = field(default_factory=bytearray)
-    connection: MemoryConnection | None = None
-    parted: bool = False
+    __slots__ = ("connection", "number", "parted", "received", "run", "sock", "unsent")
+
+    def __init__(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        self.sock, self.number = sock, sock.fileno()
+        self.received, self.unsent = bytearray(), bytearray()
+        self.connection: MemoryConnection | None = None
+        self.run: Callable[[Any], list[Any]] = _not_connected
+        self.parted = False
+
+
+def _not_connected(_request: Any) -> list[Any]:
+    raise ValueError("a request before `connect`")
 
 
 class CouplingFacility:
@@ -47,44 +61,70 @@ class CouplingFacility:
         self.path = Path(path)
         self.facility = MemoryFacility()
         self._listeners: dict[tuple[str, str], _Link] = {}
-        self._selector = selectors.DefaultSelector()
+        self._links: dict[int, _Link] = {}
+        self._verbs: dict[str, Callable[..., Any]] = {
+            "connect": self._connect,
+            "listen": self._listen,
+            "request": lambda link, request: (link.run(request), *link.connection.used),
+            "connectors": self._connectors,
+            "forget": self._forget,
+            "disconnect": self._disconnect,
+            "status": self._status,
+        }
         self._woken, self._waker = socket.socketpair()
         self._server = socket.socket(socket.AF_UNIX)
         self.path.unlink(missing_ok=True)
         self._server.bind(str(self.path))
         self.path.chmod(0o600)
         self._server.listen(128)
-        self._selector.register(self._server, selectors.EVENT_READ, self._accept)
-        self._selector.register(self._woken, selectors.EVENT_READ, None)
+        self._poll = select.epoll()
+        for sock in (self._server, self._woken):
+            self._poll.register(sock, _READ)
 
     def serve(self) -> None:
         """Serve until `stop` (FA1)."""
+        accepting, ending, links = self._server.fileno(), self._woken.fileno(), self._links
         while True:
-            for key, _ in self._selector.select():
-                if key.data is None:
+            for number, events in self._poll.poll():
+                link = links.get(number)
+                if link is not None:
+                    if events & select.EPOLLOUT:
+                        self._flush(link)
+                    if events & ~select.EPOLLOUT:
+                        self._read(link)
+                elif number == accepting:
+                    self._accept()
+                elif number == ending:
                     self._end()
                     return
-                key.data()
+
+    def serve_alone(self) -> None:
+        """Serve in a process that does nothing else: entries die by themselves, so the collector seldom looks (FA6)."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(100_000, 50, 1000)
+        self.serve()
 
     def stop(self) -> None:
         """From another thread or a signal: end."""
         self._waker.send(b"x")
 
     def _end(self) -> None:
-        for key in list(self._selector.get_map().values()):
-            self._selector.unregister(key.fileobj)
-            key.fileobj.close()  # type: ignore[union-attr] # all of ours are sockets
-        self._waker.close()
+        for sock in (*(link.sock for link in self._links.values()), self._server, self._woken, self._waker):
+            sock.close()
+        self._poll.close()
         self.path.unlink(missing_ok=True)
 
     def _accept(self) -> None:
         sock, _ = self._server.accept()
-        link = _Link(sock)
-        self._selector.register(sock, selectors.EVENT_READ, lambda: self._read(link))
+        self._links[sock.fileno()] = _Link(sock)
+        self._poll.register(sock, _READ)
 
     def _read(self, link: _Link) -> None:
         try:
-            part = link.sock.recv(READ_BYTES)
+            part = link.sock.recv(RECEIVE)
+        except BlockingIOError:
+            return
         except OSError:
             part = b""
         if not part:
@@ -92,59 +132,32 @@ class CouplingFacility:
             return
         link.received += part
         try:
-            for asked in self._frames(link):
+            for asked in frames(link.received):
                 self._answer(link, asked)
         except (ValueError, TypeError, KeyError, IndexError, msgpack.UnpackException) as error:
             LOG.warning("a socket was closed: %s", error)  # FA4
             self._lost(link)
 
-    def _frames(self, link: _Link) -> Any:
-        received = link.received
-        while len(received) >= LENGTH.size:
-            (length,) = LENGTH.unpack_from(received)
-            if length > FRAME_MAX:
-                raise ValueError(f"a frame of {length} bytes")
-            if len(received) < LENGTH.size + length:
-                return
-            frame = bytes(received[LENGTH.size : LENGTH.size + length])
-            del received[: LENGTH.size + length]
-            yield msgpack.unpackb(frame, raw=False)
-
     def _answer(self, link: _Link, asked: Any) -> None:
         verb, *arguments = asked
+        answer: tuple[Any, ...]
         try:
-            answer = ["ok", self._verb(verb)(link, *arguments)]
+            answer = ("ok", self._verbs[verb](link, *arguments))
         except StructureRefusal as refusal:
-            answer = ["no", refusal.why, refusal.at]
+            answer = ("no", refusal.why, refusal.at)
         self._send(link, answer)
-
-    def _verb(self, verb: str) -> Callable[..., Any]:
-        known: dict[str, Callable[..., Any]] = {
-            "connect": self._connect,
-            "listen": self._listen,
-            "request": self._request,
-            "connectors": self._connectors,
-            "forget": self._forget,
-            "disconnect": self._disconnect,
-            "status": self._status,
-        }
-        if verb not in known:
-            raise ValueError(f"no such verb: {verb!r}")
-        return known[verb]
 
     # -- verbs
 
     def _connect(self, link: _Link, shape: list[Any], connector: str) -> list[Any]:
         made = Shape(*shape)
         link.connection = self.facility.connect(made, connector, lambda token: self._tell(made.name, connector, token))
+        link.run = link.connection.run
         return list(astuple(link.connection.shape))
 
     def _listen(self, link: _Link, structure: str, connector: str) -> bool:
         self._listeners[structure, connector] = link
         return True
-
-    def _request(self, link: _Link, request: list[list[Any]]) -> list[Any]:
-        return self._connected(link).run(request)
 
     def _connectors(self, link: _Link) -> dict[str, bool]:
         return self._connected(link).connectors()
@@ -174,17 +187,37 @@ class CouplingFacility:
             self._send(link, token)
 
     def _send(self, link: _Link, value: Any) -> None:
-        body = msgpack.packb(value, use_bin_type=True)
+        body = _packed(value)
+        data = LENGTH.pack(len(body)) + body
+        if link.unsent:
+            link.unsent += data
+            if len(link.unsent) > UNSENT_MAX:
+                self._lost(link)  # FA3
+            return
+        sent = self._sent(link, data)
+        if sent < len(data) and link.number in self._links:
+            link.unsent += data[sent:]
+            self._poll.modify(link.sock, _BOTH)
+
+    def _flush(self, link: _Link) -> None:
+        """A socket takes more of what is kept for it (FA3)."""
+        del link.unsent[: self._sent(link, link.unsent)]
+        if not link.unsent and link.number in self._links:
+            self._poll.modify(link.sock, _READ)
+
+    def _sent(self, link: _Link, data: bytes | bytearray) -> int:
         try:
-            link.sock.settimeout(1.0)
-            link.sock.sendall(LENGTH.pack(len(body)) + body)
+            return link.sock.send(data)
+        except BlockingIOError:
+            return 0
         except OSError:
-            self._lost(link)  # FA3
+            self._lost(link)
+            return 0
 
     def _lost(self, link: _Link) -> None:
-        if link.sock.fileno() < 0:
+        if self._links.pop(link.number, None) is None:
             return
-        self._selector.unregister(link.sock)
+        self._poll.unregister(link.sock)
         link.sock.close()
         self._listeners = {key: kept for key, kept in self._listeners.items() if kept is not link}
         if link.connection is not None and not link.parted:

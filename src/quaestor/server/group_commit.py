@@ -7,18 +7,23 @@ Rules
   GC3 A unit that logged nothing has nothing to wait for and ends at once.
   GC4 There is no timer and no thread: while a force is under way requests gather in the sockets, and the next turn
       serves them together. So company comes by itself, and a commit without company waits for nobody.
+  GC5 A task that is accounted for is charged with its own wait: from the end of its call until the force was over,
+      whomever else that force served.
 
 Called by conversation (through the connection) and service.  Calls recovery and its log.
 """
 
+from collections.abc import Callable
+
+from quaestor.clock import Clock
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 
 
 class GroupCommit:
     """Recovery as conversations see it (GC1)."""
 
-    def __init__(self, recovery: RecoveryManager) -> None:
-        self._recovery = recovery
+    def __init__(self, recovery: RecoveryManager, clock: Clock) -> None:
+        self._recovery, self._now_ns = recovery, clock.monotonic_ns
         self.latch = recovery.latch
         self.outcomes = recovery.outcomes
         self.begin = recovery.begin
@@ -28,6 +33,7 @@ class GroupCommit:
         self.resolve = recovery.resolve
         self.started: list[UnitOfRecovery] = []
         self._rba = 0
+        self._charged: list[tuple[Callable[[int], None], int]] = []
 
     def commit(self, unit: UnitOfRecovery) -> None:
         """Log the end of a unit (GC1, GC3). The latch is held."""
@@ -35,6 +41,9 @@ class GroupCommit:
         if rba:
             self._rba = rba
             self.started.append(unit)
+            task = self._recovery.served.task
+            if task is not None:
+                self._charged.append((task.waits_for_log(), self._now_ns()))  # GC5
         else:
             self._recovery.end_commit(unit)
 
@@ -48,3 +57,11 @@ class GroupCommit:
         with self.latch:
             for unit in units:
                 recovery.end_commit(unit)
+        if self._charged:
+            self._charge()
+
+    def _charge(self) -> None:
+        charged, self._charged = self._charged, []
+        now_ns = self._now_ns()
+        for waited, since_ns in charged:
+            waited(now_ns - since_ns)

@@ -34,13 +34,15 @@ class Link:
 
     def __init__(self, service: "Service", sock: socket.socket, peer: str, now: float) -> None:
         self.service, self.sock, self.peer = service, sock, peer
+        self.fd = sock.fileno()
         self.user = ""
         self.client = b""
         self.application = self.said = ""
         self.conversations: dict[int, Conversation] = {}
         self.open = True
         self.authenticated = False
-        self.handshaking = isinstance(sock, ssl.SSLSocket)
+        self.handshaking = self._tls = isinstance(sock, ssl.SSLSocket)
+        self._frame_max = HELLO_MAX
         self._identifying = False
         self._rest = bytearray()
         self._need = HEADER_LENGTH
@@ -64,8 +66,12 @@ class Link:
                 if not data:
                     self.end(None if not self._rest else "ended in the middle of a frame")
                     return
-                self._received(data)
-                if not (self.open and isinstance(self.sock, ssl.SSLSocket)):
+                self.heard = self.service.now
+                if self._rest or self._identifying or self._held:
+                    self._received(data)
+                else:
+                    self._split(data)
+                if not (self._tls and self.open):
                     return
         except _AGAIN:
             return
@@ -92,49 +98,46 @@ class Link:
             self.readable()
 
     def _received(self, data: bytes) -> None:
-        self.heard = self.service.now
-        if self._rest or self._identifying or self._held:
-            self._rest += data
-            if len(self._rest) < self._need or self._identifying or self._held:
-                if len(self._rest) > max(HELLO_MAX, self._need):
-                    self.want(reading=False)
-                return
-            data = bytes(self._rest)
-            self._rest.clear()
+        """More of a frame that has begun, or something to look at later."""
+        self._rest += data
+        if len(self._rest) < self._need or self._identifying or self._held:
+            if len(self._rest) > max(HELLO_MAX, self._need):
+                self.want(reading=False)
+            return
+        data = bytes(self._rest)
+        self._rest.clear()
         self._split(data)
 
     def _split(self, data: bytes) -> None:
         """Every whole frame of what came; the rest waits for more."""
         at, end = 0, len(data)
-        while end - at >= HEADER_LENGTH and self.open and not self._identifying and not self._held:
+        while end - at >= HEADER_LENGTH and self.open and not (self._identifying or self._held):
             length, op, flags, conversation, number = HEADER.unpack_from(data, at)
-            if not HEADER_LENGTH <= length <= self._frame_max():
+            if not HEADER_LENGTH <= length <= self._frame_max:
                 raise ProtocolError(f"a frame of {length} bytes")
             if length > end - at:
                 self._need = length
                 break
-            self._frame(op, flags, conversation, number, data, at + HEADER_LENGTH, at + length)
+            known = self.conversations.get(conversation)  # LI2: there are none before the client is authenticated
+            if known is not None and op != _HEARTBEAT:
+                known.request(op, flags, number, data, at + HEADER_LENGTH, at + length)
+            else:
+                self._frame(op, conversation, number, data[at + HEADER_LENGTH : at + length])
             at += length
         else:
             self._need = HEADER_LENGTH
         if at < end and self.open:
             self._rest += data[at:]
-        self.partial_since = self.service.now if self._rest and not (self._identifying or self._held) else 0.0
+            self.partial_since = 0.0 if self._identifying or self._held else self.service.now
+        elif self.partial_since:
+            self.partial_since = 0.0
 
-    def _frame_max(self) -> int:
-        return self.service.limits.frame_bytes if self.authenticated else HELLO_MAX
-
-    def _frame(self, op: int, flags: int, conversation: int, number: int, data: bytes, at: int, end: int) -> None:
+    def _frame(self, op: int, conversation: int, number: int, payload: bytes) -> None:
+        """A frame that belongs to no conversation."""
         if not self.authenticated:
-            self._hello(op, number, data[at:end])  # LI2
-            return
-        known = self.conversations.get(conversation)
-        if known is not None and op != _HEARTBEAT:
-            known.request(op, flags, number, data, at, end)
-            if len(known.backlog) > self.service.limits.backlog_requests:
-                self.want(reading=False)
+            self._hello(op, number, payload)  # LI2
         elif op == _CALL:
-            self._connect(conversation, number, values.unpack(data[at:end]))
+            self._connect(conversation, number, values.unpack(payload))
         elif op != _HEARTBEAT:
             raise ProtocolError(f"operation {op} on a conversation that is not there")
 
@@ -180,6 +183,7 @@ class Link:
         """The client is who it says it is: go on with what it sent meanwhile."""
         self.user, self.authenticated, self._identifying = user, True, False
         limits = self.service.limits
+        self._frame_max = limits.frame_bytes
         told = {
             "version": VERSION,
             "qmgr": self.service.name,
@@ -241,8 +245,9 @@ class Link:
 
     def flush(self) -> None:
         """Send what has gathered; what the client does not take now waits (LI3)."""
-        data = b"".join((self._unsent, *self._out)) if self._unsent or len(self._out) > 1 else b"".join(self._out)
-        self._out.clear()
+        out = self._out
+        data = out[0] if len(out) == 1 and not self._unsent else b"".join((self._unsent, *out))
+        out.clear()
         self._unsent = b""
         self._out_bytes = 0
         if not data or not self.open:

@@ -21,6 +21,7 @@ from typing import TextIO
 from quaestor.clock import SystemClock
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.failing import FAILURES
+from quaestor.qmgr.group_settings import joining
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
 from quaestor.qmgr.statistics import SMF_DIRECTORY
@@ -63,6 +64,7 @@ class Server:
                 lambda: home.read_profiles(configuration),
                 traces=home.traces(configuration),
                 open_smf=lambda: RealDisk(home.directory / SMF_DIRECTORY),
+                join=joining(home.directory),
             )
             manager.start()
         except (*FAILURES, ProfileError) as error:

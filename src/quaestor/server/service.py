@@ -17,7 +17,6 @@ Called by process.  Calls link, group_commit, the queue manager.
 """
 
 import os
-import selectors
 import socket
 import ssl
 from collections import deque
@@ -40,12 +39,13 @@ from quaestor.server.limits import Limits
 from quaestor.server.link import Link
 from quaestor.server.listeners import tune_tcp
 from quaestor.server.protocol import Op, frame
+from quaestor.server.readiness import READ, WRITE, Readiness
 
 ACCEPT_AT_ONCE = 64
 SWEEP_S = 1.0
 CHANNEL = "SYSTEM.DEF.SVRCONN"
 DEADLINES_MAX = 4096
-_READ, _WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+GATHER = 8
 
 
 class Commands(Protocol):
@@ -68,21 +68,22 @@ class Service:
     ) -> None:
         self.name = manager.name
         self.identity, self.journal, self.limits = identity, journal, limits or Limits()
-        self.commits = GroupCommit(manager.engine.recovery)
+        self.commits = GroupCommit(manager.engine.recovery, clock)
         self.deferred: list[tuple[Conversation, bytes]] = []
         self.posted: deque[Parked] = deque()
         self.talking: list[Link] = []
         self.links: set[Link] = set()
         self._manager, self._clock, self._commands = manager, clock, commands
+        self._monotonic_ns = clock.monotonic_ns
         self._ended: list[tuple[Link, str | None]] = []
         self._deadlines: list[tuple[float, int, Parked]] = []
         self._turns = count()
-        self._selector = selectors.DefaultSelector()
+        self._readiness = Readiness()
         self._asked: deque[Callable[[], None]] = deque()
         self._wake_in, self._wake_out = os.pipe()
         os.set_blocking(self._wake_in, False)
         os.set_blocking(self._wake_out, False)
-        self._selector.register(self._wake_in, _READ, self._woken)
+        self._readiness.watch(self._wake_in, READ, self._woken)
         self._listeners: list[socket.socket] = []
         self._thread = 0
         self._stopping = False
@@ -94,14 +95,14 @@ class Service:
         self.turns = 0
 
     def _time(self) -> float:
-        return self._clock.monotonic_ns() / 1e9
+        return self._monotonic_ns() / 1e9
 
     # -- sockets
 
     def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         """Serve whoever connects to this socket."""
         self._listeners.append(sock)
-        self._selector.register(sock, _READ, lambda: self._accept(sock, tls))
+        self._readiness.watch(sock.fileno(), READ, lambda: self._accept(sock, tls))
 
     def _accept(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
         for _ in range(ACCEPT_AT_ONCE):
@@ -126,18 +127,11 @@ class Service:
             sock = tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         link = Link(self, sock, peer, self.now)
         self.links.add(link)
-        self._selector.register(sock, _READ, link)
+        self._readiness.watch(link.fd, READ, link)
 
     def watch(self, link: Link) -> None:
         """A link's wishes have changed."""
-        events = (_READ if link.reading else 0) | (_WRITE if link.writing else 0)
-        known = link.sock in self._selector.get_map()
-        if known and events:
-            self._selector.modify(link.sock, events, link)
-        elif known:
-            self._selector.unregister(link.sock)
-        elif events:
-            self._selector.register(link.sock, events, link)
+        self._readiness.watch(link.fd, (READ if link.reading else 0) | (WRITE if link.writing else 0), link)
 
     def ended(self, link: Link, why: str | None) -> None:
         """A link has ended; it is let go of at the end of the turn."""
@@ -150,29 +144,19 @@ class Service:
         self._thread = get_ident()
         try:
             while not self._stopping:
-                events = self._selector.select(self._patience())
-                self.turn(events)
+                self.turn(self._readiness.now() or self._readiness.ready(self._patience()))
         except Abend as error:
             with self._manager.engine.recovery.latch:
                 self._manager.connections.failed(error)
         finally:
             self._close()
 
-    def turn(self, events: list[tuple[selectors.SelectorKey, int]]) -> None:
+    def turn(self, events: list[tuple[int, int]]) -> None:
         self.turns += 1
-        self.now = self._time()
-        for key, mask in events:
-            ready = key.data
-            if type(ready) is Link:
-                if mask & _READ and ready.open:
-                    ready.readable()
-                if mask & _WRITE and ready.open:
-                    ready.writable()
-            else:
-                ready()
-        self._look_again()
+        self.now = self._monotonic_ns() / 1e9
+        self._take(events)
         while self.commits.started or self.deferred:
-            self._flush()
+            self._gather()
             self.commits.harden()
             self._manager.messages.catalogue.unit_ended()
             deferred, self.deferred = self.deferred, []
@@ -180,8 +164,10 @@ class Service:
                 if answer:
                     conversation.link.send(answer)
                 conversation.resume()
-            self._look_again()
-        self._flush()
+            if self.posted:
+                self._look_again()
+        if self.talking:
+            self._flush()
         if self._deadlines and self._deadlines[0][0] <= self.now:
             self._end_waits()
         if self.now >= self._next_sweep:
@@ -190,6 +176,32 @@ class Service:
             self._let_go()
         if self._manager.connections.failure is not None:
             self._stopping = True
+
+    def _take(self, events: list[tuple[int, int]]) -> None:
+        """Carry out what these sockets have, and what that makes possible."""
+        told = self._readiness.told
+        for fd, mask in events:
+            ready = told[fd]
+            if type(ready) is Link:
+                if mask & ~WRITE and ready.open:
+                    ready.readable()
+                if mask & WRITE and ready.open:
+                    ready.writable()
+            else:
+                ready()
+        if self.posted:
+            self._look_again()
+
+    def _gather(self) -> None:
+        """Before the log is forced: whoever has come meanwhile goes along (GC4)."""
+        for _ in range(GATHER):
+            if self.talking:
+                self._flush()
+            company = self._readiness.now()
+            if not company:
+                return
+            self._take(company)
+        self._flush()
 
     def _look_again(self) -> None:
         posted = self.posted
@@ -314,8 +326,7 @@ class Service:
         for link, why in ended:
             if why is not None:
                 self.journal.tell("QSV010W", peer=link.peer, user=link.user, why=why)
-            if link.sock in self._selector.get_map():
-                self._selector.unregister(link.sock)
+            self._readiness.watch(link.fd, 0, link)
             self.links.discard(link)
             link.abandon()
 
@@ -378,7 +389,7 @@ class Service:
         self._let_go()
         for sock in self._listeners:
             sock.close()
-        self._selector.close()
+        self._readiness.close()
         os.close(self._wake_in)
         wake_out, self._wake_out = self._wake_out, -1
         os.close(wake_out)

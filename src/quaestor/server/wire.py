@@ -19,16 +19,20 @@ from typing import Any
 from quaestor.mqi.descriptors import MQMD, NO_ID, NO_TOKEN, identifier
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.server.protocol import ProtocolError
+from quaestor.server.protocol import HEADER, ProtocolError
 
 MESSAGE = Struct(">24s24sBBqqHiiQH")
 """msg and correl id, priority, persistence, put and expiry time, backouts, expiry left, true length, token, envelope"""
 
 MESSAGE_LENGTH = MESSAGE.size
+ANSWER = Struct(HEADER.format + MESSAGE.format[1:])
+"""The frame of an answer and the message in it, as far as its envelope."""
+
 PUT = Struct(">HI")
 GET = Struct(">HIiQ")
 COUNT, LENGTH = Struct(">H"), Struct(">I")
 UNIT = Struct(">Q")
+new_message = tuple.__new__
 _DESCRIPTOR = Struct(">iiiiB")
 _NUMBERS = Struct(">qqi")
 _DESCRIPTORS: dict[bytes, MQMD] = {}
@@ -55,6 +59,33 @@ def pack_message(message: Message, token: int, envelope: bytes) -> bytes:
     return fixed + envelope
 
 
+def pack_answer(
+    op: int, conversation: int, number: int, message: Message, body: bytes, token: int, envelope: bytes
+) -> bytes:
+    """The frame that carries a message (WI2); the answer to a put has no body."""
+    _, _, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, expiry, original_length = message
+    described = len(envelope)
+    fixed = ANSWER.pack(
+        ANSWER.size + described + len(body),
+        op,
+        0,
+        conversation,
+        number,
+        msg_id,
+        correl_id,
+        priority,
+        persistence,
+        put_us,
+        expires_us,
+        backouts,
+        expiry,
+        original_length,
+        token,
+        described,
+    )
+    return fixed + envelope + body if described else fixed + body
+
+
 def unpack_message(
     packed: bytes, at: int, end: int, last: MQMD | None, body: bytes | None = None
 ) -> tuple[Message, int, MQMD]:
@@ -73,11 +104,8 @@ def unpack_message(
         raise ProtocolError("a message without an envelope")
     if body is None:
         body = packed[at + length : end]
-    return (
-        Message(body, last, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, expiry, original),
-        token,
-        last,
-    )
+    known = (body, last, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, expiry, original)
+    return new_message(Message, known), token, last
 
 
 def pack_descriptor(md: MQMD) -> bytes:

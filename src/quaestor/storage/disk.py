@@ -10,17 +10,20 @@ Rules
   K5  One process owns a directory: `own` takes a file lock that the system gives up when the process ends.
   K6  A write-through of whole blocks from memory that is aligned to them goes past the system's page cache where the
       file system allows it: nobody reads the log back, so a copy of it in memory is only work.
-  K7  Requests made `together` are overlapped: while one thread waits for the first, another waits for the second.
+  K7  Where several processes share a directory, `exclusive` lets one of them at a time do what must not be done by two;
+      the system gives the right back when a process ends.
+  K8  Requests made `together` are overlapped: while one thread waits for the first, another waits for the second.
 
-Called by log_files, page_set and the log manager.  Calls the operating system.
+Called by log_files, page_set, log_stream and the log manager.  Calls the operating system.
 The power-cut tests use `FaultyDisk` (quaestor.testing) in its place.
 """
 
 import errno
 import fcntl
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -89,12 +92,19 @@ class Disk(Protocol):
     def delete(self, name: str) -> None: ...
 
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
-        """Make requests at the same time (K7); gives what each failed with."""
+        """Make requests at the same time (K8); gives what each failed with."""
 
     def own(self) -> None:
         """Take ownership, or raise `InUseError`."""
 
     def disown(self) -> None: ...
+
+
+class SharedDisk(Disk, Protocol):
+    """A directory that several processes use at once (K7)."""
+
+    def exclusive(self, name: str) -> AbstractContextManager[None]:
+        """Alone among all who ask for the same name, threads and processes, while the block runs."""
 
 
 class RealFile:
@@ -230,6 +240,15 @@ class RealDisk:
         if self._owner is not None:
             os.close(self._owner)
             self._owner = None
+
+    @contextmanager
+    def exclusive(self, name: str) -> Iterator[None]:
+        fd = os.open(self.directory / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
 
     def _sync_directory(self) -> None:
         fd = os.open(self.directory, os.O_RDONLY)

@@ -31,7 +31,9 @@ FIRST, ALLOCATES = 1, 2
 
 
 class Kind(IntEnum):
-    """What a record says. 1-19 change a page; 20-39 move a unit of recovery; 40 and up serve restart."""
+    """What a record says: 1-19 change a page, 20-29 move a unit of recovery, 30-39 tell of shared queues, 40 and up
+    serve restart.
+    """
 
     INSERT = 1  # a message (or object) into a page; starts the page when it is the first there
     DELETE = 2  # a message is logically deleted
@@ -51,8 +53,13 @@ class Kind(IntEnum):
     COMPENSATION = 24  # a change that undoes an earlier one
     SHUNTED = 25  # what is needed to undo an old record, again
 
+    SHARED_PUT = 30  # a persistent message to a shared queue, with its data
+    SHARED_GET = 31  # a persistent message was got from a shared queue
+    SHARED_UNIT = 32  # a unit that logged nothing else has work in structures, and is about to be in doubt
+
     CHECKPOINT = 40
     TRUNCATED = 41  # the rest of an active log that is archived before it is full
+    BACKUP = 42  # part of a backup of a structure: a message that was on it, or how it began and ended
 
 
 class LogRecord(NamedTuple):

@@ -9,11 +9,16 @@ what stands between is what the queue manager answered. Play them all again and 
 import re
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import OpenOptions
+from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
 from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.structure import StructureLostError
+from quaestor.storage.shared_tables import DataSet, GroupTables, SqliteTables
 from quaestor.testing import SMALL, FaultyDisk
 
 SESSIONS = Path(__file__).parent / "sessions"
@@ -22,17 +27,38 @@ _RBA = re.compile(r"\b(?!0{12})0000[0-9A-F]{8}\b")
 """Where something stands on the log is not what these sessions are about."""
 
 
+class OneMember:
+    """A queue-sharing group with structures in memory, for one member."""
+
+    def __init__(self, folder):
+        self.facility, self.folder = MemoryFacility(), folder
+
+    def joining(self, name):
+        tables = GroupTables(SqliteTables(str(self.folder / "group.db"), "QSG1"))
+        group = Group("QSG1", tables, self.facility.connect, name, lambda _: None)
+        return lambda qmgr, *parts: CouplingFacilityManager(qmgr, group, *parts)
+
+
 class Console:
     """A queue manager, an operator, and applications."""
 
-    def __init__(self, profiles=None, parts=None, input_sets=None, disk=None, **settings):
+    def __init__(self, profiles=None, parts=None, input_sets=None, disk=None, group=None, **settings):
         self.disk, self.clock, self.profiles = disk or FaultyDisk(), FakeClock(), profiles
+        self.facility = None if group is None else group.facility
         self.settings, self.parts, self.input_sets = replace(SMALL, **settings), parts, input_sets
+        self.join = None if group is None else group.joining("QM1")
         self.start()
 
     def start(self):
         self.qm = QueueManager(
-            "QM1", self.disk, self.clock, self.settings, lambda: self.profiles, self.parts, self.input_sets
+            "QM1",
+            self.disk,
+            self.clock,
+            self.settings,
+            lambda: self.profiles,
+            self.parts,
+            self.input_sets,
+            join=self.join,
         )
         self.qm.start(background=False)
         self.app, self.opened = None, []
@@ -78,8 +104,20 @@ class Console:
                 self.restart()
             case "background":
                 self.steps()
+            case "lose":
+                self.lose(words[0])
+            case "connect":
+                self.qm.shared.connect_step()
+            case "offloaded":
+                self.qm.shared.group.tables.data_sets.insert(DataSet(words[0], "QM1", f"/smds/{words[0]}"))
             case _:
                 raise AssertionError(f"nobody can {act}")
+
+    def lose(self, structure):
+        """The structure and everything in it are gone."""
+        found = self.qm.shared.structures[structure]
+        found._lost(StructureLostError("it is gone"))
+        self.facility.delete(found.shape.name)
 
     def steps(self):
         """Background work until none is left."""
@@ -107,6 +145,13 @@ def depth(console, queue):
     return console.qm.messages.catalogue.state(queue).stored.depth
 
 
+def console_of(session, folder):
+    """The console that a session is played on: one about sharing needs a group."""
+    return Console(archive=True, group=OneMember(folder) if session.startswith("# a group") else None)
+
+
 if __name__ == "__main__":
     for path in sorted(SESSIONS.glob("*.txt")):
-        path.write_text(Console(archive=True).play(path.read_text()))
+        with TemporaryDirectory() as folder:
+            session = path.read_text()
+            path.write_text(console_of(session, Path(folder)).play(session))

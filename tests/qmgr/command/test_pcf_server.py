@@ -1,5 +1,7 @@
 """The command server: tools ask in PCF and get what MQSC answers."""
 
+from datetime import datetime, timedelta
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,6 +95,50 @@ def test_messages_are_cleared_and_moved_and_status_is_shown(tool):
     assert 0 == tool.done(41, (2016, "B"))[0][3]
     handles = tool.done(41, (2016, COMMAND_QUEUE), (1103, 1104))
     assert [("command server", 1)] == [(row[3058], row[1098]) for row in handles]
+
+
+CONNECTIONS, END_CONNECTION = 85, 86
+
+
+def test_connections_are_inquired_and_ended(tool):
+    tool.done(CREATE, (2016, "ORDERS"), (20, 1))
+    app = tool.console.qm.connect("ALICE", "billing")
+    queue = app.open("ORDERS")
+    queue.put("x", MQMD(persistence=1))
+    everybody = tool.done(CONNECTIONS, (7007, b""), (1107, (1009,)))
+    (row,) = [row for row in everybody if row[3058] == "billing"]
+    assert (1111, "ALICE", 1) == (row[1110], row[3025], row[1128])
+    assert 24 == len(row[7006])
+    assert int.from_bytes(row[7009]) == app._thread.unit.urid
+    assert [row] == tool.done(CONNECTIONS, (7006, row[7006]), (1107, (1009,)))
+    (handle,) = tool.done(CONNECTIONS, (7006, row[7006]), (1110, 1112))
+    assert (1112, "ORDERS", 1) == (handle[1110], handle[3046], handle[1016])
+    assert handle[1022] == int(queue.opened.options)
+    assert [{}] == tool.done(END_CONNECTION, (7006, row[7006]))
+    with pytest.raises(MQError, match="2009"):
+        queue.put("y")
+    assert 2085 == tool.failed(CONNECTIONS, (7006, row[7006]))
+    assert 3228 == tool.failed(CONNECTIONS)
+
+
+def test_a_monitored_queue_tells_its_times(tool):
+    tool.done(CREATE, (2016, "ORDERS"), (20, 1), (123, 17))
+    tool.done(CREATE, (2016, "NOTES"), (20, 1))
+    clock, app = tool.console.clock, tool.app
+    for name in ("ORDERS", "NOTES"):
+        app.put(name, "x", None, PutOptions.NO_SYNCPOINT)
+    clock.advance(milliseconds=1500)
+    for name in ("ORDERS", "NOTES"):
+        app.get(name, GetOptions.NO_SYNCPOINT)
+    (status,) = tool.done(41, (2016, "ORDERS"))
+    assert (1_500_000, 1_500_000) == status[1226]
+    put, got = (
+        datetime.fromisoformat(f"{status[date]}T{status[time].replace('.', ':')}+00:00")
+        for date, time in ((3128, 3129), (3130, 3131))
+    )
+    assert got - put in {timedelta(seconds=1), timedelta(seconds=2)}
+    (status,) = tool.done(41, (2016, "NOTES"))
+    assert not {1226, 3128, 3129, 3130, 3131} & set(status)
 
 
 def test_other_objects_and_the_queue_manager(tool):

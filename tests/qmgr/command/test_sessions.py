@@ -2,15 +2,15 @@
 
 import pytest
 
-from qmgr.command.console import SESSIONS, Console
+from qmgr.command.console import SESSIONS, console_of
 from quaestor.qmgr.command import FAMILIES
 from quaestor.qmgr.command.family import marks_of
 
 
 @pytest.mark.parametrize("path", sorted(SESSIONS.glob("*.txt")), ids=lambda path: path.stem)
-def test_the_session_reads_the_same(path):
+def test_the_session_reads_the_same(path, tmp_path):
     session = path.read_text(encoding="utf-8")
-    assert session == Console(archive=True).play(session)
+    assert session == console_of(session, tmp_path).play(session)
 
 
 def test_every_command_occurs_in_a_session():

@@ -11,7 +11,7 @@ Called by the command manager.  Calls syntax, words, objects.
 """
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,9 +104,11 @@ class Command:
 
     def attributes(self) -> dict[str, Any]:
         """Field values that a DEFINE or ALTER gives its object (K2)."""
-        if self.kind is None:
-            return {}
-        return dict(_typed(self, attributes_of(self.kind)))
+        return {} if self.kind is None else self.typed(attributes_of(self.kind))
+
+    def typed(self, attributes: Mapping[str, Attribute]) -> dict[str, Any]:
+        """Field values that the command gives, of these attributes (K2)."""
+        return dict(_typed(self, attributes))
 
     def text(self) -> str:
         """The command as MQSC (K4)."""
@@ -181,7 +183,7 @@ def _where(item: Item, known: tuple[str, ...], line: int) -> Where:
     return Where(_the_one(word, known, "keyword", line, item.column), compare, value)
 
 
-def _typed(given: Command, attributes: dict[str, Attribute]) -> Iterator[tuple[str, Any]]:
+def _typed(given: Command, attributes: Mapping[str, Attribute]) -> Iterator[tuple[str, Any]]:
     by_word: dict[str, tuple[Attribute, bool | None]] = {}
     for attribute in attributes.values():
         if attribute.bare is None:

@@ -22,6 +22,7 @@ from quaestor.mqi.objects import (
     StorageClass,
     attributes_of,
 )
+from quaestor.mqi.structures import KEYWORDS as STRUCTURE
 
 KINDS: dict[str, type[MQObject]] = {
     kind.MQSC_TYPE: kind
@@ -61,21 +62,21 @@ ABBREVIATIONS = {
 _OBJECTS = {*KINDS, "PSID", "BUFFPOOL", "CFSTRUCT", "CHANNEL"}
 OBJECTS_OF: dict[str, frozenset[str]] = {
     "DEFINE": frozenset(_OBJECTS - {"QMGR"}),
-    "ALTER": frozenset(_OBJECTS | {"TRACE", "SECURITY"}),
+    "ALTER": frozenset(_OBJECTS | {"TRACE", "SECURITY", "SMDS"}),
     "DELETE": frozenset(_OBJECTS - {"QMGR"}),
     "DISPLAY": frozenset(
         {*_OBJECTS, QUEUE, "QSTATUS", "CONN", "USAGE", "THREAD", "LOG", "ARCHIVE", "SYSTEM", "TRACE", "SECURITY"}
-        | {"CFSTATUS", "CHSTATUS"}
+        | {"CFSTATUS", "CHSTATUS", "GROUP", "SMDS", "SMDSCONN"}
     ),
     "CLEAR": frozenset({"QLOCAL"}),
     "MOVE": frozenset({"QLOCAL"}),
     "ARCHIVE": frozenset({"LOG"}),
     "SET": frozenset({"LOG", "SYSTEM"}),
     "RESOLVE": frozenset({"INDOUBT", "THREAD", "CHANNEL"}),
-    "RESET": frozenset({"CHANNEL", "CFSTRUCT"}),
+    "RESET": frozenset({"CHANNEL", "CFSTRUCT", "SMDS"}),
     "REFRESH": frozenset({"SECURITY"}),
-    "START": frozenset({"TRACE", "CHANNEL"}),
-    "STOP": frozenset({"TRACE", "CHANNEL", "QMGR", "CONN"}),
+    "START": frozenset({"TRACE", "CHANNEL", "SMDSCONN"}),
+    "STOP": frozenset({"TRACE", "CHANNEL", "QMGR", "CONN", "SMDSCONN"}),
     "PING": frozenset({"CHANNEL", "QMGR"}),
     "BACKUP": frozenset({"CFSTRUCT"}),
     "RECOVER": frozenset({"CFSTRUCT", "BSDS"}),
@@ -88,16 +89,19 @@ _CHANNEL = (
     *("CHLTYPE", "TRPTYPE", "CONNAME", "XMITQ", "MCAUSER", "BATCHSZ", "BATCHINT", "BATCHLIM", "DISCINT", "HBINT"),
     *("MAXMSGL", "SSLCIPH", "SSLCAUTH", "MAXINST", "MAXINSTC", "SEQWRAP", "NPMSPEED", "DESCR"),
 )
+_CFSTATUS = (
+    *("TYPE", "CFTYPE", "STATUS", "SIZEMAX", "SIZEUSED", "ENTSMAX", "ENTSUSED", "ELEMMAX", "ELEMUSED", "FAILDATE"),
+    *("FAILTIME", "QMNAME", "BKUPDATE", "BKUPTIME", "BKUPSIZE", "BKUPSRBA", "BKUPERBA", "SMDS", "ACCESS"),
+)
 _POOL = ("BUFFERS", "LOCATION", "PAGECLAS")
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "QSTATUS": (*LIVE, *_STATUS, *_HANDLE),
     "PSID": ("BUFFPOOL", "DSN", "EXPAND"),
     "BUFFPOOL": _POOL,
-    "CFSTRUCT": (
-        *("CFLEVEL", "RECOVER", "RECAUTO", "CFCONLOS", "OFFLOAD", "OFFLD1SZ", "OFFLD2SZ", "OFFLD3SZ", "OFFLD1TH"),
-        *("OFFLD2TH", "OFFLD3TH", "DSGROUP", "DSBLOCK", "DSBUFS", "DSEXPAND", "DESCR", "TYPE", "ACTION"),
-    ),
-    "CFSTATUS": ("TYPE",),
+    "CFSTRUCT": STRUCTURE,
+    "CFSTATUS": _CFSTATUS,
+    "SMDS": ("CFSTRUCT", "DSBUFS", "DSEXPAND", "STATUS", "ACCESS", "DSN"),
+    "SMDSCONN": ("CFSTRUCT", "STATUS", "ACCESS"),
     "CHANNEL": _CHANNEL,
     "CHSTATUS": ("STATUS", "MSGS", "BYTSSENT", "BYTSRCVD", "INDOUBT"),
     "CONN": (
@@ -133,6 +137,15 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("DELETE", "QLOCAL"): ("PURGE", "NOPURGE"),
     ("DELETE", "BUFFPOOL"): (),
     ("DELETE", "PSID"): (),
+    ("DELETE", "CFSTRUCT"): (),
+    ("BACKUP", "CFSTRUCT"): (),
+    ("RECOVER", "CFSTRUCT"): ("TYPE",),
+    ("RESET", "CFSTRUCT"): ("ACTION",),
+    ("DISPLAY", "GROUP"): (),
+    ("ALTER", "SMDS"): ("CFSTRUCT", "DSBUFS", "DSEXPAND"),
+    ("RESET", "SMDS"): ("CFSTRUCT", "ACCESS", "STATUS"),
+    ("START", "SMDSCONN"): ("CFSTRUCT",),
+    ("STOP", "SMDSCONN"): ("CFSTRUCT",),
 }
 """Commands whose keywords are not those of their noun."""
 

@@ -9,6 +9,8 @@ from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.processor import CommandProcessor
 from quaestor.qmgr.command.queues import QueueCommands
 from quaestor.qmgr.command.storage import StorageCommands
+from quaestor.qmgr.command.structure_status import StructureStatusCommands
+from quaestor.qmgr.command.structures import StructureCommands
 from quaestor.qmgr.command.system import LogCommands, QueueManagerCommands, SecurityCommands
 from quaestor.qmgr.command.threads import ThreadCommands
 from quaestor.qmgr.command.tracing import TraceCommands
@@ -26,6 +28,8 @@ FAMILIES = (
     SecurityCommands,
     TraceCommands,
     QueueManagerCommands,
+    StructureCommands,
+    StructureStatusCommands,
 )
 
 
@@ -48,5 +52,7 @@ def command_processor(
         SecurityCommands(security),
         TraceCommands(parts),
         QueueManagerCommands(parts),
+        StructureCommands(parts),
+        StructureStatusCommands(parts),
     )
     return CommandProcessor(qmgr, families, engine.recovery, connections, security)

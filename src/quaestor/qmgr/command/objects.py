@@ -7,7 +7,10 @@ Rules
   OB3 A storage class goes to another page set only while no queue of it is open or holds messages; those queues go
       with it. The same holds for a queue that is given another storage class. A class that a queue names is not
       deleted.
-  OB4 QSGDISP may say QMGR (or PRIVATE, or LIVE and ALL in a DISPLAY): there is no queue-sharing group here.
+  OB4 A local queue with QSGDISP(SHARED) is on the structure that CFSTRUCT names, for all members of the group; any
+      other object is this queue manager's own, and CFSTRUCT is not for it. A DISPLAY with QSGDISP shows those of that
+      disposition: PRIVATE is QMGR, LIVE and ALL are both. GROUP and COPY are not kept: definitions for the group are
+      given to each member.
 
 Called by the processor.  Calls the message manager and its catalogue.
 """
@@ -46,6 +49,14 @@ DEFAULT_OBJECTS = {
     "PROCESS": "SYSTEM.DEFAULT.PROCESS",
     "NAMELIST": "SYSTEM.DEFAULT.NAMELIST",
 }
+SHARED = "SHARED"
+_DISPOSITIONS = {
+    "QMGR": ("QMGR",),
+    "PRIVATE": ("QMGR",),
+    SHARED: (SHARED,),
+    "LIVE": ("QMGR", SHARED),
+    "ALL": ("QMGR", SHARED),
+}
 QUEUE_NOUNS = tuple(kind.MQSC_TYPE for kind in QUEUE_TYPES)
 
 
@@ -65,6 +76,7 @@ class ObjectCommands:
     def define(self, command: Command, user: str) -> Iterable[Part]:
         kind = _kind(command)
         values = self._base(command, kind) | command.attributes()
+        _check_structure(command, values)
         self._messages.define(user, kind(_name(command), **values), replace=command.has("REPLACE"))
         return ()
 
@@ -76,14 +88,17 @@ class ObjectCommands:
             if like:
                 raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=like, type=command.noun)
             return {}
-        return {field: getattr(found, field) for field, each in attributes_of(kind).items() if not each.fixed}
+        base = {field: getattr(found, field) for field, each in attributes_of(kind).items() if not each.fixed}
+        if command.value("QSGDISP") != SHARED:
+            base.pop("structure", None)
+        return base
 
     @runs("ALTER", *KINDS)
     def alter(self, command: Command, user: str) -> Iterable[Part]:
         kind, changes = _kind(command), command.attributes()
         name = self._catalogue.qmgr.name if kind is QueueManagerAttributes else _name(command)
         old = self._catalogue.find(kind, name)
-        if old is None:
+        if old is None or command.value("QSGDISP", _disposition(old)) not in {_disposition(old), "PRIVATE"}:
             raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=command.noun)
         moving = self._moving(old, changes)
         if kind is LocalQueue and not command.has("FORCE"):
@@ -149,7 +164,10 @@ class ObjectCommands:
     def _found(self, command: Command, nouns: tuple[str, ...]) -> list[MQObject]:
         if nouns == ("QMGR",):
             return [self._catalogue.qmgr]
-        by_name = {one.name: one for one in self._catalogue.all() if one.MQSC_TYPE in nouns}
+        wanted = _DISPOSITIONS[command.value("QSGDISP", "ALL")]
+        by_name = {
+            one.name: one for one in self._catalogue.all() if one.MQSC_TYPE in nouns and _disposition(one) in wanted
+        }
         return [by_name[name] for name in named(command, by_name)]
 
     def _row(self, definition: MQObject) -> Row:
@@ -158,7 +176,7 @@ class ObjectCommands:
         if isinstance(definition, QUEUE_TYPES):
             row["TYPE"] = definition.MQSC_TYPE
         if not isinstance(definition, QueueManagerAttributes):
-            row["QSGDISP"] = "QMGR"
+            row["QSGDISP"] = _disposition(definition)
         for field, attribute in attributes_of(type(definition)).items():
             row[attribute.keyword] = shown_value(
                 attribute.written(getattr(definition, field)), getattr(definition, field)
@@ -201,5 +219,18 @@ def _nouns(command: Command) -> tuple[str, ...]:
 
 def _check_disposition(command: Command) -> None:
     """OB4."""
-    choices = ("QMGR", "PRIVATE", "LIVE", "ALL") if command.verb == "DISPLAY" else ("QMGR", "PRIVATE")
-    command.word("QSGDISP", "QMGR", *choices)
+    choices = ("QMGR", "PRIVATE", *((SHARED,) if command.noun in {"QLOCAL", "QMODEL", QUEUE} else ()))
+    command.word("QSGDISP", "QMGR", *(_DISPOSITIONS if command.verb == "DISPLAY" else choices))
+
+
+def _disposition(definition: MQObject) -> str:
+    return SHARED if isinstance(definition, LocalQueue) and definition.shared else "QMGR"
+
+
+def _check_structure(command: Command, values: dict[str, Any]) -> None:
+    """A shared queue names its structure, and no other does (OB4)."""
+    shared = command.value("QSGDISP") == SHARED
+    if shared and not values.get("structure"):
+        raise MQSCError("QSGDISP(SHARED) needs CFSTRUCT", command.line, code=NO_VALUE)
+    if values.get("structure") and not shared:
+        raise MQSCError("CFSTRUCT is only for QSGDISP(SHARED)", command.line, code=UNACCEPTABLE)

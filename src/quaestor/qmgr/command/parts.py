@@ -1,11 +1,13 @@
 """Parts: what the rest of the house gives to the commands, at any time after they are built.
 
-Called by whoever builds a queue manager: the server, statistics.  Read by tracing and system at each command.
+Called by whoever builds a queue manager: the server, statistics.  Read by tracing, system and structures at each
+command.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from quaestor.qmgr.command.group_part import SharingGroup
 from quaestor.qmgr.command.traces import NoTraces, Traces
 
 Stop = Callable[[str], None]
@@ -14,10 +16,11 @@ Stop = Callable[[str], None]
 
 @dataclass(slots=True)
 class Parts:
-    """Who keeps the traces, and who ends the queue manager (nobody, when it is embedded)."""
+    """Who keeps the traces, who ends the queue manager (nobody, when it is embedded), and the group it belongs to."""
 
     traces: Traces | None = None
     stop: Stop | None = None
+    group: SharingGroup | None = None
 
     @property
     def keeper(self) -> Traces:

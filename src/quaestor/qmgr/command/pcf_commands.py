@@ -7,6 +7,7 @@ Rules
       one with 3008. What is blank in a reply is not sent.
   PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
       that has no PCF form, and answers one response for each line.
+  PC4 A connection's identifier has 24 bytes; the last eight are what MQSC writes as CONN, the others are zeros.
 
 Called by the command server.  Calls the processor.
 """
@@ -101,6 +102,8 @@ def _name(verb: str, noun: str, request: PCFMessage) -> tuple[str, set[int]]:
         if verb == "MOVE":
             return _text(request, source), {source}
         return _text(request, target), {source, target, words.QUEUE_TYPE}
+    if noun == "CONN":
+        return _connection(request), {words.CONNECTION_ID, words.GENERIC_CONNECTION_ID}
     number = words.NAME.get(noun)
     used = {words.QUEUE_TYPE} if verb not in {"DISPLAY", "NAMES"} else set()
     if number is None or noun == "QMGR":
@@ -109,6 +112,16 @@ def _name(verb: str, noun: str, request: PCFMessage) -> tuple[str, set[int]]:
     if value is None and verb not in {"DISPLAY", "NAMES"}:
         raise PCFError(NAME_MISSING, f"{noun} has no name")
     return "*" if value is None else str(value), used | {number}
+
+
+def _connection(request: PCFMessage) -> str:
+    """A connection by its identifier, whose last eight bytes are ours, or by the beginning of one (PC4)."""
+    whole, part = request.value(words.CONNECTION_ID), request.value(words.GENERIC_CONNECTION_ID)
+    if isinstance(whole, bytes) and len(whole) >= 8:
+        return whole[-8:].hex().upper()
+    if isinstance(part, bytes):
+        return f"{part[words.CONNECTION_ID_LENGTH - 8 :].hex().upper()}*"
+    raise PCFError(NAME_MISSING, "a connection has an identifier")
 
 
 def _text(request: PCFMessage, number: int) -> str:
@@ -142,6 +155,7 @@ _SWITCHES = {words.REPLACE: ("REPLACE", ""), words.PURGE: ("PURGE", ""), words.F
 _TYPES = {
     words.QUEUE_TYPE: words.QUEUE_TYPES,
     words.STATUS_TYPE: words.STATUS_TYPES,
+    words.INFO_TYPE: words.INFO_TYPES,
     words.MOVE_TYPE: words.MOVE_TYPES,
     words.USAGE_TYPE: {words.PAGE_SET_USAGE: "PAGESET", words.ALL: "ALL"},
 }
@@ -205,7 +219,9 @@ def _parameters(row: Row) -> Iterator[Parameter]:
         if keyword in {"QUEUE", "QSTATUS", "QMNAME"} or (keyword == noun and keyword in words.NAME):
             yield Parameter(words.NAME["QMGR" if keyword == "QMNAME" else noun], shown)
         elif keyword == "TYPE":
-            yield from _type(shown)
+            yield from _type(noun, shown)
+        elif keyword == "CONN":
+            yield Parameter(words.CONNECTION_ID, words.to_pcf(None, keyword, shown))
         elif keyword == "QSGDISP":
             yield Parameter(words.SHARING_GROUP, 0)
         elif shown != "" or (keyword in declared and declared[keyword].length):
@@ -222,8 +238,9 @@ def _shown(number: int, value: Any) -> Iterator[Parameter]:
         yield Parameter(number, value)
 
 
-def _type(shown: str) -> Iterator[Parameter]:
-    for number, known in ((words.QUEUE_TYPE, words.QUEUE_TYPES), (words.STATUS_TYPE, words.STATUS_TYPES)):
+def _type(noun: str, shown: str) -> Iterator[Parameter]:
+    queues = ((words.QUEUE_TYPE, words.QUEUE_TYPES), (words.STATUS_TYPE, words.STATUS_TYPES))
+    for number, known in ((words.INFO_TYPE, words.INFO_TYPES),) if noun == "CONN" else queues:
         for value, word in known.items():
             if word == shown:
                 yield Parameter(number, value)

@@ -41,6 +41,8 @@ COMMANDS: dict[int, tuple[str, str]] = {
     40: ("PING", "QMGR"),
     41: ("DISPLAY", "QSTATUS"),
     78: ("REFRESH", "SECURITY"),
+    85: ("DISPLAY", "CONN"),
+    86: ("STOP", "CONN"),
     102: ("ALTER", "STGCLASS"),
     109: ("DEFINE", "STGCLASS"),
     111: ("COPY", "STGCLASS"),
@@ -60,11 +62,13 @@ FROM_TO |= dict.fromkeys(QUEUE_NOUNS, (3001, 3002))
 NAME_LISTS = {"QUEUE": 3011, "PROCESS": 3012, "NAMELIST": 3013, "STGCLASS": 3106}
 DESCRIPTIONS = {"PROCESS": 2011, "NAMELIST": 2009, "STGCLASS": 2042, "QMGR": 2014}
 QUEUE_DESCRIPTION = 2013
-ATTRIBUTE_LISTS = {1001, 1002, 1003, 1004, 1026, 1156}
+ATTRIBUTE_LISTS = {1001, 1002, 1003, 1004, 1026, 1107, 1156}
+CONNECTION_ID, GENERIC_CONNECTION_ID, CONNECTION_ID_LENGTH = 7006, 7007, 24
 ALL, REPLACE, PURGE, FORCE = 1009, 1006, 1007, 1005
 QUEUE_TYPE, SHARING_GROUP, SCOPE = 20, 63, 3080
 QUEUE_TYPES = {1: "QLOCAL", 2: "QMODEL", 3: "QALIAS", 6: "QREMOTE", 1001: "ALL"}
 STATUS_TYPE, STATUS_TYPES = 1103, {1105: "QUEUE", 1104: "HANDLE"}
+INFO_TYPE, INFO_TYPES = 1110, {1111: "CONN", 1112: "HANDLE", 1113: "ALL"}
 MOVE_TYPE, MOVE_TYPES = 1145, {1146: "MOVE", 1147: "ADD"}
 USAGE_TYPE, PAGE_SET_USAGE, POOL_USAGE = 1157, 1168, 1170
 ESCAPE_TYPE, ESCAPE_TEXT, ESCAPE_MQSC = 1017, 3014, 1
@@ -121,6 +125,7 @@ NUMBERS: dict[str, int] = {
     "CAPEXPRY": 276,
     "DEFTYPE": 7,
     "PSID": 62,
+    "CFSTRUCT": 2039,
     "CURDEPTH": 3,
     "IPPROCS": 17,
     "OPPROCS": 18,
@@ -149,6 +154,18 @@ NUMBERS: dict[str, int] = {
     "STRSTPEV": 52,
     "UNCOM": 1027,
     "MSGAGE": 1227,
+    "QTIME": 1226,
+    "LPUTDATE": 3128,
+    "LPUTTIME": 3129,
+    "LGETDATE": 3130,
+    "LGETTIME": 3131,
+    "UOWSTATE": 1128,
+    "UOWSTDA": 3060,
+    "UOWSTTI": 3061,
+    "QMURID": 7009,
+    "OBJNAME": 3046,
+    "OBJTYPE": 1016,
+    "OPENOPTS": 1022,
     "APPLTAG": 3058,
     "USERID": 3025,
     "BROWSE": 1102,
@@ -178,6 +195,8 @@ WORDS: dict[str, dict[str, int]] = {
     "INPUT": {"NO": 0, "SHARED": 1, "EXCL": 2},
     **{keyword: {"NO": 0, "YES": 1} for keyword in ("BROWSE", "INQUIRE", "OUTPUT", "SET")},
     "APPLTYPE": {"USER": 25},
+    "UOWSTATE": {"NONE": 0, "ACTIVE": 1, "PREPARED": 2},
+    "OBJTYPE": {"QUEUE": 1},
 }
 """Words of what is shown and is no attribute of an object."""
 
@@ -214,8 +233,19 @@ def to_words(attribute: Attribute, value: Any) -> tuple[str, ...]:
     return attribute.written(value)
 
 
+SHOWN: dict[str, Callable[[str], Any]] = {
+    "QTIME": lambda shown: tuple(map(int, shown.split(","))),
+    "QMURID": bytes.fromhex,
+    "OPENOPTS": lambda shown: int(shown[2:-1], 16),
+    "CONN": lambda shown: bytes.fromhex(shown).rjust(CONNECTION_ID_LENGTH, b"\0"),
+}
+"""What MQSC writes as text and PCF has as numbers or bytes."""
+
+
 def to_pcf(attribute: Attribute | None, keyword: str, shown: Any) -> Any:
     """A value of a reply as PCF has it; a word that has no number stays a word."""
+    if keyword in SHOWN:
+        return SHOWN[keyword](shown)
     if attribute is None or not isinstance(shown, str) or attribute.length:
         return WORDS.get(keyword, {}).get(shown, shown) if isinstance(shown, str) else shown
     value = (attribute.words or attribute.named or {}).get(shown, shown)

@@ -203,5 +203,5 @@ def _module(command: Command) -> str:
         return "CSQJC001"
     if command.noun in {"THREAD", "INDOUBT", "CONN"}:
         return "CSQVCMDS"
-    by_noun = {"TRACE": "CSQWVCM1", "SECURITY": "CSQHPDTC", "USAGE": "CSQIDUSE"}
+    by_noun = {"TRACE": "CSQWVCM1", "SECURITY": "CSQHPDTC", "USAGE": "CSQIDUSE", "GROUP": "CSQ5PQSG"}
     return by_noun.get(command.noun) or {"DISPLAY": "CSQMDRTS"}.get(command.verb, "CSQMMSGP")

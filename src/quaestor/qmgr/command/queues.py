@@ -3,13 +3,15 @@
 Rules
   QC1 QSTATUS TYPE(QUEUE) shows what a local queue is doing now, TYPE(HANDLE) one row for each handle that is open on
       it.
-  QC2 MSGAGE is the age in seconds of the oldest message that is there, blank when there is none. What is not measured
-      (QTIME, the times of the last put and get) is blank.
+  QC2 MSGAGE is the age in seconds of the oldest message that is there, blank when there is none.
+  QC3 QTIME (microseconds on the queue, of the last few messages and of more of them) and the times of the last put and
+      get are those of a monitored queue since it has been one (MONQ), in UTC; of others they are blank.
 
 Called by the processor.  Calls the message manager, the connection manager, the clock.
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from quaestor.clock import Clock
@@ -23,9 +25,10 @@ from quaestor.qmgr.command.selecting import generic, named, selected
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.catalogue import QueueState
+from quaestor.qmgr.message.events import Watch
 
 US_PER_S = 1_000_000
-NOT_MEASURED = ("QTIME", "LPUTDATE", "LPUTTIME", "LGETDATE", "LGETTIME")
+QTIME_MAX = 999_999_999
 
 
 class QueueCommands:
@@ -71,7 +74,7 @@ class QueueCommands:
             "CURDEPTH": state.stored.depth,
             "UNCOM": "YES" if state.stored.uncommitted else "NO",
             "MSGAGE": self._age_s(state),
-            **dict.fromkeys(NOT_MEASURED, ""),
+            **_times(self._messages.events.watched(state)),
         }
 
     def _age_s(self, state: QueueState) -> int | str:
@@ -85,6 +88,25 @@ class QueueCommands:
             for opened in sorted(thread.opened, key=lambda each: str(each.name)):
                 if opened.name in names:
                     yield {"QSTATUS": opened.name, "TYPE": "HANDLE", **_handle(thread, opened)}
+
+
+def _times(watch: Watch | None) -> Row:
+    """QC3."""
+    on_queue = None if watch is None else watch.on_queue_us
+    put_date, put_time = _moment(0 if watch is None else watch.last_put_us)
+    get_date, get_time = _moment(0 if watch is None else watch.last_get_us)
+    return {
+        "QTIME": "" if on_queue is None else ", ".join(str(min(round(mean), QTIME_MAX)) for mean in on_queue),
+        "LPUTDATE": put_date,
+        "LPUTTIME": put_time,
+        "LGETDATE": get_date,
+        "LGETTIME": get_time,
+    }
+
+
+def _moment(us: int) -> tuple[str, str]:
+    at = datetime.fromtimestamp(us / US_PER_S, UTC)
+    return (f"{at:%Y-%m-%d}", f"{at:%H.%M.%S}") if us else ("", "")
 
 
 def _handle(thread: ApplicationThread, opened: Any) -> Row:

@@ -44,8 +44,8 @@ class AccountedHandle(Handle):
         tally = self.tally
         verb, task = tally.put, tally.task
         task.verb = verb
-        now_ns, cpu_ns = task.now_ns, -1
-        if verb.calls >= verb.due:
+        now_ns, notes, cpu_ns = task.now_ns, tally.put_notes, -1
+        if len(notes) >= verb.room:
             tally.fold()
             cpu_ns = task.cpu_ns()
         began_ns = now_ns()
@@ -57,23 +57,17 @@ class AccountedHandle(Handle):
         except BaseException:
             task.ended(verb, began_ns, cpu_ns)
             raise
-        tally.put_times_ns.append(now_ns() - began_ns)
-        tally.put_lengths.append(len(message.body))
-        if message.persistence:
-            tally.puts_persistent += 1
-        depth = tally.stored.depth
-        tally.depth_high = max(tally.depth_high, depth)
+        notes.append((now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth))
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
-        verb.calls += 1
         return message
 
     def get(self, options: int = GetOptions.NONE, **named: Any) -> Message:
         tally = self.tally
         verb, task = tally.get, tally.task
         task.verb = verb
-        now_ns, cpu_ns = task.now_ns, -1
-        if verb.calls >= verb.due:
+        now_ns, notes, cpu_ns = task.now_ns, tally.get_notes, -1
+        if len(notes) >= verb.room:
             tally.fold()
             cpu_ns = task.cpu_ns()
         began_ns = now_ns()
@@ -89,25 +83,20 @@ class AccountedHandle(Handle):
             self._note(message, began_ns, ended_ns)
         else:
             tally.gets_any += 1
-            tally.get_times_ns.append(ended_ns - began_ns)
-            tally.get_lengths.append(len(message.body))
-            tally.waits_ns.append(ended_ns - message.put_us * 1000)
-            if message.persistence:
-                tally.gets_persistent += 1
+            notes.append(
+                (ended_ns - began_ns, len(message.body), message.persistence, ended_ns - message.put_us * 1000)
+            )
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
-        verb.calls += 1
         return message
 
     def _note(self, message: Message, began_ns: int, ended_ns: int) -> None:
         """A get that was specific or waited, or a browse."""
         tally, task = self.tally, self.tally.task
-        tally.get_times_ns.append(ended_ns - began_ns - task.waited_ns)
+        wait_ns = None if tally.now_browsing else ended_ns - message.put_us * 1000
+        took_ns = ended_ns - began_ns - task.waited_ns
+        tally.get_notes.append((took_ns, len(message.body), message.persistence, wait_ns))
         task.waited_ns = 0
-        tally.get_lengths.append(len(message.body))
-        tally.gets_persistent += message.persistence
-        if not tally.now_browsing:
-            tally.waits_ns.append(ended_ns - message.put_us * 1000)
 
     def _tally_kind(self, options: int, named: dict[str, Any]) -> None:
         """Which of the four kinds of get it is."""
@@ -130,6 +119,8 @@ class AccountedHandle(Handle):
     ) -> Message | Waiting:
         tally = self.tally
         verb, task = tally.get, tally.task
+        if len(tally.get_notes) >= verb.room:
+            tally.fold()
         began_ns, cpu_ns = task.began(verb)
         if after is None:
             self._tally_kind(options, selecting)
@@ -144,9 +135,19 @@ class AccountedHandle(Handle):
             return result
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
-        verb.calls += after is None  # AH3
+        if after is not None:
+            verb.calls -= 1  # AH3: it was counted when it began to wait; its note counts it
         self._note(result, began_ns, task.now_ns())
         return result
+
+    def handed_over(self, waiting: Waiting) -> Message | None:
+        message = Handle.handed_over(self, waiting)
+        if message is not None:
+            task = self.tally.task
+            now_ns = task.now_ns()
+            self.tally.get.calls -= 1  # as in `look`
+            self._note(message, now_ns, now_ns)
+        return message
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
         task = self.tally.task

@@ -3,9 +3,9 @@
 Rules
   AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
       accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
-  AC2 A put or get that worked notes a few numbers in lists when it has ended; they are added up by the dozen (`fold`),
-      which is cheaper than one by one, and by whoever reads. Numbers only grow, but for extremes, which the reader
-      takes away (`take_extremes`).
+  AC2 A put or get that worked leaves one note when it has ended (`PutNote`, `GetNote`); notes are added up by the dozen
+      (`fold`), which is cheaper than one by one, and by whoever reads. Numbers only grow, but for extremes, which the
+      reader takes away (`take_extremes`).
   AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
       queue manager's work.
   AC4 Reading the CPU clock is a system call that costs a tenth of a put. It is read for the first 32 calls of a verb
@@ -19,7 +19,7 @@ Called by connection, and by the managers that wait (`Waits`).  Read by statisti
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from quaestor.clock import Clock
 from quaestor.mqi.options import GetOptions
@@ -33,6 +33,13 @@ CPU_EVERY = 64
 BANDS = (100, 1000, 10_000)
 """Where the second, third and fourth size band of SMF 116-0 begin."""
 
+PutNote = tuple[int, int, int, int]
+"""elapsed nanoseconds, length, persistence, depth of the queue"""
+
+GetNote = tuple[int, int, int, int | None]
+"""elapsed nanoseconds, length, persistence, time on the queue on the monotonic clock (none of a browse)"""
+
+Note = TypeVar("Note")
 SIZE_UNSET = 0x0FFFFFFF
 TIME_UNSET = (1 << 64) - 1
 _BROWSE = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
@@ -52,6 +59,7 @@ class Verb:
         "generated",
         "read_ns",
         "reads",
+        "room",
         "skipped",
         "suspend_ns",
         "suspends",
@@ -62,6 +70,7 @@ class Verb:
     def __init__(self) -> None:
         self.calls = self.elapsed_ns = 0
         self.timed = self.cpu_ns = self.due = 0  # AC4: calls whose CPU was read, their CPU, the next call to read
+        self.room = 0  # notes there may be before the next call to read
         self.forces = self.force_ns = self.reads = self.read_ns = self.suspends = self.suspend_ns = 0
         self.skipped = self.expired = self.to_waiter = self.generated = 0
 
@@ -69,7 +78,14 @@ class Verb:
         """The CPU time of a call that was due (AC4)."""
         self.cpu_ns += cpu_ns
         self.timed += 1
-        self.due = self.calls + (1 if self.timed < CPU_ALWAYS else CPU_EVERY)
+        self.room = 1 if self.timed < CPU_ALWAYS else CPU_EVERY
+        self.due = self.calls + self.room
+
+    def hardened(self, ns: int) -> None:
+        """A call is over at last: its commit was forced together with others, after it had returned to a server."""
+        self.forces += 1
+        self.force_ns += ns
+        self.elapsed_ns += ns
 
     def take_over(self, other: "Verb") -> None:
         """Count the waits and CPU time of a verb whose queue is forgotten."""
@@ -99,10 +115,9 @@ class QueueTally:
         "depth_high",
         "get",
         "get_bytes",
-        "get_lengths",
+        "get_notes",
         "get_size_high",
         "get_size_low",
-        "get_times_ns",
         "gets_any",
         "gets_persistent",
         "gets_specific",
@@ -120,10 +135,9 @@ class QueueTally:
         "put1",
         "put1s_persistent",
         "put_bytes",
-        "put_lengths",
+        "put_notes",
         "put_size_high",
         "put_size_low",
-        "put_times_ns",
         "puts_persistent",
         "queue_type",
         "set",
@@ -132,7 +146,6 @@ class QueueTally:
         "valid_destructive_gets",
         "valid_gets",
         "valid_puts",
-        "waits_ns",
     )
 
     def __init__(self, task: "TaskTally", name: str, base_name: str, stored: Any) -> None:
@@ -149,11 +162,8 @@ class QueueTally:
         self.on_queue_us = 0
         self.options_seen: int | None = None
         self.now_browsing = False
-        self.put_times_ns: list[int] = []  # what calls note, one by one
-        self.put_lengths: list[int] = []
-        self.get_times_ns: list[int] = []
-        self.get_lengths: list[int] = []
-        self.waits_ns: list[int] = []
+        self.put_notes: list[PutNote] = []
+        self.get_notes: list[GetNote] = []
         self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
         self.get_size_low = self.put_size_low = SIZE_UNSET
         self.on_queue_shortest_us = TIME_UNSET
@@ -179,16 +189,20 @@ class QueueTally:
 
     def fold(self) -> None:
         """Add up what calls have noted since the last time (AC2)."""
-        if self.put_times_ns:
-            self.put.elapsed_ns += sum(_taken(self.put_times_ns))
-        if self.put_lengths:
-            self.put_worked(_taken(self.put_lengths))
-        if self.get_times_ns:
-            self.get.elapsed_ns += sum(_taken(self.get_times_ns))
-        if self.get_lengths:
-            self._fold_gets(_taken(self.get_lengths))
-        if self.waits_ns:
-            self._fold_waits(_taken(self.waits_ns))
+        if self.put_notes:
+            times_ns, lengths, persistent, depths = zip(*_taken(self.put_notes), strict=True)
+            self.put.calls += len(times_ns)
+            self.put.elapsed_ns += sum(times_ns)
+            self.puts_persistent += sum(persistent)
+            self.depth_high = max(self.depth_high, *depths)
+            self.put_worked(lengths)
+        if self.get_notes:
+            times_ns, lengths, persistent, waits_ns = zip(*_taken(self.get_notes), strict=True)
+            self.get.calls += len(times_ns)
+            self.get.elapsed_ns += sum(times_ns)
+            self.gets_persistent += sum(persistent)
+            self._fold_gets(lengths)
+            self._fold_waits([wait_ns for wait_ns in waits_ns if wait_ns is not None])
 
     def put_worked(self, lengths: Sequence[int]) -> None:
         """MQPUTs or MQPUT1s that worked."""
@@ -211,6 +225,8 @@ class QueueTally:
     def _fold_waits(self, waits_ns: Sequence[int]) -> None:
         """How long the messages got were on the queue; a wait is noted on the monotonic clock, less the time of day."""
         ahead_ns, number = self.task.offset_us * 1000, len(waits_ns)
+        if not number:
+            return
         longest_us = max(max(waits_ns) + ahead_ns, 0) // 1000
         shortest_us = max(min(waits_ns) + ahead_ns, 0) // 1000  # the time of day may have been put back
         self.valid_destructive_gets += number
@@ -224,7 +240,7 @@ class QueueTally:
         self.now_browsing = bool(int(options) & _BROWSE)
 
 
-def _taken(noted: list[int]) -> list[int]:
+def _taken(noted: list[Note]) -> list[Note]:
     """What is there now; what another thread appends meanwhile stays for the next time."""
     some = noted[:]
     del noted[: len(some)]
@@ -239,6 +255,53 @@ def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longe
         return
     for length in lengths:
         counts[bisect_right(BANDS, length)] += 1
+
+
+class SharedTally:
+    """What a task asked of the shared repository and of the coupling facility."""
+
+    __slots__ = (
+        "multiple_calls",
+        "multiple_ns",
+        "multiple_redrives",
+        "requests",
+        "server_longest_ns",
+        "server_ns",
+        "single_calls",
+        "single_ns",
+        "single_redrives",
+        "thread_longest_ns",
+        "thread_ns",
+    )
+
+    def __init__(self) -> None:
+        self.requests = self.thread_ns = self.server_ns = self.thread_longest_ns = self.server_longest_ns = 0
+        self.single_calls = self.single_ns = self.single_redrives = 0
+        self.multiple_calls = self.multiple_ns = self.multiple_redrives = 0
+
+    def repository_asked(self, thread_ns: int, server_ns: int) -> None:
+        self.requests += 1
+        self.thread_ns += thread_ns
+        self.server_ns += server_ns
+        self.thread_longest_ns = max(self.thread_longest_ns, thread_ns)
+        self.server_longest_ns = max(self.server_longest_ns, server_ns)
+
+    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
+        """Calls include those made again (MP1B F-36)."""
+        if multiple:
+            self.multiple_calls += 1 + redrives
+            self.multiple_ns += ns
+            self.multiple_redrives += redrives
+        else:
+            self.single_calls += 1 + redrives
+            self.single_ns += ns
+            self.single_redrives += redrives
+
+    def take_longest(self) -> tuple[int, int]:
+        """The longest requests to the repository since the last time: thread and server time."""
+        longest = self.thread_longest_ns, self.server_longest_ns
+        self.thread_longest_ns = self.server_longest_ns = 0
+        return longest
 
 
 class TaskTally:
@@ -262,6 +325,7 @@ class TaskTally:
         "prepare",
         "puts_by_size",
         "queues",
+        "shared",
         "started_us",
         "thread",
         "verb",
@@ -278,6 +342,7 @@ class TaskTally:
         self.verb = self.other  # being served (AC5)
         self.forgotten = Verb()
         self.queues: dict[tuple[str, str], QueueTally] = {}
+        self.shared = SharedTally()
         self.latch_waits = self.latch_ns = self.latch_longest_ns = 0
         self.log_bytes = self.log_writes = 0
         self.waited_ns = 0  # for a message, by the call in progress (AC3)
@@ -331,6 +396,12 @@ class TaskTally:
 
     def skipped(self, messages: int) -> None:
         self.verb.skipped += messages
+
+    def repository_asked(self, thread_ns: int, server_ns: int) -> None:
+        self.shared.repository_asked(thread_ns, server_ns)
+
+    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
+        self.shared.lists_called(ns, multiple=multiple, redrives=redrives)
 
     def expired(self) -> None:
         self.verb.expired += 1

@@ -268,6 +268,10 @@ class Handle:
                     result.direct_max = -1  # a cancelled task must not have a message in its hands
         return result
 
+    def handed_over(self, waiting: Waiting) -> Message | None:
+        """The message that came straight to a wait (`direct`), if one did."""
+        return waiting.message
+
     def get_nonpersistent(self, max_length: int) -> Message | None:
         """Take the next message out of syncpoint if there is one, it is not persistent and not longer than this."""
         way = self._input
@@ -289,8 +293,7 @@ class Handle:
     def give_up(self, waiting: Waiting) -> None:
         """Stop waiting; a wake that came too late goes to the next."""
         with self._latch:
-            waiting.waiters.remove(waiting)
-            waiting.waiters.pass_on(waiting)
+            waiting.waiters.given_up(waiting)
 
     # -- accounting
 

@@ -10,6 +10,7 @@ Called by accounted connections and handles in place of the latch itself.
 """
 
 from _thread import LockType
+from collections.abc import Callable
 from types import TracebackType
 
 from quaestor.qmgr.connection.accounting import TaskTally
@@ -75,5 +76,14 @@ class TimedLatch:
         self.task.log_forced(ns)
         self._end, self._writes = self._log.end, self._stats.writes_nowait
 
+    def waits_for_log(self) -> Callable[[int], None]:
+        return self.task.verb.hardened
+
     def skipped(self, messages: int) -> None:
         self.task.skipped(messages)
+
+    def repository_asked(self, thread_ns: int, server_ns: int) -> None:
+        self.task.repository_asked(thread_ns, server_ns)
+
+    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
+        self.task.lists_called(ns, multiple=multiple, redrives=redrives)

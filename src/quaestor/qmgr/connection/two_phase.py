@@ -6,7 +6,8 @@ Rules
   TP2 Any connection may decide: `commit_prepared` or `backout_prepared`, by the coordinator's identifier.
   TP3 After a restart the coordinator asks `in_doubt` and decides each, commonly by looking up its own record of
       decisions (`settle`): what it does not know to be committed is backed out.
-  TP4 A unit that changed nothing recoverable is in doubt only as long as the queue manager runs.
+  TP4 A unit that changed nothing recoverable is in doubt only as long as the queue manager runs. Work on shared queues
+      outlives the queue manager, so it counts as recoverable.
 
 Called by session.  Calls recovery.
 """
@@ -43,7 +44,7 @@ class Prepared:
         """Put a unit in doubt (TP1)."""
         if not 1 <= len(xid) <= XID_MAX or xid in self.in_doubt():
             raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
-        if unit.urid:
+        if unit.urid or unit.shared is not None:
             self._recovery.prepare(unit, xid)
         else:
             self._volatile[xid] = unit

@@ -21,7 +21,7 @@ from quaestor.mqi.objects import LocalQueue, MQObject, StorageClass, object_from
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.manager import DataManager
 from quaestor.qmgr.data.queue import PrivateQueue
-from quaestor.qmgr.queue_store import Arrival
+from quaestor.qmgr.queue_store import AVAILABLE, Arrival
 from quaestor.qmgr.recovery import UnitOfRecovery
 from quaestor.qmgr.resource_manager import Unit
 
@@ -91,6 +91,21 @@ class ObjectManager(DataManager):
         super().committed(unit)
         for settle in unit.other:
             settle()
+
+    # --- browse locks: of handles of this queue manager only ----------------------------------------------------------
+
+    def still_there(self, arrival: Arrival) -> bool:
+        return arrival.state == AVAILABLE
+
+    def hold(self, arrival: Arrival, holder: object) -> None:
+        arrival.holder = holder
+
+    def let_go(self, arrival: Arrival, holder: object) -> None:
+        if arrival.holder is holder:
+            arrival.holder = None
+
+    def unlocked(self, arrival: Arrival, holder: object) -> None:
+        self.let_go(arrival, holder)
 
     # --- storage of queues --------------------------------------------------------------------------------------------
 

@@ -42,6 +42,8 @@ class PrivateQueue:
         "with_expiry",
     )
 
+    shared = False
+
     def __init__(self, queue_id: int, name: str, page_set: PageSet, index_type: int = 0) -> None:
         self.queue_id, self.name, self.page_set = queue_id, name, page_set
         self.depth = self.uncommitted = self.with_expiry = 0
@@ -53,6 +55,11 @@ class PrivateQueue:
         self.index: dict[bytes, OrderedDict[int, Arrival]] | None = None
         self.index_field = ""
         self.set_index(index_type)
+
+    @property
+    def counted(self) -> "PrivateQueue":
+        """Whose depth a put compares with MAXDEPTH."""
+        return self
 
     def set_index(self, index_type: int) -> None:
         """Index by another identifier, or by none."""

@@ -11,46 +11,48 @@ Called by the message manager for command.  Calls the catalogue, the store, reco
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
-from quaestor.qmgr.message.needs import Arrival, PrivateStore, Recovery
-from quaestor.qmgr.queue_store import AVAILABLE
+from quaestor.qmgr.message.needs import Arrival, Recovery
+from quaestor.qmgr.queue_store import AVAILABLE, VanishedError
 
 BATCH = 1000
 
 
-def clear(catalogue: Catalogue, store: PrivateStore, recovery: Recovery, name: str) -> int:
+def clear(catalogue: Catalogue, recovery: Recovery, name: str) -> int:
     """Remove every message of a queue; how many there were."""
     state = _unused(catalogue, name)
     removed = 0
-    for batch in _batches(store, state):
+    for batch in _batches(state):
         unit = recovery.begin()
         for arrival in batch:
-            store.take(unit, arrival)
+            with suppress(VanishedError):
+                state.store.take(unit, arrival)
         recovery.commit(unit)
         removed += len(batch)
     return removed
 
 
-def move(catalogue: Catalogue, store: PrivateStore, recovery: Recovery, source: str, target: str, *, add: bool) -> int:
+def move(catalogue: Catalogue, recovery: Recovery, source: str, target: str, *, add: bool) -> int:
     """Move every message of a queue to another, which is empty unless `add`; how many there were."""
     here, there = _unused(catalogue, source), _unused(catalogue, target)
     if here is there:
         raise MQError(Reason.OBJECT_NAME_ERROR, name=target, why="source and target are the same queue")
     if there.stored.depth and not add:
         raise MQError(Reason.Q_NOT_EMPTY, queue=target, depth=there.stored.depth)
-    _check_limits(store, here, there)
+    _check_limits(here, there)
     moved = 0
-    for batch in _batches(store, here):
+    for batch in _batches(here):
         unit = recovery.begin()
         try:
             for arrival in batch:
-                message, priority = store.read(arrival), arrival.priority
-                store.take(unit, arrival)
-                store.put(unit, there.stored, message, priority)
-        except MQError:
+                message, priority = here.store.read(arrival), arrival.priority
+                here.store.take(unit, arrival)
+                there.store.put(unit, there.stored, message, priority)
+        except (MQError, VanishedError):
             recovery.back_out(unit)
             raise
         recovery.commit(unit)
@@ -69,19 +71,19 @@ def _unused(catalogue: Catalogue, name: str) -> QueueState:
     return state
 
 
-def _check_limits(store: PrivateStore, here: QueueState, there: QueueState) -> None:
+def _check_limits(here: QueueState, there: QueueState) -> None:
     """AD3, before anything has moved."""
     limits = there.definition
     if here.stored.depth + there.stored.depth > limits.max_depth:
         raise MQError(Reason.Q_FULL, queue=limits.name, depth=there.stored.depth, max_depth=limits.max_depth)
-    longest = max((arrival.length for arrival in store.browse(here.stored)), default=0)
+    longest = max((arrival.length for arrival in here.store.browse(here.stored)), default=0)
     if longest > limits.max_msg_length:
         raise MQError(Reason.MSG_TOO_BIG_FOR_Q, queue=limits.name, length=longest, max_length=limits.max_msg_length)
 
 
-def _batches(store: PrivateStore, state: QueueState) -> Iterator[list[Arrival]]:
+def _batches(state: QueueState) -> Iterator[list[Arrival]]:
     """What is there now, in batches; others may take some of it while a commit waits for the log."""
-    arrivals = list(store.browse(state.stored))
+    arrivals = list(state.store.browse(state.stored))
     for at in range(0, len(arrivals), BATCH):
         batch = [a for a in arrivals[at : at + BATCH] if a.state == AVAILABLE and a.holder is None]
         if batch:

@@ -10,8 +10,10 @@ Rules
   V5  One object is changed by one application at a time; who comes in between is told so (2042). Saving waits for
       the log without the latch, so this cannot be left to the latch.
   V6  A queue stays on the page set where its messages are; it moves to another only while it is empty and not open.
+  V7  A shared queue is defined for the group: it is kept by the coupling facility manager, and what other members
+      change is in force here when it is noticed, at the latest when a name is opened that is not known.
 
-Called by the parts of the message manager.  Calls the store and recovery.
+Called by the parts of the message manager.  Calls the stores and recovery.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -32,8 +34,8 @@ from quaestor.mqi.objects import (
 )
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolver
-from quaestor.qmgr.message.needs import PrivateStore, Recovery, StoredQueue, Unit
-from quaestor.qmgr.message.waiting import Waiters
+from quaestor.qmgr.message.needs import AnyStore, PrivateStore, Recovery, SharedQueues, StoredQueue, Unit
+from quaestor.qmgr.message.waiting import SharedWaiters, Waiters
 
 ObjectT = TypeVar("ObjectT", bound=MQObject)
 DEFAULT_STORAGE_CLASS = "DEFAULT"
@@ -51,12 +53,14 @@ class QueueState:
         "input_handles",
         "last_trigger_us",
         "output_handles",
+        "store",
         "stored",
         "waiters",
     )
 
-    def __init__(self, definition: LocalQueue, stored: StoredQueue, waiters: Waiters) -> None:
+    def __init__(self, definition: LocalQueue, store: AnyStore, stored: StoredQueue, waiters: Waiters) -> None:
         self.definition = definition
+        self.store = store
         self.stored = stored
         self.waiters = waiters
         self.handles = 0
@@ -71,11 +75,19 @@ class QueueState:
 class Catalogue:
     """Definitions by kind and name."""
 
-    def __init__(self, qmgr: str, store: PrivateStore, recovery: Recovery, default_page_set: int = 0) -> None:
+    def __init__(
+        self,
+        qmgr: str,
+        store: PrivateStore,
+        recovery: Recovery,
+        default_page_set: int = 0,
+        shared: SharedQueues | None = None,
+    ) -> None:
         self.version = 1
         self.ending: Reason | None = None
         self.qmgr = QueueManagerAttributes(qmgr)
         self._store = store
+        self._shared = shared
         self._recovery = recovery
         self._queues: dict[str, Queue] = {}
         self._others: dict[tuple[type[MQObject], str], MQObject] = {}
@@ -93,6 +105,7 @@ class Catalogue:
             self._enforce(found)
         if self.qmgr.name != name:
             raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=self.qmgr.name)
+        self.follow_group()
         for queue in tuple(self.local_queues()):
             self.state(queue.name)
         for stored in self._store.stored():
@@ -115,7 +128,32 @@ class Catalogue:
         return found if type(found) is kind else None
 
     def resolver(self) -> Resolver:
-        return Resolver(self.qmgr.name, self._queues.get, self.qmgr.def_xmit_queue)
+        find = self._queues.get if self._shared is None else self._find_in_group
+        return Resolver(self.qmgr.name, find, self.qmgr.def_xmit_queue)
+
+    def _find_in_group(self, name: str) -> Queue | None:
+        """A queue that another member may have defined just now (V7)."""
+        found = self._queues.get(name)
+        if found is None or (isinstance(found, LocalQueue) and found.shared):
+            self.follow_group()
+        return self._queues.get(name)
+
+    def follow_group(self) -> None:
+        """Bring into force what other members have defined, altered or deleted (V7)."""
+        if self._shared is None:
+            return
+        changed, deleted = self._shared.changes()
+        for definition in changed:
+            if type(self._queues.get(definition.name, definition)) is LocalQueue:
+                self._enforce(definition)
+        for name in deleted:
+            found = self._queues.get(name)
+            if isinstance(found, LocalQueue) and found.shared:
+                state = self._out_of_force(found)
+                if state is not None:
+                    self._by_id.pop(state.stored.queue_id, None)
+                    self._shared.forget(state.stored)
+                    state.waiters.look_again()
 
     def local_queues(self) -> Iterator[LocalQueue]:
         """Every local queue's definition."""
@@ -148,6 +186,7 @@ class Catalogue:
 
     def define(self, definition: MQObject, *, replace: bool = False) -> None:
         """Bring a new definition into force (V2)."""
+        self.follow_group()
         with self._change(type(definition), definition.name):
             old = self._namesake(definition)
             if old is not None and (not replace or type(old) is not type(definition)):
@@ -158,11 +197,13 @@ class Catalogue:
 
     def alter(self, kind: type[MQObject], name: str, **changes: Any) -> None:
         """Change attributes of a definition (V1, V2)."""
+        self.follow_group()
         with self._change(kind, name):
             self._save(self._existing(kind, name).altered(**changes))
 
     def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
         """Take a definition out of force, and its messages with it (V3)."""
+        self.follow_group()
         old = self._existing(kind, name)
         if type(old) is LocalQueue:
             self._check_unused(self.state(name), purge=purge)
@@ -173,7 +214,7 @@ class Catalogue:
         with self._change(type(definition), definition.name):
             state = self._out_of_force(definition)
             try:
-                self._in_unit(lambda unit: self._store.discard(unit, definition))
+                self._discard(definition)
             except MQError:
                 if state is not None:
                     state.deleted = False
@@ -231,7 +272,7 @@ class Catalogue:
             self._doomed.append(state)
             return
         self._by_id.pop(state.stored.queue_id, None)
-        self._store.drop(state.stored)
+        self._keeper(state.definition).drop(state.stored)
 
     def unit_ended(self) -> None:
         """A deleted queue may have waited for this."""
@@ -248,6 +289,9 @@ class Catalogue:
     def _save(self, definition: MQObject) -> None:
         if isinstance(definition, LocalQueue) and self.find(StorageClass, definition.storage_class) is None:
             raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=definition.storage_class, queue=definition.name)
+        if isinstance(definition, LocalQueue) and definition.shared and type(definition) is LocalQueue:
+            self._save_shared(definition)
+            return
         new = type(definition) is LocalQueue and definition.name not in self._states
         if new and isinstance(definition, LocalQueue):
             self._make_state(definition)
@@ -259,9 +303,34 @@ class Catalogue:
             raise
         self._enforce(definition)
 
+    def _save_shared(self, definition: LocalQueue) -> None:
+        """A shared queue is kept for the whole group, not on page set 0 (V7)."""
+        old = self._queues.get(definition.name)
+        if self._shared is None or (isinstance(old, LocalQueue) and not old.shared):
+            why = "no queue-sharing group" if self._shared is None else "a private queue has this name"
+            raise MQError(
+                Reason.OBJECT_ALREADY_EXISTS if old else Reason.CF_NOT_AVAILABLE, name=definition.name, why=why
+            )
+        self._shared.save(definition)
+        self._enforce(definition)
+
+    def _discard(self, definition: MQObject) -> None:
+        if isinstance(definition, LocalQueue) and definition.shared and self._shared is not None:
+            self._shared.discard(definition)
+        else:
+            self._in_unit(lambda unit: self._store.discard(unit, definition))
+
+    def _keeper(self, definition: LocalQueue) -> PrivateStore | SharedQueues:
+        """Who keeps a queue's storage."""
+        return self._shared if definition.shared and self._shared is not None else self._store
+
     def _make_state(self, definition: LocalQueue) -> None:
         """Storage is made before the definition is in force: nobody can open what has no storage yet."""
-        state = QueueState(definition, self._store.queue(definition), Waiters(self._waiting))
+        if definition.shared and self._shared is not None:
+            queue, waiters = self._shared.queue(definition), SharedWaiters(self._waiting)
+            state = QueueState(definition, self._shared.store, queue, waiters)
+        else:
+            state = QueueState(definition, self._store, self._store.queue(definition), Waiters(self._waiting))
         self._states[definition.name] = state
         self._by_id[state.stored.queue_id] = state
 
@@ -282,7 +351,7 @@ class Catalogue:
             state = self._states.get(definition.name)
             if state is not None and isinstance(definition, LocalQueue):
                 state.definition = definition
-                self._store.redefine(state.stored, definition)
+                self._keeper(definition).redefine(state.stored, definition)
         else:
             self._others[type(definition), definition.name] = definition
         self.version += 1  # V1

@@ -32,16 +32,15 @@ from quaestor.mqi.objects import LocalQueue, Process, TriggerType
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
-from quaestor.qmgr.message.needs import PrivateStore, Unit
+from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.transmission import for_transmission
 
 
 class Consequences:
     """The queue manager as an application of its own."""
 
-    def __init__(self, catalogue: Catalogue, store: PrivateStore, clock: Clock, new_id: Callable[[], bytes]) -> None:
+    def __init__(self, catalogue: Catalogue, clock: Clock, new_id: Callable[[], bytes]) -> None:
         self._catalogue = catalogue
-        self._store = store
         self._clock = clock
         self._new_id = new_id
         self._remembered: dict[int, list[QueueState]] = {}  # by identity of the unit
@@ -68,6 +67,11 @@ class Consequences:
             self._switch_off(state)
         self._put_trigger_message(state)
 
+    def noticed(self, state: QueueState) -> None:
+        """A message has come to a shared queue that may trigger; which every message does is done where it is put."""
+        if state.definition.trigger_type is not TriggerType.EVERY:
+            self.changed(state)
+
     def monitor_opened(self, initiation_queue: str) -> None:
         """A trigger monitor opened an initiation queue: messages may be waiting for it."""
         for queue in self._catalogue.local_queues():
@@ -84,7 +88,7 @@ class Consequences:
         queue = state.definition
         since_us = self._clock.now_us() - state.last_trigger_us
         return triggering.Situation(
-            waiting=self._store.count(state.stored, queue.trigger_priority),
+            waiting=state.store.count(state.stored, queue.trigger_priority),
             input_handles=state.input_handles,
             monitored=self._monitored(queue),
             since_last_trigger_ms=since_us / 1000 if state.last_trigger_us else 0,
@@ -162,7 +166,7 @@ class Consequences:
         queue = state.definition
         if not all(definition.put_allowed for definition in resolution.path):
             raise MQError(Reason.PUT_INHIBITED, queue=queue.name)
-        if state.stored.depth >= queue.max_depth:
+        if state.stored.counted.depth >= queue.max_depth:
             raise MQError(Reason.Q_FULL, queue=queue.name)
         message = self._message(body, md)
         if resolution.remote is not None:
@@ -170,7 +174,7 @@ class Consequences:
         if len(message.body) > queue.max_msg_length:
             raise MQError(Reason.MSG_TOO_BIG_FOR_Q, queue=queue.name, length=len(message.body))
         rank = queue.def_priority if queue.fifo else min(message.priority, 9)
-        arrival = self._store.put(unit, state.stored, message, rank)
+        arrival = state.store.put(unit, state.stored, message, rank)
         if unit is None and state.waiters:
             state.waiters.wake(arrival)
         if triggering.eligible(queue):

@@ -1,4 +1,4 @@
-"""Events: messages that tell whoever watches event queues that a queue is nearly full, is served too slowly, and so on.
+"""Events and monitoring: who watches queues is told that one is nearly full or served too slowly, and sees its times.
 
 Rules
   EV1 Performance events are on when the queue manager says so (PERFMEV) and the queue does (QDPHIEV, QDPLOEV, QDPMAXEV,
@@ -12,8 +12,10 @@ Rules
   EV4 An event message is as MQ makes it: format MQEVENT, PCF, with what was put, got and the highest depth since the
       last one. It goes to its event queue or nowhere: no dead letters, and nobody's call fails.
   EV5 Start and stop of the queue manager are told when STRSTPEV says so; these are persistent, for nobody may be there.
+  EV6 A queue that is monitored (MONQ, its own or the queue manager's) remembers when it was last put to and got from,
+      and how long its messages were on it: the mean of about the last 8 and of about the last 64. Others: nothing.
 
-Called by putting, getting and the message manager.  Calls consequences to put.
+Called by putting, getting, the message manager and the commands.  Calls consequences to put.
 """
 
 from dataclasses import dataclass
@@ -42,6 +44,8 @@ Q_MGR_NAME, BASE_OBJECT_NAME, REASON_QUALIFIER = 2015, 2002, 1020
 TIME_SINCE_RESET, HIGH_Q_DEPTH, MSG_ENQ_COUNT, MSG_DEQ_COUNT = 35, 36, 37, 38
 STOPPING = 5
 US_PER_S, US_PER_MS = 1_000_000, 1000
+MONITORING_AS_QMGR = -3
+FEW, MANY = 8, 64
 SERVICE_NONE, SERVICE_WANTS_HIGH, SERVICE_WANTS_OK = 0, 1, 2
 
 
@@ -59,6 +63,10 @@ class Watch:
     enqueued: int = 0
     dequeued: int = 0
     depth_high: int = 0
+    last_put_us: int = 0
+    last_get_us: int = 0
+    on_queue_us: tuple[float, float] | None = None
+    """Time on the queue, of few messages and of many (EV6)."""
 
 
 class Events:
@@ -71,28 +79,38 @@ class Events:
 
     def watch(self, state: QueueState) -> Watch | None:
         """How the queue is watched; None when it is not (EV1)."""
-        queue = state.definition
+        queue, told = state.definition, self._catalogue.qmgr.performance_event
         wanted = queue.depth_high_event or queue.depth_low_event or queue.service_interval_event
-        if not self._catalogue.qmgr.performance_event or not (wanted or queue.depth_max_event):
+        if not (told and (wanted or queue.depth_max_event)) and not self._monitored(queue):
             return None
         known = self._watched.get(queue.name)
         if known is None or known.definition is not queue:
             now_us = self._clock.now_us()
             known = self._watched[queue.name] = Watch(
                 queue,
-                queue.depth_high_event,
-                queue.depth_low_event,
-                queue.depth_max_event,
-                queue.service_interval_event,
+                told and queue.depth_high_event,
+                told and queue.depth_low_event,
+                told and queue.depth_max_event,
+                queue.service_interval_event if told else SERVICE_NONE,
                 now_us,
                 now_us if state.stored.depth else 0,
             )
         return known
 
+    def _monitored(self, queue: LocalQueue) -> bool:
+        """EV6: NONE of the queue manager is none at all."""
+        whole = self._catalogue.qmgr.monitoring
+        return whole >= 0 and (whole if queue.monitoring == MONITORING_AS_QMGR else queue.monitoring) > 0
+
+    def watched(self, state: QueueState) -> Watch | None:
+        """What is remembered of a monitored queue (EV6)."""
+        return self._watched.get(state.definition.name) if self._monitored(state.definition) else None
+
     def put(self, watch: Watch, state: QueueState) -> None:
         """A message was put to a watched queue."""
         depth, queue = state.stored.depth, watch.definition
         watch.enqueued += 1
+        watch.last_put_us = self._clock.now_us()
         watch.depth_high = max(watch.depth_high, depth)
         if watch.high and depth * 100 >= queue.depth_high_percent * queue.max_depth:
             watch.high, watch.low = False, True
@@ -103,10 +121,14 @@ class Events:
             else:
                 self._check_slow(watch)
 
-    def got(self, watch: Watch, state: QueueState) -> None:
+    def got(self, watch: Watch, state: QueueState, put_us: int) -> None:
         """A message was got from a watched queue."""
         depth, queue = state.stored.depth, watch.definition
         watch.dequeued += 1
+        watch.last_get_us = now_us = self._clock.now_us()
+        waited_us = max(now_us - put_us, 0)
+        few, many = watch.on_queue_us or (waited_us, waited_us)
+        watch.on_queue_us = few + (waited_us - few) / FEW, many + (waited_us - many) / MANY
         if watch.low and depth * 100 <= queue.depth_low_percent * queue.max_depth:
             watch.low, watch.high, watch.full = False, queue.depth_high_event, queue.depth_max_event
             self._tell(watch, DEPTH_LOW)

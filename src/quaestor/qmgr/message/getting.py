@@ -65,6 +65,7 @@ class InputPath:
         "_refusal",
         "_services",
         "_stats",
+        "_store",
         "_stored",
         "_take",
         "_version",
@@ -81,7 +82,8 @@ class InputPath:
         self._services = services
         self._catalogue = services.catalogue
         self._now_us = services.clock.now_us
-        self._locate, self._read, self._take = services.store.locate, services.store.read, services.store.take
+        self._store = store = state.store
+        self._locate, self._read, self._take = store.locate, store.read, store.take
         self._stats = services.stats
         self._caller = thread
         self._path = path
@@ -97,7 +99,7 @@ class InputPath:
         self._locked: Arrival | None = None
         self._group: Group | None = None
         self._browse_group: Group | None = None
-        self._groups = GroupReader(services.store, state.stored)
+        self._groups = GroupReader(store, state.stored)
         self.state = state
         self._stored = state.stored
         self._version = 0
@@ -194,7 +196,8 @@ class InputPath:
         else:
             unit = self._caller.unit_of_call() if arrival.persistent else None
         if arrival is self._locked:
-            arrival.holder, self._locked = None, None
+            self._store.unlocked(arrival, self)
+            self._locked = None
         after = None if plan.plain else self._groups.after(arrival, plan)
         self._take(unit, arrival)
         if plan.logical_order:
@@ -209,7 +212,7 @@ class InputPath:
         if self.saves_context:
             self.saved = message.envelope
         if self._watch is not None:
-            self._services.events.got(self._watch, self.state)
+            self._services.events.got(self._watch, self.state, message.put_us)
 
     def _stand_on(self, arrival: Arrival, plan: GetPlan) -> None:
         """Move the browse cursor, and lock what it stands on if asked to (GE3, GE4)."""
@@ -218,7 +221,8 @@ class InputPath:
             self._browse_group = self._groups.after(arrival, plan)
         if plan.lock and arrival is not self._locked:
             self.release()
-            arrival.holder, self._locked = self, arrival
+            self._store.hold(arrival, self)
+            self._locked = arrival
 
     def _shortened(self, message: Message, plan: GetPlan, max_length: int) -> Message:
         length = len(message.body)
@@ -297,8 +301,8 @@ class InputPath:
         arrival = self._cursor
         if (
             arrival is None
-            or arrival.state != AVAILABLE
             or arrival.holder not in (None, self)
+            or not self._store.still_there(arrival)
             or expiry.has_expired(arrival.expires_us, self._now_us())
         ):
             raise MQError(Reason.NO_MSG_UNDER_CURSOR, queue=self._path[-1])
@@ -314,7 +318,7 @@ class InputPath:
         while found is not None and expiry.has_expired(found.expires_us, self._now_us()):
             if found is self._locked:
                 self.release()
-            self._services.expire(found, self._caller)
+            self._services.expire(self._store, found, self._caller)
             found = find()
         return found
 
@@ -340,7 +344,7 @@ class InputPath:
         """Give up the lock on a browsed message; somebody may have been waiting for it (GE4)."""
         locked, self._locked = self._locked, None
         if locked is not None and locked.holder is self:
-            locked.holder = None
+            self._store.let_go(locked, self)
             if locked.state == AVAILABLE and self.state.waiters:
                 self.state.waiters.wake(locked)
 

@@ -21,7 +21,7 @@ from quaestor.mqi.matching import Selection
 from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.mqi.options import GROUP_FLAGS, GetPlan, MsgFlags, PutPlan
 from quaestor.mqi.reasons import CompCode, MQError, Reason
-from quaestor.qmgr.message.needs import Arrival, PrivateStore, StoredQueue
+from quaestor.qmgr.message.needs import AnyStore, Arrival, StoredQueue
 from quaestor.qmgr.message.thread import ApplicationThread
 
 _LAST = int(MsgFlags.LAST_MSG_IN_GROUP)
@@ -87,7 +87,7 @@ class GroupReader:
 
     __slots__ = ("_queue", "_store")
 
-    def __init__(self, store: PrivateStore, queue: StoredQueue) -> None:
+    def __init__(self, store: AnyStore, queue: StoredQueue) -> None:
         self._store = store
         self._queue = queue
 

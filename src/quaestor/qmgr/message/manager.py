@@ -6,25 +6,28 @@ Rules
   MM2 Messages that have expired are looked for every EXPRYINT seconds and once after each start, one queue per
       step, so that no step is long.
   MM3 A temporary dynamic queue does not outlive the queue manager: those found at start are removed.
+  MM4 What comes to a shared queue is told by its structure, whoever put it: waiters look, and triggers are due here if
+      this queue manager has a trigger monitor for it.
 
 Called by recovery, the scheduler, connection, command.  Calls its parts.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from quaestor.clock import Clock
-from quaestor.mqi import expiry
+from quaestor.mqi import expiry, triggering
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message, id_maker
-from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject
+from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject, TriggerType
 from quaestor.mqi.options import CloseOptions, OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import administering, inquiring
-from quaestor.qmgr.message.catalogue import Catalogue
+from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
-from quaestor.qmgr.message.needs import PrivateStore, Recovery, Unit
+from quaestor.qmgr.message.needs import PrivateStore, Recovery, SharedQueues, Unit
 from quaestor.qmgr.message.opening import Opener, OpenQueue
 from quaestor.qmgr.message.services import Services
 from quaestor.qmgr.message.thread import ApplicationThread
@@ -33,6 +36,7 @@ from quaestor.qmgr.security import Access, Security
 from quaestor.smf.sections.message import MessageStatistics
 
 SCAN_STEP_MS = 1000
+FOLLOW_MS = 500
 
 
 def _resource(kind: type[MQObject]) -> str:
@@ -53,17 +57,18 @@ class MessageManager:
         security: Security,
         clock: Clock,
         default_page_set: int = 0,
+        shared: SharedQueues | None = None,
     ) -> None:
         self.stats = MessageStatistics()
-        self._store = store
+        self._shared = shared
         self._recovery = recovery
         self._security = security
         self._clock = clock
-        self.catalogue = Catalogue(qmgr, store, recovery, default_page_set)
+        self.catalogue = Catalogue(qmgr, store, recovery, default_page_set, shared)
         self.new_id: Callable[[], bytes] = id_maker(qmgr, clock.now_us())
-        self.consequences = Consequences(self.catalogue, store, clock, self.new_id)
+        self.consequences = Consequences(self.catalogue, clock, self.new_id)
         self.events = Events(self.catalogue, self.consequences, recovery, clock)
-        self._services = Services(self.catalogue, store, clock, self.new_id, self.consequences, self.stats, self.events)
+        self._services = Services(self.catalogue, clock, self.new_id, self.consequences, self.stats, self.events)
         self._opener = Opener(self._services, security)
         self._own = ApplicationThread(recovery, qmgr, qmgr)
         self._to_scan: list[str] = []
@@ -148,13 +153,13 @@ class MessageManager:
     def clear(self, user: str, name: str) -> int:
         """CLEAR QLOCAL: remove every message; how many there were."""
         self._security.check(user, "queue", name, Access.ADMINISTER)
-        return administering.clear(self.catalogue, self._store, self._recovery, name)
+        return administering.clear(self.catalogue, self._recovery, name)
 
     def move(self, user: str, source: str, target: str, *, add: bool) -> int:
         """MOVE QLOCAL: every message to another queue; how many there were."""
         for name in (source, target):
             self._security.check(user, "queue", name, Access.ADMINISTER)
-        return administering.move(self.catalogue, self._store, self._recovery, source, target, add=add)
+        return administering.move(self.catalogue, self._recovery, source, target, add=add)
 
     def _authorise(self, user: str, definition: MQObject) -> None:
         self._security.check(user, _resource(type(definition)), definition.name, Access.ADMINISTER)
@@ -164,11 +169,15 @@ class MessageManager:
     def committed(self, unit: Unit) -> None:
         if self.catalogue.anybody_waits:
             self._wake(unit.puts)
+            if unit.shared is not None:
+                self._wake(unit.shared.put_arrivals)
         self.consequences.unit_ended(unit)
 
     def backed_out(self, unit: Unit) -> None:
         if self.catalogue.anybody_waits:
             self._wake(unit.gets)
+            if unit.shared is not None:
+                self._wake(unit.shared.get_arrivals)
         self.consequences.unit_ended(unit)
 
     def _wake(self, arrivals: Sequence[Any]) -> None:
@@ -180,7 +189,40 @@ class MessageManager:
     # -- background
 
     def tasks(self) -> Sequence[Task]:
-        return (Task("expiry scan", self.expiry_scan_step, SCAN_STEP_MS),)
+        scan = Task("expiry scan", self.expiry_scan_step, SCAN_STEP_MS)
+        if self._shared is None:
+            return (scan,)
+        notices = Task("messages on shared queues", self.notice_step, FOLLOW_MS, urgent=True)
+        return scan, Task("definitions of the group", self.follow_step, FOLLOW_MS), notices
+
+    def notice_step(self) -> bool:
+        """Messages have come to shared queues: whoever waits looks, triggers may be due (MM4)."""
+        for queue in () if self._shared is None else self._shared.noticed():
+            state = self.catalogue.state_of(queue)
+            if state is not None:
+                state.waiters.arrived()
+                if triggering.eligible(state.definition):
+                    with suppress(MQError):  # its structure is lost again: whoever connects to it looks again
+                        self.consequences.noticed(state)
+        return False
+
+    def follow_step(self) -> bool:
+        """Shared queues that other members have changed are changed here too (MM4)."""
+        self.catalogue.follow_group()
+        for queue in self.catalogue.local_queues():
+            if queue.shared and triggering.eligible(queue) and queue.trigger_type is not TriggerType.EVERY:
+                self._watch_for_triggers(self.catalogue.state(queue.name))
+        return False
+
+    def _watch_for_triggers(self, state: QueueState) -> None:
+        """Be told of what may trigger (MM4); what came before is looked at once."""
+        stored: Any = state.stored
+        each = state.definition.trigger_type is TriggerType.DEPTH
+        try:
+            if stored.be_told(each=each):
+                self.consequences.noticed(state)
+        except MQError:
+            return  # its structure cannot be reached; the next step asks again
 
     def expiry_scan_step(self) -> bool:
         """Remove what has expired from one queue (MM2)."""
@@ -196,15 +238,23 @@ class MessageManager:
         return bool(self._to_scan)
 
     def expire(self, queue: str) -> int:
-        """Remove every expired message of a queue; how many there were."""
+        """Remove every expired message of a queue; how many there were. A structure that is lost is left for later."""
         if self.catalogue.find_queue(queue) is None:
             return 0
-        now_us, stored = self._clock.now_us(), self.catalogue.state(queue).stored
-        if not stored.with_expiry:
+        try:
+            return self._expire(queue)
+        except MQError:
+            if not self.catalogue.state(queue).stored.shared:
+                raise
             return 0
-        expired = [one for one in self._store.browse(stored) if expiry.has_expired(one.expires_us, now_us)]
+
+    def _expire(self, queue: str) -> int:
+        now_us, state = self._clock.now_us(), self.catalogue.state(queue)
+        if not state.stored.with_expiry:
+            return 0
+        expired = [one for one in state.store.browse(state.stored) if expiry.has_expired(one.expires_us, now_us)]
         for arrival in expired:
-            self._services.expire(arrival, self._own)
+            self._services.expire(state.store, arrival, self._own)
         unit, self._own.call_unit = self._own.call_unit, None
         if unit is not None:
             self._recovery.commit(unit)

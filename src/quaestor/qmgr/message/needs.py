@@ -8,6 +8,7 @@ Rules
       (`committed`, `backed_out`) after the store has made the outcome visible.
   W4  `commit` is called with the engine latch held and may give it up while it waits for the log (group commit);
       what the caller saw before may have changed when it returns.
+  W5  Shared queues have another store and are defined for the group; everything else about them is the same.
 
 Called by message, connection.  Answered by data and recovery; in tests by a plain model in memory.
 """
@@ -72,8 +73,34 @@ class PrivateStore(QueueStore[Any, Any], Protocol):
     def drop(self, queue: Any) -> None:
         """Remove the queue's storage and every message on it."""
 
-    def count(self, queue: Any, priority: int) -> int:
-        """Messages of at least this priority, uncommitted puts included, uncommitted gets not."""
+
+class SharedQueues(Protocol):
+    """The shared queues of a queue-sharing group, as the coupling facility manager keeps them (W5)."""
+
+    store: Any
+    """Their queue store, once the group is joined."""
+
+    def changes(self) -> tuple[Iterable[LocalQueue], Iterable[str]]:
+        """Shared queues that others have defined or altered, and names of those deleted, since the last time."""
+
+    def save(self, queue: LocalQueue) -> None: ...
+
+    def discard(self, queue: LocalQueue) -> None: ...
+
+    def queue(self, definition: LocalQueue) -> Any: ...
+
+    def redefine(self, queue: Any, definition: LocalQueue) -> None: ...
+
+    def drop(self, queue: Any) -> None: ...
+
+    def forget(self, queue: Any) -> None:
+        """Another member has deleted it."""
+
+    def noticed(self) -> Iterable[Any]:
+        """The queues on which a message has come since the last time."""
 
 
-__all__ = ["Arrival", "PrivateStore", "Recovery", "StoredQueue", "Unit"]
+AnyStore = QueueStore[Any, Any]
+"""The store of a queue, private or shared."""
+
+__all__ = ["AnyStore", "Arrival", "PrivateStore", "Recovery", "SharedQueues", "StoredQueue", "Unit"]

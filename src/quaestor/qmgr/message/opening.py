@@ -29,6 +29,7 @@ from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.getting import InputPath
 from quaestor.qmgr.message.putting import OutputPath
 from quaestor.qmgr.message.services import Services
+from quaestor.qmgr.message.shared_getting import SharedInputPath
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.security import Access, Security
 
@@ -84,7 +85,8 @@ class Opener:
         if bits & OpenOptions.OUTPUT:
             opened.output = OutputPath(self._services, state, resolution, thread, bits)
         if bits & (INPUT_ANY | OpenOptions.BROWSE):
-            opened.input = InputPath(self._services, state, path, thread, bits)
+            way = SharedInputPath if state.stored.shared else InputPath
+            opened.input = way(self._services, state, path, thread, bits)
         if bits & INPUT_ANY:
             self._services.consequences.monitor_opened(opened.name)  # OP5
         return opened

@@ -8,7 +8,8 @@ Rules
   PU3 Without syncpoint a message that is not persistent is available at once; a persistent one is put in the
       unit of the call and available when that has committed.
   PU4 Out of syncpoint, a message that a waiting getter (out of syncpoint too) asks for goes straight to it.
-  PU5 After the put: trigger rule, confirm-on-arrival report, one waiter woken.
+  PU5 After the put: trigger rule, confirm-on-arrival report, one waiter woken. A shared queue triggers where a member
+      notices the message (M-89), not here, unless every message does.
 
 Called by opening (which makes an `OutputPath`) and connection.  Calls describing, grouping, consequences, the store.
 """
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from quaestor.mqi import reports, triggering
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID, identifier
 from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
-from quaestor.mqi.objects import PRIORITY_MAX, Queue
+from quaestor.mqi.objects import PRIORITY_MAX, Queue, TriggerType
 from quaestor.mqi.options import OpenOptions, PutOptions, PutPlan, put_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
@@ -60,6 +61,7 @@ class OutputPath:
     __slots__ = (
         "_caller",
         "_catalogue",
+        "_counted",
         "_described",
         "_group",
         "_max_depth",
@@ -95,7 +97,7 @@ class OutputPath:
         self._catalogue = services.catalogue
         self._now_us = services.clock.now_us
         self._new_id = services.new_id
-        self._store_put = services.store.put
+        self._store_put = state.store.put
         self._stats = services.stats
         self._caller = thread
         self._remote = resolution.remote
@@ -108,6 +110,7 @@ class OutputPath:
         self._version = 0
         self.state = state
         self._stored = state.stored
+        self._counted = state.stored.counted
         self._waiters = state.waiters
         self._waiting = state.waiters.waiting
         self._refresh()
@@ -122,7 +125,7 @@ class OutputPath:
         self._max_length = min(queue.max_msg_length - header, qmgr.max_msg_length)
         self._max_depth = queue.max_depth
         self._max_uncommitted = qmgr.max_uncommitted
-        self._triggers = triggering.eligible(queue)
+        self._triggers = triggering.eligible(queue) and (not queue.shared or queue.trigger_type is TriggerType.EVERY)
         self._watch = self._services.events.watch(self.state)
         self._plain = self._path_is_plain()
         self._md_seen: MQMD | None = None
@@ -170,7 +173,7 @@ class OutputPath:
             described = self._described
         else:
             described = self._describe(md)
-        if self._stored.depth >= self._max_depth:
+        if self._counted.depth >= self._max_depth:
             raise self._full()
 
         envelope, msg_id, own_correl_id, priority, rank, persistence, expiry, plain = described
@@ -225,7 +228,12 @@ class OutputPath:
             unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
         else:
             unit = self._caller.unit_of_call() if message.persistence else None
-        arrival = self._store_put(unit, self._stored, message, rank)
+        try:
+            arrival = self._store_put(unit, self._stored, message, rank)
+        except MQError as error:
+            if error.reason is Reason.Q_FULL and self._watch is not None:
+                self._services.events.refused(self._watch)
+            raise
         self._group = group
         self._plain = self._path_is_plain()
         if self._triggers:
@@ -258,7 +266,8 @@ class OutputPath:
 
     def _path_is_plain(self) -> bool:
         """Whether nothing but the queue itself has to be thought of at a put."""
-        return self._remote is None and self._group is None and not self._triggers and self._watch is None
+        alone = self._remote is None and not self._stored.shared
+        return alone and self._group is None and not self._triggers and self._watch is None
 
     def _as_bytes(self, body: object, md: MQMD) -> tuple[bytes, MQMD]:
         """A body as bytes; text says so in the descriptor."""

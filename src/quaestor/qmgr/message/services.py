@@ -1,6 +1,6 @@
 """Services: what every handle's way to a queue leans on, given once when it is opened.
 
-Called by opening, putting, getting.  Holds the catalogue, the store, the clock, the consequences, the counters.
+Called by opening, putting, getting.  Holds the catalogue, the clock, the consequences, the counters.
 """
 
 from collections.abc import Callable
@@ -12,8 +12,9 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
-from quaestor.qmgr.message.needs import Arrival, PrivateStore
+from quaestor.qmgr.message.needs import AnyStore, Arrival
 from quaestor.qmgr.message.thread import ApplicationThread
+from quaestor.qmgr.queue_store import VanishedError
 from quaestor.smf.sections.message import MessageStatistics
 
 
@@ -22,21 +23,23 @@ class Services:
     """Parts of the message manager that handles share."""
 
     catalogue: Catalogue
-    store: PrivateStore
     clock: Clock
     new_id: Callable[[], bytes]
     consequences: Consequences
     stats: MessageStatistics
     events: Events
 
-    def expire(self, arrival: Arrival, thread: ApplicationThread) -> None:
+    def expire(self, store: AnyStore, arrival: Arrival, thread: ApplicationThread) -> None:
         """Remove a message that has expired, in the unit of the call, and report it if that was asked for."""
-        message = self.store.read(arrival)
+        message = store.read(arrival)
         if thread.tally is not None:
             thread.tally.expired()
         asked = bool(message.envelope.report & reports.EXPIRATION)
         unit = thread.unit_of_call() if arrival.persistent else None
-        self.store.take(unit, arrival)
+        try:
+            store.take(unit, arrival)
+        except VanishedError:
+            return  # another queue manager has removed it
         if asked:
             self.consequences.report(reports.EXPIRATION, message, unit)
 

@@ -67,7 +67,7 @@ class ApplicationThread:
         unit = self.unit
         if unit is None:
             unit = self.unit = self._recovery.begin(self.appl_name, self.user, self.name)
-        elif len(unit.puts) + len(unit.gets) >= max_uncommitted:
+        elif len(unit.puts) + len(unit.gets) + (0 if unit.shared is None else len(unit.shared)) >= max_uncommitted:
             raise MQError(Reason.SYNCPOINT_LIMIT_REACHED, max_uncommitted=max_uncommitted)
         return unit
 

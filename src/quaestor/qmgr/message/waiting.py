@@ -8,6 +8,8 @@ Rules
       so no message lies beside a sleeping getter.
   Y4  Out of syncpoint a message may go straight to a waiting getter that is out of syncpoint too, without
       ever being on the queue.
+  Y5  A shared queue tells when it is no longer empty, not of each message. So one getter is woken when it tells, each
+      that gets something wakes the next, and the one that finds nothing ends the chain: the next message is told again.
 
 Called by the parts of the message manager; `connection` blocks on a `Waiting`.  Calls matching.
 """
@@ -125,8 +127,58 @@ class Waiters:
         for waiting in tuple(self.waiting):
             self._post(waiting, None)
 
+    def arrived(self) -> None:
+        """Something has come that nobody here has seen: on a private queue that does not happen."""
+
+    def next_one(self) -> None:
+        """A getter has got something: a message of a private queue wakes by itself."""
+
+    def given_up(self, waiting: Waiting) -> None:
+        """Somebody waits no more; a wake that came too late goes to the next."""
+        self.remove(waiting)
+        self.pass_on(waiting)
+
     def _post(self, waiting: Waiting, arrival: Arrival | None) -> None:
         self.remove(waiting)
         waiting.posted_for = arrival
         waiting.posted = True
         waiting.post()
+
+
+class SharedWaiters(Waiters):
+    """The waiters of a shared queue: messages come from other queue managers too, and go to them (Y5)."""
+
+    __slots__ = ()
+
+    def wake(self, arrival: Arrival, besides: Waiting | None = None) -> None:
+        """A message was put here; it may be another's before the getter looks, so nothing is passed on."""
+        fitting = [w for w in self.waiting if w is not besides and w.fits(arrival)]
+        getters = [w for w in fitting if not w.browse]
+        specific = [w for w in getters if w.selection.specific]
+        for waiting in (specific or getters)[:1] or fitting:
+            self._post(waiting, None)
+
+    def arrived(self) -> None:
+        """Something has come that nobody here has seen: one getter that takes any looks, and all others do."""
+        plain = [w for w in self.waiting if not w.browse and not w.selection.specific]
+        for waiting in [*plain[:1], *(w for w in self.waiting if w not in plain)]:
+            self._post(waiting, None)
+
+    def next_one(self) -> None:
+        """A getter has got something; there may be more, of which nobody was told (Y5)."""
+        waiting = next((w for w in self.waiting if not w.browse and not w.selection.specific), None)
+        if waiting is not None:
+            self._post(waiting, None)
+
+    def pass_on(self, waiting: Waiting) -> None:
+        """Whoever looked in vain found the queue empty for it: there is nothing to pass on."""
+        waiting.posted_for = None
+
+    def given_up(self, waiting: Waiting) -> None:
+        self.remove(waiting)
+        if waiting.posted and waiting.message is None:
+            self.next_one()
+
+    def hand_over(self, message: Message) -> bool:  # noqa: ARG002 - as in the base
+        """Never: the message's place is in the structure, where others may be before it."""
+        return False

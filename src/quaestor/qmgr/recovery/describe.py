@@ -85,6 +85,10 @@ def _bytes(record: LogRecord) -> str:
     return f"{len(record.body)} bytes"
 
 
+def _structure(record: LogRecord) -> str:
+    return record.body[:12].decode().rstrip()
+
+
 def _nothing(_record: LogRecord) -> str:
     return ""
 
@@ -108,4 +112,8 @@ _BODY: dict[Kind, Callable[[LogRecord], str]] = {
     Kind.SHUNTED: lambda record: f"{Kind(record.body[0]).name} of page {record.page_set}/{record.page}",
     Kind.CHECKPOINT: _checkpoint,
     Kind.TRUNCATED: _bytes,
+    Kind.SHARED_PUT: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",
+    Kind.SHARED_GET: lambda record: f"structure {_structure(record)} message {record.body[12:].hex()}",
+    Kind.SHARED_UNIT: lambda record: record.body.hex(),
+    Kind.BACKUP: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",
 }

@@ -19,6 +19,8 @@ Rules
       last one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart
       too.
   V9  A commit may be taken in two steps, `start_commit` and `end_commit`, so that one force serves many units.
+  V10 A unit with work in structures of a queue-sharing group tells them before its COMMIT record is written. If they
+      cannot be told, it is backed out (2003); if it may have been done all the same, that is said (2124).
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log.
@@ -114,6 +116,10 @@ class RecoveryManager:
         frame.change(REDO[kind], body)
         self.buffers.pool_of[page_set.number].set_write(frame, rba)
 
+    def note(self, unit: UnitOfRecovery | None, kind: int, body: bytes) -> int:
+        """Log something that changes no page, for a unit or for good."""
+        return self._log_change(unit, kind, 0, 0, 0, body)
+
     def _log_change(
         self, unit: UnitOfRecovery | None, kind: int, flags: int, page_set: int, page: int, body: bytes
     ) -> int:
@@ -160,6 +166,8 @@ class RecoveryManager:
 
     def start_commit(self, unit: UnitOfRecovery) -> int:
         """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2)."""
+        if unit.shared is not None:
+            self._decide_shared(unit)
         if unit.label:
             self.outcomes.note(unit.label)  # V8
         if not unit.urid:
@@ -167,6 +175,17 @@ class RecoveryManager:
         rba = self.log.append(COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
         unit.become(State.IN_COMMIT_2)
         return rba
+
+    def _decide_shared(self, unit: UnitOfRecovery) -> None:
+        """Tell the structures before anything is decided (V10)."""
+        try:
+            unit.shared.decide(unit.urid, self.log.end)
+        except MQError as error:
+            if unit.state is State.IN_DOUBT:
+                raise
+            self.back_out(unit)
+            reason = Reason.OUTCOME_PENDING if error.facts.get("sent") and not unit.urid else Reason.BACKED_OUT
+            raise MQError(reason, **error.facts) from error
 
     def end_commit(self, unit: UnitOfRecovery) -> None:
         """Its COMMIT record is durable: tell the managers (V2)."""
@@ -182,12 +201,24 @@ class RecoveryManager:
 
     def prepare(self, unit: UnitOfRecovery, xid: bytes) -> None:
         """Phase 1: in doubt when this returns (V4). A unit without changes is in doubt only in memory."""
+        if unit.shared is not None:
+            self._prepare_shared(unit)
         unit.become(State.IN_COMMIT_1)
         unit.xid = xid
         if unit.urid:
             unit.last = self.log.append(Kind.PREPARED, 0, unit.urid, unit.last, 0, 0, xid)
             self._force(unit.last)
         unit.become(State.IN_DOUBT)
+
+    def _prepare_shared(self, unit: UnitOfRecovery) -> None:
+        """A unit in doubt in the structures must be in doubt on the log, even if it has logged nothing (V4, V10)."""
+        if not unit.urid:
+            self.note(unit, Kind.SHARED_UNIT, unit.shared.id)
+        try:
+            unit.shared.prepare(unit.urid)
+        except MQError as error:
+            self.back_out(unit)
+            raise MQError(Reason.BACKED_OUT, **error.facts) from error
 
     def _force(self, rba: int) -> None:
         """Wait for the log without the latch, so that others work on (group commit)."""

@@ -50,6 +50,7 @@ class UnitOfRecovery:
         "last",
         "other",
         "puts",
+        "shared",
         "state",
         "undo_next",
         "urid",
@@ -65,6 +66,7 @@ class UnitOfRecovery:
         self.other: list[Callable[[], None]] = []  # what else is to be done when it has committed
         self.born = born
         self.xid = b""
+        self.shared: Any = None  # its part in the structures of a queue-sharing group
         self.label = b""  # client and number, for those who ask for the outcome
 
     def become(self, state: State) -> None:

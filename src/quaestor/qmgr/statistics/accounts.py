@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND, tod_from_us, tod_of_ns
 from quaestor.layout import Add, Record
-from quaestor.qmgr.connection.accounting import TIME_UNSET, QueueTally, TaskTally, Verb
+from quaestor.qmgr.connection.accounting import TIME_UNSET, QueueTally, SharedTally, TaskTally, Verb
 from quaestor.qmgr.statistics.forms import Form, Value
 from quaestor.smf.catalog import CATALOG, length_at
 from quaestor.smf.sections.headers import CorrelationHeader
@@ -180,7 +180,22 @@ def _task_figures(tally: TaskTally) -> Figures:
     }
     for name, calls in (("commit", "commits"), ("backout", "backouts"), ("prepare", "prepares"), ("other", "others")):
         _verb(figures, name, calls, getattr(tally, name))
-    return figures
+    return figures | _shared_figures(tally.shared)
+
+
+def _shared_figures(shared: SharedTally) -> Figures:
+    """The shared repository and the coupling facility."""
+    return {
+        "db2_requests": shared.requests,
+        "db2_thread_elapsed": tod_of_ns(shared.thread_ns),
+        "db2_server_elapsed": tod_of_ns(shared.server_ns),
+        "cf_single_calls": shared.single_calls,
+        "cf_single_elapsed": tod_of_ns(shared.single_ns),
+        "cf_single_redrives": shared.single_redrives,
+        "cf_multiple_calls": shared.multiple_calls,
+        "cf_multiple_elapsed": tod_of_ns(shared.multiple_ns),
+        "cf_multiple_redrives": shared.multiple_redrives,
+    }
 
 
 def _all_verbs(tally: TaskTally) -> Iterator[Verb]:
@@ -193,6 +208,7 @@ def _task_facts(
     tally: TaskTally, token: tuple[int, int, int], start_us: int, now_us: int, queues: int, *, ended: bool
 ) -> Figures:
     longest, tally.latch_longest_ns = tally.latch_longest_ns, 0
+    repository_thread, repository_server = tally.shared.take_longest()
     return {
         "allocated_at": token[0],
         "correlator_2": token[1],
@@ -203,6 +219,8 @@ def _task_facts(
         "latch_longest": tod_of_ns(longest),
         "latch_longest_number": LATCH_CLASS if longest else 0,
         "latch_class_longest": _by_class(tod_of_ns(longest)),
+        "db2_thread_longest": tod_of_ns(repository_thread),
+        "db2_server_longest": tod_of_ns(repository_server),
         "interval_start": tod_from_us(start_us),
         "interval_end": tod_from_us(now_us),
     }

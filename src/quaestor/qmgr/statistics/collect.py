@@ -20,13 +20,18 @@ from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.statistics.intervals import Looks
 from quaestor.smf.sections.buffer import BufferStatistics
+from quaestor.smf.sections.coupling_facility import CouplingFacilityStatistics, StructureFigures
 from quaestor.smf.sections.data import DataStatistics, PageSetStatistics
+from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.smf.sections.message import MessageStatistics
 from quaestor.storage.changes import FREE, SPAN, VOLATILE_PAGE, map_page_of
 from quaestor.storage.page import HEADER_LENGTH
 from quaestor.storage.page_set import PageSet, spans
 
 ABOVE_THE_BAR = 0x80000000
+STRUCTURES = 64
+"""Slots of QEST."""
+
 LOG, MESSAGE, PAGE_SETS, POOLS = (115, 1), (115, 2), (115, 201), (115, 215)
 
 
@@ -43,15 +48,26 @@ class CountsMessages(Protocol):
     stats: MessageStatistics
 
 
+class CountsShared(Protocol):
+    """The coupling facility manager, likewise."""
+
+    def structure_figures(self) -> Sequence[StructureFigures]:
+        """What was counted of each structure."""
+
+    def repository_figures(self) -> Db2Statistics | None:
+        """What was counted of the shared repository."""
+
+
 @dataclass(frozen=True, slots=True)
 class Managers:
-    """The managers whose sections are collected."""
+    """The managers whose sections are collected; the last where there is a queue-sharing group."""
 
     log: LogManager
     buffers: BufferManager
     locks: LockManager
     data: CountsData
     messages: CountsMessages
+    shared: CountsShared | None = None
 
 
 Collected = Mapping[tuple[int, int], Sequence[Record]]
@@ -66,6 +82,7 @@ def collect(managers: Managers, looks: Looks) -> Collected:
             looks.since("message", managers.messages.stats),
             looks.since("data", data.stats),
             looks.since("lock", managers.locks.stats),
+            *_of_the_group(managers, looks),
         ],
         POOLS: [looks.since(("pool", pool.stats.buffer_pool), pool.stats) for pool in _up_to_date(managers.buffers)],
         PAGE_SETS: list(_page_sets(managers, looks)),
@@ -73,6 +90,18 @@ def collect(managers: Managers, looks: Looks) -> Collected:
     for pool in managers.buffers.pools.values():
         pool.stats.stealable_low = pool.stealable
     return found
+
+
+def _of_the_group(managers: Managers, looks: Looks) -> Iterator[Record]:
+    """What only a member of a queue-sharing group counts: Q5ST and QEST."""
+    if managers.shared is not None:
+        repository = managers.shared.repository_figures()
+        if repository is not None:
+            yield looks.since("db2", repository)
+        found = managers.shared.structure_figures()[:STRUCTURES]
+        figures = [looks.since(("structure", each.structure), each) for each in found]
+        unused = [StructureFigures() for _ in range(STRUCTURES - len(figures))]
+        yield CouplingFacilityStatistics(structures=figures + unused)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,8 @@ class AsyncLink(asyncio.Protocol):
         self._pending: dict[int, Pending] = {}
         self.read_ahead: dict[int, Callable[[int, bytes], None]] = {}
         self.why_broken: str | None = None
-        self.users = 0
+        self.calls_in_unit = 0
+        """Of a connection that reconnects: how many calls would be backed out."""
 
     # -- asyncio
 
@@ -180,15 +181,19 @@ async def new_link(place: Place, hello: dict[str, Any]) -> AsyncLink:
         raise MQError(Reason.NOT_AUTHORIZED, qmgr=place.name, why=f"TLS: {error.reason or error}") from error
     except OSError as error:
         raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=str(error)) from error
+    except MQError as error:
+        if error.reason is not Reason.CONNECTION_BROKEN:
+            raise
+        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=error.facts.get("why", "")) from error
     return link
 
 
 class AsyncHandle(HandleRequests):
     """An open queue for asyncio."""
 
-    def __init__(self, connection: "AsyncConnection", number: int, name: str, options: int) -> None:
+    def __init__(self, connection: "AsyncConnection", number: int, name: str, target: Target, options: int) -> None:
         super().__init__(number, name, options)
-        self._connection = connection
+        self._connection, self.target, self.options = connection, target, options
         self.opened = True
         self._ahead: deque[bytes] = deque()
         self.late: deque[tuple[bool, Message]] = deque()
@@ -236,19 +241,26 @@ class AsyncHandle(HandleRequests):
         return await self.get(options, **selecting)
 
     async def inquire(self, *keywords: str) -> dict[str, Any]:
-        return requests.inquired(await self._usable().ask("inquire", self.number, list(keywords)))
+        return requests.inquired(await self._usable().ask("inquire", self, list(keywords)))
 
     async def set(self, **values: Any) -> None:
-        await self._usable().ask("set", self.number, values)
+        await self._usable().ask("set", self, values)
 
     async def close(self, options: int = CloseOptions.NONE) -> None:
         if self.opened and self._connection.connected:
-            await self._connection.ask("close", self.number, int(options))
+            await self._connection.ask("close", self, int(options))
             self._connection.forget(self)
         self.opened = False
 
     def read_ahead(self, payload: bytes) -> None:
         self._ahead.append(payload)
+
+    def begin_anew(self, number: int) -> None:
+        """The handle was opened on another link; what was on its way to it is gone."""
+        self.number = number
+        self.forget_sent()
+        self._ahead.clear()
+        self.late.clear()
 
     def backed_out(self) -> None:
         self.late = deque(kept for kept in self.late if not kept[0])
@@ -307,8 +319,11 @@ class AsyncConnection:
     ) -> AsyncHandle:
         meant = requests.target_of(target, qmgr, dynamic_name)
         number, name = await self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, options)
-        handle = self._handles[number] = AsyncHandle(self, number, name, options)
+        handle = self._handles[number] = self._new_handle(number, name, meant, options)
         return handle
+
+    def _new_handle(self, number: int, name: str, target: Target, options: int) -> AsyncHandle:
+        return AsyncHandle(self, number, name, target, options)
 
     async def put1(
         self,

@@ -53,8 +53,9 @@ class Handle(HandleRequests):
     ) -> Message:
         """MQPUT. Without an option it is in syncpoint; what was put comes back, with its identifiers."""
         connection = self._usable()
+        options = int(options)
         if options & ASYNC:
-            return connection.put_later(self, body, descriptor, int(options), correl_id, context)
+            return connection.put_later(self, body, descriptor, options, correl_id, context)
         request = self.put_request(body, descriptor, options, correl_id, context)
         return self.put_answer(connection.call(request), body)
 
@@ -68,6 +69,7 @@ class Handle(HandleRequests):
     ) -> Message:
         """MQGET. Without an option it is in syncpoint; with `wait_ms` it waits so long (-1: without end)."""
         connection = self._usable()
+        options = int(options)
         if self._ahead and options & _NO_SYNCPOINT and not selecting:
             return self.got(self._ahead.popleft())  # CC3
         request = self.get_request(options, wait_ms, max_length, selecting)
@@ -79,16 +81,16 @@ class Handle(HandleRequests):
 
     def inquire(self, *keywords: str) -> dict[str, Any]:
         """MQINQ: attribute values by MQSC keyword, all of them when none is named."""
-        return requests.inquired(self._usable().ask("inquire", self.number, list(keywords)))
+        return requests.inquired(self._usable().ask("inquire", self, list(keywords)))
 
     def set(self, **values: Any) -> None:
         """MQSET: `set(PUT="DISABLED", TRIGDPTH=10)`."""
-        self._usable().ask("set", self.number, values)
+        self._usable().ask("set", self, values)
 
     def close(self, options: int = CloseOptions.NONE) -> None:
         """MQCLOSE; a second close is harmless."""
         if self.opened and self._connection.connected:
-            self._connection.ask("close", self.number, int(options))
+            self._connection.ask("close", self, int(options))
             self._connection.forget(self)
         self.opened = False
 

@@ -24,6 +24,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values
 from quaestor.server.client.requests import Request, failure
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, frame
+from quaestor.server.readiness import Arrival
 
 RECEIVE = 1 << 16
 SEND_AT = 1 << 16
@@ -39,6 +40,7 @@ class Link:
 
     def __init__(self, sock: socket.socket, hello: dict[str, Any], *, shared: bool = False) -> None:
         self._sock, self._shared = sock, shared
+        self._arrival = Arrival(sock.fileno())
         self._rest = b""
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
@@ -146,7 +148,7 @@ class Link:
         if self.why_broken is not None:
             raise self.broken_error()
         try:
-            data = self._sock.recv(RECEIVE)
+            data = self._arrival.receive(self._sock.recv, RECEIVE)
         except (BlockingIOError, ssl.SSLWantReadError, TimeoutError) as error:
             raise self.broke("the queue manager has not been heard of for too long") from error
         except OSError as error:
@@ -160,6 +162,7 @@ class Link:
             raise self.broke(f"not a frame of this protocol: {error}") from error
 
     def _split(self) -> None:
+        """Every whole frame of what came."""
         data, at, end = self._rest, 0, len(self._rest)
         while end - at >= HEADER_LENGTH:
             length, op, flags, conversation, number = HEADER.unpack_from(data, at)

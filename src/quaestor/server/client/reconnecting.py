@@ -8,7 +8,8 @@ Rules
   RC3 Every commit is numbered under a name of the connection's own. One whose answer was lost is looked up: it returns
       if the unit has committed, and answers 2003 if it was backed out.
   RC4 A call outside a unit that changes nothing, or whose change went with the link, is made again. A put out of
-      syncpoint whose answer was lost is not known to have happened: 2549, and the application decides.
+      syncpoint whose answer was lost is not known to have happened: 2549, and the application decides. A link that is
+      lost while disconnecting is not made again.
 
 Called by the package door.  Calls connection, opening.
 """
@@ -30,9 +31,10 @@ from quaestor.server.protocol import Op
 
 T = TypeVar("T")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
-_OUT = int(PutOptions.NO_SYNCPOINT)
-_BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
-REPEATABLE = frozenset({"open", "inquire", "inquire object", "in doubt", "outcome", "status", "begin"})
+OUT = int(PutOptions.NO_SYNCPOINT)
+BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
+WAITED_FOR = frozenset({Reason.Q_MGR_NOT_AVAILABLE, Reason.Q_MGR_QUIESCING, Reason.Q_MGR_STOPPING})
+REPEATABLE = frozenset({"open", "inquire", "inquire object", "in doubt", "outcome", "status", "begin", "close"})
 """Calls that may be made twice (RC4)."""
 
 
@@ -61,11 +63,11 @@ class ReconnectingHandle(Handle):
         options: int = PutOptions.NONE,
         **more: Any,
     ) -> Message:
-        self._lasting.touch(in_unit=not int(options) & _OUT, repeatable=not int(options) & _OUT)
+        self._lasting.touch(in_unit=not int(options) & OUT, repeatable=not int(options) & OUT)
         return self._lasting.again(lambda: Handle.put(self, body, descriptor, options, **more))
 
     def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
-        self._lasting.touch(in_unit=not int(options) & (_OUT | _BROWSES), repeatable=True)
+        self._lasting.touch(in_unit=not int(options) & (OUT | BROWSES), repeatable=True)
         return self._lasting.again(lambda: Handle.get(self, options, **more))
 
 
@@ -82,14 +84,14 @@ class ReconnectingConnection(Connection):
     ) -> None:
         self._new_link, self._reconnect_s = new_link, reconnect_s
         self._unit = unit
-        self._in_unit = self._was_in_unit = False
+        self._in_unit = self._was_in_unit = self._joins_unit = False
         self._repeatable = False
         self._reconnecting = False
         super().__init__(link, let_go)
 
     def touch(self, *, in_unit: bool, repeatable: bool) -> None:
         """What the call that follows means, should the link be lost in it."""
-        self._was_in_unit = self._in_unit
+        self._was_in_unit, self._joins_unit = self._in_unit, in_unit
         self._in_unit = self._in_unit or in_unit
         self._repeatable = repeatable
 
@@ -119,6 +121,7 @@ class ReconnectingConnection(Connection):
             raise MQError(Reason.BACKED_OUT, why="the link was lost")  # RC2
         if not self._repeatable:
             raise MQError(Reason.CALL_INTERRUPTED)
+        self._in_unit = self._joins_unit  # the call that is made again begins the unit anew
         raise Reconnected
 
     def ask(self, name: str, *args: Any) -> Any:
@@ -135,7 +138,7 @@ class ReconnectingConnection(Connection):
         options: int = PutOptions.NONE,
         **more: Any,
     ) -> Message:
-        out = bool(int(options) & _OUT)
+        out = bool(int(options) & OUT)
         self.touch(in_unit=not out, repeatable=not out)
         return self.again(lambda: Connection.put1(self, target, body, descriptor, options, **more))
 
@@ -161,7 +164,12 @@ class ReconnectingConnection(Connection):
         """MQDISC: commits first, so that its outcome is known."""
         if self.connected and self._in_unit:
             self.commit()
-        super().disconnect()
+        self._reconnecting = True  # never again (RC4)
+        try:
+            super().disconnect()
+        except MQError as error:
+            if error.reason is not Reason.CONNECTION_BROKEN:
+                raise
 
     # -- the link, rule RC1
 
@@ -190,8 +198,7 @@ class ReconnectingConnection(Connection):
             try:
                 link = self._new_link()
             except MQError as error:
-                waiting = {Reason.Q_MGR_NOT_AVAILABLE, Reason.Q_MGR_QUIESCING, Reason.Q_MGR_STOPPING}
-                if error.reason not in waiting or time.monotonic() + pause > until:
+                if error.reason not in WAITED_FOR or time.monotonic() + pause > until:
                     raise
             else:
                 link.users += 1

@@ -40,6 +40,7 @@ _NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
 _READ_AHEAD = int(OpenOptions.READ_AHEAD)
 _WAIT_MAX = (1 << 31) - 1
 _DEFAULT = MQMD()
+_PUT, _GET = int(Op.PUT), int(Op.GET)
 _ATTRIBUTE_KINDS = {
     attribute.keyword: type(attribute.default)
     for kind in OBJECT_TYPES.values()
@@ -57,8 +58,9 @@ class Request(NamedTuple):
 
 
 def call(name: str, *args: Any) -> Request:
-    """A call by name."""
-    return Request(int(Op.CALL), 0, values.pack([name, *args]))
+    """A call by name; a handle travels as the number that it has now."""
+    sent = (one.number if isinstance(one, HandleRequests) else one for one in args)
+    return Request(int(Op.CALL), 0, values.pack([name, *sent]))
 
 
 def commit(unit: int | None) -> Request:
@@ -127,6 +129,8 @@ class HandleRequests:
         """The other end knows nothing of us yet."""
         self._md: MQMD | None = None
         self._correl = self._md_correl = b""
+        self._asked: tuple[int, int | None, int | None] | None = None
+        self._get_request = BACKOUT
         self._put_envelope: MQMD | None = None
         self._got_envelope: MQMD | None = None
 
@@ -140,8 +144,14 @@ class HandleRequests:
             body, flags = body_of(body)
             if flags:
                 body = body.encode()
+        elif md is self._md and md is not None and not self._md_correl and correl_id is None and context is None:
+            self._correl = b""
+            try:
+                return Request(_PUT, SAME_DESCRIPTOR, wire.PUT.pack(self.number, options) + body)  # RQ2
+            except struct.error as error:
+                raise MQError(Reason.OPTIONS_ERROR, options=options, why="not a number") from error
         more, head = self.put_head(md, options, correl_id, context)
-        return Request(3, flags | more, head + body)
+        return Request(_PUT, flags | more, head + body)
 
     def put_head(
         self, md: MQMD | None, options: int, correl_id: bytes | None, context: "HandleRequests | None"
@@ -175,7 +185,7 @@ class HandleRequests:
         return flags | DESCRIPTOR, wire.COUNT.pack(len(packed)) + packed
 
     def put_answer(self, payload: bytes, body: Any) -> Message:
-        sent = body.encode() if isinstance(body, str) else bytes(body)
+        sent = body if type(body) is bytes else body.encode() if isinstance(body, str) else bytes(body)
         message, _, self._put_envelope = wire.unpack_message(payload, 0, len(payload), self._put_envelope, sent)
         return message
 
@@ -183,7 +193,7 @@ class HandleRequests:
     def put_unanswered(body: Any, md: MQMD | None) -> Message:
         """What is known of a message whose put is not answered (RQ3)."""
         md = md or _DEFAULT
-        sent = body.encode() if isinstance(body, str) else bytes(body)
+        sent = body if type(body) is bytes else body.encode() if isinstance(body, str) else bytes(body)
         return Message(sent, md, md.msg_id, md.correl_id, max(md.priority, 0), md.persistence & 1, 0)
 
     # -- get
@@ -191,6 +201,9 @@ class HandleRequests:
     def get_request(
         self, options: int, wait_ms: int | None, max_length: int | None, selecting: dict[str, Any]
     ) -> Request:
+        asked = (options, wait_ms, max_length)
+        if asked == self._asked and not selecting:
+            return self._get_request
         flags, longest, selected = 0, 0, b""
         if wait_ms is not None:
             if wait_ms < WAIT_UNLIMITED:
@@ -210,7 +223,10 @@ class HandleRequests:
             head = wire.GET.pack(self.number, options, min(wait_ms or 0, _WAIT_MAX), longest)
         except struct.error as error:
             raise MQError(Reason.OPTIONS_ERROR, options=options, why="not a number") from error
-        return Request(4, flags, head + selected)
+        request = Request(_GET, flags, head + selected)
+        if not selecting:
+            self._asked, self._get_request = asked, request
+        return request
 
     def got(self, payload: bytes) -> Message:
         message, self.token, self._got_envelope = wire.unpack_message(payload, 0, len(payload), self._got_envelope)

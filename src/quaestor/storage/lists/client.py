@@ -2,9 +2,10 @@
 
 Rules
   LC1 Two sockets: one for requests, answered in order, one on which the facility tells what is watched. A request is a
-      write and a read, without a thread between.
+      write and a read, without a thread between; what is small comes with one read.
   LC2 A frame is its length (4 bytes, big-endian) and msgpack. Requests: [verb, arguments...]; answers: ["ok", value] or
       ["no", why, at].
+      A request is answered with what its operations answer and the entries and elements then in use.
   LC3 A socket that fails means the structure is lost; the connector is seen as failed by the facility when the request
       socket ends without a word of parting.
 
@@ -13,6 +14,7 @@ Called by whoever was given a socket.  Calls operations, structure.
 
 import socket
 import struct
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import astuple
 from pathlib import Path
@@ -21,34 +23,69 @@ from typing import Any
 
 import msgpack
 
-from quaestor.storage.lists.operations import Operation, answer
+from quaestor.storage.lists.operations import Operation, answers
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
 LENGTH = struct.Struct(">I")
 FRAME_MAX = 64 << 20
+RECEIVE = 1 << 16
+_packed = msgpack.packb
+_unpacked = msgpack.unpackb
 
 
 def send(sock: socket.socket, value: Any) -> None:
     """One frame (LC2)."""
-    body = msgpack.packb(value, use_bin_type=True)
+    body = _packed(value)
     sock.sendall(LENGTH.pack(len(body)) + body)
 
 
 def receive(sock: socket.socket) -> Any:
-    """The next frame; EOFError when the other end is gone."""
-    (length,) = LENGTH.unpack(_exactly(sock, LENGTH.size))
-    return msgpack.unpackb(_exactly(sock, length), raw=False)
+    """The next frame, where no other can follow unasked; EOFError when the other end is gone."""
+    data = sock.recv(RECEIVE)
+    while len(data) < LENGTH.size:
+        data += _more(sock, RECEIVE)
+    missing = LENGTH.unpack_from(data)[0] + LENGTH.size - len(data)
+    if missing:
+        data = b"".join([data, *_rest(sock, missing)])
+    return _unpacked(memoryview(data)[LENGTH.size :])
 
 
-def _exactly(sock: socket.socket, length: int) -> bytes:
-    parts = []
-    while length:
-        part = sock.recv(min(length, 1 << 20))
-        if not part:
-            raise EOFError("the connection has ended")
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
+def received(sock: socket.socket) -> Iterator[Any]:
+    """Every frame that comes, until the other end is gone (EOFError)."""
+    data = bytearray()
+    while True:
+        data += _more(sock, RECEIVE)
+        yield from frames(data)
+
+
+def frames(data: bytearray) -> Iterator[Any]:
+    """Every whole frame of what has come, which is taken off; ValueError when it is none of ours."""
+    at, end = 0, len(data)
+    try:
+        while end - at >= LENGTH.size:
+            (length,) = LENGTH.unpack_from(data, at)
+            if length > FRAME_MAX:
+                raise ValueError(f"a frame of {length} bytes")
+            if end - at < LENGTH.size + length:
+                break
+            at += LENGTH.size + length
+            yield _unpacked(bytes(data[at - length : at]))
+    finally:
+        del data[:at]
+
+
+def _rest(sock: socket.socket, missing: int) -> Iterator[bytes]:
+    while missing:
+        part = _more(sock, min(missing, 1 << 20))
+        missing -= len(part)
+        yield part
+
+
+def _more(sock: socket.socket, most: int) -> bytes:
+    part = sock.recv(most)
+    if not part:
+        raise EOFError("the connection has ended")
+    return part
 
 
 def reach(path: str | Path) -> socket.socket:
@@ -89,6 +126,7 @@ class FacilityConnection:
 
     def __init__(self, path: str | Path, shape: Shape, connector: str, told: Told) -> None:
         self.connector = connector
+        self.used = (0, 0)
         self._told = told
         self._lock = Lock()
         self._requests, self._listening = reach(path), reach(path)
@@ -102,8 +140,9 @@ class FacilityConnection:
         self._thread.start()
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
-        answers = self._ask("request", [operation.packed() for operation in operations])
-        return tuple(answer(operation, raw) for operation, raw in zip(operations, answers, strict=True))
+        raw, entries, elements = self._ask("request", [operation.packed() for operation in operations])
+        self.used = entries, elements
+        return answers(operations, raw)
 
     def connectors(self) -> dict[str, bool]:
         known: dict[str, bool] = self._ask("connectors")
@@ -128,8 +167,8 @@ class FacilityConnection:
 
     def _listen(self) -> None:
         try:
-            while True:
-                self._told(receive(self._listening))
+            for token in received(self._listening):
+                self._told(token)
         except (OSError, EOFError):
             return  # the next request says that the structure is lost
 

@@ -4,23 +4,40 @@ Rules
   LM1 A request runs under one lock, operation by operation; each says how it is undone, and a refusal undoes what was
       done, last first, so a refused request has changed nothing (LS1).
   LM2 An entry takes one of the structure's entries and as many elements as its data fills; when either runs out, FULL.
-  LM3 What is watched is told when the lock has been given back (LS4); whoever is told may ask at once.
+      A list's own maximum is for what is written; what moves is there already and is never refused.
+  LM3 What is watched is told when the lock has been given back (LS4); whoever is told may ask at once. Whether a
+      watched range had anything is looked at when a request first touches its list: a list that nobody watches costs
+      nothing.
+  LM4 An entry's place on its list is its key and its arrival as bytes: one comparison orders both.
 
 Called by the coupling facility and tests.  Calls structure, operations.
 """
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from threading import Lock as ThreadLock
 from typing import Any
 
 from sortedcontainers import SortedDict
 
-from quaestor.storage.lists.operations import Operation, answer
+from quaestor.storage.lists.operations import (
+    DELETED,
+    FLAGGED,
+    LEFT,
+    MOVED,
+    OPERATIONS,
+    Operation,
+    Where,
+    answers,
+)
 from quaestor.storage.lists.structure import Shape, StructureRefusal, Told
 
 Undo = Callable[[], object]
-_BEHIND_ALL = 1 << 62
+_ARRIVAL = struct.Struct(">Q").pack
+_BEHIND_ALL = b"\xff" * 8
+ALL_FLAGS = 0xFF
 
 
 @dataclass(slots=True)
@@ -33,6 +50,7 @@ class _Entry:
     data: bytes
     arrival: int
     elements: int
+    place: bytes = b""
 
     def told(self) -> list[Any]:
         return [self.number, self.where, self.key, self.adjunct, self.version, self.data, self.arrival]
@@ -43,6 +61,7 @@ class _Watch:
     list: int
     low: bytes
     high: bytes
+    each: bool
 
 
 class MemoryStructure:
@@ -54,37 +73,57 @@ class MemoryStructure:
         self.elements = 0
         self._lock = ThreadLock()
         self._entries: dict[int, _Entry] = {}
-        self._lists: dict[int, Any] = {}  # list -> SortedDict of (key, arrival) -> number
+        self._lists: dict[int, Any] = {}  # list -> SortedDict of places (LM4) -> entry
         self._limits: dict[int, int] = {}
         self._locks: dict[int, str] = {}
         self._watches: dict[tuple[str, int], _Watch] = {}
+        self._watched: dict[int, dict[tuple[str, int], None]] = {}  # list -> who watches it, in order
         self._number = self._arrival = 0
         self._undo: list[Undo] = []
-        self._filled: set[tuple[int, bytes]] = set()  # list and key of what arrived in this request
+        self._before: dict[tuple[str, int], bool] = {}  # whether what is watched had anything, where it was touched
+        self._filled: list[tuple[int, bytes]] = []  # list and key of what arrived in this request, where it is watched
+        self._do: dict[str, Callable[..., Any]] = {name: getattr(self, f"_do_{name}") for name in OPERATIONS}
 
-    def run(self, request: list[list[Any]]) -> tuple[list[Any], list[tuple[str, int]]]:
+    def run(self, request: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[str, int]]]:
         """Do a request (LM1); what each operation answers, and who is to be told what (LM3)."""
         with self._lock:
-            self._undo.clear()
-            self._filled.clear()
-            before = {watch: self._any(*_range(each)) for watch, each in self._watches.items()} if self._watches else {}
-            answers = []
-            for at, (name, *arguments) in enumerate(request):
-                try:
-                    answers.append(getattr(self, f"_do_{name}")(*arguments))
-                except StructureRefusal as refusal:
-                    for undo in reversed(self._undo):
-                        undo()
-                    raise StructureRefusal(refusal.why, at) from None
-            told = [
-                watch
-                for watch, each in self._watches.items()
-                if self._concerned(each) and not before.get(watch, True) and self._any(*_range(each))
-            ]
-        return answers, told
+            found: list[Any] = []
+            numbers = self._number, self._arrival
+            try:
+                for operation in request:
+                    found.append(self._do[operation[0]](*operation[1:]))  # noqa: PERF401 - its length names the refused
+                return found, self._told() if self._filled else []
+            except BaseException as error:
+                for undo in reversed(self._undo):
+                    undo()
+                self._number, self._arrival = numbers
+                if isinstance(error, StructureRefusal):
+                    raise StructureRefusal(error.why, len(found)) from None
+                raise
+            finally:
+                self._undo.clear()
+                self._before.clear()
+                self._filled.clear()
+
+    @property
+    def used(self) -> tuple[int, int]:
+        """Entries and elements in use."""
+        return len(self._entries), self.elements
+
+    def _told(self) -> list[tuple[str, int]]:
+        """Watches whose range is not empty now and was so before the request, or that are told of each arrival."""
+        touched = [(name, self._watches[name], had) for name, had in self._before.items() if name in self._watches]
+        due = [(name, watch) for name, watch, had in touched if watch.each or not had]
+        return [name for name, watch in due if self._concerned(watch) and self._any(*_range(watch))]
 
     def _concerned(self, watch: _Watch) -> bool:
         return any(number == watch.list and watch.low <= key <= watch.high for number, key in self._filled)
+
+    def _touch(self, number: int) -> None:
+        """A list that is watched is about to change (LM3)."""
+        for name in self._watched[number]:
+            if name not in self._before:
+                self._before[name] = self._any(*_range(self._watches[name]))
 
     # -- entries
 
@@ -126,21 +165,13 @@ class MemoryStructure:
         entry = self._entries.get(number)
         return None if entry is None else entry.told()
 
-    def _do_first(self, number: int, low: bytes, high: bytes) -> list[Any] | None:
-        entry = self._first(number, low, high)
+    def _do_first(self, number: int, low: bytes, high: bytes, where: Where) -> list[Any] | None:
+        entry = self._first_where(number, low, high, where)
         return None if entry is None else entry.told()
 
-    def _do_list(self, number: int, low: bytes, high: bytes, most: int, arrival: int) -> list[list[Any]]:
-        placed = self._lists.get(number)
-        if placed is None:
-            return []
-        behind = (low, arrival + 1) if arrival else (low, 0)
-        found: list[list[Any]] = []
-        for place in placed.irange(behind, (high, _BEHIND_ALL)):
-            if len(found) == most:
-                break
-            found.append(self._entries[placed[place]].told())
-        return found
+    def _do_list(self, number: int, low: bytes, high: bytes, most: int, arrival: int, where: Where) -> list[list[Any]]:
+        found = self._fitting(number, low + _ARRIVAL(arrival + 1 if arrival else 0), high, where)
+        return [entry.told() for entry in islice(found, most)]
 
     def _do_move(self, number: int, source: int, target: int, key: bytes | None, adjunct: bytes | None) -> bool:
         self._moved(self._found(number, source), target, key, adjunct)
@@ -155,16 +186,42 @@ class MemoryStructure:
         self._moved(entry, target, key, adjunct)
         return entry.told()
 
+    def _do_claim(
+        self,
+        number: int,
+        low: bytes,
+        high: bytes,
+        target: int,
+        mark: bytes,
+        keep: int,
+        leave: int,
+        most: int,
+        where: Where,
+    ) -> list[Any] | None:
+        entry = self._first_where(number, low, high, where)
+        if entry is None:
+            return None
+        adjunct = entry.adjunct
+        flags, length = (adjunct[0], int.from_bytes(adjunct[1:FLAGGED], "big")) if len(adjunct) >= FLAGGED else (0, 0)
+        if flags & leave or length > most:
+            return [*entry.told(), LEFT]
+        if keep == ALL_FLAGS or flags & keep:
+            self._moved(entry, target, None, adjunct[: max(len(adjunct) - len(mark), 0)] + mark)
+            return [*entry.told(), MOVED]
+        self._remove(entry)
+        return [*entry.told(), DELETED]
+
     def _do_delete(self, number: int, where: int) -> bool:
-        entry = self._found(number, where)
-        self._unplace(entry)
-        del self._entries[number]
-        self._use(-entry.elements)
-        self._undo.append(lambda: self._entries.__setitem__(number, entry))
+        self._remove(self._found(number, where))
         return True
 
+    def _remove(self, entry: _Entry) -> None:
+        self._unplace(entry)
+        del self._entries[entry.number]
+        self._use(-entry.elements)
+        self._undo.append(lambda: self._entries.__setitem__(entry.number, entry))
+
     def _moved(self, entry: _Entry, target: int, key: bytes | None, adjunct: bytes | None) -> None:
-        self._room(target)
         self._unplace(entry)
         self._place(entry, target, entry.key if key is None else key)
         old = entry.adjunct
@@ -178,7 +235,7 @@ class MemoryStructure:
         placed = self._lists.get(number)
         if placed is None:
             return 0
-        return int(placed.bisect_right((high, _BEHIND_ALL)) - placed.bisect_left((low, 0)))
+        return int(placed.bisect_right(high + _BEHIND_ALL) - placed.bisect_left(low))
 
     def _do_controls(self, number: int) -> list[int]:
         return [len(self._lists.get(number, ())), self._limits.get(number, 0)]
@@ -223,28 +280,34 @@ class MemoryStructure:
             raise StructureRefusal("LOCKED")
         return True
 
-    def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes) -> bool:
-        old = self._watches.get((connector, token))
-        self._watches[connector, token] = _Watch(number, low, high)
-        self._undo.append(lambda: self._rewatch(connector, token, old))
+    def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes, each: bool) -> bool:
+        old = self._rewatch((connector, token), _Watch(number, low, high, each))
+        self._before[connector, token] = True  # whoever begins to watch is not told of this request
+        self._undo.append(lambda: self._rewatch((connector, token), old))
         return self._any(number, low, high)
 
     def _do_unwatch(self, connector: str, token: int) -> bool:
-        old = self._watches.pop((connector, token), None)
-        self._undo.append(lambda: self._rewatch(connector, token, old))
+        old = self._rewatch((connector, token), None)
+        self._undo.append(lambda: self._rewatch((connector, token), old))
         return old is not None
 
-    def _rewatch(self, connector: str, token: int, watch: _Watch | None) -> None:
-        if watch is None:
-            self._watches.pop((connector, token), None)
-        else:
-            self._watches[connector, token] = watch
+    def _rewatch(self, name: tuple[str, int], watch: _Watch | None) -> _Watch | None:
+        """Another watch under a name, or none; the one there was."""
+        old = self._watches.pop(name, None)
+        if old is not None:
+            del self._watched[old.list][name]
+            if not self._watched[old.list]:
+                del self._watched[old.list]
+        if watch is not None:
+            self._watches[name] = watch
+            self._watched.setdefault(watch.list, {})[name] = None
+        return old
 
     def forget_watches(self, connector: str) -> None:
         """A connector is gone."""
         with self._lock:
             for known in [watch for watch in self._watches if watch[0] == connector]:
-                del self._watches[known]
+                self._rewatch(known, None)
 
     # -- places
 
@@ -256,10 +319,25 @@ class MemoryStructure:
 
     def _first(self, number: int, low: bytes, high: bytes) -> _Entry | None:
         placed = self._lists.get(number)
-        if not placed:
+        if placed is None:
             return None
-        place = next(placed.irange((low, 0), (high, _BEHIND_ALL)), None)
-        return None if place is None else self._entries[placed[place]]
+        place, entry = placed.peekitem(0)
+        if place < low:
+            place = next(placed.irange(low), None)
+            if place is None:
+                return None
+            entry = placed[place]
+        return entry if place <= high + _BEHIND_ALL else None
+
+    def _first_where(self, number: int, low: bytes, high: bytes, where: Where) -> _Entry | None:
+        return next(self._fitting(number, low, high, where), None) if where else self._first(number, low, high)
+
+    def _fitting(self, number: int, low: bytes, high: bytes, where: Where) -> Iterator[_Entry]:
+        """Entries from a place on whose keys are not behind `high`, and that fit."""
+        placed = self._lists.get(number)
+        if placed is not None:
+            found = (placed[place] for place in placed.irange(low, high + _BEHIND_ALL))
+            yield from (entry for entry in found if _fits(entry, where)) if where else found
 
     def _any(self, number: int, low: bytes, high: bytes) -> bool:
         return self._first(number, low, high) is not None
@@ -270,23 +348,31 @@ class MemoryStructure:
             raise StructureRefusal("LIST_FULL")
 
     def _place(self, entry: _Entry, number: int, key: bytes) -> None:
+        if number in self._watched:
+            self._touch(number)
+            self._filled.append((number, key))
         self._arrival += 1
         self._put_at(entry, number, key, self._arrival)
-        self._filled.add((number, key))
         self._undo.append(lambda: self._take_off(entry))
 
     def _unplace(self, entry: _Entry) -> None:
+        if entry.where in self._watched:
+            self._touch(entry.where)
         place = (entry.where, entry.key, entry.arrival)
         self._take_off(entry)
         self._undo.append(lambda: self._put_at(entry, *place))
 
     def _put_at(self, entry: _Entry, number: int, key: bytes, arrival: int) -> None:
         entry.where, entry.key, entry.arrival = number, key, arrival
-        self._lists.setdefault(number, SortedDict())[key, arrival] = entry.number
+        entry.place = key + _ARRIVAL(arrival)
+        placed = self._lists.get(number)
+        if placed is None:
+            placed = self._lists[number] = SortedDict()
+        placed[entry.place] = entry
 
     def _take_off(self, entry: _Entry) -> None:
         placed = self._lists[entry.where]
-        del placed[entry.key, entry.arrival]
+        del placed[entry.place]
         if not placed:
             del self._lists[entry.where]
 
@@ -297,6 +383,10 @@ class MemoryStructure:
 
 def _range(watch: _Watch) -> tuple[int, bytes, bytes]:
     return watch.list, watch.low, watch.high
+
+
+def _fits(entry: _Entry, where: Where) -> bool:
+    return all(entry.data.startswith(wanted, at) for at, wanted in where)
 
 
 def _restore(entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
@@ -358,14 +448,18 @@ class MemoryConnection:
         self.shape, self.connector = structure.shape, connector
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
-        answers = self.run([operation.packed() for operation in operations])
-        return tuple(answer(operation, raw) for operation, raw in zip(operations, answers, strict=True))
+        return answers(operations, self.run([operation.packed() for operation in operations]))
 
-    def run(self, request: list[list[Any]]) -> list[Any]:
+    @property
+    def used(self) -> tuple[int, int]:
+        return self._structure.used
+
+    def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
         """A request as it is written; what each operation answers, before it is made a value."""
-        answers, watches = self._structure.run(request)
-        self._facility.tell(self.shape.name, watches)
-        return answers
+        found, watches = self._structure.run(request)
+        if watches:
+            self._facility.tell(self.shape.name, watches)
+        return found
 
     def connectors(self) -> dict[str, bool]:
         return self._facility.connectors(self.shape.name)

@@ -6,17 +6,26 @@ Rules
   LO2 A range of keys includes both ends.
   LO3 An operation is written as its name and its arguments, a request as a list of them, with msgpack (without its kind
       for bytes, which Redis does not know): the same goes to the coupling facility and to a script in Redis.
+  LO4 `where` is a list of (place, bytes): an entry fits when its data has those bytes at those places.
+  LO5 A claim looks at the first five bytes of adjunct data: a byte of flags and the length that the entry's owner gives
+      it. By them it leaves the entry, moves it, or deletes it; so a get decides and takes with one request.
 
 Called by structure and the engines.  Calls nothing.
 """
 
-from dataclasses import astuple, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import msgpack
 
 KEY_LENGTH, ADJUNCT_MAX = 16, 64
 KEY_MIN, KEY_MAX = bytes(KEY_LENGTH), b"\xff" * KEY_LENGTH
+LENGTH_MAX = (1 << 32) - 1
+FLAGGED = 5
+"""Bytes of adjunct data that a claim looks at: flags, length (LO5)."""
+
+Where = Sequence[tuple[int, bytes]]
 
 
 class Entry(NamedTuple):
@@ -29,6 +38,17 @@ class Entry(NamedTuple):
     version: int
     data: bytes
     arrival: int  # its place among equal keys
+
+
+LEFT, MOVED, DELETED = range(3)
+"""What a claim did with the entry it found (LO5)."""
+
+
+class Claimed(NamedTuple):
+    """The entry that a claim found, as it is afterwards, and what was done with it."""
+
+    entry: Entry
+    done: int
 
 
 class Controls(NamedTuple):
@@ -53,9 +73,10 @@ class Operation:
 
     NAME: ClassVar[str] = ""
 
-    def packed(self) -> list[Any]:
+    def packed(self) -> tuple[Any, ...]:
         """Name and arguments (LO3)."""
-        return [self.NAME, *astuple(self)]
+        fields: tuple[str, ...] = self.__slots__
+        return (self.NAME, *[getattr(self, name) for name in fields])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +111,18 @@ class Read(Operation):
 
 @dataclass(frozen=True, slots=True)
 class First(Operation):
-    """The first entry in a range of keys; None when there is none."""
+    """The first entry in a range of keys that fits (LO4); None when there is none."""
 
     NAME: ClassVar[str] = "first"
     list: int
     low: bytes = KEY_MIN
     high: bytes = KEY_MAX
+    where: Where = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ReadList(Operation):
-    """Entries in a range of keys, at most `most`, behind the one that has `key` and `arrival`."""
+    """Entries in a range of keys that fit (LO4), at most `most`, behind the one that has `low` and `arrival`."""
 
     NAME: ClassVar[str] = "list"
     list: int
@@ -108,6 +130,7 @@ class ReadList(Operation):
     high: bytes = KEY_MAX
     most: int = 100
     arrival: int = 0  # with `low` the place of the entry that was read last
+    where: Where = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +156,26 @@ class Take(Operation):
     target: int
     key: bytes | None = None
     adjunct: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim(Operation):
+    """The first entry in a range of keys that fits, taken if its adjunct data allows it (LO5); None when there is none.
+
+    Left where it is when it has a flag of `leave` or is longer than `most`; else moved to `target` under its key, with
+    `mark` over the end of its adjunct data, when it has a flag of `keep`; else deleted.
+    """
+
+    NAME: ClassVar[str] = "claim"
+    list: int
+    low: bytes
+    high: bytes
+    target: int
+    mark: bytes = b""
+    keep: int = 0xFF
+    leave: int = 0
+    most: int = LENGTH_MAX
+    where: Where = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +207,7 @@ class ReadControls(Operation):
 
 @dataclass(frozen=True, slots=True)
 class Limit(Operation):
-    """How many entries a list may have; 0 is no limit of its own."""
+    """How many entries may be written to a list; 0 is no limit of its own. What moves comes and goes freely."""
 
     NAME: ClassVar[str] = "limit"
     list: int
@@ -200,7 +243,10 @@ class Holding(Operation):
 
 @dataclass(frozen=True, slots=True)
 class Watch(Operation):
-    """Tell a connector when a range of keys that was empty has an entry; answers whether it has one now."""
+    """Tell a connector when a range of keys that was empty has an entry; answers whether it has one now.
+
+    With `each` it is told of every entry that comes, also when there are others.
+    """
 
     NAME: ClassVar[str] = "watch"
     connector: str
@@ -208,6 +254,7 @@ class Watch(Operation):
     list: int
     low: bytes = KEY_MIN
     high: bytes = KEY_MAX
+    each: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,14 +291,31 @@ def packed(operations: tuple[Operation, ...]) -> bytes:
     return made
 
 
+def _entry(raw: Any) -> Entry | None:
+    return None if raw is None else Entry._make(raw)
+
+
+def _claimed(raw: Any) -> Claimed | None:
+    return None if raw is None else Claimed(Entry._make(raw[:-1]), raw[-1])
+
+
+_ANSWERS: dict[type[Operation], Any] = {
+    Read: _entry,
+    First: _entry,
+    Take: _entry,
+    Claim: _claimed,
+    ReadList: lambda raw: tuple(map(Entry._make, raw)),
+    ReadControls: Controls._make,
+    ReadSpace: Space._make,
+}
+
+
 def answer(operation: Operation, raw: Any) -> Any:
     """What an operation answers, from what came back."""
-    if isinstance(operation, (Read, First, Take)):
-        return None if raw is None else Entry(*raw)
-    if isinstance(operation, ReadList):
-        return tuple(Entry(*entry) for entry in raw)
-    if isinstance(operation, ReadControls):
-        return Controls(*raw)
-    if isinstance(operation, ReadSpace):
-        return Space(*raw)
-    return raw
+    made = _ANSWERS.get(type(operation))
+    return raw if made is None else made(raw)
+
+
+def answers(operations: tuple[Operation, ...], raw: list[Any]) -> tuple[Any, ...]:
+    """What the operations of a request answer."""
+    return tuple(map(answer, operations, raw))

@@ -1,25 +1,54 @@
--- A request to a list structure, done as one (the rules are in structure.py).
+-- Requests to a list structure, each done as one (the rules are in structure.py). A library of functions: its code is
+-- compiled once, when it is loaded, and a request is one call.
 --
--- KEYS[1] the structure's prefix; ARGV[1] the request, ARGV[2] element size, ARGV[3] elements an entry may have.
--- Answers: {"ok", answers} or {"no", why, at}, packed with msgpack.
+-- FCALL run: KEYS[1] the structure's prefix; ARGV[1] the request, ARGV[2] element size, ARGV[3] elements an entry may
+-- have. Answers {"ok", answers, entries, elements} or {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there.
 --
 -- prefix:entries   hash: number -> packed {list, key, adjunct, version, data, arrival, elements}
 -- prefix:list:N    sorted set, all scores 0: key (16) .. arrival (8) .. number (8), so the order is that of the bytes
--- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total
+-- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total, limits
 -- prefix:limits, prefix:locks, prefix:watches  hashes
 --
--- Redis keeps what a script has written when it fails, so every operation says how it is undone.
+-- Redis keeps what a function has written when it fails, so every operation says how it is undone. The state is read
+-- once, changed here, and written at the end.
 
-local prefix = KEYS[1]
-local request = cmsgpack.unpack(ARGV[1])
-local element_bytes, elements_max = tonumber(ARGV[2]), tonumber(ARGV[3])
-local ENTRIES, STATE = prefix .. ":entries", prefix .. ":state"
-local LIMITS, LOCKS, WATCHES = prefix .. ":limits", prefix .. ":locks", prefix .. ":watches"
-local undo, filled = {}, {}
-local refused
+local FIELDS = {"number", "arrival", "entries", "elements", "entries_total", "elements_total", "limits"}
+local NUMBER, ARRIVAL, ENTRIES, ELEMENTS, ENTRIES_TOTAL, ELEMENTS_TOTAL, LIMITS = 1, 2, 3, 4, 5, 6, 7
+local call, pack, unpack_message, BEHIND_ALL, BEHIND_NUMBERS -- found at the first call: a library has them only then
 
-local function list_of(number) return prefix .. ":list:" .. number end
-local function state(field) return tonumber(redis.call("HGET", STATE, field) or "0") end
+-- of the request being done
+local entries_key, state_key, limits_key, locks_key, watches_key, list_prefix, prefix
+local element_bytes, elements_max
+local state, undo, filled, watches, before, new, refused
+
+local function begin(key, size, most)
+  if not call then
+    call, pack, unpack_message = redis.call, cmsgpack.pack, cmsgpack.unpack
+    BEHIND_ALL, BEHIND_NUMBERS = string.rep("\255", 16), string.rep("\255", 8)
+  end
+  if prefix ~= key then
+    prefix, entries_key, state_key, limits_key = key, key .. ":entries", key .. ":state", key .. ":limits"
+    locks_key, watches_key, list_prefix = key .. ":locks", key .. ":watches", key .. ":list:"
+  end
+  element_bytes, elements_max = tonumber(size), tonumber(most)
+  undo, filled, watches, before, new, refused = {}, {}, nil, {}, {}, nil
+  state = call("HMGET", state_key, unpack(FIELDS))
+  if not state[ENTRIES_TOTAL] then return false end
+  for at = 1, #FIELDS do state[at] = tonumber(state[at] or "0") end
+  return true
+end
+
+local function save(old)
+  local changed = {}
+  for at = 1, #FIELDS do
+    if state[at] ~= old[at] then
+      changed[#changed + 1] = FIELDS[at]
+      changed[#changed + 1] = string.format("%.0f", state[at])
+    end
+  end
+  if #changed > 0 then call("HSET", state_key, unpack(changed)) end
+end
+
 local function big(number)
   local high = math.floor(number / 4294967296)
   return struct.pack(">I4I4", high, number - high * 4294967296)
@@ -41,13 +70,13 @@ end
 local function refuse(why) refused = why end
 
 local function entry_of(number)
-  local packed = redis.call("HGET", ENTRIES, number)
+  local packed = call("HGET", entries_key, number)
   if not packed then return nil end
-  local e = cmsgpack.unpack(packed)
+  local e = unpack_message(packed)
   return {number = number, list = e[1], key = e[2], adjunct = e[3], version = e[4], data = e[5], arrival = e[6], elements = e[7]}
 end
 local function store(e)
-  redis.call("HSET", ENTRIES, e.number, cmsgpack.pack({e.list, e.key, e.adjunct, e.version, e.data, e.arrival, e.elements}))
+  call("HSET", entries_key, e.number, pack({e.list, e.key, e.adjunct, e.version, e.data, e.arrival, e.elements}))
 end
 local function told(e)
   if not e then return false end
@@ -55,36 +84,71 @@ local function told(e)
 end
 local function member(e) return e.key .. big(e.arrival) .. big(e.number) end
 
-local function use(field, change)
-  if change == 0 then return end -- its opposite would be written -0
-  redis.call("HINCRBY", STATE, field, change)
-  undo[#undo + 1] = function() redis.call("HINCRBY", STATE, field, -change) end
+local function first_member(list, low, high)
+  return call("ZRANGEBYLEX", list_prefix .. list, "[" .. low, "[" .. high .. BEHIND_ALL, "LIMIT", 0, 1)[1]
 end
+local function fits(e, where)
+  for _, each in ipairs(where) do
+    if string.sub(e.data, each[1] + 1, each[1] + #each[2]) ~= each[2] then return false end
+  end
+  return true
+end
+-- entries of a range that fit, from a place on, at most so many
+local function entries_from(list, from, high, most, where)
+  local found, upto, step = {}, "[" .. high .. BEHIND_ALL, most
+  if #where > 0 and step < 64 then step = 64 end
+  while #found < most do
+    local members = call("ZRANGEBYLEX", list_prefix .. list, from, upto, "LIMIT", 0, step)
+    for _, each in ipairs(members) do
+      local e = entry_of(number_at(each, 25))
+      if fits(e, where) and #found < most then found[#found + 1] = e end
+    end
+    if #members < step then break end
+    from = "(" .. members[#members]
+  end
+  return found
+end
+local function first(list, low, high, where)
+  if where and #where > 0 then return entries_from(list, "[" .. low, high, 1, where)[1] end
+  local found = first_member(list, low, high)
+  return found and entry_of(number_at(found, 25))
+end
+
+-- a list is about to change: whether what is watched of it has anything now
+local function touch(list)
+  if not watches then
+    watches = {}
+    local known = call("HGETALL", watches_key)
+    for at = 1, #known, 2 do watches[#watches + 1] = {known[at], unpack_message(known[at + 1])} end
+  end
+  for _, each in ipairs(watches) do
+    local name, range = each[1], each[2]
+    if range[1] == list and before[name] == nil then before[name] = first_member(range[1], range[2], range[3]) ~= nil end
+  end
+end
+
 local function put_at(e, list, key, arrival)
   e.list, e.key, e.arrival = list, key, arrival
-  redis.call("ZADD", list_of(list), 0, member(e))
+  call("ZADD", list_prefix .. list, 0, member(e))
 end
-local function take_off(e) redis.call("ZREM", list_of(e.list), member(e)) end
+local function take_off(e) call("ZREM", list_prefix .. e.list, member(e)) end
 local function place(e, list, key)
-  put_at(e, list, key, redis.call("HINCRBY", STATE, "arrival", 1))
+  touch(list)
+  state[ARRIVAL] = state[ARRIVAL] + 1
+  put_at(e, list, key, state[ARRIVAL])
   filled[#filled + 1] = {list, key}
   undo[#undo + 1] = function() take_off(e) end
 end
 local function unplace(e)
   local list, key, arrival = e.list, e.key, e.arrival
+  touch(list)
   take_off(e)
   undo[#undo + 1] = function() put_at(e, list, key, arrival); store(e) end
 end
-local function first_member(list, low, high)
-  return redis.call("ZRANGEBYLEX", list_of(list), "[" .. low, "[" .. high .. string.rep("\255", 16), "LIMIT", 0, 1)[1]
-end
-local function first(list, low, high)
-  local found = first_member(list, low, high)
-  return found and entry_of(number_at(found, 25))
-end
 local function room(list)
-  local limit = tonumber(redis.call("HGET", LIMITS, list) or "0")
-  if limit > 0 and redis.call("ZCARD", list_of(list)) >= limit then refuse("LIST_FULL") return false end
+  if state[LIMITS] == 0 then return true end
+  local limit = tonumber(call("HGET", limits_key, list) or "0")
+  if limit > 0 and call("ZCARD", list_prefix .. list) >= limit then refuse("LIST_FULL") return false end
   return true
 end
 local function elements_of(data) return math.ceil(#data / element_bytes) end
@@ -94,7 +158,6 @@ local function found_at(number, list)
   return e
 end
 local function moved(e, target, key, adjunct)
-  if not room(target) then return end
   unplace(e)
   place(e, target, key or e.key)
   local old = e.adjunct
@@ -110,15 +173,14 @@ local run = {}
 function run.write(list, key, data, adjunct)
   local elements = elements_of(data)
   if elements > elements_max then return refuse("TOO_LONG") end
-  if state("entries") >= state("entries_total") or state("elements") + elements > state("elements_total") then
+  if state[ENTRIES] >= state[ENTRIES_TOTAL] or state[ELEMENTS] + elements > state[ELEMENTS_TOTAL] then
     return refuse("FULL")
   end
   if not room(list) then return end
-  local number = redis.call("HINCRBY", STATE, "number", 1)
+  local number = state[NUMBER] + 1
+  state[NUMBER], state[ENTRIES], state[ELEMENTS] = number, state[ENTRIES] + 1, state[ELEMENTS] + elements
   local e = {number = number, adjunct = adjunct, version = 1, data = data, elements = elements}
-  undo[#undo + 1] = function() redis.call("HDEL", ENTRIES, number) end
-  use("entries", 1)
-  use("elements", elements)
+  undo[#undo + 1] = function() call("HDEL", entries_key, number) end
   place(e, list, key)
   store(e)
   return number
@@ -132,8 +194,8 @@ function run.rewrite(number, data, adjunct, version)
   if data then
     local elements = elements_of(data)
     if elements > elements_max then return refuse("TOO_LONG") end
-    if state("elements") + elements - e.elements > state("elements_total") then return refuse("FULL") end
-    use("elements", elements - e.elements)
+    if state[ELEMENTS] + elements - e.elements > state[ELEMENTS_TOTAL] then return refuse("FULL") end
+    state[ELEMENTS] = state[ELEMENTS] + elements - e.elements
     e.data, e.elements = data, elements
   end
   if adjunct then e.adjunct = adjunct end
@@ -144,15 +206,14 @@ function run.rewrite(number, data, adjunct, version)
 end
 
 function run.read(number) return told(entry_of(number)) end
-function run.first(list, low, high) return told(first(list, low, high)) end
+function run.first(list, low, high, where) return told(first(list, low, high, where)) end
 
-function run.list(list, low, high, most, arrival)
+function run.list(list, low, high, most, arrival, where)
   local from = "[" .. low
-  if arrival > 0 then from = "(" .. low .. big(arrival) .. string.rep("\255", 8) end
-  local members = redis.call("ZRANGEBYLEX", list_of(list), from, "[" .. high .. string.rep("\255", 16), "LIMIT", 0, most)
-  local entries = {}
-  for at, each in ipairs(members) do entries[at] = told(entry_of(number_at(each, 25))) end
-  return entries
+  if arrival > 0 then from = "(" .. low .. big(arrival) .. BEHIND_NUMBERS end
+  local found = entries_from(list, from, high, most, where)
+  for at, each in ipairs(found) do found[at] = told(each) end
+  return found
 end
 
 function run.move(number, source, target, key, adjunct)
@@ -169,104 +230,128 @@ function run.take(list, low, high, target, key, adjunct)
   return told(e)
 end
 
+local function remove(e)
+  unplace(e)
+  call("HDEL", entries_key, e.number)
+  state[ENTRIES], state[ELEMENTS] = state[ENTRIES] - 1, state[ELEMENTS] - e.elements
+end
 function run.delete(number, list)
   local e = found_at(number, list)
   if not e then return end
-  unplace(e)
-  redis.call("HDEL", ENTRIES, number)
-  use("entries", -1)
-  use("elements", -e.elements)
+  remove(e)
   return true
 end
 
+local function with(done, e)
+  local answer = told(e)
+  answer[#answer + 1] = done
+  return answer
+end
+function run.claim(list, low, high, target, mark, keep, leave, most, where)
+  local e = first(list, low, high, where)
+  if not e then return false end
+  local flags, length = 0, 0
+  if #e.adjunct >= 5 then flags, length = struct.unpack(">BI4", e.adjunct) end
+  if bit.band(flags, leave) ~= 0 or length > most then return with(0, e) end
+  if keep == 255 or bit.band(flags, keep) ~= 0 then
+    moved(e, target, nil, string.sub(e.adjunct, 1, math.max(#e.adjunct - #mark, 0)) .. mark)
+    return with(1, e)
+  end
+  remove(e)
+  return with(2, e)
+end
+
 function run.count(list, low, high)
-  return redis.call("ZLEXCOUNT", list_of(list), "[" .. low, "[" .. high .. string.rep("\255", 16))
+  return call("ZLEXCOUNT", list_prefix .. list, "[" .. low, "[" .. high .. BEHIND_ALL)
 end
 function run.controls(list)
-  return {redis.call("ZCARD", list_of(list)), tonumber(redis.call("HGET", LIMITS, list) or "0")}
+  return {call("ZCARD", list_prefix .. list), tonumber(call("HGET", limits_key, list) or "0")}
 end
 function run.limit(list, most)
-  local old = redis.call("HGET", LIMITS, list) or "0"
-  redis.call("HSET", LIMITS, list, most)
-  undo[#undo + 1] = function() redis.call("HSET", LIMITS, list, old) end
+  local old = call("HGET", limits_key, list) or "0"
+  call("HSET", limits_key, list, most)
+  state[LIMITS] = 1
+  undo[#undo + 1] = function() call("HSET", limits_key, list, old) end
   return true
 end
 function run.space()
-  return {state("entries"), state("entries_total"), state("elements"), state("elements_total")}
+  return {state[ENTRIES], state[ENTRIES_TOTAL], state[ELEMENTS], state[ELEMENTS_TOTAL]}
 end
 function run.alter(entries, elements)
-  if entries < state("entries") or elements < state("elements") then return refuse("IN_USE") end
-  local old_entries, old_elements = state("entries_total"), state("elements_total")
-  redis.call("HSET", STATE, "entries_total", entries, "elements_total", elements)
-  undo[#undo + 1] = function()
-    redis.call("HSET", STATE, "entries_total", old_entries, "elements_total", old_elements)
-  end
+  if entries < state[ENTRIES] or elements < state[ELEMENTS] then return refuse("IN_USE") end
+  state[ENTRIES_TOTAL], state[ELEMENTS_TOTAL] = entries, elements
   return true
 end
 
 function run.lock(lock, holder)
-  if redis.call("HSETNX", LOCKS, lock, holder) == 1 then
-    undo[#undo + 1] = function() redis.call("HDEL", LOCKS, lock) end
+  if call("HSETNX", locks_key, lock, holder) == 1 then
+    undo[#undo + 1] = function() call("HDEL", locks_key, lock) end
   end
-  return redis.call("HGET", LOCKS, lock)
+  return call("HGET", locks_key, lock)
 end
 function run.unlock(lock, holder)
-  if redis.call("HGET", LOCKS, lock) ~= holder then return false end
-  redis.call("HDEL", LOCKS, lock)
-  undo[#undo + 1] = function() redis.call("HSET", LOCKS, lock, holder) end
+  if call("HGET", locks_key, lock) ~= holder then return false end
+  call("HDEL", locks_key, lock)
+  undo[#undo + 1] = function() call("HSET", locks_key, lock, holder) end
   return true
 end
 function run.holding(lock, holder)
-  if redis.call("HGET", LOCKS, lock) ~= holder then return refuse("LOCKED") end
+  if call("HGET", locks_key, lock) ~= holder then return refuse("LOCKED") end
   return true
 end
 
 local function rewatch(name, old)
-  if old then redis.call("HSET", WATCHES, name, old) else redis.call("HDEL", WATCHES, name) end
+  if old then call("HSET", watches_key, name, old) else call("HDEL", watches_key, name) end
 end
-function run.watch(connector, token, list, low, high)
+function run.watch(connector, token, list, low, high, each)
   local name = token .. "@" .. connector
-  local old = redis.call("HGET", WATCHES, name)
-  redis.call("HSET", WATCHES, name, cmsgpack.pack({list, low, high}))
+  local old = call("HGET", watches_key, name)
+  new[name] = true -- whoever begins to watch is not told of this request
+  call("HSET", watches_key, name, pack({list, low, high, each}))
   undo[#undo + 1] = function() rewatch(name, old) end
   return first_member(list, low, high) ~= nil
 end
 function run.unwatch(connector, token)
   local name = token .. "@" .. connector
-  local old = redis.call("HGET", WATCHES, name)
-  redis.call("HDEL", WATCHES, name)
+  local old = call("HGET", watches_key, name)
+  call("HDEL", watches_key, name)
+  new[name] = true
   undo[#undo + 1] = function() rewatch(name, old) end
   return old ~= false
 end
 
--- what is watched, and whether it has anything before the request
-local watches, before = redis.call("HGETALL", WATCHES), {}
-for at = 1, #watches, 2 do
-  local range = cmsgpack.unpack(watches[at + 1])
-  before[watches[at]] = first_member(range[1], range[2], range[3]) ~= nil
-end
-
-local answers = {}
-for at, operation in ipairs(request) do
-  local result = run[operation[1]](
-    operation[2], operation[3], operation[4], operation[5], operation[6], operation[7]
-  )
-  if refused then
-    for step = #undo, 1, -1 do undo[step]() end
-    return cmsgpack.pack({"no", refused, at - 1})
-  end
-  answers[at] = result
-end
-
-for at = 1, #watches, 2 do
-  local name, range = watches[at], cmsgpack.unpack(watches[at + 1])
-  local concerned = false
+local function arrived_in(range)
   for _, arrived in ipairs(filled) do
-    if arrived[1] == range[1] and not_behind(range[2], arrived[2]) and not_behind(arrived[2], range[3]) then concerned = true end
+    if arrived[1] == range[1] and not_behind(range[2], arrived[2]) and not_behind(arrived[2], range[3]) then return true end
   end
-  if concerned and not before[name] and first_member(range[1], range[2], range[3]) then
-    local token, connector = string.match(name, "^(%d+)@(.*)$")
-    redis.call("PUBLISH", prefix .. ":told:" .. connector, token)
+  return false
+end
+
+local function tell()
+  for _, each in ipairs(watches) do
+    local name, range = each[1], each[2]
+    if not new[name] and (before[name] == false or range[4]) and arrived_in(range) and first_member(range[1], range[2], range[3]) then
+      local token, connector = string.match(name, "^(%d+)@(.*)$")
+      call("PUBLISH", prefix .. ":told:" .. connector, token)
+    end
   end
 end
-return cmsgpack.pack({"ok", answers})
+
+local function request(keys, arguments)
+  if not begin(keys[1], arguments[2], arguments[3]) then return pack({"no", "LOST", 0}) end
+  local old = {unpack(state)}
+  local answers = {}
+  for at, operation in ipairs(unpack_message(arguments[1])) do
+    local result = run[operation[1]](unpack(operation, 2, 10))
+    if refused then
+      for step = #undo, 1, -1 do undo[step]() end
+      return pack({"no", refused, at - 1})
+    end
+    answers[at] = result
+  end
+  save(old)
+  if #filled > 0 then tell() end
+  return pack({"ok", answers, state[ENTRIES], state[ELEMENTS]})
+end
+
+redis.register_function("NAME_run", request)

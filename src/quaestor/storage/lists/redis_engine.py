@@ -1,18 +1,24 @@
 """Redis: a list structure in a Redis or Valkey server, for queue managers on several machines.
 
 Rules
-  LR1 Every request is one script on the server, so nobody sees it half done; what a refused request did is undone
-      there.
+  LR1 Every request is one call of a function on the server, so nobody sees it half done; what a refused request did is
+      undone there. The functions are a library (Redis 7, Valkey) that the first connector of a version loads.
   LR2 The structure is under one prefix with a hash tag, so that it is on one node of a cluster.
   LR3 What is watched comes over publish and subscribe, on a connection of its own. A connection that was lost
       subscribes anew and tells its owner to look at everything it watches: a message may have been missed.
   LR4 A connector says that it lives by a key that expires; one whose key is gone has failed.
 
-Called by whoever was given an address.  Calls structure, operations, the script beside this module.
+  LR5 One connection of its own carries the requests, one at a time. When it fails, the structure is lost to whoever
+      asked: the request may have been done or not. The next request connects again; a server that has forgotten the
+      structure (it keeps it in memory, or was told to) answers that it is lost.
+
+Called by whoever was given an address.  Calls structure, operations, the library beside this module.
 """
 
+from contextlib import suppress
+from hashlib import sha256
 from importlib.resources import files
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import msgpack
@@ -25,8 +31,13 @@ ALIVE_MS, SIGN_S = 6_000, 2.0
 LOOK_AT_ALL = -1
 """The token that says: something may have been missed, look at everything that is watched (LR3)."""
 
-_SCRIPT = files(__package__).joinpath("redis_engine.lua").read_text(encoding="utf-8")
-_ABSENT_AS_FALSE = {"read", "first", "take"}
+END = -2
+"""What a connector tells itself when it leaves."""
+
+_CODE = files(__package__).joinpath("redis_engine.lua").read_text(encoding="utf-8")
+_NAME = f"quaestor_{sha256(_CODE.encode()).hexdigest()[:12]}"
+_LIBRARY = f"#!lua name={_NAME}\n" + _CODE.replace("NAME_run", f"{_NAME}_run")
+_ABSENT_AS_FALSE = {"read", "first", "take", "claim"}
 
 
 class RedisConnection:
@@ -36,11 +47,18 @@ class RedisConnection:
         self.shape, self.connector = shape, connector
         self._told = told
         self._prefix = f"quaestor:{{{shape.name}}}"
+        self._channel = f"{self._prefix}:told:{connector}"
         self._client = redis.Redis.from_url(url, socket_timeout=10, health_check_interval=15)
-        self._run = self._client.register_script(_SCRIPT)
+        self._head = _command("FCALL", f"{_NAME}_run", 1, self._prefix, arguments=7)
+        self._tail = _command(shape.element_bytes, shape.elements_max)
+        self.used = (0, 0)
+        self._requests: Any = None
+        self._lock = Lock()
         self._ending = Event()
         try:
+            self._load()
             self._allocate()
+            self._requests = self._client.connection_pool.get_connection()
             self._subscription = self._subscribe()
             self._sign()
         except redis.RedisError as error:
@@ -48,6 +66,14 @@ class RedisConnection:
         self._threads = [Thread(target=each, daemon=True) for each in (self._listen, self._live)]
         for thread in self._threads:
             thread.start()
+
+    def _load(self) -> None:
+        """The functions, unless they are there (LR1)."""
+        try:
+            self._client.function_load(_LIBRARY)
+        except redis.ResponseError as error:
+            if "already exists" not in str(error):
+                raise
 
     def _allocate(self) -> None:
         """The first connector allocates the structure; later ones find it as it is."""
@@ -59,15 +85,24 @@ class RedisConnection:
             together.execute()
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
-        arguments: list[bytes | int] = [packed(operations), self.shape.element_bytes, self.shape.elements_max]
-        try:
-            raw = self._run(keys=[self._prefix], args=arguments)
-        except redis.RedisError as error:
-            raise StructureLostError(f"{self.shape.name}: {error}") from error
+        body = packed(operations)
+        with self._lock:
+            try:
+                self._requests.send_packed_command([b"%s$%d\r\n%s\r\n%s" % (self._head, len(body), body, self._tail)])
+                raw = self._requests.read_response(disable_decoding=True)
+            except redis.RedisError as error:
+                self._requests.disconnect()
+                raise StructureLostError(f"{self.shape.name}: {error}") from error
         status, *rest = msgpack.unpackb(raw, raw=True)
         if status == b"no":
-            raise StructureRefusal(rest[0].decode(), rest[1])
-        return tuple(_answer(operation, each) for operation, each in zip(operations, rest[0], strict=True))
+            self._refused(rest[0].decode(), rest[1])
+        self.used = rest[1], rest[2]
+        return tuple(map(_answer, operations, rest[0]))
+
+    def _refused(self, why: str, at: int) -> None:
+        if why == "LOST":
+            raise StructureLostError(f"{self.shape.name}: the server has forgotten it")  # LR5
+        raise StructureRefusal(why, at)
 
     # -- connectors
 
@@ -84,20 +119,30 @@ class RedisConnection:
 
     def disconnect(self) -> None:
         self._end()
-        self.forget(self.connector)
-        self._client.delete(self._alive(self.connector))
-        self._client.close()
+        try:
+            self.forget(self.connector)
+            self._client.delete(self._alive(self.connector))
+        except redis.RedisError as error:
+            raise StructureLostError(f"{self.shape.name}: {error}") from error
+        finally:
+            self._close()
 
     def fail(self) -> None:
         """The connector is gone without a word; its key expires by itself."""
         self._end()
-        self._client.close()
+        self._close()
 
     def _end(self) -> None:
         self._ending.set()
-        self._subscription.close()
+        with suppress(redis.RedisError):  # without it the listener ends a little later
+            self._client.publish(self._channel, END)
         for thread in self._threads:
             thread.join()
+
+    def _close(self) -> None:
+        self._subscription.close()
+        self._client.connection_pool.release(self._requests)
+        self._client.close()
 
     def _alive(self, connector: str) -> str:
         return f"{self._prefix}:alive:{connector}"
@@ -117,7 +162,7 @@ class RedisConnection:
 
     def _subscribe(self) -> Any:
         subscription = self._client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call] # theirs
-        subscription.subscribe(f"{self._prefix}:told:{self.connector}")
+        subscription.subscribe(self._channel)
         subscription.get_message(timeout=5)
         return subscription
 
@@ -125,13 +170,13 @@ class RedisConnection:
         while not self._ending.is_set():
             try:
                 message = self._subscription.get_message(timeout=0.5)
-            except (redis.RedisError, OSError, ValueError, AttributeError):
+            except (redis.RedisError, OSError):
                 if self._ending.wait(0.2):
                     return
                 self._subscribe_again()
                 continue
-            if message is not None:
-                self._told(int(message["data"]))
+            if message is not None and (token := int(message["data"])) != END:
+                self._told(token)
 
     def _subscribe_again(self) -> None:
         try:
@@ -139,6 +184,13 @@ class RedisConnection:
         except (redis.RedisError, OSError):
             return
         self._told(LOOK_AT_ALL)
+
+
+def _command(*words: str | int, arguments: int = 0) -> bytes:
+    """Words as they are sent to Redis; with `arguments` the beginning of a command of so many."""
+    parts = [str(word).encode() for word in words]
+    start = b"*%d\r\n" % arguments if arguments else b""
+    return start + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
 
 
 def _text(name: bytes | str) -> str:

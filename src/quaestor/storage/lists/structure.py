@@ -72,6 +72,10 @@ class ListStructure(Protocol):
     shape: Shape
     connector: str
 
+    @property
+    def used(self) -> tuple[int, int]:
+        """Entries and elements in use after the last request: each answer says so."""
+
     def request(self, *operations: Operation) -> tuple[Any, ...]:
         """Do the operations as one; what each answers (LS1). Raises StructureRefusal."""
 
@@ -83,6 +87,9 @@ class ListStructure(Protocol):
 
     def disconnect(self) -> None:
         """Leave in good order."""
+
+    def fail(self) -> None:
+        """Be gone without a word: peers see a connector that has failed."""
 
 
 def checked(key: bytes, adjunct: bytes | None = None) -> None:

@@ -1,0 +1,74 @@
+"""Structures: what a CFSTRUCT definition says of a coupling facility structure.
+
+Rules
+  SU1 Attributes are declared as those of other objects are, and kept in the shared repository by their keywords, as
+      DISPLAY shows them.
+  SU2 SIZE is ours: where there is no policy of the sysplex, the definition says how large the structure is, in KB.
+  SU3 Messages are offloaded only at CFLEVEL(5). Levels are never lowered.
+
+Called by the commands on CFSTRUCT.  Calls attributes.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quaestor.mqi.attributes import Attribute, AttributeValueError, declared, number, text, words
+
+NAME = re.compile(r"[A-Z@#$][A-Z0-9@#$_]{0,11}")
+SIZES = {f"{size}K": size for size in range(65)}
+BLOCKS = {word: word for word in ("8K", "16K", "32K", "64K", "128K", "256K", "512K", "1M")}
+OFFLOAD_LEVEL = 5
+
+
+def _words(keyword: str, at: int, *choices: str) -> Any:
+    return words(keyword, at, choices[0], **{word: word for word in choices})
+
+
+@dataclass(frozen=True, slots=True)
+class StructureDefinition:
+    """A CFSTRUCT (SU1)."""
+
+    name: str
+    description: str = text("DESCR", 1, 64)
+    level: int = number("CFLEVEL", 2, 3, 3, 5)
+    recover: str = _words("RECOVER", 3, "NO", "YES")
+    recover_by_itself: str = _words("RECAUTO", 4, "YES", "NO")
+    connection_lost: str = _words("CFCONLOS", 5, "ASQMGR", "TERMINATE", "TOLERATE")
+    offload: str = _words("OFFLOAD", 6, "SMDS", "DB2")
+    offload1_threshold: int = number("OFFLD1TH", 7, 70, 0, 100)
+    offload1_size: int = number("OFFLD1SZ", 8, 32, 0, 64, fixed=False, **SIZES)
+    offload2_threshold: int = number("OFFLD2TH", 9, 80, 0, 100)
+    offload2_size: int = number("OFFLD2SZ", 10, 4, 0, 64, fixed=False, **SIZES)
+    offload3_threshold: int = number("OFFLD3TH", 11, 90, 0, 100)
+    offload3_size: int = number("OFFLD3SZ", 12, 0, 0, 64, fixed=False, **SIZES)
+    data_set_name: str = text("DSGROUP", 13, 44)
+    data_set_block: str = words("DSBLOCK", 14, "256K", **BLOCKS)
+    data_set_buffers: int = number("DSBUFS", 15, 100, 1, 9999)
+    data_set_expand: str = _words("DSEXPAND", 16, "YES", "NO")
+    size_kb: int = number("SIZE", 17, 65_536, 1024, 1 << 30)
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name) or self.name == "CSQ_ADMIN":
+            raise AttributeValueError("CFSTRUCT", self.name, "1 to 12 characters of A-Z 0-9 @ # $ _, not CSQ_ADMIN")
+        for field, attribute in ATTRIBUTES.items():
+            attribute.check(getattr(self, field))
+
+    def row(self) -> dict[str, Any]:
+        """{keyword: value}, as it is kept and shown."""
+        return {each.keyword: _shown(each, getattr(self, field)) for field, each in ATTRIBUTES.items()}
+
+    @staticmethod
+    def of(name: str, row: Mapping[str, Any]) -> "StructureDefinition":
+        """The definition that was kept; what it does not say has its default."""
+        known = [each for each in ATTRIBUTES.values() if each.keyword in row]
+        return StructureDefinition(name, **{each.field: each.parse((str(row[each.keyword]),)) for each in known})
+
+
+def _shown(attribute: Attribute, value: Any) -> Any:
+    return attribute.written(value)[0] if attribute.named else value
+
+
+ATTRIBUTES: dict[str, Attribute] = declared(StructureDefinition)
+KEYWORDS = tuple(attribute.keyword for attribute in ATTRIBUTES.values())

@@ -1,0 +1,61 @@
+"""Group part: what the commands on structures and the group ask of whoever keeps this queue manager in its group.
+
+Rules
+  GP1 Definitions and what became of structures are in the tables of the group; what is now (space, who is connected) is
+      asked of the structure itself.
+  GP2 Whoever answers is told after a definition was written or deleted, and acts on it at once; other members learn of
+      it by following the tables.
+
+Called by structures and structure_status.  Answered by the coupling facility manager (`operating`).
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from quaestor.storage.shared_tables import GroupTables
+
+
+class StructureView(Protocol):
+    """A structure as it is now (GP1)."""
+
+    @property
+    def status(self) -> str:
+        """ACTIVE, FAILED, or NOTFOUND when it cannot be reached."""
+
+    @property
+    def space(self) -> tuple[int, int, int, int] | None:
+        """Entries, entries in all, elements, elements in all."""
+
+    @property
+    def connectors(self) -> Mapping[str, bool]:
+        """Who has connected: whether it is active or has failed."""
+
+    @property
+    def size_kb(self) -> int:
+        """Its size."""
+
+
+class SharingGroup(Protocol):
+    """The queue-sharing group of this queue manager."""
+
+    name: str
+    qmgr: str
+    tables: GroupTables
+
+    def look(self, structure: str) -> StructureView:
+        """A structure that is defined, as it is now."""
+
+    def queues_on(self, structure: str) -> list[str]:
+        """Names of the shared queues defined on it."""
+
+    def defined(self, structure: str) -> None:
+        """A definition is new or has changed (GP2)."""
+
+    def deleted(self, structure: str) -> None:
+        """A definition is gone (GP2)."""
+
+    def backup(self, structure: str) -> None:
+        """BACKUP CFSTRUCT, on the log of this queue manager."""
+
+    def recover(self, structure: str, *, purge: bool) -> None:
+        """RECOVER CFSTRUCT: from its backup and all logs, or to empty."""

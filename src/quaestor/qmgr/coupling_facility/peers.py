@@ -1,0 +1,117 @@
+"""Peers: who notices that a member has died, and ends its units at once.
+
+Rules
+  PE1 CSQ_ADMIN knows its connectors: one that has gone without a word has failed. Any member that sees it recovers it;
+      two that see it at once exclude each other by the dead member's own directory (PR1).
+  PE2 Nothing is touched before the dead member's directory is owned, and it is given back when everything is done. A
+      member that starts meanwhile waits that long.
+  PE3 A failed connector is forgotten when nothing of it is left that a peer could end; what is in doubt waits for the
+      member itself, and is no reason to look again.
+  PE4 What cannot be done is said once, and tried again.
+
+Called by the coupling facility manager, in the background and without the latch.  Calls resolving.
+"""
+
+from collections.abc import Callable, Iterable
+
+from quaestor.mqi.reasons import Abend, MQError
+from quaestor.qmgr.coupling_facility.resolving import DeadLog, LogAwayError, Resolved, resolve
+from quaestor.qmgr.coupling_facility.settings import Group
+from quaestor.qmgr.coupling_facility.structures import SharedStructure
+from quaestor.qmgr.coupling_facility.units import Descriptor
+from quaestor.storage.disk import Disk, InUseError
+from quaestor.storage.log_files import LogFiles
+from quaestor.storage.shared_tables import Member
+
+Structures = Callable[[], Iterable[tuple[SharedStructure, list[int]]]]
+Say = Callable[..., None]
+
+
+class PeerRecovery:
+    """Ends what dead members left behind (PE1-PE4)."""
+
+    def __init__(self, own: str, group: Group, admin: SharedStructure, structures: Structures, say: Say) -> None:
+        self._own, self._group, self._admin = own, group, admin
+        self._structures, self._say = structures, say
+        self._said: set[tuple[str, str]] = set()
+        self.recovered: list[tuple[str, Resolved]] = []
+
+    def step(self) -> bool:
+        """Background: recover every member that is seen to have failed."""
+        if self._admin.failing is not None:
+            return False
+        try:
+            failed = [name for name, alive in self._admin.connectors().items() if not alive and name != self._own]
+            for name in failed:
+                self.recover(name)
+        except MQError:
+            return False  # the structure is lost: whoever connects again looks again
+        return False
+
+    def recover(self, name: str) -> Resolved | None:
+        """Recover one member; None when it lives or cannot be recovered here (PE1, PE4)."""
+        member = self._group.tables.members.read(name)
+        if member is None:
+            self._forget(name)
+            return None
+        try:
+            disk = self._group.open_disk(member.log_directory)
+            disk.own()  # PE2
+        except InUseError:
+            return None  # it lives, or another member is at it
+        except OSError as error:
+            self._say_once(name, "CSQE162E", "its log cannot be read here; its own restart resolves it", str(error))
+            return None
+        try:
+            return self._recover(member, disk)
+        except (LogAwayError, Abend, OSError) as error:
+            self._say_once(name, "CSQE162E", "its log cannot be read; its own restart resolves it", str(error))
+            return None
+        finally:
+            disk.disown()
+
+    def _recover(self, member: Member, disk: Disk) -> Resolved:
+        files = LogFiles.open(disk)
+        try:
+            log = _OnDemand(files)
+            done = resolve(member.number, self._admin, self._structures(), log.committed, files.inventory.epoch + 1)
+        finally:
+            files.close()
+        if not done.left:
+            self._forget(member.name)
+        self.recovered.append((member.name, done))
+        self._say(
+            "CSQE131I",
+            "a member of the group was recovered",
+            member=member.name,
+            committed=len(done.committed),
+            backed_out=len(done.backed_out),
+            in_doubt=len(done.in_doubt),
+            left=len(done.left),
+        )
+        return done
+
+    def _forget(self, name: str) -> None:
+        """PE3: application structures first, so that a peer that is cut looks again."""
+        for structure, _ in self._structures():
+            if structure.failing is None:
+                structure.forget(name)
+        self._admin.forget(name)
+
+    def _say_once(self, member: str, code: str, what: str, why: str) -> None:
+        if (member, why) not in self._said:
+            self._said.add((member, why))
+            self._say(code, what, member=member, why=why)
+
+
+class _OnDemand:
+    """A dead member's log, read when a descriptor asks for it: most peers died with nothing to look up."""
+
+    def __init__(self, files: LogFiles) -> None:
+        self._files = files
+        self._log: DeadLog | None = None
+
+    def committed(self, descriptor: Descriptor) -> bool:
+        if self._log is None:
+            self._log = DeadLog(self._files)
+        return self._log.committed(descriptor)

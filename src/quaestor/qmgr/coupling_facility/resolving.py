@@ -1,0 +1,210 @@
+"""Resolving: the units that a member left unfinished in structures, brought to their end.
+
+Rules
+  PR1 Who is to be resolved must be dead: its directory can be owned. A living owner that only lost its connection ends
+      its units itself.
+  PR2 The outcome of a unit is decided by what its member left behind, whoever reads it: no descriptor, it was in
+      flight and is backed out; a descriptor without RBA, it has committed; a descriptor with an RBA, it has committed
+      if the member's log has its COMMIT record there, in an unbroken log, and is backed out if not.
+  PR3 The log is made durable before it is believed: what a killed process wrote may still be in memory only, and the
+      member's own restart must find the same.
+  PR4 A unit in doubt stays as it is.
+  PR5 Every step may be repeated, by the same or another member: what is done is no longer found. Descriptors go last.
+  PR6 If the log cannot be read, units with an RBA stay as they are; the member's own restart resolves them.
+  PR7 Messages that handles of the member had locked are there for others again; that counts as no backout.
+
+Called by the coupling facility manager, for peers and for the member itself at start.  Calls structures, log.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from quaestor.mqi.reasons import Abend, MQError
+from quaestor.qmgr.coupling_facility.keys import (
+    IN_DOUBT,
+    LOCKED,
+    UNCOMMITTED,
+    beside,
+    epoch_of,
+    got_list,
+    puts_of,
+)
+from quaestor.qmgr.coupling_facility.structures import SharedStructure
+from quaestor.qmgr.coupling_facility.units import Descriptor, descriptor_in, ending_gets, ending_puts, returning
+from quaestor.qmgr.log import LogManager
+from quaestor.storage.lists.operations import Delete, Entry, Operation, ReadList
+from quaestor.storage.lists.structure import StructureRefusal
+from quaestor.storage.log_files import LogFiles
+from quaestor.storage.log_record import Kind, LogRecord
+
+EVERYTHING = 1 << 20
+Committed = Callable[[Descriptor], bool]
+"""Whether the log has the COMMIT record that a descriptor announces (PR2)."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a member left in one structure: its uncommitted puts and gets by unit, and what its handles locked."""
+
+    structure: SharedStructure
+    puts: dict[bytes, list[Entry]] = field(default_factory=dict)
+    gets: dict[bytes, list[Entry]] = field(default_factory=dict)
+    locked: list[Entry] = field(default_factory=list)
+
+    @property
+    def units(self) -> set[bytes]:
+        return {*self.puts, *self.gets}
+
+
+@dataclass(slots=True)
+class Resolved:
+    """What was done: units committed, backed out, left in doubt, left because the log cannot be read."""
+
+    committed: list[bytes] = field(default_factory=list)
+    backed_out: list[bytes] = field(default_factory=list)
+    in_doubt: list[bytes] = field(default_factory=list)
+    left: list[bytes] = field(default_factory=list)
+
+
+def left_in(structure: SharedStructure, lists: Iterable[int], member: int) -> Found:
+    """What a member has not ended in a structure, read with one request."""
+    puts = [ReadList(at, *puts_of(kind, member), EVERYTHING) for at in lists for kind in (IN_DOUBT, UNCOMMITTED)]
+    got, *pieces = structure.ask(ReadList(got_list(member), most=EVERYTHING), *puts)
+    found = Found(structure)
+    for entry in (entry for piece in pieces for entry in piece):
+        found.puts.setdefault(beside(entry.adjunct).holder, []).append(entry)
+    for entry in got:
+        about = beside(entry.adjunct)
+        if about.held_as == LOCKED:
+            found.locked.append(entry)
+        else:
+            found.gets.setdefault(about.holder, []).append(entry)
+    return found
+
+
+def end_unit(found: Found, unit: bytes, member: int, *, commit: bool) -> None:
+    """End a unit in a structure; what another has ended meanwhile is no longer there (PR5)."""
+    puts = ((entry.number, entry.list, entry.key) for entry in found.puts.get(unit, ()))
+    ask_once(
+        found.structure,
+        [*ending_puts(puts, commit=commit), *ending_gets(found.gets.get(unit, ()), member, commit=commit)],
+    )
+
+
+def ask_once(structure: SharedStructure, operations: list[Operation]) -> None:
+    """Do what somebody else may have done already (PR5)."""
+    try:
+        if operations:
+            structure.ask(*operations)
+    except StructureRefusal as refusal:
+        if refusal.why != "NOT_FOUND":
+            raise
+
+
+def resolve(
+    member: int,
+    admin: SharedStructure,
+    structures: Iterable[tuple[SharedStructure, list[int]]],
+    committed: Committed,
+    epoch_before: int,
+    stays: Callable[[Descriptor], bool] = lambda _descriptor: True,
+) -> Resolved:
+    """End what a member left behind when it was last up, before an epoch of its log (PR2-PR7).
+
+    `stays` says whether a unit that is in doubt in the structures is so on the log too; only its member knows.
+    """
+    (entries,) = admin.ask(ReadList(member, most=EVERYTHING))
+    descriptors = {each.unit: each for each in map(descriptor_in, entries) if epoch_of(each.unit) < epoch_before}
+    outcomes: dict[bytes, bool | None] = {}
+    done, complete = Resolved(), True
+    for structure, lists in structures:
+        try:
+            found = left_in(structure, lists, member)
+        except MQError:
+            complete = False  # its units stay described until it can be reached
+            continue
+        ask_once(structure, [returning(entry, member, counted=False) for entry in found.locked])  # PR7
+        for unit in found.units:
+            if epoch_of(unit) >= epoch_before:
+                continue
+            if unit not in outcomes:
+                outcomes[unit] = _outcome(unit, descriptors.get(unit), committed, stays, done)
+            outcome = outcomes[unit]
+            if outcome is not None:
+                end_unit(found, unit, member, commit=outcome)
+    if complete:
+        kept = {*done.in_doubt, *done.left}
+        over = [e for e in entries if (unit := descriptor_in(e).unit) in descriptors and unit not in kept]
+        ask_once(admin, [Delete(entry.number, member) for entry in over])  # PR5: last
+    return done
+
+
+def _outcome(
+    unit: bytes,
+    descriptor: Descriptor | None,
+    committed: Committed,
+    stays: Callable[[Descriptor], bool],
+    done: Resolved,
+) -> bool | None:
+    """How a unit ends; None when it stays (PR2, PR4, PR6)."""
+    in_doubt = descriptor is not None and descriptor.in_doubt
+    if descriptor is not None and in_doubt and stays(descriptor):
+        done.in_doubt.append(unit)
+        return None
+    try:
+        outcome = descriptor is not None and not in_doubt and (not descriptor.rba or committed(descriptor))
+    except LogAwayError:
+        done.left.append(unit)
+        return None
+    (done.committed if outcome else done.backed_out).append(unit)
+    return outcome
+
+
+class LogAwayError(Exception):
+    """A member's log cannot be read (PR6)."""
+
+
+def says_committed(record: LogRecord | None, descriptor: Descriptor) -> bool:
+    """Whether a record is the COMMIT that a descriptor announced, and not one that came later to its place."""
+    return (
+        record is not None
+        and record.kind == Kind.COMMIT
+        and record.urid == descriptor.urid
+        and record.epoch == epoch_of(descriptor.unit)
+    )
+
+
+def record_at(log: LogManager, rba: int) -> LogRecord | None:
+    """The record at an RBA that may never have been written."""
+    try:
+        return log.read(rba)
+    except Abend as abend:
+        if abend.rule != "L1":
+            raise LogAwayError(str(abend)) from abend
+        return None
+
+
+class DeadLog:
+    """The log of a member that is down, read as its restart would read it (PR2, PR3)."""
+
+    def __init__(self, files: LogFiles) -> None:
+        files.sync()  # PR3
+        self._log = LogManager(files, outbuff_kb=0)
+        self._found: dict[int, LogRecord] = {}
+        checkpoints = files.inventory.checkpoints
+        self._checkpoint = checkpoints[-1] if checkpoints else files.oldest_active()
+        self._scan = self._log.scan(self._checkpoint, repair=False)
+        self._reached = self._checkpoint
+
+    def committed(self, descriptor: Descriptor) -> bool:
+        """Whether the COMMIT record is there, and everything between the last checkpoint and it."""
+        if descriptor.rba < self._checkpoint:
+            return says_committed(record_at(self._log, descriptor.rba), descriptor)
+        while self._reached <= descriptor.rba:
+            record = next(self._scan, None)
+            if record is None:
+                return False
+            self._reached = record.end
+            if record.kind == Kind.COMMIT:
+                self._found[record.rba] = record
+        return says_committed(self._found.get(descriptor.rba), descriptor)

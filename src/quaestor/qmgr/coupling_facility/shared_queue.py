@@ -1,0 +1,117 @@
+"""Shared queues as a member sees them: a list of a structure, and the messages that were read from it.
+
+Rules
+  SQ1 A queue is a list header. Its depth is the number of entries on it less the queue's own one: uncommitted puts
+      count, uncommitted gets are on another list and do not (M-85, M-88).
+  SQ2 An arrival is what one request has told of a message. It may be gone when it is asked for next: another member
+      works on the same list. Only what this member has moved to its own list of gets is surely its own.
+  SQ3 MAXDEPTH is held by the list's own maximum, so that a put needs no question before it.
+
+Called by the shared store.  Calls keys.
+"""
+
+from itertools import count
+
+from quaestor.mqi.messages import Message
+from quaestor.mqi.objects import LocalQueue
+from quaestor.qmgr.coupling_facility.keys import (
+    COMMITTED_RANGE,
+    MEMBERS_MAX,
+    PRIORITY_TOP,
+    Beside,
+    beside,
+    described,
+    got_list,
+    message_in,
+    open_puts,
+)
+from quaestor.qmgr.coupling_facility.structures import SharedStructure
+from quaestor.qmgr.queue_store import AVAILABLE, Arrival
+from quaestor.storage.lists.operations import Count, Entry, ReadControls, ReadList, Watch
+
+OWN_ENTRIES = 1
+"""Of a queue itself (SQ1)."""
+
+GETS_MAX = 1 << 20
+CLAIMED, REMOVED = 8, 9
+"""States of an arrival that one request has found and taken: on this member's list of gets, or gone for good."""
+
+NOT_TOLD, TOLD_FIRST, TOLD_EACH = range(3)
+"""What this member is told of a queue: nothing, that it is no longer empty, each message."""
+
+_IDS = count(1)
+
+
+class NotCounted:
+    """What stands for the depth where the structure counts and refuses by itself (SQ3)."""
+
+    depth = 0
+
+
+class SharedQueue:
+    """One shared queue (SQ1)."""
+
+    __slots__ = ("definition", "list", "name", "queue_id", "structure", "told")
+
+    counted = NotCounted()
+    with_expiry = 1  # not known without asking
+    shared = True
+
+    def __init__(self, definition: LocalQueue, structure: SharedStructure, number: int) -> None:
+        self.definition, self.name = definition, definition.name
+        self.structure = structure
+        self.list = number
+        self.queue_id = -next(_IDS)  # those of private queues are positive
+        self.told = NOT_TOLD
+
+    @property
+    def depth(self) -> int:
+        """CURDEPTH, from the list header (READ LCONTROLS)."""
+        (controls,) = self.structure.ask(ReadControls(self.list))
+        return max(int(controls.entries) - OWN_ENTRIES, 0)
+
+    @property
+    def uncommitted(self) -> int:
+        """Puts on it that have not ended, of any member, and gets from it that have not."""
+        lists = (ReadList(got_list(member), most=GETS_MAX) for member in range(1, MEMBERS_MAX + 1))
+        puts, *got = self.structure.ask(Count(self.list, *open_puts()), *lists)
+        return int(puts) + sum(beside(entry.adjunct).origin == self.list for each in got for entry in each)
+
+    def be_told(self, *, each: bool) -> bool:
+        """Tell this member when a message comes to the empty queue, or of each (M-89); whether that is new."""
+        wanted = TOLD_EACH if each else TOLD_FIRST
+        if self.told >= wanted:
+            return False
+        self.structure.ask(Watch(self.structure.member, self.list, self.list, *COMMITTED_RANGE, each))
+        self.told = wanted
+        return True
+
+    def be_told_again(self) -> None:
+        """The structure was connected to again: it tells nobody yet."""
+        told, self.told = self.told, NOT_TOLD
+        if told != NOT_TOLD:
+            self.be_told(each=told == TOLD_EACH)
+
+
+class SharedArrival(Arrival):
+    """A message as a request told it (SQ2)."""
+
+    __slots__ = ("beside", "entry")
+
+    def __init__(self, queue: SharedQueue, entry: Entry) -> None:
+        about = described(entry.data)
+        self.queue, self.entry = queue, entry
+        self.beside: Beside = beside(entry.adjunct)
+        self.sequence = entry.number
+        self.priority = PRIORITY_TOP - entry.key[1]  # of its place; the descriptor's own may differ
+        self.persistent = about.persistence == 1
+        self.msg_id, self.correl_id, self.group_id = about.msg_id, about.correl_id, about.group_id
+        self.length = self.beside.length
+        self.put_us, self.expires_us = about.put_us, about.expires_us
+        self.backout_count = self.beside.backouts
+        self.holder = None
+        self.state = AVAILABLE
+
+    def message(self) -> Message:
+        message = message_in(self.entry.data)
+        return message._replace(backout_count=self.backout_count) if self.backout_count else message

@@ -1,0 +1,342 @@
+"""Shared store: shared queues as the message manager uses them (the queue store protocol, on lists).
+
+Rules
+  CM1 A put is one request: WRITE. Without a unit it stands under a committed key at once; in a unit under an
+      uncommitted one (ORACLE 8, ORACLE 9).
+  CM2 A get of the first message, or of one with given identifiers, is one request: a claim, which moves it to the
+      member's own list (M-88), deletes it at once (not persistent, out of syncpoint), or only tells it when something
+      has to be thought of first: it may have expired, or is longer than the buffer.
+  CM3 What is read otherwise (browse, groups, tests that only the message manager can make) is read in pieces by READ
+      LIST, and taken by its number. Another member may have been quicker: `VanishedError`, and the get looks again.
+  CM4 Persistent puts and gets are logged, for RECOVER CFSTRUCT: the put after its entry is written, with its data; the
+      get with the identity of the message. They change no page.
+  CM5 A browse with lock moves the message to the member's own list as well, so it is hidden from all members; the
+      handle that locked it still finds it in its place.
+
+Called by message.  Calls structures, units, recovery (to log).
+"""
+
+import struct
+from collections.abc import Iterator
+
+from quaestor.clock import Clock
+from quaestor.mqi.matching import Selection
+from quaestor.mqi.messages import Message
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.coupling_facility.keys import (
+    ADJUNCT,
+    BEHIND_KEY,
+    COMMITTED_RANGE,
+    EXPIRES,
+    GOT,
+    LOCKED,
+    MARK,
+    NO_MARK,
+    PERSISTENT,
+    PUT,
+    UNCOMMITTED,
+    Identities,
+    as_committed,
+    at_least,
+    committed_key,
+    got_list,
+    open_key,
+    packed_message,
+    where,
+)
+from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue
+from quaestor.qmgr.coupling_facility.structures import NAME_MAX, refused
+from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit, returning
+from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError
+from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
+from quaestor.storage.lists.operations import (
+    DELETED,
+    LEFT,
+    LENGTH_MAX,
+    Claim,
+    Count,
+    Delete,
+    Entry,
+    Move,
+    Read,
+    ReadList,
+    Write,
+)
+from quaestor.storage.lists.structure import StructureRefusal
+from quaestor.storage.log_record import Kind
+
+PIECE = 32
+SHARED_PUT = struct.Struct(">12sH16s")
+"""structure, list, committed key; then adjunct data and data"""
+
+SHARED_GET = struct.Struct(">12s10s")
+"""structure, identity of the message"""
+
+IN_UNIT = 0xFF
+"""Whatever its flags, it stays on this member's list until a unit ends."""
+
+
+class SharedStore:
+    """Shared queues of one member (CM1-CM5)."""
+
+    def __init__(
+        self, recovery: RecoveryManager, clock: Clock, identities: Identities, descriptors: Descriptors
+    ) -> None:
+        self._recovery, self._clock = recovery, clock
+        self._identities, self._descriptors = identities, descriptors
+        self._member = identities.member
+        self._held: dict[object, SharedArrival] = {}
+
+    # --- put ----------------------------------------------------------------------------------------------------------
+
+    def put(self, unit: UnitOfRecovery | None, queue: SharedQueue, message: Message, priority: int) -> SharedArrival:
+        """Put a message at the end of its priority (CM1)."""
+        identities, member = self._identities, self._member
+        counter, time_us = identities.counter(), identities.time_us(message.put_us)
+        persistent = message.persistence == 1
+        flags = (PERSISTENT if persistent else 0) | (EXPIRES if message.expires_us else 0)
+        if unit is None:
+            if persistent:
+                raise Abend("CM4", "a persistent message is put without a unit of recovery", queue=queue.name)
+            key = committed_key(priority, time_us, member, counter)
+            mark = NO_MARK
+        else:
+            key = open_key(UNCOMMITTED, priority, time_us, member, counter)
+            mark = MARK.pack(self.part_of(unit).id, queue.list, PUT)
+        if persistent:
+            self._recovery.log.check_space()
+        beside = ADJUNCT.pack(flags, len(message.body), 0, identities.of(counter), *MARK.unpack(mark))
+        data = packed_message(message)
+        try:
+            (number,) = queue.structure.ask(Write(queue.list, key, data, beside))
+        except StructureRefusal as refusal:
+            raise refused(refusal, queue.structure.name, queue.name, queue.definition.max_depth) from refusal
+        entry = Entry(number, queue.list, key, beside, 1, data, 0)
+        arrival = SharedArrival(queue, entry)
+        arrival.priority = priority
+        if unit is not None:
+            if persistent:
+                self._log_put(unit, queue, entry)
+            arrival.state = WAITING
+            self.part_of(unit).put(arrival, queue.structure)
+        return arrival
+
+    def _log_put(self, unit: UnitOfRecovery, queue: SharedQueue, entry: Entry) -> None:
+        head = SHARED_PUT.pack(_name(queue), queue.list, as_committed(entry.key))
+        self._recovery.note(unit, Kind.SHARED_PUT, b"".join((head, entry.adjunct[: -MARK.size], NO_MARK, entry.data)))
+
+    def part_of(self, unit: UnitOfRecovery) -> SharedUnit:
+        """The unit's part in structures, begun with its first work there."""
+        part: SharedUnit | None = unit.shared
+        if part is None:
+            part = unit.shared = SharedUnit(self._identities.new(), self._descriptors)
+        return part
+
+    # --- get ----------------------------------------------------------------------------------------------------------
+
+    def claim(
+        self, queue: SharedQueue, unit: UnitOfRecovery | None, asked: Selection, max_length: int, *, in_unit: bool
+    ) -> SharedArrival | None:
+        """The first message that fits, taken with one request where nothing has to be thought of (CM2).
+
+        With `in_unit` it stays on this member's list until a unit ends, else only if it is persistent. `unit` is the
+        one it will be in, if that has begun; `take` says it later.
+        """
+        if not self._recovery.log.ready:
+            return self._located(queue, asked)  # CM4: the log may be full, so the get must be able to refuse
+        part = None if unit is None else unit.shared
+        tag = self._identities.new() if part is None else part.id
+        (claimed,) = queue.structure.ask(
+            Claim(
+                queue.list,
+                *COMMITTED_RANGE,
+                got_list(self._member),
+                MARK.pack(tag, queue.list, GOT),
+                IN_UNIT if in_unit else PERSISTENT,
+                EXPIRES,
+                min(max_length, LENGTH_MAX),
+                where(asked.msg_id, asked.correl_id, asked.group_id),
+            )
+        )
+        if claimed is None:
+            return None
+        arrival = SharedArrival(queue, claimed.entry)
+        if claimed.done != LEFT:
+            arrival.state = REMOVED if claimed.done == DELETED else CLAIMED
+        return arrival
+
+    def _located(self, queue: SharedQueue, asked: Selection) -> SharedArrival | None:
+        return self.locate(queue, asked.msg_id, asked.correl_id, asked.group_id)
+
+    def locate(
+        self,
+        queue: SharedQueue,
+        msg_id: bytes | None = None,
+        correl_id: bytes | None = None,
+        group_id: bytes | None = None,
+        after: Arrival | None = None,
+        fits: Fits | None = None,
+        holder: object | None = None,
+    ) -> SharedArrival | None:
+        """The first available arrival that fits, in order (CM3)."""
+        asked = where(msg_id, correl_id, group_id)
+        for arrival in self._walk(queue, after, asked, 1 if fits is None else PIECE, holder):
+            if fits is None or fits(arrival):
+                return arrival
+        return None
+
+    def _walk(
+        self,
+        queue: SharedQueue,
+        after: Arrival | None,
+        asked: tuple[tuple[int, bytes], ...],
+        most: int,
+        holder: object | None = None,
+    ) -> Iterator[SharedArrival]:
+        """Available arrivals behind one, in order, and in its place what the handle itself has locked (CM5)."""
+        low, behind = (COMMITTED_RANGE[0], 0) if after is None else (_place(after), BEHIND_KEY)
+        held = self._held.get(holder) if holder is not None else None
+        if held is not None and (held.queue is not queue or _place(held) <= low or not _has(held, asked)):
+            held = None
+        while True:
+            (entries,) = queue.structure.ask(ReadList(queue.list, low, COMMITTED_RANGE[1], most, behind, asked))
+            for entry in entries:
+                if held is not None and _place(held) < entry.key:
+                    yield held
+                    held = None
+                yield SharedArrival(queue, entry)
+            if len(entries) < most:
+                break
+            low, behind = entries[-1].key, BEHIND_KEY
+        if held is not None:
+            yield held
+
+    def browse(self, queue: SharedQueue) -> Iterator[SharedArrival]:
+        """Every available arrival in order, as it is now."""
+        return self._walk(queue, None, (), PIECE)
+
+    def read(self, arrival: SharedArrival) -> Message:
+        """Descriptor and body: the request that found it brought them."""
+        return arrival.message()
+
+    def still_there(self, arrival: SharedArrival) -> bool:
+        """Whether a message under a cursor is on the queue and available; those it locked itself are."""
+        if arrival in self._held.values():
+            return True
+        if arrival.state != AVAILABLE:
+            return False
+        queue: SharedQueue = arrival.queue
+        (entry,) = queue.structure.ask(Read(arrival.entry.number))
+        return entry is not None and entry.list == queue.list and entry.key == arrival.entry.key
+
+    def take(self, unit: UnitOfRecovery | None, arrival: SharedArrival) -> None:
+        """Remove it: at once without a unit, else when the unit commits. Raises VanishedError (CM3)."""
+        queue: SharedQueue = arrival.queue
+        if arrival.persistent and unit is None:
+            raise Abend("CM4", "a persistent message is got without a unit of recovery", queue=queue.name)
+        if arrival.state == REMOVED:
+            arrival.state = GONE
+            return
+        if arrival.state == CLAIMED:
+            if unit is None:
+                raise Abend("CM2", "a message was claimed for a unit and is got without one", queue=queue.name)
+            self._claimed_for(unit, arrival)
+        else:
+            if arrival.persistent:
+                self._recovery.log.check_space()
+            self._take_by_number(unit, queue, arrival)
+        if unit is None:
+            arrival.state = GONE
+            return
+        if arrival.persistent:
+            self._recovery.note(unit, Kind.SHARED_GET, SHARED_GET.pack(_name(queue), arrival.beside.identity))
+        arrival.state = TAKEN
+        self.part_of(unit).got(arrival, queue.structure)
+
+    def _claimed_for(self, unit: UnitOfRecovery, arrival: SharedArrival) -> None:
+        """The claim named the unit's part in structures before there was one."""
+        if unit.shared is None:
+            unit.shared = SharedUnit(arrival.beside.holder, self._descriptors)
+        elif unit.shared.id != arrival.beside.holder:
+            raise Abend("CM2", "a message was claimed for another unit", queue=arrival.queue.name)
+
+    def _take_by_number(self, unit: UnitOfRecovery | None, queue: SharedQueue, arrival: SharedArrival) -> None:
+        number, mine = arrival.entry.number, got_list(self._member)
+        at = mine if arrival.beside.held_as == LOCKED and arrival.entry.list == mine else queue.list
+        try:
+            if unit is None:
+                queue.structure.ask(Delete(number, at))
+            else:
+                self._keep(arrival, at, self.part_of(unit).id, GOT)
+        except StructureRefusal as refusal:
+            raise VanishedError(refusal.why) from refusal
+
+    def _keep(self, arrival: SharedArrival, at: int, holder: bytes, held_as: int) -> None:
+        """Move an entry to this member's list, marked as whose and as what."""
+        queue: SharedQueue = arrival.queue
+        entry, mine = arrival.entry, got_list(self._member)
+        beside = arrival.beside._replace(holder=holder, origin=queue.list, held_as=held_as)
+        adjunct = beside.packed()
+        queue.structure.ask(Move(entry.number, at, mine, None, adjunct))
+        arrival.entry, arrival.beside = entry._replace(list=mine, adjunct=adjunct), beside
+
+    # --- browse locks -------------------------------------------------------------------------------------------------
+
+    def hold(self, arrival: SharedArrival, holder: object) -> None:
+        """Hide a message from everybody but this handle (CM5)."""
+        try:
+            self._keep(arrival, arrival.queue.list, self._identities.new(), LOCKED)
+        except StructureRefusal as refusal:
+            raise VanishedError(refusal.why) from refusal
+        arrival.holder = holder
+        self._held[holder] = arrival
+
+    def let_go(self, arrival: SharedArrival, holder: object) -> None:
+        """It is there for everybody again."""
+        self._held.pop(holder, None)
+        arrival.holder = None
+        if arrival.state == AVAILABLE:
+            move = returning(arrival.entry, self._member, counted=False)
+            arrival.queue.structure.ask(move)
+            queue: SharedQueue = arrival.queue
+            arrival.entry = arrival.entry._replace(list=queue.list, adjunct=move.adjunct or b"")
+
+    def unlocked(self, arrival: SharedArrival, holder: object) -> None:
+        """The handle gets what it has locked: the lock ends, the message stays where it is."""
+        self._held.pop(holder, None)
+        arrival.holder = None
+
+    # --- counting -----------------------------------------------------------------------------------------------------
+
+    def count(self, queue: SharedQueue, priority: int) -> int:
+        """Committed messages of at least this priority: what triggers a shared queue (M-89)."""
+        (found,) = queue.structure.ask(Count(queue.list, *at_least(priority)))
+        return int(found)
+
+
+def _name(queue: SharedQueue) -> bytes:
+    return queue.structure.name.encode().ljust(NAME_MAX)
+
+
+def _place(arrival: Arrival) -> bytes:
+    """The committed key of a message, whether it still stands under it or was put by this member just now."""
+    key: bytes = arrival.entry.key  # type: ignore[attr-defined] # of a shared queue
+    return as_committed(key) if key[0] == UNCOMMITTED else key
+
+
+def _has(arrival: SharedArrival, asked: tuple[tuple[int, bytes], ...]) -> bool:
+    return all(arrival.entry.data.startswith(wanted, at) for at, wanted in asked)
+
+
+def entry_of_log(body: bytes) -> tuple[str, Entry]:
+    """Structure and entry of a SHARED_PUT record (CM4)."""
+    name, number, key = SHARED_PUT.unpack_from(body)
+    at = SHARED_PUT.size
+    adjunct = body[at : at + ADJUNCT.size]
+    return name.decode().rstrip(), Entry(0, number, key, adjunct, 1, body[at + ADJUNCT.size :], 0)
+
+
+def identity_of_log(body: bytes) -> tuple[str, bytes]:
+    """Structure and identity of the message of a SHARED_GET record (CM4)."""
+    name, identity = SHARED_GET.unpack_from(body)
+    return name.decode().rstrip(), identity

@@ -1,0 +1,200 @@
+"""Structures: the list structures this member is connected to, each with its counters and its state.
+
+Rules
+  CS1 Every request goes through here and is counted in the structure's slot of QEST, with its time: a request for one
+      entry is a single-entry call, one for a group of entries (the end of a unit) a multiple-entry call, however many
+      there are (MP1B M-12, M-13). The task that is served is told as well. Each answer says what is in use: the highest
+      of the interval is kept.
+  CS2 A structure that cannot be reached answers 2345 to everybody until it can be again; others go on. Nobody waits
+      for it in a call: connecting again is a background step.
+  CS3 A structure that lost what was in it has failed: 2373 until it is recovered, or at once usable, and empty, when
+      it is not one that is recovered. Whether it lost anything is seen by the entry on its list 0, which its first
+      connector writes; the shared tables say whether there was one before.
+  CS4 A refusal for lack of space is 2192, for a list's own maximum 2053; any other is told to the caller.
+
+  CS5 An entry is first read with a buffer of 4 KB; what is longer is read again with one of 64 KB. The second read is a
+      redrive, and counts among the calls (MP1B M-14, F-36).
+
+Called by the parts of the coupling facility manager.  Calls list structures.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Any
+
+from quaestor.clock import Clock, tod_of_ns
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.resource_manager import Served
+from quaestor.smf.sections.coupling_facility import StructureFigures
+from quaestor.storage.lists.operations import Claimed, Entry, First, Holding, Lock, Operation, Unlock, Write
+from quaestor.storage.lists.structure import ListStructure, Shape, StructureLostError, StructureRefusal, Told
+
+ADMIN = "CSQ_ADMIN"
+OWN_LIST, OWN_LOCK = 0, 0
+LISTS = 1024
+FIRST_BUFFER = 4096
+NAME_MAX = 12
+ConnectStructure = Callable[[Shape, str, Told], ListStructure]
+"""How an engine is connected to: shape, connector, whom to tell."""
+
+
+class Contents(Enum):
+    """What was found in a structure when this member connected to it."""
+
+    AS_BEFORE = "as before"
+    NEW = "new"
+    BUSY = "another member is looking"
+
+
+class Failing(Enum):
+    """Why a structure cannot be used; the reason applications get (CS2, CS3)."""
+
+    LOST = Reason.CF_NOT_AVAILABLE
+    FAILED = Reason.CF_STRUC_FAILED
+
+
+class SharedStructure:
+    """One structure, as this member sees it."""
+
+    def __init__(
+        self, shape: Shape, member: str, connect: ConnectStructure, told: Told, clock: Clock, served: Served
+    ) -> None:
+        self.name, self.shape = shape.name, shape
+        self.figures = StructureFigures(structure=shape.name)
+        self.failing: Failing | None = Failing.LOST
+        self.member, self._connect, self._told, self._clock = member, connect, told, clock
+        self._served = served
+        self._connection: ListStructure | None = None
+
+    # -- connecting
+
+    def connect(self) -> Contents:
+        """Connect, or raise MQError 2345; what was found (CS3). It is not yet usable when the contents are new."""
+        try:
+            self._connection = self._connect(self.shape, self.member, self._told)
+        except StructureLostError as error:
+            raise self._lost(error) from error
+        found = self._look()
+        self.failing = None if found is Contents.AS_BEFORE else Failing.LOST
+        return found
+
+    def _look(self) -> Contents:
+        holder, own = self._request((Lock(OWN_LOCK, self.member), First(OWN_LIST)))
+        if own is not None:
+            if holder == self.member:
+                self._request((Unlock(OWN_LOCK, self.member),))
+            return Contents.AS_BEFORE
+        return Contents.NEW if holder == self.member else Contents.BUSY
+
+    def take_over(self, *, failed: bool) -> None:
+        """This member, which found the structure new, says what it is from now on (CS3)."""
+        if failed:
+            self._request((Unlock(OWN_LOCK, self.member),))
+            self.failing = Failing.FAILED
+        else:
+            self.format()
+
+    def format(self) -> None:
+        """The structure is in use from now on."""
+        own = Write(OWN_LIST, bytes(16), self.member.encode())
+        self._request((Lock(OWN_LOCK, self.member), Holding(OWN_LOCK, self.member), own))
+        self._request((Unlock(OWN_LOCK, self.member),))
+        self.failing = None
+
+    def disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        self.failing = Failing.LOST
+        if connection is not None:
+            try:
+                connection.disconnect()
+            except StructureLostError:
+                return  # it is gone already
+
+    def connectors(self) -> dict[str, bool]:
+        try:
+            return {} if self._connection is None else self._connection.connectors()
+        except StructureLostError as error:
+            raise self._lost(error) from error
+
+    def forget(self, connector: str) -> None:
+        try:
+            if self._connection is not None:
+                self._connection.forget(connector)
+        except StructureLostError as error:
+            raise self._lost(error) from error
+
+    @property
+    def connected(self) -> bool:
+        return self._connection is not None
+
+    # -- asking
+
+    def ask(self, *operations: Operation, multiple: bool | None = None) -> tuple[Any, ...]:
+        """One request (CS1), for one entry or for a group of them. Raises MQError 2345, 2373, and StructureRefusal."""
+        if self.failing is not None:
+            raise MQError(self.failing.value, structure=self.name)
+        return self._request(operations, multiple)
+
+    def ask_for_recovery(self, *operations: Operation) -> tuple[Any, ...]:
+        """The same for whoever recovers a structure that has failed."""
+        return self._request(operations)
+
+    def _request(self, operations: tuple[Operation, ...], multiple: bool | None = None) -> tuple[Any, ...]:
+        connection, answers = self._connection, ()
+        if connection is None:
+            raise MQError(Reason.CF_NOT_AVAILABLE, structure=self.name)
+        began_ns = self._clock.monotonic_ns()
+        try:
+            answers = connection.request(*operations)
+        except StructureRefusal as refusal:
+            if refusal.why == "FULL":
+                self.figures.structure_full += 1
+            raise
+        except StructureLostError as error:
+            raise self._lost(error) from error
+        finally:
+            took_ns = self._clock.monotonic_ns() - began_ns
+            self._count(len(operations) > 1 if multiple is None else multiple, took_ns, _redrives(answers))
+        self.note_used()
+        return answers
+
+    def _count(self, multiple: bool, took_ns: int, redrives: int) -> None:
+        figures = self.figures
+        if multiple:
+            figures.multiple_calls += 1 + redrives
+            figures.multiple_redrives += redrives
+            figures.multiple_elapsed += tod_of_ns(took_ns)
+        else:
+            figures.single_calls += 1 + redrives
+            figures.single_redrives += redrives
+            figures.single_elapsed += tod_of_ns(took_ns)
+        if self._served.task is not None:
+            self._served.task.lists_called(took_ns, multiple=multiple, redrives=redrives)
+
+    def note_used(self) -> None:
+        """What is in use now is at least the highest of the interval (CS1)."""
+        if self._connection is not None:
+            entries, elements = self._connection.used
+            self.figures.entries_high = max(self.figures.entries_high, entries)
+            self.figures.elements_high = max(self.figures.elements_high, elements)
+
+    def _lost(self, error: StructureLostError) -> MQError:
+        self.failing = Failing.LOST
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.fail()
+        return MQError(Reason.CF_NOT_AVAILABLE, structure=self.name, why=str(error), sent=True)
+
+
+def _redrives(answers: tuple[Any, ...]) -> int:
+    """Reads of one entry that did not fit the first buffer (CS5)."""
+    entries = (answer.entry if isinstance(answer, Claimed) else answer for answer in answers)
+    return sum(isinstance(entry, Entry) and len(entry.data) > FIRST_BUFFER for entry in entries)
+
+
+def refused(refusal: StructureRefusal, structure: str, queue: str, max_depth: int) -> MQError:
+    """What an application is told of a put that was refused (CS4)."""
+    if refusal.why == "LIST_FULL":
+        return MQError(Reason.Q_FULL, queue=queue, depth=max_depth)
+    reason = {"FULL": Reason.STORAGE_MEDIUM_FULL, "TOO_LONG": Reason.MSG_TOO_BIG_FOR_Q}
+    return MQError(reason.get(refusal.why, Reason.CF_STRUC_ERROR), structure=structure, queue=queue, why=refusal.why)

@@ -1,0 +1,214 @@
+"""Units: what a unit of recovery has done in structures, and how that ends.
+
+Rules
+  CU1 Until a unit ends its puts stand under uncommitted keys and its gets on the member's own list, each marked with
+      the unit. Whoever reads the structure sees whose they are; nothing about them is only in this member's memory.
+  CU2 The commit point is that of the log (V2): the COMMIT record durable, one force. Before it is written the unit's
+      descriptor goes to CSQ_ADMIN, with the RBA at which it will be; so whoever finds the unit unfinished knows where
+      to look, and where there is no descriptor there was no commit.
+  CU3 A unit that logs nothing commits with the one request that makes its puts available and deletes its gets. If it
+      worked in several structures, the descriptor (RBA 0) is its commit point.
+  CU4 After the commit point the rest is one request for each structure. One that cannot be reached then is tried again
+      when it can; the outcome no longer depends on it. A request whose answer was lost may have been done: then its
+      entries are no longer where they were, and that is the proof.
+  CU5 A descriptor that has served its purpose is deleted with the next one that is written, so a commit costs one
+      request to CSQ_ADMIN.
+  CU6 A backed-out get returns to its list and key with a higher backout count; a backed-out put is deleted.
+  CU7 A prepared unit is in doubt in the structures too: its puts stand under keys that say so, its descriptor has its
+      URID, and nobody but its coordinator ends it.
+
+Called by the shared store and recovery.  Calls structures.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.coupling_facility.keys import (
+    MARK,
+    NO_MARK,
+    as_committed,
+    as_in_doubt,
+    beside,
+    got_list,
+    member_of,
+)
+from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival
+from quaestor.qmgr.coupling_facility.structures import SharedStructure
+from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, Move, Operation, Write
+from quaestor.storage.lists.structure import StructureRefusal
+
+BACKOUTS_MAX = 255
+_DESCRIPTOR = struct.Struct(">10sQQ?")
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """What CSQ_ADMIN says of a unit: where its COMMIT record will be (0: this is the commit), its URID (CU2, CU7)."""
+
+    unit: bytes
+    rba: int
+    urid: int
+    in_doubt: bool = False
+
+    def packed(self) -> bytes:
+        return _DESCRIPTOR.pack(self.unit, self.rba, self.urid, self.in_doubt)
+
+    @property
+    def key(self) -> bytes:
+        return self.unit.ljust(KEY_LENGTH, b"\0")
+
+
+def descriptor_in(entry: Entry) -> Descriptor:
+    return Descriptor(*_DESCRIPTOR.unpack(entry.data))
+
+
+@dataclass(slots=True)
+class Work:
+    """What a unit has done in one structure: (entry, list, key) of puts, the arrivals of gets."""
+
+    structure: SharedStructure
+    puts: list[tuple[int, int, bytes]] = field(default_factory=list)
+    gets: list[SharedArrival] = field(default_factory=list)
+
+
+def ending_puts(puts: Iterable[tuple[int, int, bytes]], *, commit: bool) -> Iterator[Operation]:
+    """The end of puts: entry, list and key (CU2, CU6)."""
+    for number, at, key in puts:
+        yield Move(number, at, at, as_committed(key)) if commit else Delete(number, at)
+
+
+def ending_gets(gets: Iterable[Entry], member: int, *, commit: bool) -> Iterator[Operation]:
+    """The end of gets: entries of a member's list; how they were held says whether a backout counts (CU6)."""
+    for entry in gets:
+        yield Delete(entry.number, got_list(member)) if commit else returning(entry, member)
+
+
+def returning(entry: Entry, member: int, *, counted: bool = True) -> Move:
+    """A got or locked entry back to the list and key it is from."""
+    about = beside(entry.adjunct)
+    backouts = min(about.backouts + counted, BACKOUTS_MAX)
+    adjunct = about._replace(backouts=backouts).packed()[: -MARK.size] + NO_MARK
+    return Move(entry.number, got_list(member), about.origin, None, adjunct)
+
+
+class Descriptors:
+    """This member's descriptors in CSQ_ADMIN (CU5)."""
+
+    def __init__(self, admin: SharedStructure, member: int) -> None:
+        self._admin, self._member = admin, member
+        self._served: list[int] = []
+
+    def write(self, descriptor: Descriptor) -> int:
+        """A new descriptor; those that have served their purpose go with it."""
+        served, self._served = self._served, []
+        try:
+            number: int
+            number, *_ = self._admin.ask(
+                Write(self._member, descriptor.key, descriptor.packed()),
+                *(Delete(each, self._member) for each in served),
+                multiple=False,
+            )
+        except StructureRefusal as refusal:
+            self._served = served if refusal.why == "FULL" else []
+            raise MQError(Reason.CF_STRUC_ERROR, structure=self._admin.name, why=str(refusal)) from refusal
+        return number
+
+    def served(self, number: int) -> None:
+        self._served.append(number)
+
+    def clear(self) -> None:
+        """Nothing waits to be deleted any more: the member stops."""
+        served, self._served = self._served, []
+        if served:
+            self._admin.ask(*(Delete(each, self._member) for each in served))
+
+
+class SharedUnit:
+    """The part of a unit of recovery that is in structures (CU1-CU7)."""
+
+    __slots__ = ("_descriptor", "_descriptors", "_works", "get_arrivals", "id", "put_arrivals")
+
+    def __init__(self, identity: bytes, descriptors: Descriptors) -> None:
+        self.id = identity
+        self.put_arrivals: list[SharedArrival] = []
+        self.get_arrivals: list[SharedArrival] = []
+        self._descriptors = descriptors
+        self._descriptor = 0
+        self._works: dict[str, Work] = {}
+
+    def __len__(self) -> int:
+        return len(self.put_arrivals) + len(self.get_arrivals)
+
+    def work(self, structure: SharedStructure) -> Work:
+        found = self._works.get(structure.name)
+        if found is None:
+            found = self._works[structure.name] = Work(structure)
+        return found
+
+    def put(self, arrival: SharedArrival, structure: SharedStructure) -> None:
+        entry = arrival.entry
+        self.work(structure).puts.append((entry.number, entry.list, entry.key))
+        self.put_arrivals.append(arrival)
+
+    def got(self, arrival: SharedArrival, structure: SharedStructure) -> None:
+        self.work(structure).gets.append(arrival)
+        self.get_arrivals.append(arrival)
+
+    # -- the end
+
+    def decide(self, urid: int, rba: int) -> None:
+        """Before the COMMIT record is written at `rba` (CU2), or in its place (CU3). May refuse: nothing is decided."""
+        if not self._works:
+            return
+        if urid:
+            self._describe(Descriptor(self.id, rba, urid))
+        elif len(self._works) > 1:
+            self._describe(Descriptor(self.id, 0, 0))
+        else:
+            for work in self._works.values():
+                self._end(work, commit=True)
+            self._works.clear()
+
+    def prepare(self, urid: int) -> None:
+        """In doubt, in the structures first; the PREPARED record follows (CU7)."""
+        self._describe(Descriptor(self.id, 0, urid, in_doubt=True))
+        for work in self._works.values():
+            moves = [Move(number, at, at, as_in_doubt(key)) for number, at, key in work.puts]
+            if moves:
+                work.structure.ask(*moves, multiple=True)
+            work.puts = [(number, at, as_in_doubt(key)) for number, at, key in work.puts]
+
+    def adopt(self, descriptor: int, works: Iterable[Work]) -> None:
+        """Work that was found in structures when the member started, under this descriptor (CU7)."""
+        self._descriptor = descriptor
+        self._works = {work.structure.name: work for work in works}
+
+    def finish(self, *, commit: bool, again: bool = False) -> bool:
+        """Make the outcome so in every structure; whether all could be reached (CU4)."""
+        for name, work in list(self._works.items()):
+            try:
+                self._end(work, commit=commit)
+            except StructureRefusal as refusal:
+                if not again or refusal.why != "NOT_FOUND":
+                    raise Abend("CU1", "an entry of a unit is not where it was put", why=str(refusal)) from refusal
+            except MQError:
+                continue
+            del self._works[name]
+        if not self._works and self._descriptor:
+            self._descriptors.served(self._descriptor)
+            self._descriptor = 0
+        return not self._works
+
+    def _end(self, work: Work, *, commit: bool) -> None:
+        gets = (arrival.entry for arrival in work.gets)
+        puts = ending_puts(work.puts, commit=commit)
+        operations = (*puts, *ending_gets(gets, member_of(self.id), commit=commit))
+        if operations:
+            work.structure.ask(*operations, multiple=True)
+
+    def _describe(self, descriptor: Descriptor) -> None:
+        if self._descriptor:
+            self._descriptors.served(self._descriptor)
+        self._descriptor = self._descriptors.write(descriptor)

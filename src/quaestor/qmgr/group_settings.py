@@ -1,0 +1,75 @@
+"""Group settings: how a queue manager is told which queue-sharing group it belongs to.
+
+Rules
+  GS1 A group has a name (at most four characters), structures (`cf:///path` for the coupling facility of this machine,
+      `redis://...` for several) and a repository (a file, or `postgresql://...`). All members name the same.
+  GS2 They are kept in the file `group` of the queue manager's directory, so that every door that opens it joins the
+      same group. Without that file it belongs to none.
+  GS3 What a member needs (msgpack, redis, sortedcontainers) is not installed everywhere: it is imported when a queue
+      manager joins, and missing it is said with what to do.
+
+Called by the package door, the server and the command line.  Calls the coupling facility manager, when it joins.
+"""
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from quaestor.mqi.reasons import MQError, Reason
+
+GROUP_FILE = "group"
+GROUP_NAME_MAX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """A queue-sharing group, as a member is told of it (GS1)."""
+
+    name: str
+    structures: str
+    repository: str
+
+    def __post_init__(self) -> None:
+        if not self.name.isalnum() or len(self.name) > GROUP_NAME_MAX:
+            raise MQError(Reason.OBJECT_NAME_ERROR, group=self.name, longest=GROUP_NAME_MAX)
+
+
+def save_group(directory: Path, settings: GroupSettings) -> None:
+    """Keep the settings with the queue manager (GS2)."""
+    directory.mkdir(parents=True, exist_ok=True)
+    lines = (f'{name} = "{value}"\n' for name, value in asdict(settings).items())
+    (directory / GROUP_FILE).write_text("".join(lines), encoding="utf-8")
+
+
+def group_in(directory: Path) -> GroupSettings | None:
+    """The settings kept with a queue manager; None when it belongs to no group (GS2)."""
+    file = directory / GROUP_FILE
+    if not file.exists():
+        return None
+    try:
+        return GroupSettings(**tomllib.loads(file.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, TypeError) as error:
+        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{file}: {error}") from error
+
+
+def joining(directory: Path, settings: GroupSettings | None = None) -> Callable[..., Any] | None:
+    """How the queue manager in a directory joins its group; None when it has none. New settings are kept (GS2)."""
+    if settings is not None:
+        known = group_in(directory)
+        if known not in (None, settings):
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=settings.name, why=f"it belongs to group {known}")
+        save_group(directory, settings)
+    else:
+        settings = group_in(directory)
+    if settings is None:
+        return None
+    try:
+        facility = import_module("quaestor.qmgr.coupling_facility")
+    except ModuleNotFoundError as error:
+        why = f"a queue-sharing group needs {error.name}: pip install 'quaestor[shared]'"  # GS3
+        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=settings.name, why=why) from error
+    join: Callable[..., Any] = facility.member_of_group(settings, directory)
+    return join

@@ -1,0 +1,224 @@
+"""Reconnecting for asyncio: the rules RC1 to RC4 of `reconnecting`, for a connection that many tasks may call at once.
+
+Rules
+  AR1 One of the tasks whose calls were lost makes the link again; the others wait for it.
+  AR2 The unit is the connection's. When one was open and the link is lost, every call of the unit that was under way
+      answers 2003; if none was, the next one or the commit does. A unit's first call may be made again instead: nothing
+      else was backed out with it. Calls outside the unit do not speak of it.
+  AR3 Messages read ahead and those on their way to a cancelled get went with the link.
+
+Called by the package door.  Calls asynchronous.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.messages import Message
+from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server.client import requests
+from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle, AsyncLink
+from quaestor.server.client.reconnecting import BROWSES, FIRST_PAUSE_S, LONGEST_PAUSE_S, OUT, REPEATABLE, WAITED_FOR
+from quaestor.server.client.requests import Request
+
+NewLink = Callable[[], Awaitable[AsyncLink]]
+
+
+class AsyncReconnectingHandle(AsyncHandle):
+    """A handle that survives its link."""
+
+    def __init__(
+        self, connection: "AsyncReconnectingConnection", number: int, name: str, target: Target, options: int
+    ) -> None:
+        super().__init__(connection, number, name, target, options)
+        self._lasting = connection
+
+    async def put(
+        self,
+        body: bytes | bytearray | memoryview | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        **more: Any,
+    ) -> Message:
+        call = super().put
+        message: Message = await self._lasting.lasting(
+            lambda: call(body, descriptor, options, **more), in_unit=not int(options) & OUT
+        )
+        return message
+
+    async def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
+        call, in_unit = super().get, not int(options) & (OUT | BROWSES)
+        message: Message = await self._lasting.lasting(lambda: call(options, **more), in_unit=in_unit, repeatable=True)
+        return message
+
+
+class AsyncReconnectingConnection(AsyncConnection):
+    """A connection for asyncio that survives its link (AR1-AR3)."""
+
+    def __init__(self, link: AsyncLink, new_link: NewLink, reconnect_s: float) -> None:
+        super().__init__(link, AsyncLink.close)
+        self._new_link, self._reconnect_s = new_link, reconnect_s
+        self._unit, self._unit_lost = 0, False
+        self._lock, self._maker = asyncio.Lock(), asyncio.current_task()
+
+    # -- calls
+
+    async def lasting(
+        self, call: Callable[[], Awaitable[Any]], *, in_unit: bool = False, repeatable: bool = False
+    ) -> Any:
+        """Make a call, and once more each time the link had to be made again (RC4)."""
+        while True:
+            if in_unit:
+                self._tell_of_lost_unit()
+            link = self._link
+            link.calls_in_unit += in_unit
+            try:
+                return await call()
+            except MQError as error:
+                if error.reason is not Reason.CONNECTION_BROKEN or self._maker is asyncio.current_task():
+                    raise
+            await self._made_again(link)
+            if in_unit:
+                self._unit_lost = link.calls_in_unit > 1
+                self._tell_of_lost_unit()
+            elif not repeatable:
+                raise MQError(Reason.CALL_INTERRUPTED)
+
+    def _tell_of_lost_unit(self) -> None:
+        """AR2: once is enough."""
+        lost, self._unit_lost = self._unit_lost, False
+        if lost:
+            raise MQError(Reason.BACKED_OUT, why="the link was lost")
+
+    async def ask(self, name: str, *args: Any) -> Any:
+        call = super().ask
+        return await self.lasting(lambda: call(name, *args), repeatable=name in REPEATABLE)
+
+    def _new_handle(self, number: int, name: str, target: Target, options: int) -> AsyncHandle:
+        return AsyncReconnectingHandle(self, number, name, target, options)
+
+    async def put1(
+        self,
+        target: str | Target,
+        body: bytes | str,
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+        **more: Any,
+    ) -> Message:
+        call = super().put1
+        message: Message = await self.lasting(
+            lambda: call(target, body, descriptor, options, **more), in_unit=not int(options) & OUT
+        )
+        return message
+
+    # -- units
+
+    async def commit(self, unit: int | None = None) -> None:
+        """MQCMIT; when the answer was lost, the outcome is looked up (RC3)."""
+        self._tell_of_lost_unit()
+        self._unit = number = self._unit + 1 if unit is None else unit
+        calls = self._link.calls_in_unit
+        if await self._ended(requests.commit(number)) and calls and not await self.outcome(number):
+            raise MQError(Reason.BACKED_OUT, unit=number, why="the link was lost before the commit")
+
+    async def backout(self) -> None:
+        self._unit_lost = False
+        for handle in self._handles.values():
+            handle.backed_out()
+        await self._ended(requests.BACKOUT)
+
+    async def _ended(self, request: Request) -> bool:
+        """End the unit; whether the link was lost in it, and is there again."""
+        link = self._link
+        link.calls_in_unit = 0
+        try:
+            await self.call(request, bytes)
+        except MQError as error:
+            if error.reason is not Reason.CONNECTION_BROKEN:
+                raise
+            await self._made_again(link)
+            return True
+        return False
+
+    async def disconnect(self) -> None:
+        """MQDISC: commits first, so that its outcome is known."""
+        if self.connected and (self._link.calls_in_unit or self._unit_lost):
+            await self.commit()
+        self._maker = asyncio.current_task()  # a link that is lost now is not made again (RC4)
+        try:
+            await super().disconnect()
+        except MQError as error:
+            if error.reason is not Reason.CONNECTION_BROKEN:
+                raise
+
+    # -- the link, rules RC1 and AR1
+
+    async def connect(self) -> "AsyncReconnectingConnection":
+        await super().connect()
+        self._maker = None
+        return self
+
+    async def _made_again(self, lost: AsyncLink) -> None:
+        """Return when there is another link than the one that was lost."""
+        async with self._lock:
+            if self._link is not lost or not self.connected:
+                return
+            self._unit_lost = bool(lost.calls_in_unit)
+            self._maker = asyncio.current_task()
+            try:
+                self._link = await self._link_again()
+                self._conversation = self._link.new_conversation()
+                await AsyncConnection.connect(self)
+                await self._open_again()
+            except MQError:
+                self._end()
+                raise
+            except asyncio.CancelledError:
+                self._link.close()
+                self._link = lost  # the next call tries again
+                raise
+            finally:
+                self._maker = None
+
+    async def _link_again(self) -> AsyncLink:
+        """Trying goes on for `reconnect_s`, with pauses that grow and differ."""
+        time = asyncio.get_running_loop().time
+        until, pause = time() + self._reconnect_s, FIRST_PAUSE_S
+        while True:
+            try:
+                return await self._new_link()
+            except MQError as error:
+                if error.reason not in WAITED_FOR or time() + pause > until:
+                    raise
+            await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that clients do not come all at once
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    async def _open_again(self) -> None:
+        handles: dict[int, AsyncHandle] = {}
+        for handle in self._handles.values():
+            meant = handle.target
+            try:
+                number, name = await self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, handle.options)
+            except MQError as error:
+                if error.reason is Reason.CONNECTION_BROKEN:
+                    raise
+                raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why=str(error)) from error
+            if name != handle.name:
+                raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why="a dynamic queue is gone")
+            handles[number] = handle
+        for number, handle in handles.items():
+            handle.begin_anew(number)
+        self._handles = handles
+
+
+async def connect(new_link: NewLink, reconnect_s: float) -> AsyncReconnectingConnection:
+    """A connection on a link of its own that is made again when it is lost."""
+    link = await new_link()
+    try:
+        return await AsyncReconnectingConnection(link, new_link, reconnect_s).connect()
+    except BaseException:
+        link.close()
+        raise

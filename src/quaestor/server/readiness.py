@@ -1,0 +1,97 @@
+"""Readiness: which sockets have something for us, and how to wait for them without falling asleep too early.
+
+Rules
+  RD1 A file descriptor is watched for reading, writing or both, and stands for whoever is to be told.
+  RD2 Waking a thread whose processor sleeps costs more than serving a request. So a thread that did not wait long the
+      last time looks again and again before it sleeps, and between two looks offers its processor to whoever wants it:
+      it has the processor only while nobody else does, and for no longer than a force of the log takes (`LOOK_NS`).
+  RD3 Whoever waited long the last time sleeps at once: an idle server, or a client whose message comes in a minute,
+      costs nothing. `QUAESTOR_LOOK_US=0` in the environment makes everybody sleep at once.
+
+Called by service and the client's link.  Calls the operating system.
+"""
+
+import os
+import select
+import time
+from collections.abc import Callable
+from typing import Any
+
+READ, WRITE = select.POLLIN, select.POLLOUT
+LOOK_NS = int(os.environ.get("QUAESTOR_LOOK_US", "400")) * 1000
+BRISK_NS = LOOK_NS * 3 // 2
+"""Waits shorter than this are worth looking out for."""
+
+SOCKETS_AT_ONCE = 256
+offer_processor = os.sched_yield
+monotonic_ns = time.monotonic_ns  # the machine's own: nothing is decided by it but when to sleep
+
+
+class Readiness:
+    """Sockets and who is to be told of them (RD1)."""
+
+    def __init__(self) -> None:
+        self._epoll = select.epoll()
+        self._look = self._epoll.poll
+        self.told: dict[int, Any] = {}
+        self._brisk = False
+
+    def watch(self, fd: int, events: int, told: Any) -> None:
+        """Tell `told` of these events from now on; none of them: no more (RD1)."""
+        if not events:
+            if self.told.pop(fd, None) is not None:
+                self._epoll.unregister(fd)
+        elif fd in self.told:
+            self._epoll.modify(fd, events)
+        else:
+            self._epoll.register(fd, events)
+            self.told[fd] = told
+
+    def now(self) -> list[tuple[int, int]]:
+        """File descriptors and their events at this moment."""
+        return self._look(0, SOCKETS_AT_ONCE)
+
+    def ready(self, seconds: float) -> list[tuple[int, int]]:
+        """File descriptors and their events; waits so long for the first (RD2)."""
+        if seconds <= 0:
+            return self.now()
+        look, began_ns = self._look, monotonic_ns()
+        if self._brisk:
+            until_ns = began_ns + LOOK_NS
+            while monotonic_ns() < until_ns:
+                found = look(0, SOCKETS_AT_ONCE)
+                if found:
+                    return found
+                offer_processor()
+        found = look(seconds, SOCKETS_AT_ONCE)
+        self._brisk = monotonic_ns() - began_ns < BRISK_NS
+        return found
+
+    def close(self) -> None:
+        self.told.clear()
+        self._epoll.close()
+
+
+class Arrival:
+    """The same for a thread that waits for one socket and then receives from it, blocking (RD2, RD3)."""
+
+    __slots__ = ("_brisk", "_look")
+
+    def __init__(self, fd: int) -> None:
+        poll = select.poll()
+        poll.register(fd, READ)
+        self._look = poll.poll
+        self._brisk = True
+
+    def receive(self, receive: Callable[[int], bytes], size: int) -> bytes:
+        """What `receive` gives, looked out for first when that has paid the last time."""
+        began_ns = monotonic_ns()
+        if self._brisk:
+            look, until_ns = self._look, began_ns + LOOK_NS
+            while monotonic_ns() < until_ns:
+                if look(0):
+                    break
+                offer_processor()
+        data = receive(size)
+        self._brisk = monotonic_ns() - began_ns < BRISK_NS
+        return data

@@ -1,0 +1,53 @@
+"""PostgreSQL: shared tables for queue managers on several machines.
+
+Rules
+  PG1 A way that is cut is noticed within `AWAY_S`: connecting, waiting for an answer and waiting for another member's
+      change are all bounded by it.
+  PG2 A member that stops in the middle of a change holds the others up no longer than that: the server ends it.
+
+Called by open_tables.  Calls sql_tables and psycopg (the extra `postgresql`).
+"""
+
+from typing import Any, ClassVar
+
+import psycopg
+
+from quaestor.storage.shared_tables.sql_tables import LAST_MADE, SCHEMA, Execute, SqlTables
+
+AWAY_S = 5
+BOUNDS = " ".join(
+    f"-c {name}={AWAY_S * 1000}"
+    for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+)
+ONE_AT_A_TIME = 0x51554145
+"""The advisory lock under which tables are made: two members may start at once."""
+
+
+class PostgresTables(SqlTables):
+    """The tables of a group in a PostgreSQL database."""
+
+    AWAY: ClassVar[tuple[type[Exception], ...]] = (psycopg.Error, OSError)
+
+    def _connect(self) -> Any:
+        return psycopg.connect(
+            self.address,
+            autocommit=True,
+            connect_timeout=AWAY_S,
+            options=BOUNDS,
+            keepalives_idle=AWAY_S,
+            keepalives_interval=1,
+            keepalives_count=3,
+            tcp_user_timeout=AWAY_S * 1000,
+        )
+
+    def _create(self, execute: Execute) -> None:
+        if execute("SELECT to_regclass(%s)", (LAST_MADE,)).fetchone()[0] is not None:
+            return
+        execute("BEGIN")
+        execute("SELECT pg_advisory_xact_lock(%s)", (ONE_AT_A_TIME,))
+        for statement in SCHEMA:
+            execute(statement)
+        execute("COMMIT")
+
+    def _statement(self, text: str) -> str:
+        return text.replace("?", "%s")

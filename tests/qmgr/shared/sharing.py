@@ -1,0 +1,141 @@
+"""A queue-sharing group for tests: members in one process, on structures in memory, in a facility or in Redis."""
+
+from functools import partial
+from itertools import count
+
+from quaestor.clock import FakeClock
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
+from quaestor.qmgr.coupling_facility.keys import got_list
+from quaestor.qmgr.coupling_facility.units import descriptor_in
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.operations import ReadList, ReadSpace
+from quaestor.storage.lists.structure import Shape
+from quaestor.storage.shared_tables import GroupTables, SqliteTables, Structure
+from quaestor.testing import SMALL, FaultyDisk
+
+USES = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | OpenOptions.BROWSE | OpenOptions.INQUIRE | OpenOptions.SET
+OUT, IN = PutOptions.NO_SYNCPOINT, PutOptions.SYNCPOINT
+GET_OUT, GET_IN = GetOptions.NO_SYNCPOINT, GetOptions.SYNCPOINT
+PERSISTENT, VOLATILE = MQMD(persistence=1), MQMD(persistence=0)
+STRUCTURE = "APPL1"
+SHARE = {"share": True, "def_exclusive": False}
+_GROUPS = count(1)
+
+
+class Sharing:
+    """A group: its tables, its structures, its members by name."""
+
+    def __init__(self, folder, connect=None, structures=(STRUCTURE,), **attributes):
+        self.facility = MemoryFacility()
+        self.prefix = f"G{next(_GROUPS)}"
+        self._connect = connect or self.facility.connect
+        self.address = str(folder / f"{self.prefix}.db")
+        self.clock = FakeClock()
+        self.disks, self.members = {}, {}
+        self.wrap = lambda _name, connection: connection
+        tables = self.tables()
+        for name in structures:
+            tables.structures.insert(Structure(name, {"SIZE": 4096, **attributes}))
+        tables.close()
+
+    def tables(self):
+        return GroupTables(SqliteTables(self.address, "QSG1"))
+
+    def connect(self, name, shape, connector, told):
+        own = Shape(self.prefix + shape.name, shape.lists, entries=shape.entries, elements=shape.elements)
+        return self.wrap(name, self._connect(own, connector, told))
+
+    def group(self, name):
+        return Group("QSG1", self.tables(), partial(self.connect, name), name, self._disk)
+
+    def _disk(self, name):
+        return self.disks[name]
+
+    def start(self, name, disk=None, settings=SMALL):
+        """Start a member, as new or on the disk it has."""
+        if disk is not None:
+            self.disks[name] = disk
+        disk = self.disks.setdefault(name, FaultyDisk())
+        group = self.group(name)
+        join = lambda qmgr, *parts: CouplingFacilityManager(qmgr, group, *parts)  # noqa: E731
+        manager = QueueManager(name, disk, self.clock, settings, join=join)
+        manager.start(background=False)
+        self.members[name] = manager
+        return manager
+
+    def kill(self, name):
+        """The member is gone without a word; what its disk had not synced may be lost."""
+        manager = self.members.pop(name)
+        self.disks[name] = self.disks[name].after_power_cut()
+        for structure in (manager.shared.admin, *manager.shared.structures.values()):
+            if structure._connection is not None:
+                structure._connection.fail()
+
+    def define(self, name="ORDERS", structure=STRUCTURE, by=None, **attributes):
+        manager = self.members[by] if by else next(iter(self.members.values()))
+        with manager.connect("ADMIN") as app:
+            app.define(LocalQueue(name, structure=structure, **SHARE | attributes))
+        return name
+
+    def probe(self, structure=STRUCTURE):
+        """A structure as somebody outside sees it."""
+        return self._connect(Shape(self.prefix + structure), "PROBE", lambda _: None)
+
+    def entries(self, list_, structure=STRUCTURE):
+        probe = self.probe(structure)
+        (entries,) = probe.request(ReadList(list_, most=100_000))
+        probe.disconnect()
+        return entries
+
+    def leaks(self):
+        """Entries that belong to nobody's committed work: on lists of gets, under uncommitted keys."""
+        found = []
+        for name in self.structure_names():
+            for list_ in range(1, 8):
+                found += [entry for entry in self.entries(list_, name) if 1 < entry.key[0] < 0xFF]
+            for member in range(1, 5):
+                found += self.entries(got_list(member), name)
+        return found
+
+    def descriptors(self):
+        """Units that CSQ_ADMIN knows."""
+        return [descriptor_in(entry) for member in range(1, 5) for entry in self.entries(member, "CSQ_ADMIN")]
+
+    def structure_names(self):
+        tables = self.tables()
+        names = [row.name for row in tables.structures.all()]
+        tables.close()
+        return names
+
+    def space(self, structure=STRUCTURE):
+        probe = self.probe(structure)
+        (space,) = probe.request(ReadSpace())
+        probe.disconnect()
+        return space
+
+
+def drained(app, queue="ORDERS"):
+    """Everything that is there, in order."""
+    found = []
+    with app.open(queue, USES) as handle:
+        while True:
+            try:
+                found.append(handle.get(GET_OUT).body)
+            except MQError:
+                return found
+
+
+def browsed(app, queue="ORDERS"):
+    """Everything that can be seen, in order."""
+    found = []
+    with app.open(queue, USES) as handle:
+        while True:
+            try:
+                found.append(handle.browse().body)
+            except MQError:
+                return found

@@ -1,0 +1,227 @@
+"""A member dies at every request and at every write of its log; a peer, or its own restart, ends what it left."""
+
+import time
+
+import pytest
+
+from qmgr.shared.cutting import Power, World, died_in, work
+from qmgr.shared.sharing import GET_IN, IN, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
+from quaestor.mqi.options import GetOptions
+from quaestor.storage.disk import InUseError
+
+REQUESTS, WRITES = 37, 10
+"""What the work asks of structures and writes to the log; one more than that is never reached."""
+
+
+def cut_world(folder, cut_at=None, *, done=False, write=None):
+    world = World(folder)
+    world.power.requests = 0
+    world.power.cut_at, world.power.done = cut_at, done
+    disk = world.power.disk
+    if write is not None:
+        disk.cut_after = disk.operations + write
+    died = died_in(world)
+    world.sharing.wrap = lambda _name, made: made
+    return world, died
+
+
+def test_the_whole_work_asks_and_writes_so_much(tmp_path):
+    """So that the cuts below reach everything, and no more."""
+    world = World(tmp_path)
+    requests, writes = world.power.requests, world.power.disk.operations
+    assert not died_in(world)
+    assert (REQUESTS, WRITES) == (world.power.requests - requests, world.power.disk.operations - writes)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("done", [False, True], ids=["not sent", "answer lost"])
+@pytest.mark.parametrize("cut_at", range(1, REQUESTS + 1))
+def test_a_member_dies_at_a_request_and_a_peer_recovers_it(tmp_path, cut_at, done):
+    world, died = cut_world(tmp_path, cut_at, done=done)
+    assert died
+    world.sharing.kill("QM1")
+    world.two.shared.peers.step()
+    assert ["QM1"] == [name for name, _ in world.two.shared.peers.recovered]
+    world.check()
+    again = world.sharing.start("QM1", world.sharing.disks["QM1"].after_power_cut())
+    world.check(private=again)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("write", range(WRITES))
+def test_a_member_dies_at_a_write_of_its_log_and_a_peer_recovers_it(tmp_path, write, seed):
+    world, died = cut_world(tmp_path, write=write)
+    assert died
+    world.power.disk.seed = seed
+    world.sharing.kill("QM1")
+    world.two.shared.peers.step()
+    world.check()
+    world.sharing.disks["QM1"].seed = seed + 7
+    again = world.sharing.start("QM1", world.sharing.disks["QM1"].after_power_cut())
+    world.check(private=again)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("cut_at", range(1, REQUESTS + 1, 2))
+def test_a_member_that_restarts_recovers_itself(tmp_path, cut_at):
+    world, _ = cut_world(tmp_path, cut_at, done=bool(cut_at % 4 == 1))
+    world.sharing.kill("QM1")
+    again = world.sharing.start("QM1")
+    world.check(private=again)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("second", range(1, 12))
+@pytest.mark.parametrize("cut_at", [9, 24, 31])
+def test_a_peer_dies_while_it_recovers_and_another_goes_on(tmp_path, cut_at, second):
+    world, _ = cut_world(tmp_path, cut_at)
+    world.sharing.kill("QM1")
+    power = Power(1 << 60)
+    world.sharing.wrap = lambda name, made: _Cut(made, power) if name == "QM3" else made
+    power.disk = world.sharing.disks["QM3"] = type(world.power.disk)()
+    three = world.sharing.start("QM3")
+    power.requests, power.cut_at = 0, second
+    try:
+        three.shared.peers.step()
+    except _PeerDiedError:
+        world.sharing.disks["QM1"]._owned = False  # the lock ends with the process that had it
+        world.sharing.kill("QM3")
+    world.two.shared.peers.step()
+    world.check()
+
+
+class _PeerDiedError(Exception):
+    pass
+
+
+class _Cut:
+    def __init__(self, connection, power):
+        self._connection, self._power = connection, power
+        self.shape, self.connector = connection.shape, connection.connector
+        self.connectors, self.forget = connection.connectors, connection.forget
+        self.disconnect, self.fail = connection.disconnect, connection.fail
+
+    @property
+    def used(self):
+        return self._connection.used
+
+    def request(self, *operations):
+        self._power.requests += 1
+        if self._power.requests >= self._power.cut_at:
+            raise _PeerDiedError
+        return self._connection.request(*operations)
+
+
+@pytest.fixture
+def sharing(tmp_path):
+    made = Sharing(tmp_path)
+    for name in ("QM1", "QM2"):
+        made.start(name)
+    made.define()
+    return made
+
+
+def test_in_flight_work_of_a_dead_member_is_there_for_others_at_once(sharing):
+    """Puts are gone; gets are back in their place with a backout count; a browse lock counts as none."""
+    one, two = (sharing.members[name].connect("ALICE") for name in ("QM1", "QM2"))
+    with one.open("ORDERS", USES) as queue:
+        for body in (b"1", b"2", b"3"):
+            queue.put(body, VOLATILE, IN)
+        one.commit()
+        queue.get(GET_IN)
+        queue.put(b"4", PERSISTENT, IN)
+        queue.browse(GetOptions.BROWSE_NEXT | GetOptions.LOCK)
+        assert [b"3"] == browsed(two)
+        sharing.kill("QM1")
+    sharing.members["QM2"].shared.peers.step()
+    with two.open("ORDERS", USES) as queue:
+        messages = [queue.get(GET_IN) for _ in range(3)]
+    assert [(b"1", 1), (b"2", 0), (b"3", 0)] == [(message.body, message.backout_count) for message in messages]
+    two.commit()
+    assert ([], []) == (drained(two), sharing.leaks())
+
+
+def test_a_member_that_lives_is_left_alone(sharing):
+    """It only lost its connection: it owns its directory, so nobody ends its units for it."""
+    one, two = (sharing.members[name] for name in ("QM1", "QM2"))
+    app = one.connect("ALICE")
+    with app.open("ORDERS", USES) as queue:
+        queue.put(b"mine", PERSISTENT, IN)
+        one.shared.admin._connection.fail()
+        two.shared.peers.step()
+        assert {"QM1": False, "QM2": True} == two.shared.admin.connectors()
+        assert 1 == len(sharing.leaks())
+        app.commit()
+    with two.connect("BOB") as other:
+        assert [b"mine"] == drained(other)
+
+
+def test_a_directory_that_cannot_be_read_is_said_once_and_left(sharing):
+    one, two = (sharing.members[name] for name in ("QM1", "QM2"))
+    app = one.connect("ALICE")
+    with app.open("ORDERS", USES) as queue:
+        queue.put(b"mine", PERSISTENT, IN)
+        sharing.kill("QM1")
+    elsewhere = sharing.disks.pop("QM1")
+    said = []
+    two.shared.peers._say = lambda code, *_, **facts: said.append((code, facts["member"]))
+    two.shared.peers._group = two.shared.group.__class__("QSG1", two.shared.group.tables, None, "", _nowhere)
+    two.shared.peers.step()
+    two.shared.peers.step()
+    assert ([("CSQE162E", "QM1")], 1) == (said, len(sharing.leaks()))
+    sharing.start("QM1", elsewhere)
+    assert [] == sharing.leaks()
+
+
+def _nowhere(directory):
+    raise FileNotFoundError(2, "not on this machine", directory)
+
+
+def test_a_member_that_starts_while_a_peer_recovers_it_is_told_who_has_it(sharing):
+    sharing.kill("QM1")
+    disk = sharing.disks["QM1"]
+    disk.own()
+    with pytest.raises(InUseError):
+        disk.own()
+
+
+def test_peer_recovery_takes_under_two_seconds(tmp_path):
+    """A thousand uncommitted messages and a long log: the issue's bound, on structures in memory."""
+    sharing = Sharing(tmp_path)
+    for name in ("QM1", "QM2"):
+        sharing.start(name)
+    sharing.define()
+    app = sharing.members["QM1"].connect("ALICE")
+    with app.open("ORDERS", USES) as queue:
+        for _ in range(20):
+            for _ in range(100):
+                queue.put(b"x" * 100, VOLATILE, IN)
+            app.commit()
+        for _ in range(1000):
+            queue.get(GET_IN)
+    sharing.kill("QM1")
+    began = time.perf_counter()
+    sharing.members["QM2"].shared.peers.step()
+    took_s = time.perf_counter() - began
+    assert [] == sharing.leaks()
+    assert took_s < 2
+
+
+def test_the_work_covers_every_kind_of_request(tmp_path):
+    """Descriptor, write, claim, move, delete: the cuts above meet each of them."""
+    world = World(tmp_path)
+    names = set()
+    request = world.one.shared.admin._connection._connection.__class__.request
+
+    def noting(self, *operations):
+        names.update((self.shape.name.removeprefix(world.sharing.prefix), each.NAME) for each in operations)
+        return request(self, *operations)
+
+    world.one.shared.admin._connection._connection.__class__.request = noting
+    try:
+        work(world)
+    finally:
+        world.one.shared.admin._connection._connection.__class__.request = request
+    assert {("CSQ_ADMIN", "write"), ("CSQ_ADMIN", "delete")} <= names
+    assert {(name, each) for name in ("APPL1", "APPL2") for each in ("write", "claim", "move", "delete")} <= names

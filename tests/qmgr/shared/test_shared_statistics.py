@@ -1,0 +1,148 @@
+"""What a member counts of its structures and its repository: QEST, Q5ST and WTAS, as in MP1B's examples."""
+
+from contextlib import suppress
+
+import pytest
+
+from qmgr.shared.sharing import GET_IN, IN, PERSISTENT, STRUCTURE, USES, VOLATILE, Sharing
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.statistics.collect import STRUCTURES, collect
+from quaestor.qmgr.statistics.intervals import Looks
+from quaestor.smf.catalog import CATALOG
+from quaestor.smf.records import unpack_record
+from quaestor.smf.sections.coupling_facility import CouplingFacilityStatistics
+from quaestor.smf.writer import Interval, RecordIdentity, build_record
+
+TIMES = 100  # a tenth of the paper's transactions
+
+
+@pytest.fixture
+def sharing(tmp_path):
+    made = Sharing(tmp_path)
+    made.start("QM1")
+    made.define()
+    return made
+
+
+class Watched:
+    """A member, and what its structures counted since the last look."""
+
+    def __init__(self, sharing):
+        self.qm = sharing.members["QM1"]
+        self.app = self.qm.connect("ALICE")
+        self.queue = self.app.open("ORDERS", USES)
+        self.looks = Looks()
+        self.since()
+
+    def since(self):
+        """{structure: its slot of QEST}."""
+        sections = collect(self.qm.statistics.managers, self.looks)[115, 2]
+        (section,) = [each for each in sections if isinstance(each, CouplingFacilityStatistics)]
+        assert STRUCTURES == len(section.structures)
+        return {each.structure: each for each in section.structures if each.structure}
+
+    def put(self, body, descriptor):
+        self.queue.put(body, descriptor, IN)
+        self.app.commit()
+
+    def get(self):
+        got = self.queue.get(GET_IN).body
+        self.app.commit()
+        return got
+
+
+@pytest.fixture
+def watched(sharing):
+    return Watched(sharing)
+
+
+def calls(figures):
+    return figures.single_calls, figures.single_redrives, figures.multiple_calls, figures.multiple_redrives
+
+
+@pytest.mark.oracle("mp1b/35", kind="scenario", lines="1862-1903")
+def test_put_and_commit_of_1000_bytes(watched):
+    """A put is one single call, its commit one multiple call; each message has one entry and six elements.
+
+    The paper's unit also makes one single call to CSQ_ADMIN; here one that logs nothing and is in one structure only
+    does not need it (the next test has it).
+    """
+    before = watched.since()[STRUCTURE]
+    for _ in range(TIMES):
+        watched.put(bytes(1000), VOLATILE)
+    found = watched.since()
+    assert ((TIMES, 0, TIMES, 0), (0, 0, 0, 0)) == (calls(found[STRUCTURE]), calls(found["CSQ_ADMIN"]))
+    assert TIMES == found[STRUCTURE].entries_high - before.entries_high
+    assert 6 * TIMES >= found[STRUCTURE].elements_high - before.elements_high >= 5 * TIMES
+
+
+def test_a_persistent_unit_is_one_call_to_csq_admin(watched):
+    for _ in range(TIMES):
+        watched.put(bytes(1000), PERSISTENT)
+    found = watched.since()
+    assert ((TIMES, 0, TIMES, 0), (TIMES, 0, 0, 0)) == (calls(found[STRUCTURE]), calls(found["CSQ_ADMIN"]))
+
+
+@pytest.mark.oracle("mp1b/36", kind="scenario", lines="1905-1941")
+def test_get_and_commit_of_1000_bytes(watched):
+    for _ in range(TIMES):
+        watched.put(bytes(1000), VOLATILE)
+    high = watched.since()[STRUCTURE].entries_high
+    for _ in range(TIMES):
+        watched.get()
+    found = watched.since()[STRUCTURE]
+    assert ((TIMES, 0, TIMES, 0), high) == (calls(found), found.entries_high)
+    assert high - TIMES == watched.since()[STRUCTURE].entries_high  # an interval begins with what is there
+
+
+@pytest.mark.oracle("mp1b/37", kind="scenario", lines="1943-1985")
+def test_what_is_longer_than_4_kb_is_read_again(watched):
+    """10,000 bytes, put and got: each get is read again with the larger buffer, which counts among the calls."""
+    for _ in range(TIMES):
+        watched.put(bytes(10_000), VOLATILE)
+        assert bytes(10_000) == watched.get()
+    assert (3 * TIMES, TIMES, 2 * TIMES, 0) == calls(watched.since()[STRUCTURE])
+
+
+def test_a_structure_that_is_full_is_counted(tmp_path):
+    sharing = Sharing(tmp_path, SIZE=1024)
+    sharing.start("QM1")
+    sharing.define()
+    watched, put = Watched(sharing), 0
+    with suppress(MQError):
+        while True:
+            watched.queue.put(bytes(50_000), VOLATILE, IN)
+            put += 1
+    with pytest.raises(MQError, match="2192"):
+        watched.queue.put(bytes(50_000), VOLATILE, IN)
+    found = watched.since()[STRUCTURE]
+    assert (2, put + 2) == (found.structure_full, found.single_calls)
+
+
+def test_intervals_add_up(watched):
+    seen = [watched.since()[STRUCTURE].single_calls]
+    for step in range(5):
+        for _ in range(step):
+            watched.put(b"x", VOLATILE)
+        seen.append(watched.since()[STRUCTURE].single_calls)
+    assert [0, 0, 1, 2, 3, 4] == seen
+
+
+def test_the_record_reads_back(watched):
+    """115-2 with QEST at the current level."""
+    watched.put(bytes(1000), VOLATILE)
+    sections = collect(watched.qm.statistics.managers, watched.looks)[115, 2]
+    record = build_record(
+        CATALOG[115, 2], sections, RecordIdentity("MVS1", "QM1"), 10**15, interval=Interval(10**15, 1)
+    )
+    (section,) = unpack_record(record).sections["QEST"]
+    slots = {each.structure: each for each in section.structures if each.structure.strip("\0 ")}
+    assert {"CSQ_ADMIN", STRUCTURE} == set(slots)
+    assert (1, 1) == (slots[STRUCTURE].single_calls, slots[STRUCTURE].multiple_calls)
+
+
+def test_a_queue_manager_without_a_group_writes_neither():
+    from qmgr.command.console import Console
+
+    sections = collect(Console().qm.statistics.managers, Looks())[115, 2]
+    assert ["QMST", "QIST", "QLST"] == [each.LAYOUT.structure for each in sections]

@@ -1,0 +1,174 @@
+"""A connection for asyncio that goes on after its link was lost (AR1-AR3, RC1-RC4)."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+import quaestor
+from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+
+PERSISTENT = MQMD(persistence=1)
+NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
+BOTH = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | OpenOptions.INQUIRE
+
+
+class Restarting:
+    """A server that can be stopped and started while tasks of the event loop work."""
+
+    def __init__(self, serve, home, monkeypatch):
+        self.serve, self.server = serve, serve()
+        monkeypatch.setenv("QUAESTOR_HOME", str(home.directory.parent))
+        with self.server.connect() as app:
+            app.define(LocalQueue("ORDERS", share=True, def_exclusive=False, max_depth=100_000))
+
+    async def restart(self):
+        await asyncio.to_thread(self.server.stop)
+        self.server = await asyncio.to_thread(self.serve)
+
+    @asynccontextmanager
+    async def app(self, reconnect_s=30):
+        app = await quaestor.connect_async("QM1", reconnect_s=reconnect_s, application="test")
+        async with app:
+            yield app
+
+
+@pytest.fixture
+def restarting(serve, home, monkeypatch):
+    return Restarting(serve, home, monkeypatch)
+
+
+async def reason_of(call):
+    with pytest.raises(MQError) as caught:
+        await call
+    return caught.value.reason
+
+
+def test_a_wait_goes_on_over_a_restart(restarting):
+    async def work():
+        async with restarting.app() as app, await app.open("ORDERS", BOTH) as queue:
+            waiting = [asyncio.create_task(queue.get(GET_NOW, wait_ms=30_000)) for _ in range(3)]
+            await asyncio.sleep(0.05)
+            await restarting.restart()
+            async with restarting.app() as putter:
+                for number in range(3):
+                    await putter.put1("ORDERS", f"{number}", PERSISTENT, NOW)
+            return sorted([(await one).text for one in waiting])
+
+    assert ["0", "1", "2"] == asyncio.run(work())
+
+
+def test_a_unit_that_was_open_is_backed_out_and_somebody_is_told_once(restarting):
+    async def work():
+        async with restarting.app() as app, await app.open("ORDERS", BOTH) as queue:
+            await queue.put("one", PERSISTENT)
+            await restarting.restart()
+            assert await queue.inquire("CURDEPTH") == {"CURDEPTH": 0}  # outside the unit: does not speak of it
+            assert await reason_of(app.commit()) is Reason.BACKED_OUT
+            await queue.put("two", PERSISTENT)
+            await queue.put("three", PERSISTENT)
+            await restarting.restart()
+            assert await reason_of(queue.put("four", PERSISTENT)) is Reason.BACKED_OUT
+            await queue.put("five", PERSISTENT)
+            await app.commit()
+            return [(await queue.get(GET_NOW)).text, await queue.inquire("CURDEPTH")]
+
+    assert ["five", {"CURDEPTH": 0}] == asyncio.run(work())
+
+
+def test_the_first_call_of_a_unit_is_made_again(restarting):
+    async def work():
+        async with restarting.app() as app, await app.open("ORDERS", BOTH) as queue:
+            await restarting.restart()
+            await queue.put("one", PERSISTENT)
+            await app.commit()
+            await restarting.restart()
+            await app.backout()
+            return (await queue.get(GET_NOW)).text
+
+    assert "one" == asyncio.run(work())
+
+
+def test_a_put_out_of_syncpoint_is_not_repeated(restarting):
+    async def work():
+        async with restarting.app() as app, await app.open("ORDERS", BOTH) as queue:
+            await restarting.restart()
+            assert await reason_of(queue.put("one", PERSISTENT, NOW)) is Reason.CALL_INTERRUPTED
+            await queue.put("two", PERSISTENT, NOW)
+
+    asyncio.run(work())
+
+
+def test_a_handle_is_asked_under_the_number_it_has_afterwards(restarting):
+    async def work():
+        async with restarting.app() as app:
+            first, second = await app.open("ORDERS", OpenOptions.OUTPUT), await app.open("ORDERS", BOTH)
+            await first.close()
+            await restarting.restart()
+            return await second.inquire("CURDEPTH"), await second.inquire("MAXDEPTH")
+
+    assert ({"CURDEPTH": 0}, {"MAXDEPTH": 100_000}) == asyncio.run(work())
+
+
+def test_it_gives_up_in_time(restarting):
+    async def work():
+        app = await quaestor.connect_async("QM1", reconnect_s=0.3, application="test")
+        await asyncio.to_thread(restarting.server.stop)
+        assert await reason_of(app.put1("ORDERS", "x", None, NOW)) is Reason.Q_MGR_NOT_AVAILABLE
+        assert await reason_of(app.put1("ORDERS", "x", None, NOW)) is Reason.HCONN_ERROR
+
+    asyncio.run(work())
+
+
+def test_restarts_in_the_middle_of_the_load_lose_and_double_nothing(restarting):
+    each, confirmed, got = 30, [], []
+
+    async def unit(work):
+        while True:
+            try:
+                return await work()
+            except MQError as error:
+                if error.reason is not Reason.BACKED_OUT:
+                    raise
+
+    async def put(number):
+        async with restarting.app() as app, await app.open("ORDERS", OpenOptions.OUTPUT) as queue:
+            for n in range(each):
+
+                async def one(n=n):
+                    await asyncio.gather(*(queue.put(f"{number}-{n}{part}", PERSISTENT) for part in "ab"))
+                    await app.commit()
+
+                await unit(one)
+                confirmed.extend((f"{number}-{n}a", f"{number}-{n}b"))
+                await asyncio.sleep(0.01)
+
+    async def get():
+        async with restarting.app() as app, await app.open("ORDERS", OpenOptions.INPUT_SHARED) as queue:
+            while len(got) < 3 * each * 2:
+
+                async def one():
+                    try:
+                        message = await queue.get(wait_ms=100)
+                    except MQError as error:
+                        if error.reason is Reason.NO_MSG_AVAILABLE:
+                            return
+                        raise
+                    await app.commit()
+                    got.append(message.text)
+
+                await unit(one)
+
+    async def restart():
+        for _ in range(3):
+            await asyncio.sleep(0.2)
+            await restarting.restart()
+
+    async def work():
+        async with asyncio.timeout(60):
+            await asyncio.gather(*(put(number) for number in range(3)), get(), get(), restart())
+
+    asyncio.run(work())
+    expected = sorted(f"{number}-{n}{part}" for number in range(3) for n in range(each) for part in "ab")
+    assert expected == sorted(confirmed)
+    assert expected == sorted(got)

@@ -1,0 +1,102 @@
+"""Waiting for sockets: who is told, when a thread looks on and when it sleeps (RD1-RD3)."""
+
+import socket
+import threading
+
+import pytest
+
+from quaestor.server import readiness
+from quaestor.server.readiness import READ, WRITE, Arrival, Readiness
+
+
+@pytest.fixture
+def pair():
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        yield ours, theirs
+
+
+@pytest.fixture
+def offers(monkeypatch):
+    """How often the processor was offered to others."""
+    made = []
+    monkeypatch.setattr(readiness, "offer_processor", lambda: made.append(1))
+    return made
+
+
+class Later:
+    """Sends something after a while."""
+
+    def __init__(self, sock, seconds):
+        self.timer = threading.Timer(seconds, lambda: sock.send(b"!"))
+
+    def __enter__(self):
+        self.timer.start()
+
+    def __exit__(self, *_):
+        self.timer.join()
+
+
+def test_a_socket_stands_for_whoever_is_to_be_told(pair):
+    ours, theirs = pair
+    watched = Readiness()
+    watched.watch(ours.fileno(), READ, "us")
+    assert watched.now() == []
+    theirs.send(b"!")
+    assert [(watched.told[fd], mask) for fd, mask in watched.now()] == [("us", READ)]
+    watched.watch(ours.fileno(), READ | WRITE, "us")
+    assert watched.ready(1) == [(ours.fileno(), READ | WRITE)]
+    watched.watch(ours.fileno(), 0, "us")
+    assert watched.now() == []
+    watched.watch(ours.fileno(), 0, "us")  # not there any more: nothing to do
+    watched.close()
+
+
+def test_who_waited_long_sleeps_at_once(pair, offers):
+    ours, theirs = pair
+    watched = Readiness()
+    watched.watch(ours.fileno(), READ, "us")
+    assert watched.ready(0.05) == []
+    with Later(theirs, 0.05):
+        assert watched.ready(5) == [(ours.fileno(), READ)]
+    assert offers == []
+
+
+def test_who_waited_shortly_looks_on_and_lets_others_have_the_processor(pair, offers):
+    ours, theirs = pair
+    watched = Readiness()
+    watched.watch(ours.fileno(), READ, "us")
+    theirs.send(b"!")
+    assert watched.ready(5)  # at once: the next wait may be as short
+    ours.recv(10)
+    assert watched.ready(0.05) == []
+    assert offers
+    so_far = len(offers)
+    assert watched.ready(0.05) == []  # the last wait was long
+    assert len(offers) == so_far
+
+
+def test_a_client_looks_on_only_while_answers_come_soon(pair, offers):
+    ours, theirs = pair
+    arrival = Arrival(ours.fileno())
+    theirs.send(b"!")
+    assert arrival.receive(ours.recv, 10) == b"!"
+    with Later(theirs, 0.05):
+        assert arrival.receive(ours.recv, 10) == b"!"
+    assert offers
+    so_far = len(offers)
+    with Later(theirs, 0.05):
+        assert arrival.receive(ours.recv, 10) == b"!"
+    assert len(offers) == so_far
+
+
+def test_looking_ends_with_its_time(pair, offers, monkeypatch):
+    """A thread does not keep its processor for longer than a force of the log takes."""
+    ours, _ = pair
+    times = iter(range(0, 100 * readiness.LOOK_NS, readiness.LOOK_NS // 4))
+    monkeypatch.setattr(readiness, "monotonic_ns", lambda: next(times))
+    watched = Readiness()
+    watched.watch(ours.fileno(), READ, "us")
+    watched._brisk = True  # as after a short wait
+    assert watched.ready(0.01) == []
+    assert 0 < len(offers) <= 4
