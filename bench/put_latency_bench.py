@@ -91,15 +91,13 @@ def main() -> None:
         puts, forces = (sorted(each) for each in measured(directory / "QM1", asked.clients, asked.seconds))
     finally:
         shutil.rmtree(directory)
-    print(
-        f"{asked.clients} clients: {len(puts) / asked.seconds:,.0f} puts a second, {len(puts) / len(forces):.1f} a force"
-    )
+    rate, together = len(puts) / asked.seconds, len(puts) / len(forces)
+    print(f"{asked.clients} clients: {rate:,.0f} puts a second, {together:.1f} a force")
     ratio = _of(puts, 0.99) / _of(forces, 0.99)
     for name, found in (("put", puts), ("force", forces)):
         print(f"{name:6} p50 {_of(found, 0.5) * 1e6:7,.0f} us   p99 {_of(found, 0.99) * 1e6:7,.0f} us")
-    print(
-        f"p99 of a put is {ratio:.2f} times that of the force; promised {PROMISED}: {'met' if ratio <= PROMISED else 'missed'}"
-    )
+    judged = "met" if ratio <= PROMISED else "missed"
+    print(f"p99 of a put is {ratio:.2f} times that of the force; promised {PROMISED}: {judged}")
 
 
 def _of(found: list[float], share: float) -> float:
