@@ -64,7 +64,7 @@ def test_peers_read_what_the_owner_wrote(disk, own):
 
 def test_a_place_fits_beside_the_headers_of_its_message():
     """The two elements that an offloaded message keeps have 372 bytes of headers and 140 others."""
-    place = Place(31, 100 << 20, 0xFFFFFFFF, tuple((at, 1) for at in range(EXTENTS_MAX)))
+    place = Place(31, 1 << 60, 100 << 20, 0xFFFFFFFF, tuple((at, 1) for at in range(EXTENTS_MAX)))
     assert len(place.pack()) <= 512 - 372
     assert place == Place.unpack(place.pack() + b"whatever follows")
 
@@ -90,9 +90,13 @@ def test_what_is_freed_twice_or_used_twice_is_our_error(own):
     with pytest.raises(ValueError, match="two messages"):
         own.rebuild([place, place])
     own.rebuild([place])
+    assert own.holds(place)
     own.free(place)
+    assert not own.holds(place)
     with pytest.raises(ValueError, match="freed twice"):
         own.free(place)
+    with pytest.raises(ValueError, match="freed twice"):
+        own.space.free(place.extents)
 
 
 def test_data_that_was_overwritten_is_gone_not_wrong(disk, own):
@@ -252,7 +256,7 @@ def test_what_never_reached_the_structure_is_free_after_a_restart(disk):
     own.write(LONG, persistent=True)  # the member dies before the entry is written
     own.close()
     again = data_set(disk)
-    again.rebuild([kept, Place(2, 5, 0, ((0, 1),))])  # the other is in the data set of a peer
+    again.rebuild([kept, Place(2, 1, 5, 0, ((0, 1),))])  # the other is in the data set of a peer
     assert (25, 1, LONG) == (again.space.used, again.stats.messages, again.read(kept))
     again.close()
 

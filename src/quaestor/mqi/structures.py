@@ -47,7 +47,7 @@ class StructureDefinition:
     data_set_block: str = words("DSBLOCK", 14, "256K", **BLOCKS)
     data_set_buffers: int = number("DSBUFS", 15, 100, 1, 9999)
     data_set_expand: str = _words("DSEXPAND", 16, "YES", "NO")
-    size_kb: int = number("SIZE", 17, 65_536, 1024, 1 << 30)
+    size_kb: int = number("SIZE", 17, 65_536, 16, 1 << 30)
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name) or self.name == "CSQ_ADMIN":

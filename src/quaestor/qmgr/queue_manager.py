@@ -36,7 +36,7 @@ from quaestor.qmgr.statistics import DumpFiles, StatisticsManager, TraceSettings
 from quaestor.qmgr.statistics.collect import Managers
 from quaestor.qmgr.statistics.metrics import PREFIX, Observed, exposition
 from quaestor.qmgr.statistics.operator import OperatorTraces
-from quaestor.smf.sections.coupling_facility import StructureFigures
+from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics, StructureFigures
 from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.disk import Disk, InUseError
 
@@ -64,6 +64,8 @@ class GroupMember(SharedQueues, ResourceManager, Protocol):
     def operated(self) -> SharingGroup: ...
 
     def structure_figures(self) -> Sequence[StructureFigures]: ...
+
+    def data_set_figures(self) -> Sequence[SharedMessageDataSetStatistics]: ...
 
     def repository_figures(self) -> Db2Statistics | None: ...
 

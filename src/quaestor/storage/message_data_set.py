@@ -7,8 +7,9 @@ Rules
       entry never points at what is not there.
   MD3 The space map is only in memory: after a restart it is rebuilt from the entries of the structure. What was written
       and never entered in the structure is free again by that.
-  MD4 The place of a message has its length and a check over its data. Data that does not fit has been freed and used
-      again, or was not forced before the power went: DataGoneError, never wrong data.
+  MD4 The place of a message has a serial number that is never used again, its length and a check over its data. Data
+      that does not fit has been freed and used again, or was not forced before the power went: DataGoneError, never
+      wrong data.
   MD5 Space is given out in pages, together where that is possible and in few pieces where it is not. A data set that is
       full expands by a tenth if it may; else the message is refused (DataSetFullError).
   MD6 The last messages written or read stay in buffers of one block each; a get by the same member seldom reads.
@@ -32,9 +33,9 @@ BUFFERS = 100
 SIZE_MAX = 16 << 40
 """A data set has at most 16 TB; with 31 members a structure has 496 TB."""
 
-EXTENTS_MAX = 16
+EXTENTS_MAX = 15
 FREE, USED = b"\0", b"\1"
-_HEAD, _EXTENT = struct.Struct(">BIIB"), struct.Struct(">II")
+_HEAD, _EXTENT = struct.Struct(">BQIIB"), struct.Struct(">II")
 
 
 class Figures(Protocol):
@@ -96,22 +97,23 @@ class DataGoneError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the data of a message is: whose data set, how long, its check, its pieces (page, pages)."""
+    """Where the data of a message is: in whose data set, its number there, its length, its check, its extents."""
 
     member: int
+    serial: int
     length: int
     check: int
     extents: tuple[tuple[int, int], ...]
 
     def pack(self) -> bytes:
-        head = _HEAD.pack(self.member, self.length, self.check, len(self.extents))
+        head = _HEAD.pack(self.member, self.serial, self.length, self.check, len(self.extents))
         return head + b"".join(_EXTENT.pack(*extent) for extent in self.extents)
 
     @staticmethod
     def unpack(data: bytes) -> "Place":
-        member, length, check, count = _HEAD.unpack_from(data)
+        member, serial, length, check, count = _HEAD.unpack_from(data)
         extents = tuple(_EXTENT.unpack_from(data, _HEAD.size + at * _EXTENT.size) for at in range(count))
-        return Place(member, length, check, extents)
+        return Place(member, serial, length, check, extents)
 
 
 class SpaceMap:
@@ -181,15 +183,15 @@ class _Buffers:
 
     def __init__(self, buffers: int, block: int, stats: Figures) -> None:
         self._most, self._block, self._stats = buffers, block, stats
-        self._held: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._held: OrderedDict[int, bytes] = OrderedDict()
         self.used = 0
         stats.buffers_total, stats.buffer_size, stats.buffers_free_low = buffers, block, buffers
 
     def get(self, place: Place) -> bytes | None:
         self._stats.get_buffer += 1
-        data = self._held.get(_name(place))
+        data = self._held.get(place.serial)
         if data is not None:
-            self._held.move_to_end(_name(place))
+            self._held.move_to_end(place.serial)
             self._stats.got_valid += 1
         return data
 
@@ -204,7 +206,7 @@ class _Buffers:
             _, old = self._held.popitem(last=False)
             self.used -= self._blocks(old)
             stolen = True
-        self._held[_name(place)] = data
+        self._held[place.serial] = data
         self.used += needed
         stats = self._stats
         stats.got_stolen += stolen
@@ -214,7 +216,7 @@ class _Buffers:
         self._show()
 
     def drop(self, place: Place) -> None:
-        old = self._held.pop(_name(place), None)
+        old = self._held.pop(place.serial, None)
         if old is not None:
             self.used -= self._blocks(old)
             self._stats.buffers_discarded += 1
@@ -225,10 +227,6 @@ class _Buffers:
 
     def _blocks(self, data: bytes) -> int:
         return max(1, -(-len(data) // self._block))
-
-
-def _name(place: Place) -> tuple[int, int]:
-    return place.extents[0][0] if place.extents else -1, place.check
 
 
 class DataSetReader:
@@ -278,32 +276,35 @@ class MessageDataSet:
         self.stats = stats
         stats.ci_size, stats.ca_size = PAGE, block
         self._buffers = _Buffers(buffers, block, self.stats)
+        self._live: dict[int, Place] = {}
+        self._serial = clock.now_us()
         self.up_to_date()
         self.stats.blocks_free_low = self.stats.blocks_free
 
     def rebuild(self, places: Iterable[Place]) -> None:
         """The space map, from what the entries of the structure say (MD3)."""
-        self.space = SpaceMap(self._file.size() // PAGE)
-        messages = 0
+        self.space, self._live = SpaceMap(self._file.size() // PAGE), {}
         for place in places:
             if place.member == self.member:
                 self.space.mark(place.extents)
-                messages += 1
-        self.stats.messages = messages
+                self._live[place.serial] = place
+        self.stats.messages = len(self._live)
         self.up_to_date()
         self.stats.blocks_free_low = self.stats.blocks_free
 
     def write(self, data: bytes, *, persistent: bool) -> Place:
         """Data of a message; the place that its entry is to say, forced first if the message is persistent (MD2)."""
         extents = self._allocated(-(-len(data) // PAGE))
-        place = Place(self.member, len(data), crc32(data), extents)
+        self._serial += 1
+        place = Place(self.member, self._serial, len(data), crc32(data), extents)
         try:
             self._written(data, extents, forced=persistent)
         except BaseException:
             self.space.free(extents)
             raise
         self.stats.write_requests += 1
-        self.stats.messages += 1
+        self._live[place.serial] = place
+        self.stats.messages = len(self._live)
         self.stats.messages_high = max(self.stats.messages_high, self.stats.messages)
         self._buffers.keep(place, data)
         return place
@@ -336,11 +337,17 @@ class MessageDataSet:
 
     def free(self, place: Place) -> None:
         """The message is gone from the structure; its space may be used again."""
+        if self._live.pop(place.serial, None) is None:
+            raise ValueError(f"the message {place.serial} is freed twice")
         self.space.free(place.extents)
         self._buffers.drop(place)
         self.stats.free_requests += 1
         self.stats.pages_freed += sum(count for _, count in place.extents)
-        self.stats.messages -= 1
+        self.stats.messages = len(self._live)
+
+    def holds(self, place: Place) -> bool:
+        """Whether a message has its space still; what a peer said of one may be known already."""
+        return place.serial in self._live
 
     def close(self) -> None:
         self._file.close()

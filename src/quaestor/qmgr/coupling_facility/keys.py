@@ -55,6 +55,15 @@ GROUP_AT, MSG_ID_AT, CORREL_ID_AT = 0, ID_LENGTH, 2 * ID_LENGTH
 Range = tuple[bytes, bytes]
 
 
+HEAD_LENGTH = _DATA.size
+"""Of an entry's data: what stands before descriptor and body, and can be searched (CK6)."""
+
+
+def freed_list(member: int) -> int:
+    """The list on which peers tell a member which of its offloaded data nobody needs any more."""
+    return GOT_LISTS + MEMBERS_MAX + 1 + member
+
+
 def got_list(member: int) -> int:
     """The list of a member's uncommitted gets."""
     return GOT_LISTS + member

@@ -23,6 +23,7 @@ from functools import partial
 from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
@@ -36,11 +37,11 @@ from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, Share
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import RecoveryManager, State
 from quaestor.qmgr.resource_manager import Task, Unit
-from quaestor.smf.sections.coupling_facility import StructureFigures
+from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics, StructureFigures
 from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
-from quaestor.storage.lists.structure import Shape
+from quaestor.storage.lists.structure import Shape, StructureLostError
 from quaestor.storage.shared_tables import RepositoryAwayError, Structure
 
 SIZE_KB = 65_536
@@ -71,6 +72,7 @@ class CouplingFacilityManager:
             clock,
             recovery.served,
         )
+        self.data_sets = DataSets(group, qmgr, clock)
         self.structures: dict[str, SharedStructure] = {}
         self._queues: dict[str, SharedQueue] = {}
         self._unfinished: list[tuple[SharedUnit, bool]] = []
@@ -147,6 +149,7 @@ class CouplingFacilityManager:
             self._say("CSQE005I", "CSQ_ADMIN could not be left in good order", structure=ADMIN)
         for structure in (*self.structures.values(), self.admin):
             structure.disconnect()
+        self.data_sets.close()
         self.group.tables.close()
 
     # -- structures
@@ -169,7 +172,12 @@ class CouplingFacilityManager:
         size_kb = int(row.attributes.get("SIZE", SIZE_KB))
         shape = Shape.sized(row.name, size_kb, lists=LISTS)
         made = SharedStructure(
-            shape, self.qmgr, self.group.connect, partial(self._told, row.name), self._clock, self._recovery.served
+            shape,
+            self.qmgr,
+            self.data_sets.connecting(row),
+            partial(self._told, row.name),
+            self._clock,
+            self._recovery.served,
         )
         made.figures.structure_number = len(self.structures) + 1
         self.structures[row.name] = made
@@ -213,6 +221,10 @@ class CouplingFacilityManager:
         for each in structures:
             each.note_used()
         return [each.figures for each in structures]
+
+    def data_set_figures(self) -> list[SharedMessageDataSetStatistics]:
+        """What was counted of this member's shared message data sets."""
+        return self.data_sets.figures()
 
     def repository_figures(self) -> Db2Statistics | None:
         """What was counted of the shared repository, where it is asked through server tasks."""
@@ -300,7 +312,15 @@ class CouplingFacilityManager:
             *own,
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.connect_step, CONNECT_MS),
+            Task("free offloaded data", self.reclaim_step, CONNECT_MS),
         )
+
+    def reclaim_step(self) -> bool:
+        """Free what peers have got from this member's data sets; a structure that is lost is for the next step."""
+        try:
+            return self.data_sets.reclaim_step()
+        except StructureLostError:
+            return False
 
     def connect_step(self) -> bool:
         """Connect to what was lost, and finish what could not be finished (CF3)."""

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from quaestor.clock import Clock
 from quaestor.mqi.matching import Selection
 from quaestor.mqi.messages import Message
-from quaestor.mqi.reasons import Abend
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import (
     ADJUNCT,
     BEHIND_KEY,
@@ -64,6 +64,7 @@ from quaestor.storage.lists.operations import (
 )
 from quaestor.storage.lists.structure import StructureRefusal
 from quaestor.storage.log_record import Kind
+from quaestor.storage.message_data_set import DataSetFullError
 
 PIECE = 32
 SHARED_PUT = struct.Struct(">12sH16s")
@@ -111,6 +112,8 @@ class SharedStore:
             (number,) = queue.structure.ask(Write(queue.list, key, data, beside))
         except StructureRefusal as refusal:
             raise refused(refusal, queue.structure.name, queue.name, queue.definition.max_depth) from refusal
+        except DataSetFullError as error:
+            raise MQError(Reason.STORAGE_MEDIUM_FULL, queue=queue.name, why=str(error)) from error
         entry = Entry(number, queue.list, key, beside, 1, data, 0)
         arrival = SharedArrival(queue, entry)
         arrival.priority = priority

@@ -24,6 +24,7 @@ from typing import Any
 
 from quaestor.clock import Clock, tod_of_ns
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.coupling_facility.offloading import has_left
 from quaestor.qmgr.resource_manager import Served
 from quaestor.smf.sections.coupling_facility import StructureFigures
 from quaestor.storage.lists.operations import Claimed, Entry, First, Holding, Lock, Operation, Unlock, Write
@@ -189,7 +190,7 @@ class SharedStructure:
 def _redrives(answers: tuple[Any, ...]) -> int:
     """Reads of one entry that did not fit the first buffer (CS5)."""
     entries = (answer.entry if isinstance(answer, Claimed) else answer for answer in answers)
-    return sum(isinstance(entry, Entry) and len(entry.data) > FIRST_BUFFER for entry in entries)
+    return sum(isinstance(entry, Entry) and len(entry.data) > FIRST_BUFFER and not has_left(entry) for entry in entries)
 
 
 def refused(refusal: StructureRefusal, structure: str, queue: str, max_depth: int) -> MQError:

@@ -20,7 +20,11 @@ from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.statistics.intervals import Looks
 from quaestor.smf.sections.buffer import BufferStatistics
-from quaestor.smf.sections.coupling_facility import CouplingFacilityStatistics, StructureFigures
+from quaestor.smf.sections.coupling_facility import (
+    CouplingFacilityStatistics,
+    SharedMessageDataSetStatistics,
+    StructureFigures,
+)
 from quaestor.smf.sections.data import DataStatistics, PageSetStatistics
 from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.smf.sections.message import MessageStatistics
@@ -53,6 +57,9 @@ class CountsShared(Protocol):
 
     def structure_figures(self) -> Sequence[StructureFigures]:
         """What was counted of each structure."""
+
+    def data_set_figures(self) -> Sequence[SharedMessageDataSetStatistics]:
+        """What was counted of shared message data sets."""
 
     def repository_figures(self) -> Db2Statistics | None:
         """What was counted of the shared repository."""
@@ -93,7 +100,7 @@ def collect(managers: Managers, looks: Looks) -> Collected:
 
 
 def _of_the_group(managers: Managers, looks: Looks) -> Iterator[Record]:
-    """What only a member of a queue-sharing group counts: Q5ST and QEST."""
+    """What only a member of a queue-sharing group counts: Q5ST, QEST and QESD."""
     if managers.shared is not None:
         repository = managers.shared.repository_figures()
         if repository is not None:
@@ -102,6 +109,9 @@ def _of_the_group(managers: Managers, looks: Looks) -> Iterator[Record]:
         figures = [looks.since(("structure", each.structure), each) for each in found]
         unused = [StructureFigures() for _ in range(STRUCTURES - len(figures))]
         yield CouplingFacilityStatistics(structures=figures + unused)
+        for each in managers.shared.data_set_figures():
+            yield looks.since(("data set", each.structure), each)
+            each.blocks_free_low, each.buffers_free_low = each.blocks_free, each.buffers_empty
 
 
 @dataclass(frozen=True, slots=True)
