@@ -55,11 +55,13 @@ class Kind(IntEnum):
 
     SHARED_PUT = 30  # a persistent message to a shared queue, with its data
     SHARED_GET = 31  # a persistent message was got from a shared queue
-    SHARED_UNIT = 32  # a unit that logged nothing else has work in structures, and is about to be in doubt
+    SHARED_DATA = 33  # data of a message to a shared queue that is too long for one record; comes before its put
+    SHARED_UNIT = 32  # a unit that is about to be in doubt or to commit has work in structures, under this name
 
     CHECKPOINT = 40
     TRUNCATED = 41  # the rest of an active log that is archived before it is full
-    BACKUP = 42  # part of a backup of a structure: a message that was on it, or how it began and ended
+    BACKUP_DATA = 43  # data of an entry that is too long for one record; comes before the entry
+    BACKUP = 42  # part of a backup of a structure: an entry that was on it
 
 
 class LogRecord(NamedTuple):

@@ -14,7 +14,7 @@ from quaestor.qmgr.coupling_facility.units import descriptor_in
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.lists.memory import MemoryFacility
 from quaestor.storage.lists.operations import ReadList, ReadSpace
-from quaestor.storage.lists.structure import Shape
+from quaestor.storage.lists.structure import Shape, StructureLostError
 from quaestor.storage.shared_tables import GroupTables, SqliteTables, Structure
 from quaestor.testing import SMALL, FaultyDisk
 
@@ -27,6 +27,39 @@ SHARE = {"share": True, "def_exclusive": False}
 _GROUPS = count(1)
 
 
+class Breakable:
+    """A connection that can be cut."""
+
+    def __init__(self, connection, name):
+        self._connection, self.name, self.broken = connection, name, False
+        self.shape, self.connector = connection.shape, connection.connector
+
+    @property
+    def used(self):
+        return self._connection.used
+
+    def _checked(self):
+        if self.broken:
+            raise StructureLostError(f"{self.name} is cut off")
+        return self._connection
+
+    def request(self, *operations):
+        return self._checked().request(*operations)
+
+    def connectors(self):
+        return self._checked().connectors()
+
+    def forget(self, connector):
+        self._checked().forget(connector)
+
+    def disconnect(self):
+        self._checked().disconnect()
+
+    def fail(self):
+        if not self.broken:
+            self._connection.fail()
+
+
 class Sharing:
     """A group: its tables, its structures, its members by name."""
 
@@ -36,8 +69,9 @@ class Sharing:
         self._connect = connect or self.facility.connect
         self.address = str(folder / f"{self.prefix}.db")
         self.clock = FakeClock()
-        self.disks, self.members = {}, {}
+        self.disks, self.members, self.away = {}, {}, set()
         self.wrap = lambda _name, connection: connection
+        self.breakable = []
         tables = self.tables()
         for name in structures:
             tables.structures.insert(Structure(name, {"SIZE": 4096, **attributes}))
@@ -48,7 +82,33 @@ class Sharing:
 
     def connect(self, name, shape, connector, told):
         own = Shape(self.prefix + shape.name, shape.lists, entries=shape.entries, elements=shape.elements)
-        return self.wrap(name, self._connect(own, connector, told))
+        if shape.name in self.away:
+            raise StructureLostError(f"{shape.name} is away")
+        made = Breakable(self.wrap(name, self._connect(own, connector, told)), shape.name)
+        self.breakable.append(made)
+        return made
+
+    def cut_off(self, structure, *, lost=False):
+        """Nobody reaches a structure any more; with `lost`, what is in it is gone too."""
+        for connection in self.breakable:
+            connection.broken = connection.broken or connection.name == structure
+        if lost:
+            self.facility.delete(self.prefix + structure)
+        self.away.add(structure)
+
+    def reach_again(self, structure):
+        self.away.discard(structure)
+        for manager in self.members.values():
+            with manager.engine.recovery.latch:
+                manager.shared.connect_step()
+
+    def publish(self):
+        """Two seconds of a life in which members say where they are."""
+        for _ in range(2):
+            self.clock.advance(seconds=1)
+            for manager in self.members.values():
+                with manager.engine.recovery.latch:
+                    manager.shared.connect_step()
 
     def group(self, name):
         return Group("QSG1", self.tables(), partial(self.connect, name), name, self._disk)

@@ -6,8 +6,8 @@ Rules
   SD2 A queue has a list of its structure for as long as it is defined: the lowest free one of 512, chosen and written
       as one change of the table, so that no two queues have the same.
   SD3 The list's last entry is the queue's own and holds its definition (ORACLE 9); the list's maximum is MAXDEPTH.
-  SD4 The list of a deleted queue keeps its own entry and takes no other, so that a member that has not noticed finds it
-      full (2053). A new queue that gets the list opens it again.
+  SD4 The list of a deleted queue keeps its own entry and takes no other, so that a member that has not noticed finds
+      it full (2053). A new queue that gets the list opens it again.
 
 Called by the coupling facility manager.  Calls shared tables, structures.
 """

@@ -6,7 +6,8 @@ Rules
       that belongs to the queue itself.
   CK2 A key changes its class and keeps the rest: a commit moves a put to the place that its time of arrival gives it,
       and a backed-out get returns to the key it had.
-  CK3 Time in a key only goes up within a queue manager; the counter tells apart what has the same time.
+  CK3 Time in a key only goes up within a queue manager; the counter tells apart what has the same time, also when the
+      member was restarted and its clock has not moved: two entries of a queue never have the same key.
   CK4 A message has one identity for ever: member, epoch of the member's log, counter. The epoch rises with every
       start, so a restarted member never repeats one. Units of recovery are named in the same way.
   CK5 Adjunct data begins with what a claim looks at (flags, length) and ends with the mark: the unit or handle that
@@ -17,7 +18,6 @@ Called by the parts of the coupling facility manager.  Calls nothing.
 """
 
 import struct
-from itertools import count
 from typing import NamedTuple
 
 from quaestor.mqi.descriptors import ID_LENGTH
@@ -48,7 +48,10 @@ _OPEN = struct.Struct(">BBBQ5s")
 IDENTITY_LENGTH = 10
 _IDENTITY = struct.Struct(">BI5s")
 ADJUNCT = struct.Struct(">BIB10s10sHB")
-MARK = struct.Struct(">10sHB")
+EPOCH_MASK = 0x7FFF
+UNMARKED, MARK = struct.Struct(">BIB10s"), struct.Struct(">10sHB")
+"""The two parts of adjunct data: what belongs to the message, and who has it (CK5)."""
+
 NO_MARK = bytes(MARK.size)
 _DATA = struct.Struct(">24s" + HEADER.format[1:])
 GROUP_AT, MSG_ID_AT, CORREL_ID_AT = 0, ID_LENGTH, 2 * ID_LENGTH
@@ -130,11 +133,16 @@ class Identities:
         self.member = member
         self.epoch = epoch
         self._prefix = _IDENTITY.pack(member, epoch, b"")[:-5]
-        self._counter = count(1).__next__
+        self._last = (epoch & EPOCH_MASK) << 24  # CK3: a restarted member goes on above what it used
         self._time_us = 0
 
     def counter(self) -> bytes:
-        return self._counter().to_bytes(5, "big")
+        self._last += 1
+        return self._last.to_bytes(5, "big")
+
+    def following(self) -> int:
+        """The counter of what is made next."""
+        return self._last + 1
 
     def of(self, counter: bytes) -> bytes:
         return self._prefix + counter

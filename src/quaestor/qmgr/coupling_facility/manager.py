@@ -18,21 +18,24 @@ Called by queue_manager, message, recovery.  Calls structures, store, peers.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.keys import Identities
+from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
 from quaestor.qmgr.coupling_facility.peers import PeerRecovery
 from quaestor.qmgr.coupling_facility.resolving import Resolved, left_in, record_at, resolve, says_committed
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival, SharedQueue
 from quaestor.qmgr.coupling_facility.store import SharedStore
-from quaestor.qmgr.coupling_facility.structures import ADMIN, LISTS, Contents, SharedStructure
+from quaestor.qmgr.coupling_facility.structures import ADMIN, LISTS, Contents, Failing, SharedStructure
 from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit, Work, descriptor_in
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import RecoveryManager, State
@@ -81,7 +84,9 @@ class CouplingFacilityManager:
         self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, self._say)
         self.number = 0
         self.store: SharedStore
+        self.media: Media
         self._descriptors: Descriptors
+        self._identities: Identities
 
     # -- starting and stopping
 
@@ -97,6 +102,8 @@ class CouplingFacilityManager:
         identities = Identities(member.number, self._recovery.log.epoch)
         self._descriptors = Descriptors(self.admin, member.number)
         self.store = SharedStore(self._recovery, self._clock, identities, self._descriptors)
+        self._identities = identities
+        self.media = Media(member, self.group, self.admin, self._recovery)
         self.definitions.refresh()
         self._connect(self.admin, recovered=False)
         for row in self.group.tables.structures.all():
@@ -215,6 +222,28 @@ class CouplingFacilityManager:
             if definition.queue.structure == structure.name:
                 format_list(SharedQueue(definition.queue, structure, definition.list), self.qmgr)
 
+    def backup(self, name: str) -> Written:
+        """BACKUP CFSTRUCT: its persistent messages, on this member's log. The latch is held."""
+        return self.media.backup(self.structure(name), self._lists(name), self._clock.now_us())
+
+    def recover(self, name: str) -> RecoveredStructure:
+        """RECOVER CFSTRUCT: a structure that has failed has its persistent messages again. The latch is held."""
+        structure = self.structure(name)
+        self._recovery.harden()
+        done = self.media.recover(structure, self._lists(name))
+        structure.failing = None
+        try:
+            self.format(structure)
+        except BaseException:
+            structure.failing = Failing.FAILED
+            raise
+        structure.format()
+        self._watch_again(structure)
+        return done
+
+    def _lists(self, name: str) -> list[int]:
+        return self.definitions.all_lists().get(name, [])
+
     def structure_figures(self) -> list[StructureFigures]:
         """What was counted of each structure, CSQ_ADMIN first; the highest in use is at least what is in use now."""
         structures = (self.admin, *self.structures.values())
@@ -232,7 +261,7 @@ class CouplingFacilityManager:
 
     def operated(self) -> OperatedGroup:
         """The group, for operators."""
-        return OperatedGroup(self)
+        return OperatedGroup(self, self)
 
     # -- queues
 
@@ -327,12 +356,18 @@ class CouplingFacilityManager:
         if not self.number:
             return False
         for structure in (self.admin, *self.structures.values()):
+            if structure.connected:
+                with suppress(MQError):  # lost: connected to again below
+                    structure.look_again()
             if not structure.connected:
                 row = self.group.tables.structures.read(structure.name)
                 recovered = row is not None and row.attributes.get("RECOVER") == "YES"
                 if self._connect(structure, recovered=recovered):
                     self._watch_again(structure)
                     self._say("CSQE005I", "a structure is connected again", structure=structure.name)
+        if self.admin.failing is None:
+            with suppress(MQError):  # lost meanwhile: the next step connects again
+                self.media.publish(self._clock, self._identities)
         unfinished, self._unfinished = self._unfinished, []
         self._unfinished += [each for each in unfinished if not each[0].finish(commit=each[1], again=True)]
         return False

@@ -96,22 +96,38 @@ class SharedQueue:
 class SharedArrival(Arrival):
     """A message as a request told it (SQ2)."""
 
-    __slots__ = ("beside", "entry")
+    __slots__ = ("entry",)
 
     def __init__(self, queue: SharedQueue, entry: Entry) -> None:
-        about = described(entry.data)
+        about, adjunct = described(entry.data), entry.adjunct
         self.queue, self.entry = queue, entry
-        self.beside: Beside = beside(entry.adjunct)
         self.sequence = entry.number
         self.priority = PRIORITY_TOP - entry.key[1]  # of its place; the descriptor's own may differ
         self.persistent = about.persistence == 1
         self.msg_id, self.correl_id, self.group_id = about.msg_id, about.correl_id, about.group_id
-        self.length = self.beside.length
+        self.length = int.from_bytes(adjunct[1:5], "big")
         self.put_us, self.expires_us = about.put_us, about.expires_us
-        self.backout_count = self.beside.backouts
+        self.backout_count = adjunct[5]
         self.holder = None
         self.state = AVAILABLE
+
+    @property
+    def beside(self) -> Beside:
+        """What stands beside the message."""
+        return beside(self.entry.adjunct)
 
     def message(self) -> Message:
         message = message_in(self.entry.data)
         return message._replace(backout_count=self.backout_count) if self.backout_count else message
+
+
+def just_put(queue: SharedQueue, entry: Entry, message: Message, priority: int) -> SharedArrival:
+    """The arrival of a message that this member has put: known without reading, and nobody reads it from here."""
+    arrival = SharedArrival.__new__(SharedArrival)
+    arrival.queue, arrival.entry = queue, entry._replace(data=b"")
+    arrival.sequence, arrival.priority = entry.number, priority
+    arrival.persistent = message.persistence == 1
+    arrival.msg_id, arrival.correl_id, arrival.group_id = message.msg_id, message.correl_id, message.envelope.group_id
+    arrival.length, arrival.put_us, arrival.expires_us = len(message.body), message.put_us, message.expires_us
+    arrival.backout_count, arrival.holder, arrival.state = 0, None, AVAILABLE
+    return arrival

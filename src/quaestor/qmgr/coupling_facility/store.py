@@ -35,6 +35,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     PERSISTENT,
     PUT,
     UNCOMMITTED,
+    UNMARKED,
     Identities,
     as_committed,
     at_least,
@@ -44,7 +45,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     packed_message,
     where,
 )
-from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue
+from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue, just_put
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, refused
 from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit, returning
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError
@@ -72,6 +73,9 @@ SHARED_PUT = struct.Struct(">12sH16s")
 
 SHARED_GET = struct.Struct(">12s10s")
 """structure, identity of the message"""
+
+LOGGED_MAX = 128 * 1024
+"""Data in one log record; longer data is logged in pieces, the last with the put itself."""
 
 IN_UNIT = 0xFF
 """Whatever its flags, it stays on this member's list until a unit ends."""
@@ -106,17 +110,16 @@ class SharedStore:
             mark = MARK.pack(self.part_of(unit).id, queue.list, PUT)
         if persistent:
             self._recovery.log.check_space()
-        beside = ADJUNCT.pack(flags, len(message.body), 0, identities.of(counter), *MARK.unpack(mark))
+        adjunct = UNMARKED.pack(flags, len(message.body), 0, identities.of(counter)) + mark
         data = packed_message(message)
         try:
-            (number,) = queue.structure.ask(Write(queue.list, key, data, beside))
+            (number,) = queue.structure.ask(Write(queue.list, key, data, adjunct))
         except StructureRefusal as refusal:
             raise refused(refusal, queue.structure.name, queue.name, queue.definition.max_depth) from refusal
         except DataSetFullError as error:
             raise MQError(Reason.STORAGE_MEDIUM_FULL, queue=queue.name, why=str(error)) from error
-        entry = Entry(number, queue.list, key, beside, 1, data, 0)
-        arrival = SharedArrival(queue, entry)
-        arrival.priority = priority
+        entry = Entry(number, queue.list, key, adjunct, 1, data, 0)
+        arrival = just_put(queue, entry, message, priority)
         if unit is not None:
             if persistent:
                 self._log_put(unit, queue, entry)
@@ -126,7 +129,10 @@ class SharedStore:
 
     def _log_put(self, unit: UnitOfRecovery, queue: SharedQueue, entry: Entry) -> None:
         head = SHARED_PUT.pack(_name(queue), queue.list, as_committed(entry.key))
-        self._recovery.note(unit, Kind.SHARED_PUT, b"".join((head, entry.adjunct[: -MARK.size], NO_MARK, entry.data)))
+        *parts, last = pieces(entry.data)
+        for part in parts:
+            self._recovery.note(unit, Kind.SHARED_DATA, _name(queue) + part)
+        self._recovery.note(unit, Kind.SHARED_PUT, b"".join((head, entry.adjunct[: -MARK.size], NO_MARK, last)))
 
     def part_of(self, unit: UnitOfRecovery) -> SharedUnit:
         """The unit's part in structures, begun with its first work there."""
@@ -281,7 +287,7 @@ class SharedStore:
         beside = arrival.beside._replace(holder=holder, origin=queue.list, held_as=held_as)
         adjunct = beside.packed()
         queue.structure.ask(Move(entry.number, at, mine, None, adjunct))
-        arrival.entry, arrival.beside = entry._replace(list=mine, adjunct=adjunct), beside
+        arrival.entry = entry._replace(list=mine, adjunct=adjunct)
 
     # --- browse locks -------------------------------------------------------------------------------------------------
 
@@ -315,6 +321,11 @@ class SharedStore:
         """Committed messages of at least this priority: what triggers a shared queue (M-89)."""
         (found,) = queue.structure.ask(Count(queue.list, *at_least(priority)))
         return int(found)
+
+
+def pieces(data: bytes) -> list[bytes]:
+    """Data in pieces that a log record can hold, at least one (CM4)."""
+    return [data[at : at + LOGGED_MAX] for at in range(0, len(data), LOGGED_MAX)]
 
 
 def _name(queue: SharedQueue) -> bytes:

@@ -27,7 +27,16 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.offloading import has_left
 from quaestor.qmgr.resource_manager import Served
 from quaestor.smf.sections.coupling_facility import StructureFigures
-from quaestor.storage.lists.operations import Claimed, Entry, First, Holding, Lock, Operation, Unlock, Write
+from quaestor.storage.lists.operations import (
+    Claimed,
+    Entry,
+    First,
+    Holding,
+    Lock,
+    Operation,
+    Unlock,
+    Write,
+)
 from quaestor.storage.lists.structure import ListStructure, Shape, StructureLostError, StructureRefusal, Told
 
 ADMIN = "CSQ_ADMIN"
@@ -86,6 +95,21 @@ class SharedStructure:
                 self._request((Unlock(OWN_LOCK, self.member),))
             return Contents.AS_BEFORE
         return Contents.NEW if holder == self.member else Contents.BUSY
+
+    def lock_own(self) -> bool:
+        """Take the structure's own lock, also from a member that died with it; whether it is ours (CS3)."""
+        (holder,) = self._request((Lock(OWN_LOCK, self.member),))
+        if holder != self.member and self.connectors().get(holder) is not True:
+            self._request((Unlock(OWN_LOCK, holder),))
+            (holder,) = self._request((Lock(OWN_LOCK, self.member),))
+        return bool(holder == self.member)
+
+    def look_again(self) -> None:
+        """How much is in use, whether it can still be reached, and whether another member has recovered it."""
+        (own,) = self._request((First(OWN_LIST),))
+        self.note_used()
+        if self.failing is Failing.FAILED and own is not None:
+            self.failing = None
 
     def take_over(self, *, failed: bool) -> None:
         """This member, which found the structure new, says what it is from now on (CS3)."""

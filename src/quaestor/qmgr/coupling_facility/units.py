@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import (
+    COMMITTED,
     MARK,
     NO_MARK,
     as_committed,
@@ -36,7 +37,7 @@ from quaestor.qmgr.coupling_facility.keys import (
 )
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, Move, Operation, Write
+from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, Move, Operation, Read, Write
 from quaestor.storage.lists.structure import StructureRefusal
 
 BACKOUTS_MAX = 255
@@ -189,7 +190,8 @@ class SharedUnit:
         """Make the outcome so in every structure; whether all could be reached (CU4)."""
         for name, work in list(self._works.items()):
             try:
-                self._end(work, commit=commit)
+                if not (again and not commit and self._has_committed(work)):
+                    self._end(work, commit=commit)
             except StructureRefusal as refusal:
                 if not again or refusal.why != "NOT_FOUND":
                     raise Abend("CU1", "an entry of a unit is not where it was put", why=str(refusal)) from refusal
@@ -200,6 +202,16 @@ class SharedUnit:
             self._descriptors.served(self._descriptor)
             self._descriptor = 0
         return not self._works
+
+    @staticmethod
+    def _has_committed(work: Work) -> bool:
+        """Whether the request that committed this work was done, although nobody answered (CU4)."""
+        if work.puts:
+            number, at, _ = work.puts[0]
+            (entry,) = work.structure.ask(Read(number))
+            return entry is None or entry.list != at or entry.key[0] == COMMITTED
+        (entry,) = work.structure.ask(Read(work.gets[0].entry.number))
+        return entry is None
 
     def _end(self, work: Work, *, commit: bool) -> None:
         gets = (arrival.entry for arrival in work.gets)

@@ -114,6 +114,8 @@ _BODY: dict[Kind, Callable[[LogRecord], str]] = {
     Kind.TRUNCATED: _bytes,
     Kind.SHARED_PUT: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",
     Kind.SHARED_GET: lambda record: f"structure {_structure(record)} message {record.body[12:].hex()}",
+    Kind.SHARED_DATA: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",
+    Kind.BACKUP_DATA: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",
     Kind.SHARED_UNIT: lambda record: record.body.hex(),
     Kind.BACKUP: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",
 }

@@ -27,7 +27,7 @@ All calls hold the engine latch; commit and prepare give it up while they wait f
 """
 
 from _thread import LockType, allocate_lock
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason
@@ -75,6 +75,7 @@ class RecoveryManager:
         self.outcomes = Outcomes()
         self.checkpoints = 0
         self._needed_rba = 0
+        self.kept_rba: Callable[[], int] = _everything_may_go
         log.files.needed_rba = self.needed_rba
 
     # --- the one way to change a page ---------------------------------------------------------------------------------
@@ -178,6 +179,8 @@ class RecoveryManager:
 
     def _decide_shared(self, unit: UnitOfRecovery) -> None:
         """Tell the structures before anything is decided (V10)."""
+        if unit.urid:
+            self.note(unit, Kind.SHARED_UNIT, unit.shared.id)
         try:
             unit.shared.decide(unit.urid, self.log.end)
         except MQError as error:
@@ -341,8 +344,9 @@ class RecoveryManager:
         """Nothing before this RBA is needed to restart or to back out, by the last checkpoint that is durable (V5).
 
         Units that began later began after it. What shunting has moved counts only once the checkpoint knows.
+        Recovering structures may need more of the log.
         """
-        return self._needed_rba
+        return min(self._needed_rba, self.kept_rba())
 
     def _shunt(self, unit: UnitOfRecovery) -> None:
         """Log again what undoing needs, oldest first, so that the old records may go (V6)."""
@@ -371,6 +375,11 @@ class RecoveryManager:
 
     def tasks(self) -> Sequence[Task]:
         return (Task("checkpoint", self.checkpoint_step, every_ms=100),)
+
+
+def _everything_may_go() -> int:
+    """Nobody but restart needs the log."""
+    return 1 << 63
 
 
 def undo_next(record: LogRecord) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
 from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.statistics.collect import Managers, page_set_usage
 
@@ -152,10 +153,14 @@ def _page_sets(managers: Managers) -> Iterator[Sample]:
 
 def _queue(catalogue: Catalogue, queue: LocalQueue) -> Iterable[Sample]:
     state, label = catalogue.state(queue.name), (("queue", queue.name),)
+    try:
+        depth, uncommitted = state.stored.depth, state.stored.uncommitted
+    except MQError:
+        return ()  # a shared queue whose structure cannot be reached
     return (
-        Sample("queue_depth", "gauge", "Current depth", state.stored.depth, label),
+        Sample("queue_depth", "gauge", "Current depth", depth, label),
         Sample("queue_attribute_max_depth", "gauge", "MAXDEPTH", queue.max_depth, label),
         Sample("queue_input_handles", "gauge", "Input handles", state.input_handles, label),
         Sample("queue_output_handles", "gauge", "Output handles", state.output_handles, label),
-        Sample("queue_uncommitted_messages", "gauge", "Uncommitted puts and gets", state.stored.uncommitted, label),
+        Sample("queue_uncommitted_messages", "gauge", "Uncommitted puts and gets", uncommitted, label),
     )

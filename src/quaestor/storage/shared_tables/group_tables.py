@@ -76,6 +76,8 @@ class Backup(Kept):
     end_rba: int
     taken_us: int
     bytes: int = 0
+    marks: dict[str, list[int]] = field(default_factory=dict)
+    """{member: [RBA from which its log is needed, epoch and counter from which its puts are on the log]}"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,153 @@
+"""Media: when structures are backed up and recovered, and how long members keep their logs for it.
+
+Rules
+  SM1 A backup is registered in the shared tables with the marks of all members; from then on each member keeps its log
+      from its own mark on, and the one that took it from the backup on. An older backup is not needed any more.
+  SM2 Only a structure that has failed is recovered, by one member at a time: it has the structure's own lock, which is
+      taken from a member that died with it.
+  SM3 Without a backup a structure is recovered from the beginning of all logs, if they still have it.
+
+Called by the coupling facility manager, for commands and in the background.  Calls backup, positions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quaestor.clock import Clock
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.coupling_facility.backup import (
+    LogReader,
+    Recovered,
+    Written,
+    read_backup,
+    write_backup,
+    write_messages,
+)
+from quaestor.qmgr.coupling_facility.keys import Identities
+from quaestor.qmgr.coupling_facility.positions import Mark, Position, Positions
+from quaestor.qmgr.coupling_facility.settings import Group
+from quaestor.qmgr.coupling_facility.structures import Failing, SharedStructure
+from quaestor.qmgr.recovery import RecoveryManager
+from quaestor.storage.disk import Disk
+from quaestor.storage.log_files import FIRST_RBA, LogFiles
+from quaestor.storage.shared_tables import Backup, Member, RepositoryAwayError
+
+NOTHING_KEPT = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredStructure:
+    """What a recovery did."""
+
+    structure: str
+    messages: int
+    members: int
+
+
+class Media:
+    """Backups and recovery of structures (SM1-SM3)."""
+
+    def __init__(self, own: Member, group: Group, admin: SharedStructure, recovery: RecoveryManager) -> None:
+        self._own, self._group, self._admin, self._recovery = own, group, admin, recovery
+        self._positions = Positions(admin)
+        self._kept_rba = NOTHING_KEPT
+        recovery.kept_rba = lambda: self._kept_rba
+
+    # -- in the background
+
+    def publish(self, clock: Clock, identities: Identities) -> None:
+        """Say where this member is, and learn what of its log is kept (PO1, SM1). The latch is held."""
+        recovery = self._recovery
+        rba = min([recovery.log.end, *(unit.first for unit in recovery.units.values())])
+        position = Position(clock.now_us(), rba, identities.epoch, identities.following())
+        self._positions.publish(self._own.number, position)
+        self._keep()
+
+    def lost(self) -> None:
+        self._positions.lost()
+
+    def _keep(self) -> None:
+        """SM1."""
+        kept = NOTHING_KEPT
+        for backup in self._group.tables.backups.all():
+            mark = backup.marks.get(self._own.name)
+            kept = min(kept, NOTHING_KEPT if mark is None else mark[0])
+            if backup.member == self._own.name:
+                kept = min(kept, backup.start_rba)
+        self._kept_rba = kept
+
+    # -- backup
+
+    def backup(self, structure: SharedStructure, lists: list[int], now_us: int) -> Written:
+        """BACKUP CFSTRUCT (SM1). The latch is held."""
+        alive = {name for name, living in self._admin.connectors().items() if living}
+        members = self._group.tables.members.all()
+        marks = self._positions.marks({member.number for member in members if member.name in alive})
+        by_name = {member.name: self._mark(member, marks) for member in members}
+        self._kept_rba = min(self._kept_rba, self._recovery.log.end)
+        written = write_backup(structure, lists, self._recovery)
+        marked = {name: [mark.rba, mark.epoch, mark.counter] for name, mark in by_name.items() if mark is not None}
+        row = Backup(structure.name, self._own.name, written.start_rba, written.end_rba, now_us, written.bytes, marked)
+        try:
+            self._group.tables.backups.write(row)
+        except RepositoryAwayError as error:
+            raise MQError(Reason.DB2_NOT_AVAILABLE, structure=structure.name, why=str(error)) from error
+        self._keep()
+        return written
+
+    def _mark(self, member: Member, marks: dict[int, Mark]) -> Mark | None:
+        """What is needed of a member: of one that is down, what it will do when it is up again (PO4)."""
+        if member.number in marks:
+            return marks[member.number]
+        files = LogFiles.open(self._group.open_disk(member.log_directory))
+        try:
+            checkpoints = [rba for rba in files.inventory.checkpoints if rba >= files.oldest_active()]
+            return Mark(checkpoints[0] if checkpoints else FIRST_RBA, files.inventory.epoch + 1, 0)
+        finally:
+            files.close()
+
+    # -- recovery
+
+    def recover(self, structure: SharedStructure, lists: list[int]) -> RecoveredStructure:
+        """RECOVER CFSTRUCT: what is there afterwards is not yet in use (SM2, BR4)."""
+        if structure.failing is not Failing.FAILED:
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="it has not failed")
+        if not structure.lock_own():
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
+        recovered = Recovered(structure.name)
+        backup = self._group.tables.backups.read(structure.name)
+        if backup is not None:
+            read_backup(recovered, self._disk_of(backup.member), backup.start_rba, backup.end_rba)
+        members = self._group.tables.members.all()
+        for member in members:
+            open_disk = self._disk_of(member.name)
+            LogReader(recovered, self._mark_in(backup, member.name, open_disk)).read(open_disk)
+        messages = recovered.messages()
+        write_messages(structure, lists, messages)
+        return RecoveredStructure(structure.name, len(messages), len(members))
+
+    def _mark_in(self, backup: Backup | None, member: str, open_disk: Callable[[], Disk]) -> Mark:
+        """From where a member's log is needed; all of it when it has joined since, or there is no backup (SM3)."""
+        if backup is not None and member in backup.marks:
+            return Mark(*backup.marks[member])
+        files = LogFiles.open(open_disk())
+        try:
+            if not files.read(FIRST_RBA, 1)[0]:
+                raise MQError(Reason.CF_STRUC_FAILED, member=member, why="its log no longer begins at its beginning")
+            return Mark(FIRST_RBA, 0, 0)
+        finally:
+            files.close()
+
+    def _disk_of(self, name: str) -> Callable[[], Disk]:
+        member = self._group.tables.members.read(name)
+        if member is None:
+            raise MQError(Reason.CF_STRUC_FAILED, member=name, why="it is no longer a member")
+        directory = member.log_directory
+
+        def opened() -> Disk:
+            try:
+                return self._group.open_disk(directory)
+            except OSError as error:
+                raise MQError(Reason.CF_STRUC_FAILED, member=name, why=str(error)) from error
+
+        return opened

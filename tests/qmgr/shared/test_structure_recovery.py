@@ -1,0 +1,296 @@
+"""Structures that are lost: what applications are told, what goes on, what BACKUP and RECOVER CFSTRUCT bring back."""
+
+import random
+
+import pytest
+
+from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
+from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.reasons import MQError
+
+
+@pytest.fixture
+def sharing(tmp_path):
+    made = Sharing(tmp_path, structures=("APPL1", "APPL2"), RECOVER="YES")
+    for name in ("QM1", "QM2"):
+        made.start(name)
+    made.define()
+    made.define("BILLS", "APPL2")
+    made.members["QM2"].messages.follow_step()
+    return made
+
+
+@pytest.fixture
+def one(sharing):
+    return sharing.members["QM1"].connect("ALICE")
+
+
+@pytest.fixture
+def two(sharing):
+    return sharing.members["QM2"].connect("BOB")
+
+
+def operate(sharing, name, what, structure="APPL1"):
+    manager = sharing.members[name]
+    with manager.engine.recovery.latch:
+        return getattr(manager.shared, what)(structure)
+
+
+# -- connectivity
+
+
+def test_a_structure_that_cannot_be_reached_is_2345_and_others_go_on(sharing, one):
+    with one.open("ORDERS", USES) as orders, one.open("BILLS", USES) as bills:
+        orders.put(b"before", VOLATILE, OUT)
+        sharing.cut_off("APPL1")
+        for call in (lambda: orders.put(b"x", VOLATILE, OUT), lambda: orders.get(GET_OUT)):
+            with pytest.raises(MQError, match="2345"):
+                call()
+        bills.put(b"bill", VOLATILE, OUT)
+        assert b"bill" == bills.get(GET_OUT).body
+        sharing.reach_again("APPL1")
+        assert b"before" == orders.get(GET_OUT).body
+
+
+def test_a_commit_that_structures_do_not_learn_of_is_backed_out(sharing, one, two):
+    """The descriptor cannot be written: nothing has been decided, and the private part goes the same way."""
+    one.define(LocalQueue("PRIVATE", share=True, def_exclusive=False))
+    with one.open("ORDERS", USES) as orders, one.open("PRIVATE", USES) as private:
+        orders.put(b"shared", PERSISTENT, IN)
+        private.put(b"private", PERSISTENT, IN)
+        sharing.cut_off("CSQ_ADMIN")
+        with pytest.raises(MQError, match="2003"):
+            one.commit()
+        assert [] == browsed(one, "PRIVATE")
+        orders.put(b"out of syncpoint", VOLATILE, OUT)  # needs no CSQ_ADMIN
+    sharing.reach_again("CSQ_ADMIN")
+    assert ([b"out of syncpoint"], []) == (drained(two), sharing.leaks())
+
+
+def test_what_was_committed_is_finished_when_the_structure_is_back(sharing, one, two, monkeypatch):
+    """After the COMMIT record nothing can fail: the rest is done when it can be."""
+    log = sharing.members["QM1"].engine.log
+    force = log.force
+    with one.open("ORDERS", USES) as orders:
+        orders.put(b"committed", PERSISTENT, IN)
+
+        def cut_after(rba):
+            force(rba)
+            sharing.cut_off("APPL1")
+
+        monkeypatch.setattr(log, "force", cut_after)
+        one.commit()
+    monkeypatch.undo()
+    assert 1 == len(sharing.leaks())
+    sharing.reach_again("APPL1")
+    assert ([], [b"committed"]) == (sharing.leaks(), drained(two))
+
+
+def test_an_outcome_that_is_not_known_is_said(sharing, one, two):
+    """The one request of a unit that logs nothing was sent and not answered."""
+    structure = sharing.members["QM1"].shared.structures["APPL1"]
+    with one.open("ORDERS", USES) as orders:
+        orders.put(b"perhaps", VOLATILE, IN)
+        connection = structure._connection
+        request = connection.request
+
+        def unanswered(*operations):
+            request(*operations)
+            connection.broken = True
+            return request(*operations)
+
+        connection.request = unanswered
+        with pytest.raises(MQError, match="2124"):
+            one.commit()
+    sharing.reach_again("APPL1")
+    assert ([b"perhaps"], []) == (drained(two), sharing.leaks())
+
+
+def test_a_structure_that_is_not_recovered_is_empty_and_usable_at_once(tmp_path):
+    sharing = Sharing(tmp_path)
+    app = sharing.start("QM1").connect("ALICE")
+    sharing.define()
+    with app.open("ORDERS", USES) as orders:
+        orders.put(b"gone", VOLATILE, OUT)
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        orders.put(b"new", VOLATILE, OUT)
+        assert [b"new"] == drained(app)
+
+
+# -- backup and recovery
+
+
+def test_recovery_brings_back_exactly_the_persistent_messages(sharing, one, two):
+    with one.open("ORDERS", USES) as here, two.open("ORDERS", USES) as there:
+        for body in (b"1", b"2", b"3"):
+            here.put(body, PERSISTENT, OUT)
+        here.put(b"volatile", VOLATILE, OUT)
+        sharing.publish()
+        assert 3 == operate(sharing, "QM2", "backup").messages
+        assert b"1" == there.get(GET_OUT).body
+        there.put(b"4", PERSISTENT, OUT)
+        here.get(GET_IN)  # in flight: it was not got
+        here.put(b"never", PERSISTENT, IN)
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        with pytest.raises(MQError, match="2373"):
+            here.put(b"x", VOLATILE, OUT)
+        one.backout()
+        done = operate(sharing, "QM1", "recover")
+        assert (3, 2) == (done.messages, done.members)
+        sharing.reach_again("APPL1")
+        assert [b"2", b"3", b"4"] == drained(two)
+    assert [] == sharing.leaks()
+
+
+def test_units_that_a_backup_found_unfinished_end_as_they_did(sharing, one, two):
+    """Puts and gets in flight while the backup was read: their outcome is on the log."""
+    with one.open("ORDERS", USES) as here, two.open("ORDERS", USES) as there:
+        for body in (b"got", b"kept"):
+            here.put(body, PERSISTENT, OUT)
+        assert b"got" == here.get(GET_IN).body
+        here.put(b"put", PERSISTENT, IN)
+        assert b"kept" == there.get(GET_IN).body
+        there.put(b"backed out", PERSISTENT, IN)
+        sharing.publish()
+        operate(sharing, "QM1", "backup")
+        one.commit()
+        two.backout()
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        operate(sharing, "QM2", "recover")
+        sharing.reach_again("APPL1")
+        assert [b"kept", b"put"] == sorted(drained(one))
+
+
+def test_without_a_backup_the_logs_alone_are_enough(sharing, one, two):
+    with one.open("ORDERS", USES) as here, two.open("ORDERS", USES) as there:
+        for body in (b"1", b"2"):
+            here.put(body, PERSISTENT, OUT)
+        there.get(GET_OUT)
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        operate(sharing, "QM1", "recover")
+        assert [b"2"] == drained(one)
+
+
+def test_a_message_longer_than_a_log_record_is_recovered_from_backup_and_log(tmp_path):
+    """Data of 300 KB is logged in pieces; in the structure it is a reference to a data set."""
+    sharing = Sharing(tmp_path, RECOVER="YES", CFLEVEL=5, OFFLOAD="SMDS")
+    one = sharing.start("QM1").connect("ALICE")
+    sharing.start("QM2")
+    sharing.define()
+    first, second = (bytes([number]) * 300_000 for number in (1, 2))
+    with one.open("ORDERS", USES) as queue:
+        queue.put(first, PERSISTENT, OUT)
+        sharing.publish()
+        operate(sharing, "QM1", "backup")
+        queue.put(second, PERSISTENT, OUT)
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        operate(sharing, "QM2", "recover")
+        sharing.reach_again("APPL1")
+        assert [first, second] == drained(one)
+
+
+def test_a_structure_that_works_is_not_recovered(sharing):
+    with pytest.raises(MQError, match="2346"):
+        operate(sharing, "QM1", "recover")
+
+
+def test_a_recovery_that_is_cut_is_begun_again(sharing, one, two, monkeypatch):
+    with one.open("ORDERS", USES) as here:
+        for number in range(120):
+            here.put(b"%d" % number, PERSISTENT, IN)
+        one.commit()
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        manager = sharing.members["QM1"]
+        structure = manager.shared.structures["APPL1"]
+        ask, asked = structure.ask_for_recovery, []
+
+        def cut(*operations):
+            asked.append(operations)
+            if len(asked) == 40:
+                raise MQError(2345)
+            return ask(*operations)
+
+        monkeypatch.setattr(structure, "ask_for_recovery", cut)
+        with pytest.raises(MQError):
+            operate(sharing, "QM1", "recover")
+        with pytest.raises(MQError, match="2373"):
+            here.get(GET_OUT)
+    sharing.kill("QM1")
+    sharing.start("QM1")
+    assert 120 == operate(sharing, "QM2", "recover").messages
+    sharing.reach_again("APPL1")
+    assert [b"%d" % number for number in range(120)] == drained(two)
+
+
+def test_members_keep_their_logs_as_long_as_a_backup_needs_them(sharing, one):
+    recovery = sharing.members["QM1"].engine.recovery
+    sharing.publish()
+    operate(sharing, "QM1", "backup")
+    mark = recovery.log.end
+    with one.open("ORDERS", USES) as queue:
+        for _ in range(3):
+            queue.put(b"x" * 1000, PERSISTENT, OUT)
+    with recovery.latch:
+        recovery.checkpoint()
+    assert recovery.needed_rba() <= mark
+    sharing.publish()
+    operate(sharing, "QM1", "backup")
+    operate(sharing, "QM1", "backup", "APPL2")
+    assert recovery.kept_rba() > mark
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_members_did_recovery_finds_the_same(sharing, one, two, seed):
+    """Random work of two members around a backup, then the structure is lost: what was there is there again."""
+    chance, apps = random.Random(seed), (one, two)
+    queues = [app.open("ORDERS", USES) for app in apps]
+    for step in range(60):
+        at = chance.randrange(2)
+        action = chance.choice(["put", "put", "put", "get", "get", "commit", "backout", "out"])
+        if action == "put":
+            queues[at].put(b"%d" % step, PERSISTENT, IN)
+        elif action == "out":
+            queues[at].put(b"%d" % step, PERSISTENT, OUT)
+        elif action == "get":
+            try:
+                queues[at].get(GET_IN)
+            except MQError:
+                continue
+        elif action == "commit":
+            apps[at].commit()
+        else:
+            apps[at].backout()
+        if chance.random() < 0.1:
+            sharing.publish()
+            operate(sharing, f"QM{at + 1}", "backup")
+    for app in apps:
+        chance.choice([app.commit, app.backout])()
+    before = browsed(one)
+    sharing.cut_off("APPL1", lost=True)
+    sharing.reach_again("APPL1")
+    operate(sharing, "QM1", "recover")
+    sharing.reach_again("APPL1")
+    assert before == drained(two)
+
+
+def test_operators_back_up_and_recover_by_command(sharing, one, two):
+    def run(text):
+        return sharing.members["QM1"].commands.run(text, "ALICE")
+
+    with one.open("ORDERS", USES) as queue:
+        queue.put(b"1", PERSISTENT, OUT)
+        sharing.publish()
+        assert run("BACKUP CFSTRUCT(APPL1)").ok
+        queue.put(b"2", PERSISTENT, OUT)
+        assert not run("RECOVER CFSTRUCT(APPL1)").ok  # it works
+        sharing.cut_off("APPL1", lost=True)
+        sharing.reach_again("APPL1")
+        assert run("RECOVER CFSTRUCT(APPL1)").ok
+        sharing.reach_again("APPL1")
+    assert [b"1", b"2"] == drained(two)
