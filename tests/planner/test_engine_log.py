@@ -31,7 +31,7 @@ def app(tmp_path_factory):
 
 def logged(app, count, work):
     """Bytes a message, as the task's own accounting would have them: what the log has grown by."""
-    log = app.messages._store.recovery.log
+    log = app._recovery.log
     before = log.end
     for _ in range(count):
         work()
