@@ -1,17 +1,20 @@
 """The queue manager as a user calls it, beside what the disk allows and what a user would take instead.
 
-    python bench/engine_bench.py [GROUP ...] [--rounds N] [--directory DIR] [--depth N]
+    python bench/engine_bench.py [GROUP ...] [--rounds N] [--directory DIR] [--depth N] [--both]
 
 Groups: commit, batch, volatile, threads, correl, memory, restart, layers (all of these by default) and deep. 1 KB
 messages; everybody in turns in the same run, medians. Peers that are not installed (lmdb, huey, persist-queue) are left
-out and named. Each line ends with the promise and whether it holds.
+out and named. Each line ends with the promise and whether it holds. With `--both` each group is run twice, as plain
+Python and as `make compile` built it, one after the other.
 """
 
 import argparse
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -37,13 +40,31 @@ def groups(rounds: int, deep: int) -> dict[str, Callable[[Path], None]]:
     }
 
 
+COMPILED = Path(__file__).parents[1] / "build" / "compiled"
+
+
+def both(names: Sequence[str], options: Sequence[str]) -> None:
+    """Every group in a process of plain Python, then in one of the compiled build."""
+    if not COMPILED.is_dir():
+        sys.exit("there is no compiled build: `make compile` makes it")
+    for name in names:
+        for build, path in (("plain", ""), ("compiled", str(COMPILED))):
+            print(f"\n== {name}, {build}", flush=True)
+            command = [sys.executable, __file__, name, *options]
+            subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, check=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("group", nargs="*", default=DEFAULT)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--directory", default=None)
     parser.add_argument("--depth", type=int, default=1_000_000)
+    parser.add_argument("--both", action="store_true")
     asked = parser.parse_args()
+    if asked.both:
+        both(asked.group, ["--rounds", str(asked.rounds), "--depth", str(asked.depth)])
+        return
     known = groups(asked.rounds, asked.depth)
     for name in asked.group:
         directory = Path(tempfile.mkdtemp(dir=asked.directory))

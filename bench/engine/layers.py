@@ -35,7 +35,7 @@ def layers() -> None:
 def _costs(ours: Quaestor) -> dict[str, float]:
     """Every layer with those below it; the difference of two lines is what the upper one adds."""
     print("\nprocessor time per persistent message (in memory), each line with what is below it")
-    data = ours.app.messages._store  # noqa: SLF001 - the managers under a connection, for measuring only
+    data = ours.app._recovery.managers[0]  # noqa: SLF001 - the managers under a connection, for measuring only
     recovery, queue = data.recovery, data.queues[max(data.queues)]
     next_id, envelope = id_maker("LAYERS", time.time_ns() // 1000), MQMD(persistence=1)
     message = Message(BODY, envelope, next_id(), NO_ID, 0, 1, 1)

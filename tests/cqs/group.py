@@ -111,6 +111,7 @@ class Group:
         self.facilities = {name: made() for name, made in self._engines.items()}
         self.servers, self._cables = {}, []
         self.watchers = []
+        self._cut = set()
 
     def around(self):
         connects = {name: self._connect(name) for name in self.facilities}
@@ -118,6 +119,8 @@ class Group:
 
     def _connect(self, name):
         def connect(shape, connector, told):
+            if (connector, name) in self._cut:
+                raise StructureLostError(f"{connector} has no way to {name}")
             cable = Cable(self, name, self.facilities[name].connect(shape, connector, told))
             self._cables.append(cable)
             return cable
@@ -147,6 +150,13 @@ class Group:
         self.servers.pop(name, None)
         for cable in self._cables:
             if cable.connector == name and not cable.dead:
+                cable.fail()
+
+    def cut(self, server, facility):
+        """A server has no way to a facility any more; both live."""
+        self._cut.add((server, facility))
+        for cable in self._cables:
+            if (cable.connector, cable.place) == (server, facility):
                 cable.fail()
 
     def lose(self, name="CF01"):

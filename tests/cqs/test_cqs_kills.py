@@ -12,6 +12,7 @@ import pytest
 from cqs.group import Group, Killed, agrees_with_log, on_structure
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import Private, lterm, transaction
+from quaestor.testing import FaultyDisk, PowerCut
 
 TRANX, LTRMZ, OTHER = transaction("TRANX"), lterm("LTRMZ"), transaction("OTHER")
 LONG = b"." * 3000
@@ -184,11 +185,49 @@ def test_the_scenario_itself(scenario):
     proved(group, book)
 
 
+def power_cut(scenario, cut, seed):
+    """The power goes at a write to the disk: servers and facilities are gone, the disk is as it is found."""
+    disk, book = FaultyDisk(cut, seed), Book()
+    group = Group(SMALL.get(scenario), disk=disk)
+    with suppress(PowerCut):
+        group.start("CQS2")
+        scenario(group, group.start("CQS1"), book)
+    after = Group(SMALL.get(scenario), disk=disk.after_power_cut(seed + cut))
+    server = after.start("CQS3")
+    after.clock.advance(seconds=20)
+    server.step()
+    assert messages(server) in [Counter(each) for each in book.outcomes]
+    assert agrees_with_log(server)
+    return disk
+
+
+def proved_for_power(scenario, stride=1, seed=0):
+    group = Group(SMALL.get(scenario))
+    group.start("CQS2")
+    scenario(group, group.start("CQS1"), Book())
+    for cut in range(0, group.disk.operations, stride):
+        try:
+            power_cut(scenario, cut, seed)
+        except BaseException as error:
+            error.add_note(f"{scenario.__name__} cut at write {cut}")
+            raise
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("scenario", [flow, checkpoints, filling], ids=lambda each: each.__name__)
+def test_the_power_goes_at_every_write(scenario):
+    proved_for_power(scenario)
+
+
 @pytest.mark.crash
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.__name__)
 def test_killed_at_every_step(scenario):
+    proved_for_kills(scenario)
+
+
+def proved_for_kills(scenario, stride=1):
     group, _ = played(scenario)
-    for at in range(group.steps.count):
+    for at in range(0, group.steps.count, stride):
         killed, book = played(scenario, at)
         assert killed.steps.count == at + 1
         try:

@@ -288,9 +288,13 @@ def test_the_seventh_message_of_a_busy_program_runs_elsewhere():
     assert 6 == ims1.run()
     assert 2 == ims1.deliver()
     assert [*(f"m{n} by IMS1" for n in range(6)), "m6 by IMS2", "m7 by IMS2"] == ims1.received["LTRMZ"]
+    assert Route.LOCAL is ims1.enter("LTRMZ", "PSBY", "too late")
+    ims1.stop_program("PSBY")
+    assert "PSBY has stopped" == ims1.received["LTRMZ"][-1]
+    assert Route.GLOBAL is ims1.enter("LTRMZ", "PSBY", "elsewhere")
     group.kill("CQS2")
     group.servers["CQS1"].step()
-    assert Route.REJECT is ims1.enter("LTRMZ", "PSBZ", "nobody", SysplexCode.GLOBAL_ONLY)
+    assert Route.REJECT is ims1.enter("LTRMZ", "PSBY", "nobody runs it any more")
 
 
 @pytest.mark.oracle("talks/19", kind="derived", lines="003:910-911, 1100")

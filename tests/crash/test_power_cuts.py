@@ -107,7 +107,7 @@ def test_deleting_a_queue_with_its_messages_leaves_nothing(tmp_path):
     app.commit()
     app.delete(LocalQueue, "DOOMED", purge=True)
     dynamic.close(CloseOptions.DELETE_PURGE)
-    data = app.messages._store
+    data = app._recovery.managers[0]
     with data.recovery.latch:
         assert [] == check(data)
     app.disconnect()

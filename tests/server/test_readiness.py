@@ -100,3 +100,31 @@ def test_looking_ends_with_its_time(pair, offers, monkeypatch):
     watched._brisk = True  # as after a short wait
     assert watched.ready(0.01) == []
     assert 0 < len(offers) <= 4
+
+
+def test_who_comes_back_late_from_an_offer_sleeps(pair, monkeypatch):
+    """Somebody else has long work for the processor: looking on would only take turns from it."""
+    ours, theirs = pair
+    now_ns, offers = [0], []
+
+    def offer():
+        offers.append(1)
+        now_ns[0] += readiness.TAKEN_NS + 1
+
+    monkeypatch.setattr(readiness, "monotonic_ns", lambda: now_ns[0])
+    monkeypatch.setattr(readiness, "offer_processor", offer)
+    watched = Readiness()
+    watched.watch(ours.fileno(), READ, "us")
+    watched._brisk = True
+    assert watched.ready(0.01) == []
+    assert 1 == len(offers)
+    watched._brisk = True
+    assert watched.ready(0.01) == []
+    assert 1 == len(offers)  # it rests for a while
+    now_ns[0] += readiness.REST_NS
+    assert watched.ready(0.01) == []
+    assert 2 == len(offers)
+    arrival = Arrival(ours.fileno())
+    with Later(theirs, 0.01):
+        assert arrival.receive(ours.recv, 10) == b"!"
+    assert 3 == len(offers)

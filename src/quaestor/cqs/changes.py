@@ -32,6 +32,7 @@ class Kind(IntEnum):
     FENCED = 6  # an incarnation has failed: nothing it appends counts
     REBUILD = 7  # a structure of the pair begins anew
     END = 8  # a server has ended in good order
+    LOST = 9  # a server lives, and has no way to the structure
 
 
 @dataclass(frozen=True, slots=True)

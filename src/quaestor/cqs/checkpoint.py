@@ -31,11 +31,14 @@ def system_checkpoint(pair: StructurePair) -> int:
 
 def _release(pair: StructurePair, message: Message) -> None:
     try:
-        put = Put.ready(pair.structure_of(message.queue), message)
-        pair.perform(Change((put,), released=(message.id,)))
+        pair.perform(lambda: _released(pair, message))
     except CQSError as refused:
         if refused.why not in NO_ROOM:
             raise
+
+
+def _released(pair: StructurePair, message: Message) -> Change:
+    return Change((Put.ready(pair.structure_of(message.queue), message),), released=(message.id,))
 
 
 def _system_checkpoint(pair: StructurePair) -> int:

@@ -11,14 +11,15 @@ Rules
 Called by transaction managers.  Calls unit_of_work, interest, pair.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from quaestor.cqs import overflow
 from quaestor.cqs.changes import Change, Put, Shift
 from quaestor.cqs.full import note_full
 from quaestor.cqs.image import entries_of
 from quaestor.cqs.interest import Inform, Interest
-from quaestor.cqs.messages import NOBODY, Beside, Holder, Message
+from quaestor.cqs.messages import NOBODY, Beside, Message
 from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.queue_names import Private, QueueName, QueueType
 from quaestor.cqs.refusals import CQSError, Why
@@ -49,7 +50,7 @@ class Client:
     def put(self, queue: QueueName, segments: Sequence[bytes]) -> bytes:
         """Put a message (CL2); its identifier."""
         message = self._made(queue, segments)
-        self._put(Put.ready(self.pair.structure_of(queue), message))
+        self._put(lambda: Put.ready(self.pair.structure_of(queue), message))
         return message.id
 
     def put_locked(self, queue: QueueName, segments: Sequence[bytes]) -> tuple[UnitOfWork, Message] | None:
@@ -57,10 +58,14 @@ class Client:
         message = self._made(queue, segments)
         if len(message.records) > 1 or queue.type is QueueType.TRANSACTION_SERIAL:
             return None
-        structure = self.pair.structure_of(queue)
-        self._put(Put.locked(structure, message, Holder(self.name, self.pair.server)))
         unit = self.begin()
-        unit.locked(message, structure)
+
+        def put() -> Put:
+            structure = self.pair.structure_of(queue)
+            unit.locked(message, structure)
+            return Put.locked(structure, message, unit.holder)
+
+        self._put(put)
         return unit, message
 
     def begin(self) -> UnitOfWork:
@@ -113,7 +118,7 @@ class Client:
             if beside.holder.client == self.name
         )
         if effects:
-            self.pair.perform(Change(effects), force=cold)
+            self.pair.perform(partial(Change, effects), force=cold)
         return len(effects)
 
     def _browse(self, queue: QueueName) -> list[Message]:
@@ -129,9 +134,9 @@ class Client:
         self._check()
         return made(self.pair, self.name, queue, segments)
 
-    def _put(self, put: Put) -> None:
+    def _put(self, put: Callable[[], Put]) -> None:
         try:
-            space = self.pair.perform(Change((put,)), self.name)
+            space = self.pair.perform(lambda: Change((put(),)), self.name)
         except CQSError as refused:
             if refused.why is Why.STRUCTURE_FULL:
                 note_full(self.pair, refused)

@@ -40,6 +40,13 @@ class FastPath:
         self.received[terminal] = []
         self.client.register_interest(lterm(terminal))
 
+    def stop_program(self, psb: str) -> None:
+        """No region here runs it any more; what waits in its balancing group is rejected."""
+        self.client.deregister_interest(program(psb))
+        emh.stop_program(self.client.pair, psb, self.name)
+        for terminal, _ in self.groups.pop(psb):
+            self.received[terminal].append(f"{psb} has stopped")
+
     def enter(self, terminal: str, psb: str, text: str, code: SysplexCode = SysplexCode.LOCAL_FIRST) -> Route:
         """Input for a program; where it went (FP1)."""
         route = emh.route(

@@ -25,16 +25,26 @@ from quaestor.cqs.messages import Message
 from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.queue_names import Private
 from quaestor.cqs.redo import redo
+from quaestor.cqs.refusals import CQSError, Why
 from quaestor.cqs.structure import MOVED, OPEN, RECOVERY, GateClosedError, SharedStructure
 from quaestor.storage.lists.operations import Delete, Holding, Lock, Unlock
 from quaestor.storage.lists.structure import StructureLostError
 
 REJOIN_US = 10_000_000
+ATTEMPTS_MAX = 400
 
 
 def connect(pair: StructurePair) -> None:
     """Connect to the structures of a pair, which are whole and open then (MB1)."""
-    while True:
+    try:
+        _connect(pair)
+    except Exception:
+        pair.drop()
+        raise
+
+
+def _connect(pair: StructurePair) -> None:
+    for _ in range(ATTEMPTS_MAX):
         _connect_all(pair)
         gates = [structure.holder() for structure in pair.structures]
         if any(gate.startswith(MOVED) for gate in gates):
@@ -43,6 +53,8 @@ def connect(pair: StructurePair) -> None:
             break
         for structure in pair.structures:
             structure.connection.disconnect()
+    else:
+        raise CQSError(Why.NO_RECOVERY_DATA_SET, structures=pair.places())  # it moved, and nothing says where to
     _complete_earlier_self(pair)
     pair.refresh()
     pair.connected()
@@ -84,6 +96,7 @@ def leave(pair: StructurePair) -> None:
     for structure in pair.structures:
         structure.connection.disconnect()
     pair.log.close()
+    pair.log.incarnation = 0
 
 
 def _leave(pair: StructurePair) -> None:
@@ -112,11 +125,14 @@ def recover_failed(pair: StructurePair) -> list[str]:
 def _recover_failed(pair: StructurePair) -> list[str]:
     for structure in pair.structures:
         structure.ask()
+    pair.log.check()
     failed = {
         control.server: control.incarnation
         for structure in pair.structures
         for control in structure.controls().values()
-        if control.active and control.server != pair.server and _gone(pair, structure, control.server)
+        if control.active
+        and control.server not in {pair.server, *pair.log.lost}
+        and _gone(pair, structure, control.server)
     }
     if failed:
         with _recovering(pair):
@@ -151,13 +167,15 @@ def _recover(pair: StructurePair, server: str, incarnation: int) -> None:
 
 def tidy(pair: StructurePair, server: str) -> None:
     """What a server had locked is ready again, what it had reserved is free, its clients are gone (MB2)."""
-    returned = [
-        Shift.returned(structure.number, beside)
-        for structure in pair.structures
-        for beside in structure.held(Private.LOCK, server)
-    ]
-    if returned:
-        pair.perform(Change(tuple(returned)), force=False)
+    returned = Change(
+        tuple(
+            Shift.returned(structure.number, beside)
+            for structure in pair.structures
+            for beside in structure.held(Private.LOCK, server)
+        )
+    )
+    if returned.effects:
+        pair.perform(lambda: returned, force=False)
     for structure in pair.structures:
         structure.release(structure.held(Private.MOVE, server))
         gone = [

@@ -7,6 +7,7 @@ Rules
   ML3 A structure that begins anew is named by the RBA of its REBUILD record: what was logged before is in it. Whoever
       works on an earlier one appends nothing until it has connected again.
   ML4 A server whose append or force failed appends nothing more: it has to start again and read what is there.
+  ML5 A server that lives and has no way to the structure says so here, where those who have one read it.
 
 Called by pair, restart, rebuild, checkpoint.  Calls storage.log_stream.
 """
@@ -30,6 +31,8 @@ class MergedLog:
         self.begun = 0
         self._rebuilt = 0
         self._fenced = False
+        self.lost: set[str] = set()
+        """Servers that said since the last rebuild that they have no way to the structure (ML5)."""
 
     @property
     def end(self) -> int:
@@ -63,11 +66,16 @@ class MergedLog:
         self.begun = self._rebuilt
         self.begun = self.append(Kind.REBUILD, packed_values(*facts)).rba
         self._rebuilt = self.begun
+        self.lost.clear()
         return self.begun
 
     def check(self) -> None:
         """Raise what an append would raise."""
         self._stream.look(self._admit)
+
+    def has_changes(self) -> bool:
+        """Whether any change of messages was ever logged and is kept."""
+        return any(record.kind == Kind.CHANGE for record in self._stream.read(self._stream.first))
 
     def read(self, rba: int) -> Iterator[StreamRecord]:
         return self._stream.read(rba)
@@ -91,3 +99,6 @@ class MergedLog:
                 self._fenced |= values_of(record.body) == [self.member, self.incarnation]
             elif record.kind == Kind.REBUILD:
                 self._rebuilt = record.rba
+                self.lost.clear()
+            elif record.kind == Kind.LOST:
+                self.lost.add(record.member)

@@ -16,6 +16,7 @@ Called by unit_of_work, client.  Calls pair, rebuild.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from quaestor.cqs.changes import Change, Put, Remove
 from quaestor.cqs.image import Image, Placed, entries_of
@@ -115,7 +116,7 @@ def _transfer(pair: StructurePair, messages: list[Placed]) -> None:
         some = messages[at : at + MOVED_AT_ONCE]
         puts = tuple(Put(1, placed.message, placed.header, placed.key) for placed in some)
         gone = tuple(Remove(PRIMARY, placed.header, placed.message.beside) for placed in some)
-        pair.perform(Change((*puts, *gone)))
+        pair.perform(partial(Change, (*puts, *gone)))
 
 
 def relieve(pair: StructurePair) -> frozenset[bytes]:

@@ -91,6 +91,7 @@ class StructurePair:
         self.connect: Callable[[], None] = lambda: None
         self._undone: deque[tuple[int, Change]] = deque()
         self._token = 0
+        self._said_lost = -1
 
     @property
     def primary(self) -> SharedStructure:
@@ -112,7 +113,7 @@ class StructurePair:
         """The structures are no more."""
         for structure in self.structures:
             structure.connection.disconnect()
-        self.structures = []
+        self.structures, self.log.incarnation = [], 0
         self.kept.clear()
         self._undone.clear()
 
@@ -125,7 +126,9 @@ class StructurePair:
     def active(self, call: Callable[[], T]) -> T:
         """Do a request on structures that are open; what was logged is done first (SP1)."""
         with self.latch:
-            mend, reconnected = self.finish, False
+            if not self.log.incarnation:
+                raise CQSError(Why.NOT_STARTED, server=self.server)
+            mend, reconnected = self.finish if self.structures else self.reconnect, False
             while True:
                 try:
                     mend()
@@ -137,13 +140,21 @@ class StructurePair:
                 except ControlChangedError:
                     mend = self.refresh
                 except StructureLostError:
-                    if reconnected:
+                    if reconnected or not self.structures:
+                        self._say_lost()
                         raise
                     mend, reconnected = self.reconnect, True
                 except CQSError as refused:
                     if refused.why is not Why.REBUILT:
                         raise
                     mend = self.reconnect
+
+    def _say_lost(self) -> None:
+        """Others may have a way to the structure, and copy it to where this server has one too (ML5)."""
+        if self._said_lost != self.log.begun:
+            with suppress(CQSError):  # it is rebuilt already, or this server is fenced: the next request says so
+                self.log.append(Kind.LOST)
+                self._said_lost = self.log.begun
 
     def finish(self) -> None:
         """Do on the structures what is logged and not done yet (SP1)."""
@@ -165,10 +176,14 @@ class StructurePair:
 
     def reconnect(self) -> None:
         """Connect anew; whatever was logged is in the structure that is found, or is still to be done."""
+        self.drop()
+        self.connect()
+
+    def drop(self) -> None:
+        """Give up the connections: what was begun on the structures is not whole, and nobody may work on it."""
         for structure in self.structures:
             structure.connection.fail()
         self.structures = []
-        self.connect()
 
     def _look_at_gates(self) -> None:
         """Why a gate was not as expected (SP2)."""
@@ -254,16 +269,20 @@ class StructurePair:
 
     # -- changes, rules SP1 and SP3
 
-    def perform(self, change: Change, client: str = "", *, force: bool = True) -> Space | None:
-        """Make a change: reserve, log, do. Gives what is in use of the primary, when something was put there."""
-        return self.active(lambda: self._perform(change, client, force=force))
+    def perform(self, change: Callable[[], Change], client: str = "", *, force: bool = True) -> Space | None:
+        """Make a change: reserve, log, do. Gives what is in use of the primary, when something was put there.
+
+        It is made again when the pair turns out to be another than was thought: names may be in overflow now.
+        """
+        return self.active(lambda: self._perform(change(), client, force=force))
 
     def _perform(self, change: Change, client: str, *, force: bool) -> Space | None:
         space = self._reserve(change, client)
         logged = change.logged()
         if not (logged.effects or logged.kept or logged.released):
             for structure in self.structures:
-                structure.apply(change.on(structure.number), 0)
+                if effects := change.on(structure.number):
+                    structure.apply(effects, 0)
             return space
         record = self.log.append(Kind.CHANGE, logged.packed(), force=force)
         self._undone.append((record.rba, change))
@@ -337,7 +356,8 @@ class StructurePair:
     def next_id(self, client: str) -> bytes:
         """The identifier of a new message: the clock, and later than any before it (QN6)."""
         self._token = max(self._token + 1, tod_from_us(self.around.clock.now_us()) >> TOKEN_SHIFT)
-        self.primary.control = replace(self.primary.control, token=self._token)
+        for structure in self.structures[:1]:
+            structure.control = replace(structure.control, token=self._token)
         return message_id(client, self._token)
 
     def later_than(self, token: int) -> None:
@@ -350,7 +370,7 @@ class StructurePair:
         """Where a message is put (SP4)."""
         if queue.key not in self.overflow:
             return PRIMARY
-        if len(self.structures) == 1:
+        if len(self.policy.names) == 1:
             raise CQSError(Why.QUEUE_IN_OVERFLOW, queue=str(queue))
         return 1
 

@@ -9,6 +9,8 @@ Rules
       a failure in between leaves what was before, or a structure that is not whole and is made again.
   RB4 Altering changes the size of a structure in place, never below what it holds nor above SIZE.
   RB5 Deleting scratches both recovery data sets first, for with one of them the structure would be recovered.
+  RB6 When the share of servers that have no way to a structure reaches REBUILDPERCENT, one that has copies it to the
+      next facility of the preference list, and they follow.
 
 Called by members, overflow, server.  Calls pair, image, checkpoint.
 """
@@ -47,8 +49,12 @@ def recover(pair: StructurePair) -> int:
         raise CQSError(Why.NO_RECOVERY_DATA_SET)
     with pair.latch:
         pair.active(pair.hold)
-        begin(pair, [structure.number for structure in pair.structures])
-        pair.open()
+        try:
+            begin(pair, [structure.number for structure in pair.structures])
+            pair.open()
+        except Exception:
+            pair.drop()  # the next request makes them again
+            raise
         pair.refresh()
         pair.connected()
         return pair.data_sets.newest()[0].messages
@@ -78,6 +84,22 @@ def _fill(pair: StructurePair, structure: SharedStructure, image: Image, rba: in
 def copy(pair: StructurePair, facility: str = "", kilobytes: int | None = None) -> tuple[str, ...]:
     """Copy the structures of the pair (RB2); the names of the new ones."""
     return pair.active(lambda: _copy(pair, facility, kilobytes))
+
+
+def copy_if_lost(pair: StructurePair) -> tuple[str, ...]:
+    """Copy the structures to another facility when enough servers have no way to this one (RB6)."""
+    return pair.active(lambda: _copy_if_lost(pair))
+
+
+def _copy_if_lost(pair: StructurePair) -> tuple[str, ...]:
+    pair.primary.ask()
+    pair.log.check()
+    systems = [control for control in pair.primary.controls().values() if control.active]
+    here = pair.places()[PRIMARY][1]
+    others = [name for name in pair.policy.preference if name != here]
+    if others and pair.policy.rebuild_due(len(pair.log.lost), len(systems)):
+        return _copy(pair, others[0], None)
+    return ()
 
 
 def _copy(pair: StructurePair, facility: str, kilobytes: int | None) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ Rules
   RD2 It says where in the log recovery begins, which structures it is of and on which coupling facilities they are:
       with it a server finds the structure, or knows that there was one.
   RD3 The log is needed from the older of the two on, so that recovery is possible from either.
-  RD4 Both scratched means there is nothing to recover: the queues begin empty.
+  RD4 Both scratched means there is nothing to recover: the queues begin empty. Where one is there and none is good,
+      nothing begins until somebody decides.
 
 Called by checkpoint, rebuild, restart.  Calls disk, image.
 """
@@ -73,6 +74,10 @@ class RecoveryDataSets:
         found = [read for name in self.names if (read := self._read(name)) is not None]
         return sorted(found, key=lambda each: -each[0].sequence)
 
+    def present(self) -> bool:
+        """Whether one is there, good or not."""
+        return any(self._disk.exists(name) for name in self.names)
+
     def newest(self) -> tuple[Checkpoint, Image]:
         return self.all()[0]
 
@@ -96,7 +101,7 @@ class RecoveryDataSets:
             if len(head) < _HEAD.size:
                 return None
             mark, checksum, sequence, length = _HEAD.unpack(head)
-            body = file.read(_HEAD.size, length) if mark == _MARK else b""
+            body = file.read(_HEAD.size, min(length, file.size())) if mark == _MARK else b""
         finally:
             file.close()
         if mark != _MARK or len(body) != length or crc32(body, sequence) != checksum:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from quaestor.cqs.changes import Change, Kind
 from quaestor.cqs.image import Image
 from quaestor.cqs.pair import StructurePair
+from quaestor.cqs.refusals import CQSError, Why
 
 
 def redo(pair: StructurePair, servers: Iterable[str], *, end: int) -> None:
@@ -34,6 +35,8 @@ def redo(pair: StructurePair, servers: Iterable[str], *, end: int) -> None:
 def told_by_log(pair: StructurePair, rba: int) -> Image:
     """The pair as the newest recovery data set and the log behind it have it, up to an RBA."""
     saved = pair.data_sets.all()
+    if not saved and pair.data_sets.present() and pair.log.has_changes():
+        raise CQSError(Why.NO_RECOVERY_DATA_SET, scratch=pair.data_sets.names)  # RD4
     if not saved:
         return Image(members={pair.server: pair.log.incarnation})
     checkpoint, image = saved[0]

@@ -23,7 +23,6 @@ class Why(Enum):
     REBUILT = "the structure was rebuilt in the meantime: connect again"
     UNIT_ENDED = "the unit of work has ended"
     NOT_LOCKED = "the message is not locked by this unit of work"
-    QUIESCED = "the structure is quiesced"
     NO_RECOVERY_DATA_SET = "no structure recovery data set is good"
     TOO_SMALL = "the structure would be smaller than what it holds"
     TOO_LARGE = "the policy allows no structure of this size"

@@ -68,7 +68,8 @@ class CommonQueueServer:
         members.leave(self.pair)
 
     def step(self) -> list[str]:
-        """Complete the work of servers that have failed (CS5); their names."""
+        """Copy structures that others cannot reach; complete the work of servers that failed (CS5), and name them."""
+        rebuild.copy_if_lost(self.pair)
         return members.recover_failed(self.pair)
 
     # -- clients, rules CS1 and CS3

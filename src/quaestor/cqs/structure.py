@@ -36,6 +36,7 @@ from quaestor.storage.lists.operations import (
     Lock,
     Move,
     Operation,
+    Read,
     ReadList,
     ReadSpace,
     Rewrite,
@@ -172,12 +173,15 @@ class SharedStructure:
         """Do effects of a logged change (SS2); gives the control entry as it is then."""
         control = control or self.control
         target = replace(control, applied=max(rba, control.applied))
-        self.change(*self._operations(effects), control=target)
+        self.change(*self._operations(effects, control), control=target)
         return replace(target, version=target.version + 1)
 
-    def _operations(self, effects: Sequence[Effect]) -> list[Operation]:
-        """Effects as operations on entries, which are looked up by their keys (SS4)."""
-        found = iter(self.connection.request(*(op for effect in effects for op in _lookups(effect))))
+    def _operations(self, effects: Sequence[Effect], control: Control) -> list[Operation]:
+        """Effects as operations on entries, which are looked up by their keys (SS4), unless somebody else did them."""
+        own, *answers = self.ask(Read(control.number), *(op for effect in effects for op in _lookups(effect)))
+        if own is None or own.version != control.version:
+            raise ControlChangedError(self.server)
+        found = iter(answers)
         operations: list[Operation] = []
         for effect in effects:
             if isinstance(effect, Put):
@@ -219,12 +223,11 @@ class SharedStructure:
         space: Space = self.change(*operations, ReadSpace())[-1]
         return space
 
-    def release(self, besides: Sequence[Beside], control: Control | None = None) -> None:
+    def release(self, besides: Sequence[Beside]) -> None:
         """Give back what was reserved and will not be put."""
         if besides:
-            self.change(
-                *self._operations([Remove(self.number, Private.MOVE, each) for each in besides]), control=control
-            )
+            gone = [Remove(self.number, Private.MOVE, each) for each in besides]
+            self.change(*self._operations(gone, self.control))
 
     # -- the control queue
 

@@ -14,13 +14,14 @@ Called by client.  Calls pair, overflow.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from quaestor.cqs import overflow
 from quaestor.cqs.changes import Change, Effect, Put, Remove, Shift
 from quaestor.cqs.full import check_room, note_full
 from quaestor.cqs.messages import Beside, Holder, Message
 from quaestor.cqs.pair import StructurePair
-from quaestor.cqs.queue_names import Private, QueueName, QueueType, header_of, suspended
+from quaestor.cqs.queue_names import FAST_PATH, Private, QueueName, QueueType, header_of, suspended
 from quaestor.cqs.refusals import NO_ROOM, CQSError, Why
 
 
@@ -79,29 +80,27 @@ class UnitOfWork:
         """What was read is done with, what was inserted is there (UW3); identifiers of output that is kept (UW4)."""
         self._check()
         ended = tuple(self._ending(*read) for read in self._read.values())
-        puts, kept = self._placed()
         try:
-            space = self._pair.perform(Change((*puts, *ended), kept), self._client)
+            space = self._pair.perform(lambda: self._change(ended), self._client)
         except CQSError as refused:
             if refused.why is not Why.STRUCTURE_FULL:
                 raise
             note_full(self._pair, refused)
-            kept = tuple(self._inserted)
-            space = self._pair.perform(Change(ended, kept), self._client)
+            space = self._pair.perform(partial(Change, ended, tuple(self._inserted)), self._client)
         self._end()
         overflow.after_change(self._pair, space, [beside.queue for _, beside in self._read.values()])
-        return tuple(message.id for message in kept)
+        return tuple(message.id for message in self._inserted if message.id in self._pair.kept)
 
     def backout(self) -> None:
         """What was read is ready again, what was inserted is gone."""
         self._check()
         returned = tuple(Shift.returned(structure, beside) for structure, beside in self._read.values())
         if returned:
-            self._pair.perform(Change(returned), self._client, force=False)
+            self._pair.perform(partial(Change, returned), self._client, force=False)
         self._end()
 
-    def _placed(self) -> tuple[tuple[Put, ...], tuple[Message, ...]]:
-        """Output with its structure, and what has none to go to."""
+    def _change(self, ended: tuple[Effect, ...]) -> Change:
+        """Output with its structure, what has none to go to, and the end of what was read."""
         puts, kept = [], []
         for message in self._inserted:
             try:
@@ -110,7 +109,7 @@ class UnitOfWork:
                 if refused.why not in NO_ROOM:
                     raise
                 kept.append(message)
-        return tuple(puts), tuple(kept)
+        return Change((*puts, *ended), tuple(kept))
 
     def _ending(self, structure: int, beside: Beside) -> Effect:
         queue = self._moved.get(beside.id)
@@ -132,6 +131,8 @@ class UnitOfWork:
 def made(pair: StructurePair, client: str, queue: QueueName, segments: Sequence[bytes]) -> Message:
     """A new message; on the structure of fast path it fits one buffer, and input is not recoverable."""
     fast = pair.policy.fast_path
+    if fast and queue.type not in FAST_PATH:
+        raise CQSError(Why.NOT_ON_THIS_STRUCTURE, queue=str(queue))
     with pair.latch:
         identifier = pair.next_id(client)
     recoverable = not (fast and queue.type is QueueType.PROGRAM_READY)

@@ -53,6 +53,8 @@ class QueueManager:
     cluster_bytes: int | None = size("cluster_configuration", 0, GIB, None)
     expryint_s: float | None = duration("expryint", 0, 99_999_999, None)
     maxumsgs: int = whole("maxumsgs", 1, 999_999_999, 10_000)
+    product: str = choice("product", {"mq": "mq", "quaestor": "quaestor"}, "mq")
+    """Whose log figures apply to private queues: the paper's product's, or this one's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

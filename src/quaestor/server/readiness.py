@@ -5,6 +5,8 @@ Rules
   RD2 Waking a thread whose processor sleeps costs more than serving a request. So a thread that did not wait long the
       last time looks again and again before it sleeps, and between two looks offers its processor to whoever wants it:
       it has the processor only while nobody else does, and for no longer than a force of the log takes (`LOOK_NS`).
+      When it comes back late (`TAKEN_NS`), somebody has long work for the processor, and it sleeps, this time and for a
+      while (`REST_NS`): who looks on while others work is served behind them when it has work itself.
   RD3 Whoever waited long the last time sleeps at once: an idle server, or a client whose message comes in a minute,
       costs nothing. `QUAESTOR_LOOK_US=0` in the environment makes everybody sleep at once.
 
@@ -22,6 +24,7 @@ LOOK_NS = int(os.environ.get("QUAESTOR_LOOK_US", "400")) * 1000
 BRISK_NS = LOOK_NS * 3 // 2
 """Waits shorter than this are worth looking out for."""
 
+TAKEN_NS, REST_NS = 200_000, 20_000_000
 SOCKETS_AT_ONCE = 256
 offer_processor = os.sched_yield
 monotonic_ns = time.monotonic_ns  # the machine's own: nothing is decided by it but when to sleep
@@ -35,6 +38,7 @@ class Readiness:
         self._look = self._epoll.poll
         self.told: dict[int, Any] = {}
         self._brisk = False
+        self._rests_until_ns = 0
 
     def watch(self, fd: int, events: int, told: Any) -> None:
         """Tell `told` of these events from now on; none of them: no more (RD1)."""
@@ -56,13 +60,17 @@ class Readiness:
         if seconds <= 0:
             return self.now()
         look, began_ns = self._look, monotonic_ns()
-        if self._brisk:
-            until_ns = began_ns + LOOK_NS
-            while monotonic_ns() < until_ns:
+        if self._brisk and began_ns >= self._rests_until_ns:
+            looked_ns, until_ns = began_ns, began_ns + LOOK_NS
+            while looked_ns < until_ns:
                 found = look(0, SOCKETS_AT_ONCE)
                 if found:
                     return found
                 offer_processor()
+                before_ns, looked_ns = looked_ns, monotonic_ns()
+                if looked_ns - before_ns > TAKEN_NS:
+                    self._rests_until_ns = looked_ns + REST_NS
+                    break
         found = look(seconds, SOCKETS_AT_ONCE)
         self._brisk = monotonic_ns() - began_ns < BRISK_NS
         return found
@@ -75,23 +83,26 @@ class Readiness:
 class Arrival:
     """The same for a thread that waits for one socket and then receives from it, blocking (RD2, RD3)."""
 
-    __slots__ = ("_brisk", "_look")
+    __slots__ = ("_brisk", "_look", "_rests_until_ns")
 
     def __init__(self, fd: int) -> None:
         poll = select.poll()
         poll.register(fd, READ)
         self._look = poll.poll
         self._brisk = True
+        self._rests_until_ns = 0
 
     def receive(self, receive: Callable[[int], bytes], size: int) -> bytes:
         """What `receive` gives, looked out for first when that has paid the last time."""
         began_ns = monotonic_ns()
-        if self._brisk:
-            look, until_ns = self._look, began_ns + LOOK_NS
-            while monotonic_ns() < until_ns:
-                if look(0):
-                    break
+        if self._brisk and began_ns >= self._rests_until_ns:
+            look, looked_ns, until_ns = self._look, began_ns, began_ns + LOOK_NS
+            while looked_ns < until_ns and not look(0):
                 offer_processor()
+                before_ns, looked_ns = looked_ns, monotonic_ns()
+                if looked_ns - before_ns > TAKEN_NS:
+                    self._rests_until_ns = looked_ns + REST_NS
+                    break
         data = receive(size)
         self._brisk = monotonic_ns() - began_ns < BRISK_NS
         return data

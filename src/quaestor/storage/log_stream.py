@@ -102,6 +102,11 @@ class LogStream:
             self._catch_up()
 
     @property
+    def first(self) -> int:
+        """The RBA of the first record that is kept."""
+        return self._starts()[0]
+
+    @property
     def end(self) -> int:
         """The RBA behind the last record that was seen here."""
         return self._current.end

@@ -64,8 +64,8 @@ _RECORD = ("moment", "record_id")
 
 def _identified(frame: DataFrame) -> DataFrame:
     """The same rows with job name, moment of the record and queue under short names."""
-    named = frame.withColumn("jobname", F.col("task_connection_name")).withColumn("moment", F.col("local_time"))
-    return named.withColumn("queue", F.col("base_name")) if "base_name" in frame.columns else named
+    queue = ["base_name AS queue"] if "base_name" in frame.columns else []
+    return frame.selectExpr("*", "task_connection_name AS jobname", "local_time AS moment", *queue)
 
 
 def _keys(asked: Parameters, *more: str) -> list[str]:

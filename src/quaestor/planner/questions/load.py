@@ -18,8 +18,9 @@ from typing import TypeVar
 from quaestor.planner.answer import MissingError
 from quaestor.planner.batches import achieved_batch_size, batches_per_s
 from quaestor.planner.dasd import MEGABYTE, log_rate_mb_per_sec
+from quaestor.planner.engine_log import ENGINE_CHARTS
 from quaestor.planner.log_rate import Path, batch_log_bytes
-from quaestor.planner.log_space import Action, log_bytes_per_unit_of_work
+from quaestor.planner.log_space import MP16_CHARTS, Action, QueueKind, log_bytes_per_unit_of_work
 from quaestor.planner.logload import transactions_between_checkpoints
 from quaestor.planner.logs import ActiveLogSize, active_log_size, active_logs_needed, fill_time_s
 from quaestor.planner.page_sets import Design, design_of
@@ -84,8 +85,10 @@ class Load:
         return self._call_log_bytes(flow, Action.GET)
 
     def _call_log_bytes(self, flow: Flow, action: Action) -> float:
+        own = self.workload.queue_manager.product == "quaestor" and flow.kind is QueueKind.LOCAL
+        charts = ENGINE_CHARTS if own else MP16_CHARTS
         unit = log_bytes_per_unit_of_work(
-            flow.message_bytes, action, flow.kind, flow.messages_per_commit, extrapolate=True
+            flow.message_bytes, action, flow.kind, flow.messages_per_commit, extrapolate=True, charts=charts
         )
         return unit / flow.messages_per_commit
 

@@ -1,0 +1,76 @@
+"""A plan for this product's engine foresees what the engine logs: within a tenth, through the MQI."""
+
+import pytest
+
+import quaestor
+from quaestor import MQMD, LocalQueue
+from quaestor.planner.engine_log import ENGINE_CHARTS
+from quaestor.planner.log_space import MP16_CHARTS, Action, QueueKind, Scope, log_bytes_per_message
+from quaestor.planner.questions.load import Load
+from quaestor.planner.workload_file import parse
+from quaestor.testing import SMALL
+
+LEAST = """
+[queue_manager]
+name = "QM1"
+[[flow]]
+queue = "A"
+size = 1024
+rate = "100/s"
+persistent = true
+"""
+SCOPES = {Scope.COMMIT_EACH: 1, Scope.COMMIT_TEN: 10}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory):
+    with quaestor.connect("QM1", tmp_path_factory.mktemp("logged"), settings=SMALL) as app:
+        app.define(LocalQueue("ORDERS", max_depth=10_000))
+        yield app
+
+
+def logged(app, count, work):
+    """Bytes a message, as the task's own accounting would have them: what the log has grown by."""
+    log = app._recovery.log
+    before = log.end
+    for _ in range(count):
+        work()
+    app.commit()
+    return (log.end - before) / count
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize("size", [0, 1, 500, 1024, 3000, 3900, 4096, 20_000])
+def test_a_plan_foresees_what_the_engine_logs(app, size, scope):
+    count = SCOPES[scope]
+    with app.open("ORDERS") as orders:
+        put = logged(app, count, lambda: orders.put(bytes(size), MQMD(persistence=1)))
+        got = logged(app, count, orders.get)
+    foreseen = [
+        log_bytes_per_message(size, action, QueueKind.LOCAL, scope, extrapolate=True, charts=ENGINE_CHARTS)
+        for action in (Action.PUT, Action.GET)
+    ]
+    assert put == pytest.approx(foreseen[0], rel=0.1)
+    if size <= 3000:  # a get of a long message also gives its text pages back
+        assert got == pytest.approx(foreseen[1], rel=0.1)
+
+
+@pytest.mark.parametrize("action", Action)
+@pytest.mark.parametrize("size", [0, 1, 1024, 4096])
+@pytest.mark.parametrize("scope", Scope)
+def test_the_engine_logs_less_beside_the_message_than_the_paper_s_product(size, action, scope):
+    ours, papers = (
+        log_bytes_per_message(size, action, QueueKind.LOCAL, scope, charts=charts)
+        for charts in (ENGINE_CHARTS, MP16_CHARTS)
+    )
+    assert ours < papers
+
+
+def test_a_workload_may_be_planned_for_this_product():
+    """`product = "quaestor"` of the queue manager: the same workload, with the engine's own figures."""
+    papers = Load(parse(LEAST, "w"))
+    own = Load(parse(LEAST.replace('"QM1"', '"QM1"\nproduct = "quaestor"'), "w"))
+    flow = own.persistent[0]
+    charts = [log_bytes_per_message(1024, action, charts=ENGINE_CHARTS) for action in Action]
+    assert own.log_bytes_per_message(flow) == pytest.approx(sum(charts))
+    assert own.peak_log_rate < papers.peak_log_rate
