@@ -18,7 +18,7 @@ from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.lists.memory import MemoryFacility
 from quaestor.storage.lists.structure import StructureLostError
-from quaestor.storage.shared_tables import DataSet, GroupTables, SqliteTables
+from quaestor.storage.shared_tables import GroupTables, SqliteTables
 from quaestor.testing import SMALL, FaultyDisk
 
 SESSIONS = Path(__file__).parent / "sessions"
@@ -33,9 +33,9 @@ class OneMember:
     def __init__(self, folder):
         self.facility, self.folder = MemoryFacility(), folder
 
-    def joining(self, name):
+    def joining(self, name, disk):
         tables = GroupTables(SqliteTables(str(self.folder / "group.db"), "QSG1"))
-        group = Group("QSG1", tables, self.facility.connect, name, lambda _: None)
+        group = Group("QSG1", tables, self.facility.connect, name, lambda _: disk)
         return lambda qmgr, *parts: CouplingFacilityManager(qmgr, group, *parts)
 
 
@@ -46,7 +46,7 @@ class Console:
         self.disk, self.clock, self.profiles = disk or FaultyDisk(), FakeClock(), profiles
         self.facility = None if group is None else group.facility
         self.settings, self.parts, self.input_sets = replace(SMALL, **settings), parts, input_sets
-        self.join = None if group is None else group.joining("QM1")
+        self.join = None if group is None else group.joining("QM1", self.disk)
         self.start()
 
     def start(self):
@@ -107,9 +107,8 @@ class Console:
             case "lose":
                 self.lose(words[0])
             case "connect":
-                self.qm.shared.connect_step()
-            case "offloaded":
-                self.qm.shared.group.tables.data_sets.insert(DataSet(words[0], "QM1", f"/smds/{words[0]}"))
+                for task in self.qm.shared.tasks():
+                    task.step()
             case _:
                 raise AssertionError(f"nobody can {act}")
 

@@ -180,6 +180,29 @@ def test_data_that_was_not_forced_is_never_wrong(sharing, messages):
     assert [0] == in_use(sharing, "QM1")
 
 
+def test_a_recovered_structure_has_its_long_messages(tmp_path):
+    """BACKUP and RECOVER read and write whole messages; what is long leaves the structure again."""
+    sharing = Sharing(tmp_path, CFLEVEL=5, RECOVER="YES")
+    sharing.start("QM1")
+    sharing.define(**LENGTH)
+    putting, queue = app(sharing, "QM1")
+    manager = sharing.members["QM1"]
+    sharing.publish()
+    queue.put(LONG, PERSISTENT, IN)
+    queue.put(b"lost", VOLATILE, IN)
+    putting.commit()
+    assert manager.commands.run(f"BACKUP CFSTRUCT({STRUCTURE})", "OPER").ok
+    queue.put(LONG[::-1], PERSISTENT, IN)
+    putting.commit()
+    sharing.cut_off(STRUCTURE, lost=True)
+    with pytest.raises(MQError, match="2345"):
+        queue.put(b"x", VOLATILE, OUT)
+    sharing.reach_again(STRUCTURE)
+    assert manager.commands.run(f"RECOVER CFSTRUCT({STRUCTURE})", "OPER").ok
+    assert [50] == in_use(sharing, "QM1")
+    assert ([LONG, LONG[::-1]], [0]) == (drained(putting), in_use(sharing, "QM1"))
+
+
 # -- what is counted
 
 

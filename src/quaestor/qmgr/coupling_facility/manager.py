@@ -64,6 +64,7 @@ class CouplingFacilityManager:
     ) -> None:
         self.qmgr, self.group = qmgr, group
         self._recovery, self._clock, self._say = recovery, clock, operator_log.say
+        self.latch = recovery.latch
         if group.db2 is not None:
             group.db2.served = recovery.served
         self.definitions = SharedDefinitions(group.tables)
@@ -261,7 +262,7 @@ class CouplingFacilityManager:
 
     def operated(self) -> OperatedGroup:
         """The group, for operators."""
-        return OperatedGroup(self, self)
+        return OperatedGroup(self)
 
     # -- queues
 

@@ -2,17 +2,18 @@
 
 Rules
   OP1 A structure is looked at with one request; one that cannot be reached has a status and no figures.
-  OP2 A definition takes effect here at once: this member connects. Deleting one disconnects.
-  OP3 Recovering to empty needs no log: the structure is formatted and used from now on. Anything else is asked of
-      whoever backs up and recovers.
+  OP2 A new definition takes effect here at once: this member connects. Deleting one disconnects. What is altered of
+      offloading holds from the next time that a member connects.
+  OP3 Recovering to empty needs no log: the structure is formatted and used from now on. Anything else is read
+      from the logs, with the engine latch held.
 
 Called by command, through queue_manager.  Calls the coupling facility manager.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import MQError
 from quaestor.mqi.structures import StructureDefinition
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
 from quaestor.storage.lists.operations import ReadSpace, Space
@@ -33,19 +34,11 @@ class Seen:
     size_kb: int
 
 
-class Recoverer(Protocol):
-    """Who backs structures up to the log and recovers them from it."""
-
-    def backup(self, name: str) -> object: ...
-
-    def recover(self, name: str) -> object: ...
-
-
 class OperatedGroup:
     """The group of this member, for operators (OP1-OP3)."""
 
-    def __init__(self, manager: "CouplingFacilityManager", recoverer: Recoverer | None = None) -> None:
-        self._manager, self._recoverer = manager, recoverer
+    def __init__(self, manager: "CouplingFacilityManager") -> None:
+        self._manager = manager
         self.name, self.qmgr, self.tables = manager.group.name, manager.qmgr, manager.group.tables
 
     def look(self, structure: str) -> Seen:
@@ -71,20 +64,17 @@ class OperatedGroup:
             found.disconnect()
 
     def backup(self, structure: str) -> None:
-        self._recovering(structure).backup(structure)
+        with self._manager.latch:
+            self._manager.backup(structure)
 
     def recover(self, structure: str, *, purge: bool) -> None:
-        if not purge:
-            self._recovering(structure).recover(structure)
-            return
-        found = self._structure(structure)
-        found.format()
-        self._manager.format(found)  # OP3
-
-    def _recovering(self, structure: str) -> Recoverer:
-        if self._recoverer is None:
-            raise MQError(Reason.FUNCTION_NOT_SUPPORTED, structure=structure)
-        return self._recoverer
+        with self._manager.latch:
+            if not purge:
+                self._manager.recover(structure)
+                return
+            found = self._structure(structure)
+            found.format()
+            self._manager.format(found)  # OP3
 
     def _structure(self, name: str) -> SharedStructure:
         return self._manager.admin if name == ADMIN else self._manager.structure(name)
