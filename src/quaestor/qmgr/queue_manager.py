@@ -2,7 +2,8 @@
 
 Rules
   QM1 Each manager is given the two or three managers it leans on; nobody is given the queue manager.
-  QM2 One process owns the files. Another is told who has them (2059, `in_use`).
+  QM2 One process owns the files. Another is told who has them (2059, `in_use`). A member of a queue-sharing group that
+      starts while a peer reads its log waits for that, at most three seconds.
   QM3 Starting is CSQINP1, restart from the log, the definitions, CSQINP2, then the background work. A directory
       belongs to one queue manager by name (2058).
   QM4 Stopping ends every connection (their units are backed out), then writes everything. A crash needs neither:
@@ -15,6 +16,7 @@ Called by the package door, the server, tests.  Calls every manager.
 
 from collections.abc import Callable, Mapping, Sequence
 from errno import ENOENT
+from threading import Event
 from typing import Any, Protocol
 
 from quaestor.clock import Clock
@@ -39,6 +41,20 @@ from quaestor.qmgr.statistics.operator import OperatorTraces
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics, StructureFigures
 from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.disk import Disk, InUseError
+
+OWN_TRIES, OWN_WAIT_S = 30, 0.1
+
+
+def _own(disk: Disk, tries: int) -> None:
+    """Own the files; a member of a group waits for a peer that is just recovering it (QM2)."""
+    for _ in range(tries - 1):
+        try:
+            disk.own()
+        except InUseError:
+            Event().wait(OWN_WAIT_S)
+        else:
+            return
+    disk.own()
 
 
 def nobody_checks() -> str | None:
@@ -93,7 +109,7 @@ class QueueManager:
         self.name = checked(name, Reason.Q_MGR_NAME_ERROR)
         self._disk, self._clock, self._started_us = disk, clock, clock.now_us()
         try:
-            disk.own()
+            _own(disk, tries=1 if join is None else OWN_TRIES)
         except InUseError as error:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, in_use=str(error)) from error
         try:

@@ -1,5 +1,6 @@
 """A member dies at every request and at every write of its log; a peer, or its own restart, ends what it left."""
 
+import threading
 import time
 
 import pytest
@@ -7,7 +8,6 @@ import pytest
 from qmgr.shared.cutting import Power, World, died_in, work
 from qmgr.shared.sharing import GET_IN, IN, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
 from quaestor.mqi.options import GetOptions
-from quaestor.storage.disk import InUseError
 
 REQUESTS, WRITES = 37, 10
 """What the work asks of structures and writes to the log; one more than that is never reached."""
@@ -178,12 +178,14 @@ def _nowhere(directory):
     raise FileNotFoundError(2, "not on this machine", directory)
 
 
-def test_a_member_that_starts_while_a_peer_recovers_it_is_told_who_has_it(sharing):
+def test_a_member_that_starts_while_a_peer_recovers_it_waits_for_that(sharing):
     sharing.kill("QM1")
     disk = sharing.disks["QM1"]
     disk.own()
-    with pytest.raises(InUseError):
-        disk.own()
+    threading.Timer(0.3, disk.disown).start()
+    began = time.perf_counter()
+    sharing.start("QM1")
+    assert 0.2 < time.perf_counter() - began < 3
 
 
 def test_peer_recovery_takes_under_two_seconds(tmp_path):

@@ -294,3 +294,25 @@ def test_operators_back_up_and_recover_by_command(sharing, one, two):
         assert run("RECOVER CFSTRUCT(APPL1)").ok
         sharing.reach_again("APPL1")
     assert [b"1", b"2"] == drained(two)
+
+
+def test_everything_is_lost_and_members_live_on(sharing, one, two):
+    """The coupling facility ends and comes back: entry numbers begin again, and nothing is mistaken for another."""
+    with one.open("ORDERS", USES) as here, two.open("ORDERS", USES) as there:
+        for body in (b"1", b"2", b"3"):
+            here.put(body, PERSISTENT, OUT)
+        there.get(GET_IN)
+        there.put(b"in flight", PERSISTENT, IN)
+        sharing.publish()
+        for structure in ("CSQ_ADMIN", "APPL1", "APPL2"):
+            sharing.cut_off(structure, lost=True)
+        for structure in ("CSQ_ADMIN", "APPL1", "APPL2"):
+            sharing.reach_again(structure)
+        sharing.publish()
+        operate(sharing, "QM1", "recover")
+        sharing.publish()
+        with pytest.raises(MQError, match="2003"):
+            two.commit()  # what it had done is lost
+        here.put(b"4", PERSISTENT, OUT)
+        assert [b"1", b"2", b"3", b"4"] == drained(two)
+    assert [] == sharing.leaks()

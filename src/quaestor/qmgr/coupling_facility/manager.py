@@ -44,7 +44,7 @@ from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatisti
 from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
-from quaestor.storage.lists.structure import Shape, StructureLostError
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 from quaestor.storage.shared_tables import RepositoryAwayError, Structure
 
 SIZE_KB = 65_536
@@ -142,7 +142,7 @@ class CouplingFacilityManager:
                 gets = [self._arrival(each.structure, got) for got in each.gets.get(descriptor.unit, ())]
                 puts = [(put.number, put.list, put.key) for put in each.puts.get(descriptor.unit, ())]
                 if puts or gets:
-                    works.append(Work(each.structure, puts, gets))
+                    works.append(Work(each.structure, puts, gets, each.structure.incarnation))
             unit.shared.adopt(entry.number, works)
 
     def _arrival(self, structure: SharedStructure, entry: "object") -> SharedArrival:
@@ -367,7 +367,7 @@ class CouplingFacilityManager:
                     self._watch_again(structure)
                     self._say("CSQE005I", "a structure is connected again", structure=structure.name)
         if self.admin.failing is None:
-            with suppress(MQError):  # lost meanwhile: the next step connects again
+            with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
                 self.media.publish(self._clock, self._identities)
         unfinished, self._unfinished = self._unfinished, []
         self._unfinished += [each for each in unfinished if not each[0].finish(commit=each[1], again=True)]

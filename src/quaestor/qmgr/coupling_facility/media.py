@@ -63,9 +63,6 @@ class Media:
         self._positions.publish(self._own.number, position)
         self._keep()
 
-    def lost(self) -> None:
-        self._positions.lost()
-
     def _keep(self) -> None:
         """SM1."""
         kept = NOTHING_KEPT

@@ -50,22 +50,20 @@ class Positions:
     def __init__(self, admin: SharedStructure) -> None:
         self._admin = admin
         self._own: list[Position] = []
-        self._entry = 0
+        self._entry, self._incarnation = 0, b""
 
     def publish(self, member: int, position: Position) -> None:
         """Say where this member is (PO1)."""
         self._own = [*self._own, position][-KEPT:]
         data = b"".join(_POSITION.pack(each.time_us, each.rba, each.epoch, each.counter) for each in self._own)
         write = Write(POSITIONS_LIST, _key(member), data)
+        if self._incarnation != self._admin.incarnation:
+            self._incarnation, self._entry = self._admin.incarnation, 0
         if self._entry:
             self._entry, _ = self._admin.ask(write, Delete(self._entry, POSITIONS_LIST))
         else:
             old = self._entries(member)
             self._entry, *_ = self._admin.ask(write, *(Delete(number, POSITIONS_LIST) for number in old))
-
-    def lost(self) -> None:
-        """CSQ_ADMIN was lost: what was published is gone."""
-        self._entry = 0
 
     def _entries(self, member: int) -> list[int]:
         (entries,) = self._admin.ask(ReadList(POSITIONS_LIST, _key(member), _key(member)))

@@ -18,6 +18,7 @@ Called by message.  Calls structures, units, recovery (to log).
 
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 
 from quaestor.clock import Clock
 from quaestor.mqi.matching import Selection
@@ -306,7 +307,8 @@ class SharedStore:
         arrival.holder = None
         if arrival.state == AVAILABLE:
             move = returning(arrival.entry, self._member, counted=False)
-            arrival.queue.structure.ask(move)
+            with suppress(StructureRefusal):  # the structure was lost, and the message with it
+                arrival.queue.structure.ask(move)
             queue: SharedQueue = arrival.queue
             arrival.entry = arrival.entry._replace(list=queue.list, adjunct=move.adjunct or b"")
 

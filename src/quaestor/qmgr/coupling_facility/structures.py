@@ -3,8 +3,8 @@
 Rules
   CS1 Every request goes through here and is counted in the structure's slot of QEST, with its time: a request for one
       entry is a single-entry call, one for a group of entries (the end of a unit) a multiple-entry call, however many
-      there are (MP1B M-12, M-13). The task that is served is told as well. Each answer says what is in use: the highest
-      of the interval is kept.
+      there are (MP1B M-12, M-13). The task that is served is told as well. Each answer says what is in use: the
+      highest of the interval is kept.
   CS2 A structure that cannot be reached answers 2345 to everybody until it can be again; others go on. Nobody waits
       for it in a call: connecting again is a background step.
   CS3 A structure that lost what was in it has failed: 2373 until it is recovered, or at once usable, and empty, when
@@ -12,14 +12,17 @@ Rules
       connector writes; the shared tables say whether there was one before.
   CS4 A refusal for lack of space is 2192, for a list's own maximum 2053; any other is told to the caller.
 
-  CS5 An entry is first read with a buffer of 4 KB; what is longer is read again with one of 64 KB. The second read is a
-      redrive, and counts among the calls (MP1B M-14, F-36).
+  CS5 An entry is first read with a buffer of 4 KB; what is longer is read again with one of 64 KB. The second read is
+      a redrive, and counts among the calls (MP1B M-14, F-36).
+  CS6 A structure that was lost and is used again is another incarnation: it says so in its own entry. What a member
+      knows of entries by their numbers counts only in the incarnation in which it learned it.
 
 Called by the parts of the coupling facility manager.  Calls list structures.
 """
 
 from collections.abc import Callable
 from enum import Enum
+from secrets import token_hex
 from typing import Any
 
 from quaestor.clock import Clock, tod_of_ns
@@ -72,6 +75,9 @@ class SharedStructure:
         self.name, self.shape = shape.name, shape
         self.figures = StructureFigures(structure=shape.name)
         self.failing: Failing | None = Failing.LOST
+        self.incarnation = b""
+        """Names what is in it: numbers of entries mean nothing in another one (CS6)."""
+
         self.member, self._connect, self._told, self._clock = member, connect, told, clock
         self._served = served
         self._connection: ListStructure | None = None
@@ -91,6 +97,7 @@ class SharedStructure:
     def _look(self) -> Contents:
         holder, own = self._request((Lock(OWN_LOCK, self.member), First(OWN_LIST)))
         if own is not None:
+            self.incarnation = own.data
             if holder == self.member:
                 self._request((Unlock(OWN_LOCK, self.member),))
             return Contents.AS_BEFORE
@@ -109,7 +116,7 @@ class SharedStructure:
         (own,) = self._request((First(OWN_LIST),))
         self.note_used()
         if self.failing is Failing.FAILED and own is not None:
-            self.failing = None
+            self.failing, self.incarnation = None, own.data
 
     def take_over(self, *, failed: bool) -> None:
         """This member, which found the structure new, says what it is from now on (CS3)."""
@@ -121,10 +128,11 @@ class SharedStructure:
 
     def format(self) -> None:
         """The structure is in use from now on."""
-        own = Write(OWN_LIST, bytes(16), self.member.encode())
+        incarnation = f"{self.member} {token_hex(8)}".encode()
+        own = Write(OWN_LIST, bytes(16), incarnation)
         self._request((Lock(OWN_LOCK, self.member), Holding(OWN_LOCK, self.member), own))
         self._request((Unlock(OWN_LOCK, self.member),))
-        self.failing = None
+        self.failing, self.incarnation = None, incarnation
 
     def disconnect(self) -> None:
         connection, self._connection = self._connection, None

@@ -72,6 +72,12 @@ class Work:
     structure: SharedStructure
     puts: list[tuple[int, int, bytes]] = field(default_factory=list)
     gets: list[SharedArrival] = field(default_factory=list)
+    incarnation: bytes = b""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the structure has lost what this work was (CS6)."""
+        return self.incarnation != self.structure.incarnation
 
 
 def ending_puts(puts: Iterable[tuple[int, int, bytes]], *, commit: bool) -> Iterator[Operation]:
@@ -100,10 +106,11 @@ class Descriptors:
     def __init__(self, admin: SharedStructure, member: int) -> None:
         self._admin, self._member = admin, member
         self._served: list[int] = []
+        self._incarnation = admin.incarnation
 
     def write(self, descriptor: Descriptor) -> int:
         """A new descriptor; those that have served their purpose go with it."""
-        served, self._served = self._served, []
+        served, self._served = self._taken(), []
         try:
             number: int
             number, *_ = self._admin.ask(
@@ -119,9 +126,15 @@ class Descriptors:
     def served(self, number: int) -> None:
         self._served.append(number)
 
+    def _taken(self) -> list[int]:
+        """What is to be deleted; nothing of another incarnation of CSQ_ADMIN is (CS6)."""
+        if self._incarnation != self._admin.incarnation:
+            self._incarnation, self._served = self._admin.incarnation, []
+        return self._served
+
     def clear(self) -> None:
         """Nothing waits to be deleted any more: the member stops."""
-        served, self._served = self._served, []
+        served, self._served = self._taken(), []
         if served:
             self._admin.ask(*(Delete(each, self._member) for each in served))
 
@@ -145,7 +158,7 @@ class SharedUnit:
     def work(self, structure: SharedStructure) -> Work:
         found = self._works.get(structure.name)
         if found is None:
-            found = self._works[structure.name] = Work(structure)
+            found = self._works[structure.name] = Work(structure, incarnation=structure.incarnation)
         return found
 
     def put(self, arrival: SharedArrival, structure: SharedStructure) -> None:
@@ -163,6 +176,8 @@ class SharedUnit:
         """Before the COMMIT record is written at `rba` (CU2), or in its place (CU3). May refuse: nothing is decided."""
         if not self._works:
             return
+        if any(work.gone for work in self._works.values()):
+            raise MQError(Reason.CF_STRUC_FAILED, structures=sorted(self._works), why="what the unit did is lost")
         if urid:
             self._describe(Descriptor(self.id, rba, urid))
         elif len(self._works) > 1:
@@ -206,6 +221,8 @@ class SharedUnit:
     @staticmethod
     def _has_committed(work: Work) -> bool:
         """Whether the request that committed this work was done, although nobody answered (CU4)."""
+        if work.gone:
+            return True
         if work.puts:
             number, at, _ = work.puts[0]
             (entry,) = work.structure.ask(Read(number))
@@ -214,6 +231,8 @@ class SharedUnit:
         return entry is None
 
     def _end(self, work: Work, *, commit: bool) -> None:
+        if work.gone:
+            return  # recovery knows the outcome from the log
         gets = (arrival.entry for arrival in work.gets)
         puts = ending_puts(work.puts, commit=commit)
         operations = (*puts, *ending_gets(gets, member_of(self.id), commit=commit))
