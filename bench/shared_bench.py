@@ -48,7 +48,7 @@ def queue_manager_step(name: str, folder: str, structures: str, group: str) -> t
     app = quaestor.connect(name, Path(folder) / group / name, group=settings, user="BENCH")
     with suppress(MQError):
         app.define(LocalQueue("ORDERS", structure="APPL1", share=True, def_exclusive=False))
-    queue = app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT)
+    queue = opened(app)
     described, out, get = MQMD(persistence=0), int(PutOptions.NO_SYNCPOINT), int(GetOptions.NO_SYNCPOINT)
 
     def step() -> None:
@@ -57,6 +57,16 @@ def queue_manager_step(name: str, folder: str, structures: str, group: str) -> t
             queue.get(get)
 
     return step, app.disconnect
+
+
+def opened(app: Any) -> Any:
+    """The queue, which another member may be defining just now."""
+    for _ in range(50):
+        try:
+            return app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT)
+        except MQError:
+            Event().wait(0.1)
+    sys.exit("nobody has defined ORDERS")
 
 
 def stream_step(url: str) -> tuple[Step, Step]:

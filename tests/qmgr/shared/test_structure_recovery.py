@@ -7,6 +7,7 @@ import pytest
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.structures import Failing
 
 
 @pytest.fixture
@@ -316,3 +317,14 @@ def test_everything_is_lost_and_members_live_on(sharing, one, two):
         here.put(b"4", PERSISTENT, OUT)
         assert [b"1", b"2", b"3", b"4"] == drained(two)
     assert [] == sharing.leaks()
+
+
+def test_a_structure_that_another_member_was_looking_at_is_usable_soon(sharing, one):
+    """Two members connect to a new structure at once: the second finds it busy, and looks again."""
+    structure = sharing.members["QM1"].shared.structures["APPL1"]
+    structure.failing = Failing.LOST  # as it is while another formats it
+    with one.open("ORDERS", USES) as queue:
+        with pytest.raises(MQError, match="2345"):
+            queue.put(b"x", VOLATILE, OUT)
+        sharing.reach_again("APPL1")
+        queue.put(b"x", VOLATILE, OUT)

@@ -101,7 +101,7 @@ class SharedStructure:
             if holder == self.member:
                 self._request((Unlock(OWN_LOCK, self.member),))
             return Contents.AS_BEFORE
-        return Contents.NEW if holder == self.member else Contents.BUSY
+        return Contents.NEW if holder == self.member or self.lock_own() else Contents.BUSY
 
     def lock_own(self) -> bool:
         """Take the structure's own lock, also from a member that died with it; whether it is ours (CS3)."""
@@ -115,7 +115,7 @@ class SharedStructure:
         """How much is in use, whether it can still be reached, and whether another member has recovered it."""
         (own,) = self._request((First(OWN_LIST),))
         self.note_used()
-        if self.failing is Failing.FAILED and own is not None:
+        if self.failing is not None and own is not None:
             self.failing, self.incarnation = None, own.data
 
     def take_over(self, *, failed: bool) -> None:
