@@ -231,7 +231,7 @@ def test_members_have_numbers_of_their_own(tables):
     group.members.delete(group.members.read("QM2"))
     assert ([1, 2, 3], 2) == (numbers, group.join("QM4", "/logs/QM4").number)
     assert 3 == group.join("QM3", "/elsewhere").number
-    assert Member("QM3", 3, "/elsewhere", "ACTIVE") == group.members.read("QM3")
+    assert Member("QM3", 3, "/elsewhere") == group.members.read("QM3")
 
 
 def test_members_that_join_at_once_do_not_share_a_number(member):

@@ -142,6 +142,19 @@ def test_in_flight_work_of_a_dead_member_is_there_for_others_at_once(sharing):
     assert ([], []) == (drained(two), sharing.leaks())
 
 
+def test_the_group_shows_who_is_there_and_who_has_died(sharing):
+    def shown():
+        rows = sharing.members["QM2"].commands.run("DISPLAY GROUP", "ALICE").rows
+        return {row["QMNAME"]: row["STATUS"] for row in rows}
+
+    everybody = dict.fromkeys(sharing.members, "ACTIVE")
+    assert everybody == shown()
+    sharing.kill("QM1")
+    assert everybody | {"QM1": "FAILED"} == shown()
+    sharing.members["QM2"].shared.peers.step()
+    assert everybody | {"QM1": "INACTIVE"} == shown()
+
+
 def test_a_member_that_lives_is_left_alone(sharing):
     """It only lost its connection: it owns its directory, so nobody ends its units for it."""
     one, two = (sharing.members[name] for name in ("QM1", "QM2"))

@@ -9,7 +9,7 @@ Rules
 Called by the processor.  Calls the group part.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -27,6 +27,8 @@ from quaestor.storage.shared_tables import DataSet, Member, Structure
 
 GROUP_HEADING = ("Queue manager  Number  Status", "-------------  ------  --------")
 CSQ_ADMIN = "CSQ_ADMIN"
+_NOW = {True: "ACTIVE", False: "FAILED", None: "INACTIVE"}
+"""What a member is, by whether it is connected to CSQ_ADMIN; None is not at all."""
 
 
 class StructureStatusCommands:
@@ -59,7 +61,8 @@ class StructureStatusCommands:
     def group(self, command: Command, _user: str) -> Iterator[Part]:
         group = the_group(self._parts, command)
         members = group.tables.members.all()
-        rows = tuple(_member(each) for each in members)
+        connected = group.look(CSQ_ADMIN).connectors
+        rows = tuple(_member(each, connected) for each in members)
         lines = (
             *GROUP_HEADING,
             *(f"{row['QMNAME']:<13}  {row['NUMBER']:6d}  {row['STATUS']}" for row in rows),
@@ -206,8 +209,10 @@ def _changed(group: SharingGroup, made: DataSet) -> Iterable[Part]:
     return ()
 
 
-def _member(each: Member) -> Row:
-    return {"QMNAME": each.name, "NUMBER": each.number, "STATUS": each.status}
+def _member(each: Member, connected: Mapping[str, bool]) -> Row:
+    """A member is what CSQ_ADMIN says of it now: a peer that has recovered a failed one makes it forget it (GP1)."""
+    status = _NOW[connected.get(each.name)]
+    return {"QMNAME": each.name, "NUMBER": each.number, "STATUS": status}
 
 
 def _when(what: str, us: int) -> Row:

@@ -47,7 +47,6 @@ class Member(Kept):
     name: str
     number: int
     log_directory: str
-    status: str = "INACTIVE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +213,7 @@ class GroupTables:
             members = {member.name: member for member in self.members.all()}
             known = members.get(name)
             number = known.number if known else _free_number(members.values())
-            member = Member(name, number, log_directory, "ACTIVE")
+            member = Member(name, number, log_directory)
             try:
                 version = self.change(Unchanged(Member.TABLE, seen), put(member))
             except ChangedError:
