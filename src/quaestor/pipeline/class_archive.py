@@ -4,7 +4,8 @@ Rules
   A1  An archive belongs to one Java and one Spark: its name has a digest of both.
   A2  The first session records what it loads, and its JVM writes the archive when it ends; one session at a time does.
   A3  An archive is put in place by a later session, when nobody has written to it for a while: a JVM that is still
-      writing, or was killed over it, harms nobody. The JVM itself refuses one that does not fit, and starts without.
+      writing, or was killed over it, harms nobody. The JVM itself refuses one that does not fit, and starts without,
+      in silence.
   A4  A record that was never finished is begun again after ten minutes.
 
 Called by session, for JVMs on this machine.  Calls nothing of the house.
@@ -20,7 +21,7 @@ import pyspark
 
 _WRITTEN_FOR_S = 10.0  # nobody writes to it any more
 _GIVEN_UP_S = 600.0
-_SILENT = "-Xlog:disable -Xlog:all=error:stderr"
+_SILENT = "-Xlog:disable"
 
 
 def options(private: Path, java: Path, now: Callable[[], float] = time.time) -> str:
