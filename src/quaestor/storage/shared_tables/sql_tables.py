@@ -10,6 +10,7 @@ Called by nobody directly.  Calls table.  Its engines say how to connect and whi
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, ClassVar, TypeVar
@@ -51,7 +52,7 @@ Answer = TypeVar("Answer")
 Execute = Callable[..., Any]
 
 
-class SqlTables:
+class SqlTables(ABC):
     """The tables of one group over one connection; an engine fills in the four things that differ."""
 
     AWAY: ClassVar[tuple[type[Exception], ...]] = ()
@@ -64,13 +65,13 @@ class SqlTables:
 
     # -- what an engine says
 
+    @abstractmethod
     def _connect(self) -> Any:
         """A new connection that commits by itself."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _create(self, execute: Execute) -> None:
         """Make the tables, if they are not there yet; who finds them waits for nobody."""
-        raise NotImplementedError
 
     def _statement(self, text: str) -> str:
         """A statement as this database marks its parameters."""
