@@ -19,7 +19,7 @@ ROWS = [
     {"pipeline", "qmgr"},
     {"smf", "storage"},
     {"mqi"},
-    {"layout", "clock"},
+    {"layout", "clock", "readiness"},
 ]
 ABOVE_ALL = {
     "testing",

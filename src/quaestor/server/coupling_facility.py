@@ -12,12 +12,11 @@ Rules
   FA6 Structures have no cycles. In a process of their own the cyclic collector would walk over every entry again and
       again for nothing.
 
-Called by `quaestor cf start`.  Calls storage.lists.
+Called by `quaestor cf start`.  Calls storage.lists, readiness.
 """
 
 import gc
 import logging
-import select
 import socket
 from collections.abc import Callable
 from dataclasses import astuple
@@ -26,14 +25,14 @@ from typing import Any
 
 import msgpack
 
-from quaestor.storage.lists.client import LENGTH, RECEIVE, frames
+from quaestor.readiness import READ, WRITE, Readiness
+from quaestor.storage.lists.client import LENGTH, RECEIVE, framed, frames
 from quaestor.storage.lists.memory import MemoryConnection, MemoryFacility
 from quaestor.storage.lists.structure import Shape, StructureRefusal
 
 LOG = logging.getLogger("quaestor.cf")
 UNSENT_MAX = 128 << 20
-_READ, _BOTH = select.EPOLLIN, select.EPOLLIN | select.EPOLLOUT
-_packed = msgpack.packb
+PATIENCE_S = 60.0
 
 
 class _Link:
@@ -71,26 +70,29 @@ class CouplingFacility:
             "disconnect": self._disconnect,
             "status": self._status,
         }
+        self._packed = msgpack.Packer().pack  # one for all, and one room to receive in: there is one thread (FA1)
+        self._room = memoryview(bytearray(RECEIVE))
         self._woken, self._waker = socket.socketpair()
         self._server = socket.socket(socket.AF_UNIX)
         self.path.unlink(missing_ok=True)
         self._server.bind(str(self.path))
         self.path.chmod(0o600)
         self._server.listen(128)
-        self._poll = select.epoll()
-        for sock in (self._server, self._woken):
-            self._poll.register(sock, _READ)
+        self._sockets = Readiness()
+        self._sockets.watch(self._server.fileno(), READ, self._server)
+        self._sockets.watch(self._woken.fileno(), READ, self._woken)
 
     def serve(self) -> None:
         """Serve until `stop` (FA1)."""
         accepting, ending, links = self._server.fileno(), self._woken.fileno(), self._links
+        ready = self._sockets.ready
         while True:
-            for number, events in self._poll.poll():
+            for number, events in ready(PATIENCE_S):
                 link = links.get(number)
                 if link is not None:
-                    if events & select.EPOLLOUT:
+                    if events & WRITE:
                         self._flush(link)
-                    if events & ~select.EPOLLOUT:
+                    if events & ~WRITE:
                         self._read(link)
                 elif number == accepting:
                     self._accept()
@@ -112,26 +114,30 @@ class CouplingFacility:
     def _end(self) -> None:
         for sock in (*(link.sock for link in self._links.values()), self._server, self._woken, self._waker):
             sock.close()
-        self._poll.close()
+        self._sockets.close()
         self.path.unlink(missing_ok=True)
 
     def _accept(self) -> None:
         sock, _ = self._server.accept()
-        self._links[sock.fileno()] = _Link(sock)
-        self._poll.register(sock, _READ)
+        link = self._links[sock.fileno()] = _Link(sock)
+        self._sockets.watch(link.number, READ, link)
 
     def _read(self, link: _Link) -> None:
         try:
-            part = link.sock.recv(RECEIVE)
+            length = link.sock.recv_into(self._room)
         except BlockingIOError:
             return
         except OSError:
-            part = b""
-        if not part:
+            length = 0
+        if not length:
             self._lost(link)
             return
-        link.received += part
+        part = self._room[:length]
         try:
+            if not link.received and (whole := framed(part)) is not None:
+                self._answer(link, whole)
+                return
+            link.received += part
             for asked in frames(link.received):
                 self._answer(link, asked)
         except (ValueError, TypeError, KeyError, IndexError, msgpack.UnpackException) as error:
@@ -187,7 +193,7 @@ class CouplingFacility:
             self._send(link, token)
 
     def _send(self, link: _Link, value: Any) -> None:
-        body = _packed(value)
+        body = self._packed(value)
         data = LENGTH.pack(len(body)) + body
         if link.unsent:
             link.unsent += data
@@ -197,13 +203,13 @@ class CouplingFacility:
         sent = self._sent(link, data)
         if sent < len(data) and link.number in self._links:
             link.unsent += data[sent:]
-            self._poll.modify(link.sock, _BOTH)
+            self._sockets.watch(link.number, READ | WRITE, link)
 
     def _flush(self, link: _Link) -> None:
         """A socket takes more of what is kept for it (FA3)."""
         del link.unsent[: self._sent(link, link.unsent)]
         if not link.unsent and link.number in self._links:
-            self._poll.modify(link.sock, _READ)
+            self._sockets.watch(link.number, READ, link)
 
     def _sent(self, link: _Link, data: bytes | bytearray) -> int:
         try:
@@ -217,7 +223,7 @@ class CouplingFacility:
     def _lost(self, link: _Link) -> None:
         if self._links.pop(link.number, None) is None:
             return
-        self._poll.unregister(link.sock)
+        self._sockets.watch(link.number, 0, link)
         link.sock.close()
         self._listeners = {key: kept for key, kept in self._listeners.items() if kept is not link}
         if link.connection is not None and not link.parted:

@@ -30,6 +30,7 @@ from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.connection import Connection
 from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.readiness import READ, WRITE, Readiness
 from quaestor.server import values
 from quaestor.server.conversation import Conversation, Parked
 from quaestor.server.group_commit import GroupCommit
@@ -39,7 +40,6 @@ from quaestor.server.limits import Limits
 from quaestor.server.link import Link
 from quaestor.server.listeners import tune_tcp
 from quaestor.server.protocol import Op, frame
-from quaestor.server.readiness import READ, WRITE, Readiness
 
 ACCEPT_AT_ONCE = 64
 SWEEP_S = 1.0

@@ -21,10 +21,10 @@ from threading import Condition, Lock
 from typing import Any
 
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.readiness import Arrival
 from quaestor.server import values
 from quaestor.server.client.requests import Request, failure
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, frame
-from quaestor.server.readiness import Arrival
 
 RECEIVE = 1 << 16
 SEND_AT = 1 << 16

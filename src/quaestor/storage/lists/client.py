@@ -2,14 +2,15 @@
 
 Rules
   LC1 Two sockets: one for requests, answered in order, one on which the facility tells what is watched. A request is a
-      write and a read, without a thread between; what is small comes with one read.
+      write and a read, without a thread between; what is small comes with one read, into room that is kept. Whoever
+      asks looks out for the answer before it sleeps (RD2): an answer takes less time than waking up.
   LC2 A frame is its length (4 bytes, big-endian) and msgpack. Requests: [verb, arguments...]; answers: ["ok", value] or
       ["no", why, at].
       A request is answered with what its operations answer and the entries and elements then in use.
   LC3 A socket that fails means the structure is lost; the connector is seen as failed by the facility when the request
       socket ends without a word of parting.
 
-Called by whoever was given a socket.  Calls operations, structure.
+Called by whoever was given a socket.  Calls operations, structure, readiness.
 """
 
 import socket
@@ -23,6 +24,7 @@ from typing import Any
 
 import msgpack
 
+from quaestor.readiness import Arrival
 from quaestor.storage.lists.operations import Operation, answers
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
@@ -39,23 +41,19 @@ def send(sock: socket.socket, value: Any) -> None:
     sock.sendall(LENGTH.pack(len(body)) + body)
 
 
-def receive(sock: socket.socket) -> Any:
-    """The next frame, where no other can follow unasked; EOFError when the other end is gone."""
-    data = sock.recv(RECEIVE)
-    while len(data) < LENGTH.size:
-        data += _more(sock, RECEIVE)
-    missing = LENGTH.unpack_from(data)[0] + LENGTH.size - len(data)
-    if missing:
-        data = b"".join([data, *_rest(sock, missing)])
-    return _unpacked(memoryview(data)[LENGTH.size :])
-
-
 def received(sock: socket.socket) -> Iterator[Any]:
     """Every frame that comes, until the other end is gone (EOFError)."""
     data = bytearray()
     while True:
         data += _more(sock, RECEIVE)
         yield from frames(data)
+
+
+def framed(part: memoryview) -> Any | None:
+    """What has come, when it is one whole frame and nothing else: what nearly always comes."""
+    if len(part) <= LENGTH.size or LENGTH.unpack_from(part)[0] != len(part) - LENGTH.size:
+        return None
+    return _unpacked(part[LENGTH.size :])
 
 
 def frames(data: bytearray) -> Iterator[Any]:
@@ -72,13 +70,6 @@ def frames(data: bytearray) -> Iterator[Any]:
             yield _unpacked(bytes(data[at - length : at]))
     finally:
         del data[:at]
-
-
-def _rest(sock: socket.socket, missing: int) -> Iterator[bytes]:
-    while missing:
-        part = _more(sock, min(missing, 1 << 20))
-        missing -= len(part)
-        yield part
 
 
 def _more(sock: socket.socket, most: int) -> bytes:
@@ -99,25 +90,55 @@ def reach(path: str | Path) -> socket.socket:
     return sock
 
 
-def asked(sock: socket.socket, *question: Any) -> Any:
-    """Ask and wait for the answer (LC2, LC3)."""
-    try:
-        send(sock, question)
-        status, *rest = receive(sock)
-    except (OSError, EOFError) as error:
-        raise StructureLostError(f"the coupling facility is gone: {error}") from error
-    if status == "no":
-        raise StructureRefusal(*rest)
-    return rest[0]
+class Questions:
+    """A socket on which questions are asked, each answered before the next (LC1, LC2)."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.sock = reach(path)
+        self._arrival = Arrival(self.sock.fileno())
+        self._packed = msgpack.Packer().pack  # one for all: a new one has a new buffer
+        self._room = memoryview(bytearray(RECEIVE))
+
+    def ask(self, *question: Any) -> Any:
+        """Ask and wait for the answer (LC3)."""
+        body = self._packed(question)
+        try:
+            self.sock.sendall(LENGTH.pack(len(body)) + body)
+            status, *rest = _unpacked(self._answer())
+        except (OSError, EOFError) as error:
+            raise StructureLostError(f"the coupling facility is gone: {error}") from error
+        if status == "no":
+            raise StructureRefusal(*rest)
+        return rest[0]
+
+    def _answer(self) -> memoryview:
+        """The next frame, where no other can follow unasked; EOFError when the other end is gone."""
+        room, start = self._room, LENGTH.size
+        have = self._arrival.receive(self.sock.recv_into, room)
+        while have < start:
+            have += self._more(room[have:], have)
+        end = start + int(LENGTH.unpack_from(room)[0])
+        if end > len(room):
+            room = memoryview(bytearray(end))
+            room[:have] = self._room[:have]
+        while have < end:
+            have += self._more(room[have:end], have)
+        return room[start:end]
+
+    def _more(self, room: memoryview, have: int) -> int:
+        more = self.sock.recv_into(room)
+        if not more:
+            raise EOFError(f"the connection has ended, {have} bytes into an answer")
+        return more
 
 
 def facility_status(path: str | Path) -> dict[str, Any]:
     """{structure: {"space": [...], "connectors": {...}}} of a coupling facility."""
-    sock = reach(path)
+    questions = Questions(path)
     try:
-        told: dict[str, Any] = asked(sock, "status")
+        told: dict[str, Any] = questions.ask("status")
     finally:
-        sock.close()
+        questions.sock.close()
     return told
 
 
@@ -129,10 +150,10 @@ class FacilityConnection:
         self.used = (0, 0)
         self._told = told
         self._lock = Lock()
-        self._requests, self._listening = reach(path), reach(path)
+        self._requests, self._listening = Questions(path), Questions(path)
         try:
             self.shape = Shape(*self._ask("connect", astuple(shape), connector))
-            asked(self._listening, "listen", shape.name, connector)
+            self._listening.ask("listen", shape.name, connector)
         except BaseException:
             self._close()
             raise
@@ -163,17 +184,17 @@ class FacilityConnection:
 
     def _ask(self, *question: Any) -> Any:
         with self._lock:
-            return asked(self._requests, *question)
+            return self._requests.ask(*question)
 
     def _listen(self) -> None:
         try:
-            for token in received(self._listening):
+            for token in received(self._listening.sock):
                 self._told(token)
         except (OSError, EOFError):
             return  # the next request says that the structure is lost
 
     def _close(self) -> None:
-        for sock in (self._requests, self._listening):
+        for sock in (self._requests.sock, self._listening.sock):
             with suppress(OSError):  # it may have ended already
                 sock.shutdown(socket.SHUT_RDWR)
             sock.close()

@@ -10,14 +10,14 @@ Rules
   RD3 Whoever waited long the last time sleeps at once: an idle server, or a client whose message comes in a minute,
       costs nothing. `QUAESTOR_LOOK_US=0` in the environment makes everybody sleep at once.
 
-Called by service and the client's link.  Calls the operating system.
+Called by the server, its clients, the coupling facility and its connectors.  Calls the operating system.
 """
 
 import os
 import select
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 READ, WRITE = select.POLLIN, select.POLLOUT
 LOOK_NS = int(os.environ.get("QUAESTOR_LOOK_US", "400")) * 1000
@@ -27,6 +27,8 @@ BRISK_NS = LOOK_NS * 3 // 2
 TAKEN_NS, REST_NS = 200_000, 20_000_000
 SOCKETS_AT_ONCE = 256
 offer_processor = os.sched_yield
+Room = TypeVar("Room")
+Received = TypeVar("Received")
 monotonic_ns = time.monotonic_ns  # the machine's own: nothing is decided by it but when to sleep
 
 
@@ -92,8 +94,8 @@ class Arrival:
         self._brisk = True
         self._rests_until_ns = 0
 
-    def receive(self, receive: Callable[[int], bytes], size: int) -> bytes:
-        """What `receive` gives, looked out for first when that has paid the last time."""
+    def receive(self, receive: Callable[[Room], Received], room: Room) -> Received:
+        """What `receive` gives for so many bytes or this room, looked out for first when that paid the last time."""
         began_ns = monotonic_ns()
         if self._brisk and began_ns >= self._rests_until_ns:
             look, looked_ns, until_ns = self._look, began_ns, began_ns + LOOK_NS
@@ -103,6 +105,6 @@ class Arrival:
                 if looked_ns - before_ns > TAKEN_NS:
                     self._rests_until_ns = looked_ns + REST_NS
                     break
-        data = receive(size)
+        data = receive(room)
         self._brisk = monotonic_ns() - began_ns < BRISK_NS
         return data

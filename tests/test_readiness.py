@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from quaestor.server import readiness
-from quaestor.server.readiness import READ, WRITE, Arrival, Readiness
+from quaestor import readiness
+from quaestor.readiness import READ, WRITE, Arrival, Readiness
 
 
 @pytest.fixture
