@@ -122,9 +122,9 @@ class SharedArrival(Arrival):
 
 
 def just_put(queue: SharedQueue, entry: Entry, message: Message, priority: int) -> SharedArrival:
-    """The arrival of a message that this member has put: known without reading, and nobody reads it from here."""
+    """The arrival of a message that this member has put: known without reading, and its entry without its data."""
     arrival = SharedArrival.__new__(SharedArrival)
-    arrival.queue, arrival.entry = queue, entry._replace(data=b"")
+    arrival.queue, arrival.entry = queue, entry
     arrival.sequence, arrival.priority = entry.number, priority
     arrival.persistent = message.persistence == 1
     arrival.msg_id, arrival.correl_id, arrival.group_id = message.msg_id, message.correl_id, message.envelope.group_id

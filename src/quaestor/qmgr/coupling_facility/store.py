@@ -119,18 +119,17 @@ class SharedStore:
             raise refused(refusal, queue.structure.name, queue.name, queue.definition.max_depth) from refusal
         except DataSetFullError as error:
             raise MQError(Reason.STORAGE_MEDIUM_FULL, queue=queue.name, why=str(error)) from error
-        entry = Entry(number, queue.list, key, adjunct, 1, data, 0)
-        arrival = just_put(queue, entry, message, priority)
+        arrival = just_put(queue, Entry(number, queue.list, key, adjunct, 1, b"", 0), message, priority)
         if unit is not None:
             if persistent:
-                self._log_put(unit, queue, entry)
+                self._log_put(unit, queue, arrival.entry, data)
             arrival.state = WAITING
             self.part_of(unit).put(arrival, queue.structure)
         return arrival
 
-    def _log_put(self, unit: UnitOfRecovery, queue: SharedQueue, entry: Entry) -> None:
+    def _log_put(self, unit: UnitOfRecovery, queue: SharedQueue, entry: Entry, data: bytes) -> None:
         head = SHARED_PUT.pack(_name(queue), queue.list, as_committed(entry.key))
-        *parts, last = pieces(entry.data)
+        *parts, last = pieces(data)
         for part in parts:
             self._recovery.note(unit, Kind.SHARED_DATA, _name(queue) + part)
         self._recovery.note(unit, Kind.SHARED_PUT, b"".join((head, entry.adjunct[: -MARK.size], NO_MARK, last)))

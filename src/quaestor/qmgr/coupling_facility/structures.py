@@ -208,8 +208,9 @@ class SharedStructure:
         """What is in use now is at least the highest of the interval (CS1)."""
         if self._connection is not None:
             entries, elements = self._connection.used
-            self.figures.entries_high = max(self.figures.entries_high, entries)
-            self.figures.elements_high = max(self.figures.elements_high, elements)
+            figures = self.figures
+            figures.entries_high = max(figures.entries_high, entries)
+            figures.elements_high = max(figures.elements_high, elements)
 
     def _lost(self, error: StructureLostError) -> MQError:
         self.failing = Failing.LOST
@@ -221,8 +222,12 @@ class SharedStructure:
 
 def _redrives(answers: tuple[Any, ...]) -> int:
     """Reads of one entry that did not fit the first buffer (CS5)."""
-    entries = (answer.entry if isinstance(answer, Claimed) else answer for answer in answers)
-    return sum(isinstance(entry, Entry) and len(entry.data) > FIRST_BUFFER and not has_left(entry) for entry in entries)
+    redrives = 0
+    for answer in answers:
+        entry = answer.entry if type(answer) is Claimed else answer
+        if type(entry) is Entry and len(entry.data) > FIRST_BUFFER and not has_left(entry):
+            redrives += 1
+    return redrives
 
 
 def refused(refusal: StructureRefusal, structure: str, queue: str, max_depth: int) -> MQError:

@@ -234,8 +234,9 @@ class OutputPath:
             if error.reason is Reason.Q_FULL and self._watch is not None:
                 self._services.events.refused(self._watch)
             raise
-        self._group = group
-        self._plain = self._path_is_plain()
+        if group is not self._group:
+            self._group = group
+            self._plain = self._path_is_plain()
         if self._triggers:
             self._services.consequences.arrived(self.state, rank, unit)
         if self._watch is not None:
@@ -261,7 +262,8 @@ class OutputPath:
             envelope, group = next_to_put(group, envelope, message.persistence, plan, self._new_id)
         elif group is not None or envelope.msg_flags:
             envelope, group = self._physical(envelope)
-        message = message._replace(envelope=envelope)
+        if envelope is not message.envelope:
+            message = message._replace(envelope=envelope)
         return message if self._remote is None else for_transmission(message, self._remote), group
 
     def _path_is_plain(self) -> bool:

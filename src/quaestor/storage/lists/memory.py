@@ -321,13 +321,13 @@ class MemoryStructure:
         placed = self._lists.get(number)
         if placed is None:
             return None
-        place, entry = placed.peekitem(0)
-        if place < low:
+        place: bytes | None = next(iter(placed))  # no list is empty
+        if place < low:  # type: ignore[operator] # it is none only below
             place = next(placed.irange(low), None)
-            if place is None:
-                return None
-            entry = placed[place]
-        return entry if place <= high + _BEHIND_ALL else None
+        if place is None or place > high + _BEHIND_ALL:
+            return None
+        entry: _Entry = placed[place]
+        return entry
 
     def _first_where(self, number: int, low: bytes, high: bytes, where: Where) -> _Entry | None:
         return next(self._fitting(number, low, high, where), None) if where else self._first(number, low, high)

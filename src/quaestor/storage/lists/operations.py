@@ -13,8 +13,9 @@ Rules
 Called by structure and the engines.  Calls nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple
 
 import msgpack
@@ -75,8 +76,7 @@ class Operation:
 
     def packed(self) -> tuple[Any, ...]:
         """Name and arguments (LO3)."""
-        fields: tuple[str, ...] = self.__slots__
-        return (self.NAME, *[getattr(self, name) for name in fields])
+        return _PACKED[type(self)](self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +283,15 @@ class Alter(Operation):
 
 
 OPERATIONS: dict[str, type[Operation]] = {kind.NAME: kind for kind in Operation.__subclasses__()}
+
+
+def _packing(kind: type[Operation]) -> Callable[[Operation], tuple[Any, ...]]:
+    """How operations of a kind are written."""
+    fields: tuple[str, ...] = kind.__slots__
+    return attrgetter("NAME", *fields) if fields else lambda operation: (operation.NAME,)
+
+
+_PACKED = {kind: _packing(kind) for kind in OPERATIONS.values()}
 
 
 def packed(operations: tuple[Operation, ...]) -> bytes:
