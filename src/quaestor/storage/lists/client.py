@@ -157,8 +157,8 @@ class FacilityConnection:
         except BaseException:
             self._close()
             raise
-        self._thread = Thread(target=self._listen, name=f"watches of {connector}", daemon=True)
-        self._thread.start()
+        self._listener = Thread(target=self._listen, name=f"watches of {connector}", daemon=True)
+        self._listener.start()
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
         raw, entries, elements = self._ask("request", [operation.packed() for operation in operations])
@@ -175,12 +175,12 @@ class FacilityConnection:
     def disconnect(self) -> None:
         self._ask("disconnect")
         self._close()
-        self._thread.join()
+        self._listener.join()
 
     def fail(self) -> None:
         """The connector is gone without a word."""
         self._close()
-        self._thread.join()
+        self._listener.join()
 
     def _ask(self, *question: Any) -> Any:
         with self._lock:
