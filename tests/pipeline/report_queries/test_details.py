@@ -32,3 +32,15 @@ def test_a_queue_that_is_asked_for_leaves_out_what_has_no_queue(installation):
     only = run("stats", tables, {"grain": "job", "queue": queue}).to_pylist()
     assert only == [each for each in every.to_pylist() if each["queue"] == queue]
     assert {"Commit"} <= {each["verb"] for each in every.to_pylist() if not each["queue"]}
+
+
+@pytest.mark.parametrize("name", ["scf", "mm", "bm", "sdb2", "log"])
+def test_intervals_are_the_same_rows_too(installation, monkeypatch, name):
+    _, tables = installation("small")
+    given = {"qmgr": "*1", "from": "2026-03-02"}
+    here = run(name, tables, given).to_pylist()
+    assert here
+    assert len(here) <= len(run(name, tables))
+    monkeypatch.setattr(details, "FEW_ROWS", 0)
+    assert run(name, tables, given).to_pylist() == here
+    assert run(name, tables.__call__, given).to_pylist() == here

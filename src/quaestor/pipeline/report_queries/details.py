@@ -6,7 +6,7 @@ Rules
   D2  A few rows are read here, sooner than Spark has planned a query of so many columns. More go to tasks.
   D3  Whoever brings DataFrames (notebooks, tests) is asked for the same columns through Spark, as one part.
 
-Called by record_sums and verb_outputs.  Calls jobs, summary_rows.
+Called by record_sums, verb_outputs and statistics.  Calls jobs, summary_rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,8 @@ class Part:
 
     place: Place
     files: tuple[LakeFile, ...]
-    schema: pa.Schema
+    structure: str
+    columns: tuple[str, ...]
     asked: Mapping[str, Any]
     add_up: AddUp
 
@@ -47,10 +48,9 @@ def details(tables: Tables, structure: str, asked: Parameters, columns: Sequence
     """What `add_up` makes of the rows of a structure that are asked for, part by part."""
     if not isinstance(tables, LakeTables):
         return add_up(raw(tables, structure, asked).select(*columns).toArrow())  # D3
-    schema = pa.schema([stored_schema(structure).field(each) for each in columns])
     place, files = tables.files(structure)
     chosen = [each for each in files if _asked_for(each, asked)]
-    part = partial(Part, place, schema=schema, asked=dict(asked), add_up=add_up)
+    part = partial(Part, place, structure=structure, columns=tuple(columns), asked=dict(asked), add_up=add_up)
     if sum(each.rows for each in chosen) <= FEW_ROWS:  # D2
         return added_up(part(files=tuple(chosen)))
     tasks = jobs.balanced(chosen, lambda each: each.rows, 4 * jobs.parallelism(tables.spark))
@@ -66,18 +66,20 @@ def _asked_for(file: LakeFile, asked: Parameters) -> bool:
 
 def added_up(part: Part) -> pa.Table:
     """What comes of a part; a task of its own, or work done here."""
+    stored = stored_schema(part.structure)
+    schema = pa.schema([stored.field(each) for each in part.columns if each != QUEUE_MANAGER])
+    empty = schema.empty_table().append_column(QUEUE_MANAGER, pa.array([], pa.string()))
     with ThreadPoolExecutor(2) as pool:
-        tables = list(pool.map(lambda file: _read(part, file), part.files))
-    return part.add_up(pa.concat_tables([part.schema.empty_table(), *tables]))
+        tables = list(pool.map(lambda file: _read(part, schema, file), part.files))
+    return part.add_up(pa.concat_tables([empty, *tables]).select(part.columns))
 
 
-def _read(part: Part, file: LakeFile) -> pa.Table:
-    """The rows of a file that are asked for."""
-    place, schema = part.place, part.schema
-    with place.filesystem.open_input_file(place.path(file.path)) as stream:
+def _read(part: Part, schema: pa.Schema, file: LakeFile) -> pa.Table:
+    """The rows of a file that are asked for, with the queue manager they are of."""
+    with part.place.filesystem.open_input_file(part.place.path(file.path)) as stream:
         rows = pq.ParquetFile(stream).read(columns=schema.names, use_threads=False).cast(schema)
     named = rows.append_column(QUEUE_MANAGER, pa.repeat(pa.scalar(file.queue_manager, pa.string()), len(rows)))
     for parameter, column in _NAMES.items():
         if part.asked.get(parameter) is not None and column in named.column_names:
             named = named.filter(pc.match_like(named[column], sql_pattern(part.asked[parameter])))
-    return named.select(schema.names)
+    return named

@@ -8,7 +8,7 @@ Rules
   S3  A figure that an older level lacks counts as none.
   S4  Rows come in the order of the records or of the jobs.
 
-Called by accounting and verb_outputs.  Calls details.
+Called by accounting, verb_outputs and statistics.  Calls details.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -84,6 +84,11 @@ def average(total: Array, calls: Array) -> Array:
     divided = pc.divide(total, pc.if_else(some, pc.cast(calls, pa.float64()), 1.0))
     made: Array = pc.cast(pc.if_else(some, pc.floor(divided), 0.0), pa.int64())
     return made
+
+
+def percent(part: Array, of: Array) -> Array:
+    """Part of a whole in per cent, cut; 0 when there is no whole (G4)."""
+    return average(pc.multiply(amount(part), 100.0), of)
 
 
 def whole(column: Array) -> Array:

@@ -24,6 +24,7 @@ from quaestor.pipeline.report_queries.record_sums import (
     count,
     keys_of,
     ordered,
+    percent,
     record_sums,
 )
 from quaestor.pipeline.report_queries.steps import Parameters, Tables, Verb
@@ -66,7 +67,7 @@ def summary(tables: Tables, asked: Parameters) -> pa.Table:
     reads = [each for some in _SUMS.values() for each in some]
     rows = record_sums(tables, "WQST", asked, keys_of(asked), reads, _row_sums, dict.fromkeys(_SUMS, "sum"))
     elapsed = rows["elapsed_us"]
-    shares = {f"{part}_percent": average(pc.multiply(rows[part], 100.0), elapsed) for part in _SHARES}
+    shares = {f"{part}_percent": percent(rows[part], elapsed) for part in _SHARES}
     used = reduce(pc.add, (shares[f"{part}_percent"] for part in ("log", "pset", "cpu")))
     other = pc.subtract(100, used)  # O7
     thousands = average(elapsed, pa.repeat(1000, len(rows)))
