@@ -23,6 +23,7 @@ from quaestor.mqi.objects import IndexType, LocalQueue, object_from_bytes
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import CORREL_ID_AT, GROUP_AT, LAST_KEY, MSG_ID_AT, QUEUES_MAX
 from quaestor.qmgr.coupling_facility.shared_queue import OWN_ENTRIES, SharedQueue
+from quaestor.qmgr.coupling_facility.structures import SharedStructure
 from quaestor.storage.lists.operations import (
     KEY_MIN,
     Delete,
@@ -150,14 +151,18 @@ def _index(queue: SharedQueue) -> Index:
 
 def close_list(queue: SharedQueue) -> None:
     """Remove everything from a queue's list but its own entry, and let nothing more be put there (SD4)."""
-    ask, at = queue.structure.ask, queue.list
-    ask(Limit(at, OWN_ENTRIES))
+    queue.structure.ask(Limit(queue.list, OWN_ENTRIES))
+    empty_list(queue.structure, queue.list)
+
+
+def empty_list(structure: SharedStructure, at: int) -> None:
+    """Remove everything from a queue's list but its own entry."""
     while True:
-        (entries,) = ask(ReadList(at, KEY_MIN, BEFORE_LAST, PIECE))
+        (entries,) = structure.ask_heads(ReadList(at, KEY_MIN, BEFORE_LAST, PIECE))
         if not entries:
             return
         with suppress(StructureRefusal):  # somebody has got one meanwhile: look again
-            ask(*(Delete(entry.number, at) for entry in entries))
+            structure.ask(*(Delete(entry.number, at) for entry in entries))
 
 
 def _attributes(queue: LocalQueue, number: int) -> dict[str, Any]:

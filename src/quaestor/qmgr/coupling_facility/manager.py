@@ -26,7 +26,7 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
-from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
+from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, empty_list, format_list
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
@@ -232,6 +232,11 @@ class CouplingFacilityManager:
         structure = self.structure(name)
         self._recovery.harden()
         done = self.media.recover(structure, self._lists(name))
+        self._used_again(structure)
+        return done
+
+    def _used_again(self, structure: SharedStructure) -> None:
+        """A structure that had failed is as it should be: its queues have their lists, then everybody uses it (BR4)."""
         structure.failing = None
         try:
             self.format(structure)
@@ -239,8 +244,26 @@ class CouplingFacilityManager:
             structure.failing = Failing.FAILED
             raise
         structure.format()
+        self.data_sets.recovered(structure.name)
         self._watch_again(structure)
-        return done
+
+    def recover_data_sets(self, name: str) -> int:
+        """RECOVER CFSTRUCT of one that works while data sets of it have failed; how many messages were written."""
+        self._recovery.harden()
+        written = self.media.recover_data_sets(self.structure(name), self._lists(name), self.data_sets.failed_in(name))
+        self.data_sets.recovered(name)
+        return written
+
+    def purge(self, name: str) -> None:
+        """RECOVER CFSTRUCT TYPE(PURGE): the structure is empty, whatever was in it or half recovered."""
+        structure = self.structure(name)
+        if structure.failing is None:
+            for number in self._lists(name):
+                empty_list(structure, number)
+            self.data_sets.recovered(name)
+            return
+        self.media.purge(structure, self._lists(name))
+        self._used_again(structure)
 
     def _lists(self, name: str) -> list[int]:
         return self.definitions.all_lists().get(name, [])
@@ -366,6 +389,7 @@ class CouplingFacilityManager:
                 if self._connect(structure, recovered=recovered):
                     self._watch_again(structure)
                     self._say("CSQE005I", "a structure is connected again", structure=structure.name)
+        self.data_sets.follow()
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
                 self.media.publish(self._clock, self._identities)

@@ -69,7 +69,7 @@ class Resolved:
 def left_in(structure: SharedStructure, lists: Iterable[int], member: int) -> Found:
     """What a member has not ended in a structure, read with one request."""
     puts = [ReadList(at, *puts_of(kind, member), EVERYTHING) for at in lists for kind in (IN_DOUBT, UNCOMMITTED)]
-    got, *pieces = structure.ask(ReadList(got_list(member), most=EVERYTHING), *puts)
+    got, *pieces = structure.ask_heads(ReadList(got_list(member), most=EVERYTHING), *puts)
     found = Found(structure)
     for entry in (entry for piece in pieces for entry in piece):
         found.puts.setdefault(beside(entry.adjunct).holder, []).append(entry)

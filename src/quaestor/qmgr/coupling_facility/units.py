@@ -225,9 +225,9 @@ class SharedUnit:
             return True
         if work.puts:
             number, at, _ = work.puts[0]
-            (entry,) = work.structure.ask(Read(number))
+            (entry,) = work.structure.ask_heads(Read(number))
             return entry is None or entry.list != at or entry.key[0] == COMMITTED
-        (entry,) = work.structure.ask(Read(work.gets[0].entry.number))
+        (entry,) = work.structure.ask_heads(Read(work.gets[0].entry.number))
         return entry is None
 
     def _end(self, work: Work, *, commit: bool) -> None:
