@@ -32,6 +32,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     QUEUES_MAX,
     as_committed,
     beside,
+    decided_list,
     epoch_of,
     got_list,
 )
@@ -246,7 +247,8 @@ def read_backup(recovered: Recovered, open_disk: Callable[[], Disk], start_rba: 
 def write_messages(structure: SharedStructure, lists: Iterable[int], entries: list[Entry]) -> None:
     """Put recovered messages on a structure in place of what is there (BR4)."""
     ask = structure.ask_for_recovery
-    every = [OWN_LIST, *lists, *(got_list(member) for member in range(1, MEMBERS_MAX + 1))]
+    members = range(1, MEMBERS_MAX + 1)
+    every = [OWN_LIST, *lists, *map(got_list, members), *map(decided_list, members)]
     for number in every:
         while True:
             (old,) = ask(ReadList(number, most=PIECE))

@@ -67,6 +67,11 @@ def freed_list(member: int) -> int:
     return GOT_LISTS + MEMBERS_MAX + 1 + member
 
 
+def decided_list(member: int) -> int:
+    """The list on which a member's units say that they have committed in this structure, and so in others (CU3)."""
+    return GOT_LISTS + 2 * (MEMBERS_MAX + 1) + member
+
+
 def got_list(member: int) -> int:
     """The list of a member's uncommitted gets."""
     return GOT_LISTS + member
