@@ -92,6 +92,12 @@ def as_committed(key: bytes) -> bytes:
     return _COMMITTED.pack(COMMITTED, rank, time_us, member, counter)
 
 
+def back_in_doubt(key: bytes) -> bytes:
+    """The key in doubt of a put that is known by its committed key."""
+    _, rank, time_us, member, counter = _COMMITTED.unpack(key)
+    return _OPEN.pack(IN_DOUBT, member, rank, time_us, counter)
+
+
 def as_in_doubt(key: bytes) -> bytes:
     return bytes([IN_DOUBT]) + key[1:]
 

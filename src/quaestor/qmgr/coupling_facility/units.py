@@ -178,6 +178,7 @@ class SharedUnit:
 
     __slots__ = (
         "_decided",
+        "_described",
         "_descriptor",
         "_descriptors",
         "_unanswered",
@@ -193,6 +194,7 @@ class SharedUnit:
         self.get_arrivals: list[SharedArrival] = []
         self._descriptors = descriptors
         self._descriptor = 0
+        self._described: Descriptor | None = None
         self._decided: Decided | None = None
         self._unanswered: Work | None = None
         self._works: dict[str, Work] = {}
@@ -267,10 +269,21 @@ class SharedUnit:
                 work.structure.ask(*moves, multiple=True)
             work.puts = [(number, at, as_in_doubt(key)) for number, at, key in work.puts]
 
-    def adopt(self, descriptor: int, works: Iterable[Work]) -> None:
+    def adopt(self, number: int, descriptor: Descriptor, works: Iterable[Work]) -> None:
         """Work that was found in structures when the member started, under this descriptor (CU7)."""
-        self._descriptor = descriptor
+        self._descriptor, self._described = number, descriptor
         self._works = {work.structure.name: work for work in works}
+
+    def replace(self, work: Work) -> None:
+        """Work in a structure that was recovered: other entries than before, or none (ID2)."""
+        self._works.pop(work.structure.name, None)
+        if work.puts or work.gets:
+            self._works[work.structure.name] = work
+
+    def describe_again(self) -> None:
+        """CSQ_ADMIN has lost the descriptor (ID1)."""
+        if self._described is not None:
+            self._descriptor = self._descriptors.write(self._described)
 
     def finish(self, *, commit: bool, again: bool = False) -> bool:
         """Make the outcome so in every structure; whether all could be reached (CU4)."""
@@ -325,4 +338,4 @@ class SharedUnit:
     def _describe(self, descriptor: Descriptor) -> None:
         if self._descriptor:
             self._descriptors.served(self._descriptor)
-        self._descriptor = self._descriptors.write(descriptor)
+        self._descriptor, self._described = self._descriptors.write(descriptor), descriptor
