@@ -44,8 +44,8 @@ def command_processor(
 ) -> CommandProcessor:
     """The processor with every family."""
     families = (
-        ObjectCommands(messages),
-        QueueCommands(messages, connections, clock),
+        ObjectCommands(messages, parts),
+        QueueCommands(messages, connections, clock, parts),
         StorageCommands(engine.storage, engine.buffers, engine.data.space, engine.log, messages.catalogue),
         ThreadCommands(connections, engine.recovery),
         LogCommands(engine.log, engine.recovery, parts),

@@ -12,7 +12,10 @@ Called by structures and structure_status.  Answered by the coupling facility ma
 from collections.abc import Mapping
 from typing import Protocol
 
-from quaestor.storage.shared_tables import GroupTables
+from quaestor.storage.shared_tables import GroupTables, SharedObject
+
+CSQ_ADMIN = "CSQ_ADMIN"
+"""The structure that every member is connected to."""
 
 
 class StructureView(Protocol):
@@ -47,6 +50,12 @@ class SharingGroup(Protocol):
 
     def queues_on(self, structure: str) -> list[str]:
         """Names of the shared queues defined on it."""
+
+    def group_changes(self) -> Mapping[str, SharedObject | None]:
+        """Definitions with QSGDISP(GROUP) that have changed since the last time, by key; None for a deleted one."""
+
+    def followed(self, key: str) -> None:
+        """The copy of here is about to follow the definition of this key: it need not be told of. The latch is held."""
 
     def defined(self, structure: str) -> None:
         """A definition is new or has changed (GP2)."""

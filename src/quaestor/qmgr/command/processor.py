@@ -22,9 +22,9 @@ from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.commands import command as written_out
 from quaestor.mqi.mqsc.syntax import UNACCEPTABLE, logical_lines, parse_line
-from quaestor.mqi.mqsc.words import KINDS
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.family import Runner, runners
+from quaestor.qmgr.command.refusals import refusal
 from quaestor.qmgr.command.reply import Part, Reply, Said
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.connection.failing import FATAL
@@ -156,7 +156,7 @@ class CommandProcessor:
             self.audit(Refusal(str(user), said, command.name))
             yield Said("CSQ9016E", f"'{said}' command request not authorized")
         elif isinstance(error, MQError):
-            yield from _failure(command, error)
+            yield from refusal(command, error)
         else:
             yield Said(UNACCEPTABLE, str(error))
 
@@ -164,35 +164,6 @@ class CommandProcessor:
         """A command that could not be read."""
         said = " ".join(text.upper().split("(")[0].split()[:2])[:40] or "?"
         return Reply(said, f"+{self.qmgr}", "CSQ9SCND", (Said(error.code, error.why),), ok=False)
-
-
-REASON_CODES = {
-    Reason.UNKNOWN_OBJECT_NAME: 0x00D44002,
-    Reason.OBJECT_ALREADY_EXISTS: 0x00D44003,
-    Reason.OBJECT_IN_USE: 0x00D44004,
-}
-
-
-def _failure(command: Command, error: MQError) -> Iterator[Part]:
-    """A command that failed: what it met, then the reason code; our own reasons are shown by their MQRC."""
-    facts = dict(error.facts)
-    noun, name = facts.pop("type", command.noun), facts.pop("name", None) or command.name
-    shown = f"{noun}({name})" if name else noun
-    more = ", ".join(f"{key}={_plain(value)}" for key, value in facts.items() if key != "queue")
-    beside = f" ({more})" if more else ""
-    if error.reason is Reason.UNKNOWN_OBJECT_NAME:
-        yield Said("CSQM125I", f"{shown}{' QSGDISP(QMGR)' if noun in KINDS else ''} WAS NOT FOUND")
-    elif error.reason is Reason.OBJECT_ALREADY_EXISTS:
-        yield Said("CSQM094I", f"{shown} ALREADY EXISTS")
-    elif error.reason is Reason.OBJECT_IN_USE:
-        yield Said("CSQM101I", f"{shown} IS IN USE{beside}")
-    else:
-        yield Said("CSQM166I", f"{shown} MQRC {int(error.reason)} {error.reason.name}: {error.reason.meaning}{beside}")
-    yield Said("CSQM090E", f"FAILURE REASON CODE X'{REASON_CODES.get(error.reason, int(error.reason)):08X}'")
-
-
-def _plain(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _module(command: Command) -> str:

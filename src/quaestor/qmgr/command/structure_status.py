@@ -18,7 +18,7 @@ from quaestor.mqi.mqsc.syntax import NO_VALUE
 from quaestor.mqi.names import picks
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.family import runs
-from quaestor.qmgr.command.group_part import SharingGroup
+from quaestor.qmgr.command.group_part import CSQ_ADMIN, SharingGroup
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.reply import Details, Part, Row, Said
 from quaestor.qmgr.command.selecting import selected
@@ -26,7 +26,6 @@ from quaestor.qmgr.command.structures import in_the_repository, picked, the_grou
 from quaestor.storage.shared_tables import DataSet, Member, Structure
 
 GROUP_HEADING = ("Queue manager  Number  Status", "-------------  ------  --------")
-CSQ_ADMIN = "CSQ_ADMIN"
 _NOW = {True: "ACTIVE", False: "FAILED", None: "INACTIVE"}
 """What a member is, by whether it is connected to CSQ_ADMIN; None is not at all."""
 

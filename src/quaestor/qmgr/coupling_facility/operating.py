@@ -17,6 +17,7 @@ from quaestor.mqi.reasons import MQError
 from quaestor.mqi.structures import StructureDefinition
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
 from quaestor.storage.lists.operations import ReadSpace, Space
+from quaestor.storage.shared_tables import SharedObject
 
 if TYPE_CHECKING:
     from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
@@ -54,6 +55,13 @@ class OperatedGroup:
     def queues_on(self, structure: str) -> list[str]:
         known = self._manager.definitions.known.values()
         return sorted(each.queue.name for each in known if each.queue.structure == structure)
+
+    def group_changes(self) -> dict[str, SharedObject | None]:
+        with self._manager.latch:
+            return self._manager.definitions.group_changes()
+
+    def followed(self, key: str) -> None:
+        self._manager.definitions.followed(key)
 
     def defined(self, structure: str) -> None:
         self._manager.structure(structure)
