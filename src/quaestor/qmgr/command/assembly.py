@@ -55,4 +55,4 @@ def command_processor(
         StructureCommands(parts),
         StructureStatusCommands(parts),
     )
-    return CommandProcessor(qmgr, families, engine.recovery, connections, security)
+    return CommandProcessor(qmgr, families, engine.recovery, connections, security, parts)

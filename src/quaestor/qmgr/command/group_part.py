@@ -9,8 +9,8 @@ Rules
 Called by structures and structure_status.  Answered by the coupling facility manager (`operating`).
 """
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 from quaestor.storage.shared_tables import GroupTables, SharedObject
 
@@ -56,6 +56,15 @@ class SharingGroup(Protocol):
 
     def followed(self, key: str) -> None:
         """The copy of here is about to follow the definition of this key: it need not be told of. The latch is held."""
+
+    def answer_with(self, answer: Callable[[bytes], bytes]) -> None:
+        """Who answers what other members ask."""
+
+    def ask(self, members: list[str], question: bytes) -> Any:
+        """Ask other members; what `collect` takes."""
+
+    def collect(self, asked: Any) -> Mapping[str, bytes | None]:
+        """Wait for the answers, without the latch; None from a member that gave none."""
 
     def defined(self, structure: str) -> None:
         """A definition is new or has changed (GP2)."""

@@ -8,7 +8,8 @@ Rules
       `audit`; the reply says no more than that.
   CP3 A command runs with the engine latch held, like a call; what the engine does not survive ends the queue manager,
       as it does in a call.
-  CP4 CMDSCOPE may name this queue manager or nothing. A command that is known and has nobody to run it is refused.
+  CP4 CMDSCOPE may name this queue manager or nothing; other members of its group are asked by `scope`. A command that
+      is known and has nobody to run it is refused.
   CP5 Before restart only commands marked `early` run (FM4).
 
 Called by the server, the command line, the input sets, the PCF server.  Calls the families.
@@ -24,8 +25,10 @@ from quaestor.mqi.mqsc.commands import command as written_out
 from quaestor.mqi.mqsc.syntax import UNACCEPTABLE, logical_lines, parse_line
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.family import Runner, runners
+from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.refusals import refusal
-from quaestor.qmgr.command.reply import Part, Reply, Said
+from quaestor.qmgr.command.reply import Details, Part, Reply, Said
+from quaestor.qmgr.command.scope import Scope
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.message.needs import Recovery
@@ -58,8 +61,10 @@ class CommandProcessor:
         recovery: Recovery,
         connections: ConnectionManager,
         security: Security,
+        parts: Parts,
     ) -> None:
         self.qmgr = qmgr
+        self.scope = Scope(qmgr, parts, self.execute, self.run)
         self._runners: dict[tuple[str, str], Runner] = {}
         for family in families:
             self._runners |= runners(family)
@@ -106,15 +111,19 @@ class CommandProcessor:
     def execute(self, command: Command, user: str) -> Reply:
         """A command that has been read."""
         said = f"{command.verb} {command.noun}"
-        prefix, module = f"+{self.qmgr}", _module(command)
+        prefix, module, scope = f"+{self.qmgr}", _module(command), ""
         try:
             runner = self._runner(command)
             self._authorise(command, user)
-            parts = self._run(runner, command, user)
+            if self.scope.elsewhere(command):
+                parts, scope = self.scope.run(command, user), command.value("CMDSCOPE")
+            else:
+                parts = self._run(runner, command, user)
         except (MQError, MQSCError, AttributeValueError, ProfileError) as error:
             why = error.reason if isinstance(error, MQError) else None
             return Reply(said, prefix, module, tuple(self._explained(command, user, error)), ok=False, reason=why)
-        return Reply(said, prefix, module, parts, ok=not any(isinstance(p, Said) and p.failed for p in parts))
+        failed = any(part.failed for part in parts if not isinstance(part, Details))
+        return Reply(said, prefix, module, parts, ok=not failed, scope=scope)
 
     def _runner(self, command: Command) -> Runner:
         """CP4, CP5."""
@@ -124,8 +133,9 @@ class CommandProcessor:
             raise MQSCError(what, command.line, code="CSQ9019E")
         if self.early and not runner.mark.early:
             raise MQSCError(f"{command.verb} {command.noun} cannot run before restart", command.line, code="CSQN009I")
-        if command.value("CMDSCOPE").strip() not in {"", self.qmgr}:
-            raise MQSCError(f"CMDSCOPE can only name {self.qmgr}", command.line, code=UNACCEPTABLE)
+        if self.early and self.scope.elsewhere(command):
+            why = f"CMDSCOPE({command.value('CMDSCOPE')}) is not allowed during restart"
+            raise MQSCError(why, command.line, code="CSQN131E")
         return runner
 
     def _authorise(self, command: Command, user: str) -> None:

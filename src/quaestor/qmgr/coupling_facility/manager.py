@@ -27,6 +27,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
+from quaestor.qmgr.coupling_facility.forwarding import Forwarding
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
@@ -82,6 +83,7 @@ class CouplingFacilityManager:
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._notices: deque[tuple[str, int]] = deque()
         self.nudge: Callable[[], None] = _nobody
+        self.forwarding = Forwarding(qmgr, self.admin, self.latch, clock)
         self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, self._say)
         self.number = 0
         self.store: SharedStore
@@ -107,6 +109,7 @@ class CouplingFacilityManager:
         self.media = Media(member, self.group, self.admin, self._recovery)
         self.definitions.refresh()
         self._connect(self.admin, recovered=False)
+        self.forwarding.start(member.number)
         for row in self.group.tables.structures.all():
             self._known(row)
         return self._resolve_own(log_end)
@@ -312,6 +315,8 @@ class CouplingFacilityManager:
 
     def _told(self, structure: str, token: int) -> None:
         self._notices.append((structure, token))
+        if structure == ADMIN:
+            self.forwarding.told(token)
         self.nudge()
 
     def noticed(self) -> Iterable[SharedQueue]:
@@ -340,6 +345,7 @@ class CouplingFacilityManager:
         own = () if self.group.db2 is None else self.group.db2.tasks()
         return (
             *own,
+            *self.forwarding.tasks(),
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.connect_step, CONNECT_MS),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
@@ -374,6 +380,8 @@ class CouplingFacilityManager:
         return False
 
     def _watch_again(self, structure: SharedStructure) -> None:
+        if structure is self.admin:
+            self.forwarding.watch_again()
         for queue in self._queues.values():
             if queue.structure is structure:
                 queue.be_told_again()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.structures import StructureDefinition
+from quaestor.qmgr.coupling_facility.forwarding import Answer, Asking
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
 from quaestor.storage.lists.operations import ReadSpace, Space
 from quaestor.storage.shared_tables import SharedObject
@@ -62,6 +63,16 @@ class OperatedGroup:
 
     def followed(self, key: str) -> None:
         self._manager.definitions.followed(key)
+
+    def answer_with(self, answer: Answer) -> None:
+        self._manager.forwarding.answer = answer
+
+    def ask(self, members: list[str], question: bytes) -> Asking:
+        numbers = {each.name: each.number for each in self.tables.members.all()}
+        return self._manager.forwarding.ask([(name, numbers[name]) for name in members], question)
+
+    def collect(self, asked: Asking) -> dict[str, bytes | None]:
+        return self._manager.forwarding.collect(asked)
 
     def defined(self, structure: str) -> None:
         self._manager.structure(structure)
