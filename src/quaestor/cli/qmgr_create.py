@@ -6,6 +6,8 @@ import click
 
 from quaestor.cli.qmgr_place import directory_option, home_of, said
 
+EXAMPLES = {"group": "QSG1", "structures": "cf:///tmp/cf.sock", "repository": "/tmp/QSG1.db"}
+
 
 @click.command("create")
 @click.argument("name")
@@ -45,8 +47,9 @@ def create_command(
 
     home = home_of(name, directory)
     engine = {"log_bytes": None if log_mb is None else log_mb << 20, "logs": logs, "dual_logs": dual_logs or None}
-    if bool(group) != bool(structures and repository):
-        raise click.UsageError("--group, --structures and --repository go together")
+    missing = _missing(group=group, structures=structures, repository=repository)
+    if missing:
+        raise click.ClickException(missing)
     with said():
         settings = GroupSettings(group, structures, repository) if group else None
         if listen:
@@ -63,3 +66,11 @@ def create_command(
         if settings is not None:
             save_group(home.directory, settings)
     click.echo(f"Queue manager {name} created in {home.directory}")
+
+
+def _missing(**given: str) -> str:
+    """What a member of a group must be told and was not, in one line; empty when it was told everything, or nothing."""
+    absent = [f"--{option} {EXAMPLES[option]}" for option, value in given.items() if not value]
+    return (
+        f"a member of a queue-sharing group also needs {' and '.join(absent)}" if 0 < len(absent) < len(given) else ""
+    )

@@ -72,6 +72,9 @@ class SharingGroup(Protocol):
     def deleted(self, structure: str) -> None:
         """A definition is gone (GP2)."""
 
+    def fail(self, structure: str) -> None:
+        """RESET CFSTRUCT ACTION(FAIL), for all members; without the latch."""
+
     def backup(self, structure: str) -> None:
         """BACKUP CFSTRUCT, on the log of this queue manager."""
 

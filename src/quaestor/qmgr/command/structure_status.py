@@ -51,7 +51,7 @@ class StructureStatusCommands:
             picked(group, command)  # which says that it is not there
         found = [row for each in structures for row in rows_of[kind](group, each)]
         shown = 0
-        for row in selected(command, found, ("CFSTATUS", "TYPE"), ("TYPE",)):
+        for row in selected(command, found, ("CFSTATUS", "TYPE"), ("TYPE",), status=True):
             shown += 1
             yield Details("CSQM431I", "CFSTATUS", row)
         yield Said("CSQM293I", f"{shown} CFSTATUS FOUND MATCHING REQUEST CRITERIA")

@@ -64,7 +64,7 @@ class CouplingFacilityManager:
         self, qmgr: str, group: Group, recovery: RecoveryManager, clock: Clock, operator_log: OperatorLog
     ) -> None:
         self.qmgr, self.group = qmgr, group
-        self._recovery, self._clock, self._say = recovery, clock, operator_log.say
+        self._recovery, self.clock, self._say = recovery, clock, operator_log.say
         self.latch = recovery.latch
         if group.db2 is not None:
             group.db2.served = recovery.served
@@ -104,7 +104,7 @@ class CouplingFacilityManager:
         self.number = member.number
         identities = Identities(member.number, self._recovery.log.epoch)
         self._descriptors = Descriptors(self.admin, member.number)
-        self.store = SharedStore(self._recovery, self._clock, identities, self._descriptors)
+        self.store = SharedStore(self._recovery, self.clock, identities, self._descriptors)
         self._identities = identities
         self.media = Media(member, self.group, self.admin, self._recovery)
         self.definitions.refresh()
@@ -187,7 +187,7 @@ class CouplingFacilityManager:
             self.qmgr,
             self.data_sets.connecting(row),
             partial(self._told, row.name),
-            self._clock,
+            self.clock,
             self._recovery.served,
         )
         made.figures.structure_number = len(self.structures) + 1
@@ -228,7 +228,7 @@ class CouplingFacilityManager:
 
     def backup(self, name: str) -> Written:
         """BACKUP CFSTRUCT: its persistent messages, on this member's log. The latch is held."""
-        return self.media.backup(self.structure(name), self._lists(name), self._clock.now_us())
+        return self.media.backup(self.structure(name), self._lists(name), self.clock.now_us())
 
     def recover(self, name: str) -> RecoveredStructure:
         """RECOVER CFSTRUCT: a structure that has failed has its persistent messages again. The latch is held."""
@@ -374,7 +374,7 @@ class CouplingFacilityManager:
                     self._say("CSQE005I", "a structure is connected again", structure=structure.name)
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
-                self.media.publish(self._clock, self._identities)
+                self.media.publish(self.clock, self._identities)
         unfinished, self._unfinished = self._unfinished, []
         self._unfinished += [each for each in unfinished if not each[0].finish(commit=each[1], again=True)]
         return False

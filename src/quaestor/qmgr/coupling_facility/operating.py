@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.structures import StructureDefinition
 from quaestor.qmgr.coupling_facility.forwarding import Answer, Asking
+from quaestor.qmgr.coupling_facility.resetting import FAIL, answered, fail
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
 from quaestor.storage.lists.operations import ReadSpace, Space
 from quaestor.storage.shared_tables import SharedObject
@@ -65,7 +66,10 @@ class OperatedGroup:
         self._manager.definitions.followed(key)
 
     def answer_with(self, answer: Answer) -> None:
-        self._manager.forwarding.answer = answer
+        def either(question: bytes) -> bytes:
+            return answered(self._manager, question) if question.startswith(FAIL) else answer(question)
+
+        self._manager.forwarding.answer = either
 
     def ask(self, members: list[str], question: bytes) -> Asking:
         numbers = {each.name: each.number for each in self.tables.members.all()}
@@ -81,6 +85,9 @@ class OperatedGroup:
         found = self._manager.structures.pop(structure, None)
         if found is not None:
             found.disconnect()
+
+    def fail(self, structure: str) -> None:
+        fail(self._manager, structure, self._manager.clock.now_us())
 
     def backup(self, structure: str) -> None:
         with self._manager.latch:
