@@ -6,7 +6,7 @@ import click
 
 from quaestor.cli.qmgr_place import directory_option, home_of, said
 
-EXAMPLES = {"group": "QSG1", "structures": "cf:///tmp/cf.sock", "repository": "/tmp/QSG1.db"}
+EXAMPLES = {"group": "NAME", "structures": "cf:///PATH", "repository": "FILE"}
 
 
 @click.command("create")
@@ -47,10 +47,8 @@ def create_command(
 
     home = home_of(name, directory)
     engine = {"log_bytes": None if log_mb is None else log_mb << 20, "logs": logs, "dual_logs": dual_logs or None}
-    missing = _missing(group=group, structures=structures, repository=repository)
-    if missing:
-        raise click.ClickException(missing)
     with said():
+        _check_whole(group=group, structures=structures, repository=repository)
         settings = GroupSettings(group, structures, repository) if group else None
         if listen:
             split_address(listen)
@@ -68,9 +66,8 @@ def create_command(
     click.echo(f"Queue manager {name} created in {home.directory}")
 
 
-def _missing(**given: str) -> str:
-    """What a member of a group must be told and was not, in one line; empty when it was told everything, or nothing."""
+def _check_whole(**given: str) -> None:
+    """A member of a group is told everything about it, others nothing."""
     absent = [f"--{option} {EXAMPLES[option]}" for option, value in given.items() if not value]
-    return (
-        f"a member of a queue-sharing group also needs {' and '.join(absent)}" if 0 < len(absent) < len(given) else ""
-    )
+    if 0 < len(absent) < len(given):
+        raise ValueError(f"a member of a queue-sharing group also needs {' and '.join(absent)}")
