@@ -15,7 +15,7 @@ from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
 from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
 
-_CHECKSUM = Struct(">I")
+_pack_header, _pack_checksum = HEADER.pack_into, Struct(">I").pack_into
 END_OF_LOG = 1 << 63
 LEADS_MAX = 8
 """How often a thread forces the log for others before one of them has to (J3)."""
@@ -53,7 +53,7 @@ class LogManager:
         self._clock = clock or SystemClock()
         self._stats = LogStatistics()
         self.buffers = outbuff_kb * 1024 // CI
-        self.since_checkpoint = 0
+        self.records = self.records_checkpointed = self._records_counted = 0
         self.switched = False
         self._wrthrsh = min(wrthrsh, self.buffers)
         self._now_ns = self._clock.monotonic_ns
@@ -73,7 +73,14 @@ class LogManager:
     def stats(self) -> LogStatistics:
         """What has been counted, all forces that have ended included (LM4)."""
         self._meter.settle()
+        new, self._records_counted = self.records - self._records_counted, self.records
+        self._stats.writes_nowait += new
         return self._stats
+
+    @property
+    def since_checkpoint(self) -> int:
+        """Records logged since the last checkpoint."""
+        return self.records - self.records_checkpointed
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -99,18 +106,18 @@ class LogManager:
         """Put a record in the buffers and give its RBA (J1). A FIRST record's body ends with its identity."""
         rba = self.end
         length = HEADER_LENGTH + len(body)
-        if rba + length > self._stop:
+        end = rba + length
+        if end > self._stop:
             self._before(length)
-        at = rba - self.base
-        buffer = self._buffer
-        HEADER.pack_into(
-            buffer, at, 0, length, rba, rba if flags & 1 else urid, previous, page, self.epoch, page_set, kind, flags
-        )
-        buffer[at + HEADER_LENGTH : at + length] = body
-        _CHECKSUM.pack_into(buffer, at, crc32(self._view[at + 4 : at + length]))
-        self.end = rba + length
-        self.since_checkpoint += 1
-        self._stats.writes_nowait += 1
+        buffer, at = self._buffer, rba - self.base
+        to = at + length
+        if flags & 1:
+            urid = rba
+        _pack_header(buffer, at, 0, length, rba, urid, previous, page, self.epoch, page_set, kind, flags)
+        buffer[at + HEADER_LENGTH : to] = body
+        _pack_checksum(buffer, at, crc32(self._view[at + 4 : to]))
+        self.end = end
+        self.records += 1
         return rba
 
     def check_space(self) -> None:
@@ -272,7 +279,7 @@ class LogManager:
             began_ns, first, base = self._now_ns(), start - start % CI, self.base
             if force and self.hardened == start and first >= files.start:  # J8: one data set, nothing volatile before
                 last, ends = upto + -upto % CI, files.start + files.size
-                files.write_through(first, self._view[first - base : (last if last < ends else ends) - base])
+                files.write_through(first, self._view[first - base : min(last, ends) - base])
                 self.hardened = upto
             else:
                 files.write(start, self._view[start - base : upto - base])
@@ -307,7 +314,7 @@ class LogManager:
         self.files.inventory.add_checkpoint(rba)
         self.files.inventory.written_rba = self.hardened
         self._save_bootstrap()
-        self.since_checkpoint = 0
+        self.records_checkpointed = self.records
         self.switched = False
 
     # --- reading ------------------------------------------------------------------------------------------------------
