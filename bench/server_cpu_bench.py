@@ -26,11 +26,11 @@ if not os.environ.get("QUAESTOR_COMPILED"):
     sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 
 from quaestor import MQMD, GetOptions, LocalQueue, OpenOptions, PutOptions
+from quaestor.readiness import Arrival
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import Place
 from quaestor.server.home import Configuration, Home
 from quaestor.server.process import Server
-from quaestor.server.readiness import Arrival
 
 BODY, PERSISTENT, VOLATILE = bytes(range(256)) * 4, MQMD(persistence=1), MQMD(persistence=0)
 BOTH = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT

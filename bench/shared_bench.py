@@ -8,10 +8,10 @@ one queue manager does. With three processes there are three queue managers on o
 same with 10 KB, and a persistent message put, committed, got and committed.
 
 Redis Streams do XADD, XREADGROUP and XACK. PostgreSQL inserts and deletes with SKIP LOCKED, each statement committed by
-itself and prepared: `postgres` into an unlogged table without waiting for its log (synchronous_commit off), the counterpart
-of a message that is not persistent; `forced` into a logged table with the log forced at each commit (fsync and
-synchronous_commit on), the counterpart of a persistent one. All servers are in processes of their own on Unix sockets.
-All sides of a line are up when it begins; turns visit every side, and the middle turn counts.
+itself and prepared: `postgres` into an unlogged table without waiting for its log (synchronous_commit off), the
+counterpart of a message that is not persistent; `forced` into a logged table with the log forced at each commit (fsync
+and synchronous_commit on), the counterpart of a persistent one. All servers are in processes of their own on Unix
+sockets. All sides of a line are up when it begins; turns visit every side, and the middle turn counts.
 """
 
 import argparse
@@ -194,13 +194,10 @@ class Crew:
         context = mp.get_context("spawn")
         self.side = side
         self._gate, self._results = context.Barrier(processes + 1), context.Queue()
+        group = f"{side[0].upper()}{processes}"
+        places = [Place(side, where, folder, group, at) for at in range(processes)]
         self._running = [
-            context.Process(
-                target=worker,
-                args=(Place(side, where, folder, f"{side[0].upper()}{processes}", at), turns, seconds)
-                + (self._gate, self._results),
-            )
-            for at in range(processes)
+            context.Process(target=worker, args=(place, turns, seconds, self._gate, self._results)) for place in places
         ]
         for each in self._running:
             each.start()
