@@ -23,12 +23,10 @@ ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "compiled"
 HOT = {
     "storage": "active_log changes log_files log_record page page_set",
-    "storage/lists": "client memory",
     "qmgr": "lock queue_store",
     "qmgr/log": "manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool",
     "qmgr/recovery": "manager unit",
-    "qmgr/coupling_facility": "keys shared_queue store structures",
     "qmgr/data": "inserting manager objects queue space stored volatile",
     "qmgr/message": "getting putting shared_getting thread waiting",
 }

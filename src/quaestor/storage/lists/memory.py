@@ -356,8 +356,10 @@ class MemoryStructure:
             return
         found = self._indexes.fitting(number, where, low, high + _BEHIND_ALL) if where else None
         if found is None:
-            found = (placed[place] for place in placed.irange(low, high + _BEHIND_ALL))
-        yield from (entry for entry in found if _fits(entry, where)) if where else found
+            found = map(placed.__getitem__, placed.irange(low, high + _BEHIND_ALL))
+        for entry in found:
+            if not where or _fits(entry, where):
+                yield entry
 
     def _any(self, number: int, low: bytes, high: bytes) -> bool:
         return self._first(number, low, high) is not None
