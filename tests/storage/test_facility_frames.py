@@ -1,0 +1,133 @@
+"""Frames between a connector and the coupling facility: however the bytes are cut, the same is asked and answered."""
+
+import socket
+import struct
+import threading
+
+import msgpack
+import pytest
+
+from quaestor.server.coupling_facility import CouplingFacility
+from quaestor.storage.lists.client import RECEIVE, FacilityConnection, Questions, framed, reach
+from quaestor.storage.lists.operations import Read, ReadList, Write
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
+
+KEY = b"k" * 16
+
+
+def frame(*words):
+    body = msgpack.packb(words)
+    return struct.pack(">I", len(body)) + body
+
+
+class Answering:
+    """Somebody who takes one question and answers with these pieces, each sent by itself, then ends."""
+
+    def __init__(self, path, pieces):
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(str(path))
+        self._server.listen(1)
+        self._thread = threading.Thread(target=self._answer, args=(pieces,))
+
+    def _answer(self, pieces):
+        sock, _ = self._server.accept()
+        with sock:
+            sock.recv(RECEIVE)
+            for piece in pieces:
+                sock.sendall(piece)
+                threading.Event().wait(0.002)
+
+    def __enter__(self):
+        self._thread.start()
+
+    def __exit__(self, *_):
+        self._thread.join()
+        self._server.close()
+
+
+@pytest.fixture
+def facility(tmp_path):
+    made = CouplingFacility(tmp_path / "cf.sock")
+    serving = threading.Thread(target=made.serve)
+    serving.start()
+    yield made.path
+    made.stop()
+    serving.join()
+
+
+LONG = frame("ok", b"x" * (RECEIVE + 5000))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "answer"),
+    [
+        ([frame("ok", "all")], "all"),
+        ([frame("ok", "all")[at : at + 1] for at in range(len(frame("ok", "all")))], "all"),
+        ([LONG[:2], LONG[2:40_000], LONG[40_000:]], b"x" * (RECEIVE + 5000)),
+        ([LONG], b"x" * (RECEIVE + 5000)),
+    ],
+    ids=["at once", "byte by byte", "long, in pieces", "longer than the room"],
+)
+def test_an_answer_may_come_in_any_pieces(tmp_path, pieces, answer):
+    with Answering(tmp_path / "sock", pieces):
+        questions = Questions(tmp_path / "sock")
+        assert answer == questions.ask("anything")
+        questions.sock.close()
+
+
+@pytest.mark.parametrize("kept", [0, 3, 4, 9])
+def test_who_ends_within_an_answer_is_lost(tmp_path, kept):
+    with Answering(tmp_path / "sock", [frame("ok", "everything")[:kept]]):
+        questions = Questions(tmp_path / "sock")
+        with pytest.raises(StructureLostError):
+            questions.ask("anything")
+        questions.sock.close()
+
+
+def test_a_refusal_is_raised_as_one(tmp_path):
+    with Answering(tmp_path / "sock", [frame("no", "FULL", 3)]):
+        questions = Questions(tmp_path / "sock")
+        with pytest.raises(StructureRefusal, match="FULL, operation 3"):
+            questions.ask("anything")
+        questions.sock.close()
+
+
+def test_only_one_whole_frame_is_taken_as_it_is():
+    whole = frame("request", [])
+    assert ["request", []] == framed(memoryview(whole))
+    assert [None] * 3 == [framed(memoryview(part)) for part in (whole[:-1], whole + whole, whole[:4])]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_questions_may_come_in_any_pieces_and_several_at_once(facility, size):
+    """The facility answers each, in order."""
+    connection = FacilityConnection(facility, Shape("APPL1"), "QM1", lambda _: None)
+    shape = ["APPL1", 512, 64, 256, 255, 10_000, 60_000]
+    sent = frame("connect", shape, "QM2") + b"".join(
+        frame("request", [Write(1, KEY, b"%d" % at).packed()]) for at in range(5)
+    )
+    with reach(facility) as sock:
+        for at in range(0, len(sent), size):
+            sock.sendall(sent[at : at + size])
+        answers = msgpack.Unpacker()
+        found, data = [], b""
+        while len(found) < 6:
+            data += sock.recv(RECEIVE)
+            while len(data) >= 4 and len(data) >= 4 + (length := struct.unpack_from(">I", data)[0]):
+                answers.feed(data[4 : 4 + length])
+                found.append(answers.unpack())
+                data = data[4 + length :]
+    assert [["ok", [[at], at, at]] for at in range(1, 6)] == found[1:]
+    (entries,) = connection.request(ReadList(1))
+    assert [b"%d" % at for at in range(5)] == [entry.data for entry in entries]
+    connection.disconnect()
+
+
+def test_a_long_entry_goes_and_comes_whole(facility):
+    """Longer than what one read brings, both ways."""
+    connection = FacilityConnection(facility, Shape("APPL1", elements_max=2000), "QM1", lambda _: None)
+    data = bytes(range(256)) * 1200
+    (number,) = connection.request(Write(1, KEY, data))
+    assert data == connection.request(Read(number))[0].data
+    assert (1, 1200) == tuple(connection.used)
+    connection.disconnect()
