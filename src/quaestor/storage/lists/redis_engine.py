@@ -10,9 +10,10 @@ Rules
 
   LR5 One connection of its own carries the requests, one at a time. When it fails, the structure is lost to whoever
       asked: the request may have been done or not. The next request connects again; a server that has forgotten the
-      structure (it keeps it in memory, or was told to) answers that it is lost.
+      structure (it keeps it in memory, or was told to) answers that it is lost. Whoever asks looks out for the answer
+      before it sleeps (RD2), on the socket of the first connection: on a later one it may sleep at once.
 
-Called by whoever was given an address.  Calls structure, operations, the library beside this module.
+Called by whoever was given an address.  Calls structure, operations, readiness, the library beside this module.
 """
 
 from contextlib import suppress
@@ -24,6 +25,7 @@ from typing import Any
 import msgpack
 import redis
 
+from quaestor.readiness import Arrival
 from quaestor.storage.lists.operations import Operation, answer, packed
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
@@ -59,6 +61,7 @@ class RedisConnection:
             self._load()
             self._allocate()
             self._requests = self._client.connection_pool.get_connection()
+            self._arrival = Arrival(self._requests._sock.fileno())  # noqa: SLF001 - to look before sleeping (RD2)
             self._subscription = self._subscribe()
             self._sign()
         except redis.RedisError as error:
@@ -89,7 +92,7 @@ class RedisConnection:
         with self._lock:
             try:
                 self._requests.send_packed_command([b"%s$%d\r\n%s\r\n%s" % (self._head, len(body), body, self._tail)])
-                raw = self._requests.read_response(disable_decoding=True)
+                raw = self._arrival.receive(self._requests.read_response, True)
             except redis.RedisError as error:
                 self._requests.disconnect()
                 raise StructureLostError(f"{self.shape.name}: {error}") from error
