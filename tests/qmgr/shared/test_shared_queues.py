@@ -43,9 +43,9 @@ class Asked:
     def _listen(self, structure):
         ask = structure._request
 
-        def listening(operations, multiple=None):
+        def listening(operations, multiple=None, **named):
             self.requests.append((structure.name, tuple(operation.NAME for operation in operations)))
-            return ask(operations, multiple)
+            return ask(operations, multiple, **named)
 
         structure._request = listening
 

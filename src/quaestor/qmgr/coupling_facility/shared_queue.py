@@ -14,6 +14,7 @@ from itertools import count
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import LocalQueue
+from quaestor.qmgr.coupling_facility.get_buffer import GetBuffer
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED_RANGE,
     MEMBERS_MAX,
@@ -51,7 +52,7 @@ class NotCounted:
 class SharedQueue:
     """One shared queue (SQ1)."""
 
-    __slots__ = ("definition", "list", "name", "queue_id", "structure", "told")
+    __slots__ = ("buffer", "definition", "list", "name", "queue_id", "structure", "told")
 
     counted = NotCounted()
     with_expiry = 1  # not known without asking
@@ -63,6 +64,7 @@ class SharedQueue:
         self.list = number
         self.queue_id = -next(_IDS)  # those of private queues are positive
         self.told = NOT_TOLD
+        self.buffer = GetBuffer()
 
     @property
     def depth(self) -> int:

@@ -29,6 +29,7 @@ from quaestor.storage.lists.operations import (
     LEFT,
     MOVED,
     OPERATIONS,
+    SHORT,
     Operation,
     Where,
     answers,
@@ -209,10 +210,13 @@ class MemoryStructure:
         leave: int,
         most: int,
         where: Where,
+        buffer: int,
     ) -> list[Any] | None:
         entry = self._first_where(number, low, high, where)
         if entry is None:
             return None
+        if len(entry.data) > buffer:
+            return [*entry.told()[:5], len(entry.data).to_bytes(4, "big"), entry.arrival, SHORT]  # LO7
         adjunct = entry.adjunct
         flags, length = (adjunct[0], int.from_bytes(adjunct[1:FLAGGED], "big")) if len(adjunct) >= FLAGGED else (0, 0)
         if flags & leave or length > most:
