@@ -165,6 +165,7 @@ class Reason(IntEnum):
     OPERATION_ERROR = 2488, "the operation asked for is not known"
     RECONNECT_FAILED = 2548, "the connection was made again, but what was open could not be opened again"
     CALL_INTERRUPTED = 2549, "the connection was lost in the call; whether the message was put is not known"
+    DATA_SET_NOT_AVAILABLE = 2561, "the data of the message is in a shared message data set that cannot be used now"
 
 
 WARNINGS = frozenset(

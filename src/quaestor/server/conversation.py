@@ -237,12 +237,16 @@ class Conversation:
         self, handle: Handle, bodies: list[bytes], md: MQMD | None, options: int, correl_id: bytes | None, flags: int
     ) -> None:
         """Asynchronous puts of one descriptor; each stands for itself, the first error is kept (CV3)."""
-        put = handle.put
-        for body in bodies:
+        alike, at = correl_id is None and not flags & TEXT, 0
+        while at < len(bodies):
+            body = bodies[at]
             try:
-                put(_text(body) if flags & TEXT else body, md, options, correl_id=correl_id)
+                handle.put(_text(body) if flags & TEXT else body, md, options, correl_id=correl_id)
             except MQError as error:
                 self._error(0, b"", error)
+            at += 1
+            if alike and at < len(bodies):
+                at = handle.put_more(bodies, at, md, options)
 
     # -- get
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qmgr.shared.sharing import GET_OUT, IN, OUT, USES, VOLATILE, Sharing
+from qmgr.shared.sharing import GET_OUT, IN, OUT, USES, VOLATILE, Sharing, drained
 from quaestor.mqi.descriptors import Target
 from quaestor.mqi.objects import DefinitionType, ModelQueue
 from quaestor.mqi.options import CloseOptions
@@ -110,6 +110,23 @@ def test_a_structure_that_was_lost_learns_again_who_has_its_queues_open(tmp_path
     run(sharing, "RECOVER CFSTRUCT(APPL1)")
     sharing.publish()
     run(sharing, DELETE, ok=False)
+
+
+def fill(app):
+    with app.open("ORDERS", USES) as queue:
+        puts = iter(lambda: queue.put(b"x", VOLATILE, OUT), None)
+        with pytest.raises(MQError, match="2192"):
+            list(puts)
+
+
+def test_a_full_structure_is_opened_drained_and_its_queue_deleted(tmp_path):
+    sharing = Sharing(tmp_path, SIZE=64)
+    one, two = (sharing.start(name).connect("ALICE") for name in ("QM1", "QM2"))
+    sharing.define()
+    fill(one)
+    assert drained(two)
+    fill(one)
+    run(sharing, f"{DELETE} PURGE")
 
 
 # -- dynamic queues

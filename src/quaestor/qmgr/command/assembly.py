@@ -4,6 +4,7 @@ Called by queue_manager.  Calls nothing: it only builds.
 """
 
 from quaestor.clock import Clock
+from quaestor.qmgr.command.data_sets import DataSetCommands
 from quaestor.qmgr.command.objects import ObjectCommands
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.processor import CommandProcessor
@@ -30,6 +31,7 @@ FAMILIES = (
     QueueManagerCommands,
     StructureCommands,
     StructureStatusCommands,
+    DataSetCommands,
 )
 
 
@@ -54,5 +56,6 @@ def command_processor(
         QueueManagerCommands(parts),
         StructureCommands(parts),
         StructureStatusCommands(parts),
+        DataSetCommands(parts),
     )
     return CommandProcessor(qmgr, families, engine.recovery, connections, security, parts)

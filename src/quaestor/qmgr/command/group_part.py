@@ -38,6 +38,26 @@ class StructureView(Protocol):
         """Its size."""
 
 
+class DataSetConnection(Protocol):
+    """The connection of this queue manager to a shared message data set."""
+
+    @property
+    def available(self) -> str:
+        """NORMAL, STOPPED, ERROR."""
+
+    @property
+    def status(self) -> str:
+        """OPEN, CLOSED, NOTENABLED, OPENFAIL."""
+
+    @property
+    def mode(self) -> str:
+        """NONE, READONLY, UPDATE."""
+
+    @property
+    def expanding(self) -> str:
+        """NORMAL, FAILED."""
+
+
 class SharingGroup(Protocol):
     """The queue-sharing group of this queue manager."""
 
@@ -80,3 +100,15 @@ class SharingGroup(Protocol):
 
     def recover(self, structure: str, *, purge: bool) -> None:
         """RECOVER CFSTRUCT: from its backup and all logs, or to empty."""
+
+    def data_sets_changed(self) -> None:
+        """What the tables say of data sets is other than before (GP2)."""
+
+    def stop_data_set(self, structure: str, member: str) -> None:
+        """STOP SMDSCONN: this queue manager does not use the data set of a member."""
+
+    def start_data_set(self, structure: str, member: str) -> None:
+        """START SMDSCONN: it does again."""
+
+    def data_set_connection(self, structure: str, member: str) -> DataSetConnection:
+        """How this queue manager is connected to the data set of a member."""

@@ -5,7 +5,8 @@ Rules
   CU2 A definition is for the whole group, kept in the shared repository. Two members that change it at once: the second
       is told so and has changed nothing.
   CU3 CFLEVEL is never lowered. A structure with queues, or in use, is not deleted.
-  CU4 BACKUP needs RECOVER(YES). RECOVER needs a structure that has failed; TYPE(PURGE) recovers it to empty.
+  CU4 BACKUP needs RECOVER(YES). RECOVER needs a structure that has failed, or a data set of it that has; TYPE(PURGE)
+      recovers it to empty.
   CU5 RESET ACTION(FAIL) makes a structure of CFLEVEL(5) fail for all members, as if it had lost what is in it.
 
 Called by the processor.  Calls the group part.
@@ -120,7 +121,7 @@ class StructureCommands:
         group = the_group(self._parts, command)
         purge = command.word("TYPE", "NORMAL", "NORMAL", "PURGE") == "PURGE"
         for each in self._several(group, command):
-            if group.look(each.name).status != "FAILED":
+            if group.look(each.name).status != "FAILED" and not _has_failed_data_sets(group, each.name):
                 why = f"CFSTRUCT({each.name}) has not failed: there is nothing to recover"
                 raise MQSCError(why, command.line, code="CSQE112E")
             yield Said("CSQE104I", f"RECOVER task initiated for structure {each.name}")
@@ -185,6 +186,10 @@ def _found(group: SharingGroup, name: str) -> Structure:
     if found is None:
         raise MQError(Reason.UNKNOWN_OBJECT_NAME, type="CFSTRUCT", name=name)
     return found
+
+
+def _has_failed_data_sets(group: SharingGroup, structure: str) -> bool:
+    return any(each.structure == structure and each.status == "FAILED" for each in group.tables.data_sets.all())
 
 
 def _name(command: Command) -> str:

@@ -8,6 +8,8 @@ Rules
   SD2 A queue has a list of its structure for as long as it is defined: the lowest free one of 512, chosen and written
       as one change of the table, so that no two queues have the same.
   SD3 The list's last entry is the queue's own and holds its definition (ORACLE 9); the list's maximum is MAXDEPTH.
+      INDXTYPE says which identifier is the list's secondary key, by which messages are found without reading through
+      the list; the common one of many messages finds the first of them as fast. Other identifiers are read for.
   SD4 The list of a deleted queue keeps its own entry and takes no other, so that a member that has not noticed finds
       it full (2053). A new queue that gets the list opens it again.
   SD5 A name is defined once in the tables, with QSGDISP(SHARED) or with QSGDISP(GROUP) (GT3).
@@ -19,15 +21,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from quaestor.mqi.objects import LocalQueue, object_from_bytes
+from quaestor.mqi.descriptors import ID_LENGTH
+from quaestor.mqi.objects import IndexType, LocalQueue, object_from_bytes
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.coupling_facility.keys import LAST_KEY, QUEUES_MAX
+from quaestor.qmgr.coupling_facility.keys import CORREL_ID_AT, GROUP_AT, LAST_KEY, MSG_ID_AT, QUEUES_MAX
 from quaestor.qmgr.coupling_facility.shared_queue import OWN_ENTRIES, SharedQueue
+from quaestor.qmgr.coupling_facility.structures import SharedStructure
 from quaestor.storage.lists.operations import (
     KEY_MIN,
     Delete,
     First,
     Holding,
+    Index,
     Limit,
     Lock,
     ReadList,
@@ -42,6 +47,7 @@ from quaestor.storage.shared_tables.group_tables import put
 NAMESPACE, DISPOSITION, GROUP = "queue", "SHARED", "GROUP"
 FORMAT_LOCK = 1
 PIECE = 100
+SECOND_KEYS = {IndexType.MSGID: MSG_ID_AT, IndexType.CORRELID: CORREL_ID_AT, IndexType.GROUPID: GROUP_AT}
 BEFORE_LAST = LAST_KEY[:-1] + b"\xfe"
 
 
@@ -161,26 +167,36 @@ class SharedDefinitions:
 
 
 def format_list(queue: SharedQueue, member: str) -> None:
-    """Give a queue's list its last entry and its maximum (SD3)."""
+    """Give a queue's list its last entry, its maximum and its secondary key (SD3)."""
     structure, definition = queue.structure, queue.definition
     limit = Limit(queue.list, definition.max_depth + OWN_ENTRIES)
     _, own = structure.ask(Lock(FORMAT_LOCK, member), First(queue.list, LAST_KEY, LAST_KEY))
     packed = definition.pack()
     written = Write(queue.list, LAST_KEY, packed) if own is None else Rewrite(own.number, packed)
     limits = (Limit(queue.list, 0), written, limit) if own is None else (written, limit)
-    structure.ask(Holding(FORMAT_LOCK, member), *limits, Unlock(FORMAT_LOCK, member))
+    structure.ask(Holding(FORMAT_LOCK, member), *limits, _index(queue), Unlock(FORMAT_LOCK, member))
+
+
+def _index(queue: SharedQueue) -> Index:
+    """The secondary key of a queue's list (SD3)."""
+    at = SECOND_KEYS.get(queue.definition.index_type)
+    return Index(queue.list, 0, 0) if at is None else Index(queue.list, at, ID_LENGTH)
 
 
 def close_list(queue: SharedQueue) -> None:
     """Remove everything from a queue's list but its own entry, and let nothing more be put there (SD4)."""
-    ask, at = queue.structure.ask, queue.list
-    ask(Limit(at, OWN_ENTRIES))
+    queue.structure.ask(Limit(queue.list, OWN_ENTRIES))
+    empty_list(queue.structure, queue.list)
+
+
+def empty_list(structure: SharedStructure, at: int) -> None:
+    """Remove everything from a queue's list but its own entry."""
     while True:
-        (entries,) = ask(ReadList(at, KEY_MIN, BEFORE_LAST, PIECE))
+        (entries,) = structure.ask_heads(ReadList(at, KEY_MIN, BEFORE_LAST, PIECE))
         if not entries:
             return
         with suppress(StructureRefusal):  # somebody has got one meanwhile: look again
-            ask(*(Delete(entry.number, at) for entry in entries))
+            structure.ask(*(Delete(entry.number, at) for entry in entries))
 
 
 def _attributes(queue: LocalQueue, number: int) -> dict[str, Any]:

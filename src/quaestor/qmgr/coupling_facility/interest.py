@@ -9,7 +9,8 @@ Rules
       deletion is refused (2042, with the members), or the open is.
   IR3 Only members that are connected count. What a dead member has left means nothing, and it removes it itself when
       it starts again. A mark of a deleter that is gone is removed by whoever meets it.
-  IR4 A structure that cannot be reached keeps nobody from opening: the name is written when it can be again.
+  IR4 A structure that cannot be reached, or is full, keeps nobody from opening or deleting: the name is written when it
+      can be.
 
 Called by shared_queue, the coupling facility manager.  Calls structures.
 """
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
 from quaestor.storage.lists.operations import KEY_LENGTH, Delete, First, ReadList, Write
+from quaestor.storage.lists.structure import StructureRefusal
 
 if TYPE_CHECKING:
     from quaestor.qmgr.coupling_facility.shared_queue import SharedQueue
@@ -67,7 +69,10 @@ class Interest:
         if self._written.get(queue.name, (b"",))[0] == structure.incarnation:
             return
         own = Write(INTEREST_LIST, _key(queue.list, self._number), self._qmgr.encode())
-        number, mark = structure.ask(own, First(INTEREST_LIST, *_only(queue.list, CLOSING)))
+        try:
+            number, mark = structure.ask(own, First(INTEREST_LIST, *_only(queue.list, CLOSING)))
+        except StructureRefusal:
+            return  # IR4
         if mark is not None and structure.connectors().get(mark.data.decode()):
             structure.ask(Delete(number, INTEREST_LIST))
             raise MQError(Reason.OBJECT_IN_USE, queue=queue.name, why=f"{mark.data.decode()} is deleting it")
@@ -93,7 +98,9 @@ class Interest:
     def _withdraw(self, name: str, queue: "SharedQueue | None") -> None:
         incarnation, number = self._written.pop(name)
         if queue is not None and queue.structure.incarnation == incarnation:
-            with suppress(MQError):  # lost: it is gone with its structure, or removed at the next start
+            with suppress(
+                MQError, StructureRefusal
+            ):  # lost: it is gone with its structure, or removed at the next start
                 queue.structure.ask(Delete(number, INTEREST_LIST))
 
     @contextmanager
@@ -101,7 +108,11 @@ class Interest:
         """Nobody else opens a queue while it is deleted; 2042 when another member has it open (IR2)."""
         structure = queue.structure
         mark = Write(INTEREST_LIST, _key(queue.list, CLOSING), self._qmgr.encode())
-        number, entries = structure.ask(mark, ReadList(INTEREST_LIST, *_others(queue.list), most=MOST))
+        look = ReadList(INTEREST_LIST, *_others(queue.list), most=MOST)
+        try:
+            number, entries = structure.ask(mark, look)
+        except StructureRefusal:
+            number, (entries,) = 0, structure.ask(look)  # IR4
         try:
             active = structure.connectors()
             names = {entry.data.decode() for entry in entries} - {self._qmgr}
@@ -110,8 +121,9 @@ class Interest:
                 raise MQError(Reason.OBJECT_IN_USE, name=queue.name, type="QLOCAL", open_on=users)
             yield
         finally:
-            with suppress(MQError):  # lost: whoever meets the mark sees whose it is
-                structure.ask(Delete(number, INTEREST_LIST))
+            with suppress(MQError, StructureRefusal):  # lost: whoever meets the mark sees whose it is
+                if number:
+                    structure.ask(Delete(number, INTEREST_LIST))
 
 
 def _key(queue: int, member: int) -> bytes:
