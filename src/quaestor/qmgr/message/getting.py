@@ -199,6 +199,8 @@ class InputPath:
             self._store.unlocked(arrival, self)
             self._locked = None
         after = None if plan.plain else self._groups.after(arrival, plan)
+        if plan.marks and unit is not None:
+            self._caller.mark(unit, arrival, self._take)
         self._take(unit, arrival)
         if plan.logical_order:
             self._group = after
