@@ -1,4 +1,4 @@
-"""What the MQI promises beyond the end of the queue manager: semantics 7, 11, 22, 27, 35, definitions, work in flight."""
+"""What the MQI promises beyond the end of the queue manager: semantics 7, 11, 22, 27, 35, definitions, open units."""
 
 import pytest
 
