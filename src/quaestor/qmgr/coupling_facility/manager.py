@@ -26,23 +26,24 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
-from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
+from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, empty_list, format_list
+from quaestor.qmgr.coupling_facility.forwarding import Forwarding
+from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
 from quaestor.qmgr.coupling_facility.peers import PeerRecovery
-from quaestor.qmgr.coupling_facility.resolving import Resolved, left_in, record_at, resolve, says_committed
+from quaestor.qmgr.coupling_facility.resolving import Resolved, record_at, resolve, says_committed
 from quaestor.qmgr.coupling_facility.settings import Group
-from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival, SharedQueue
+from quaestor.qmgr.coupling_facility.shared_queue import SharedQueue
 from quaestor.qmgr.coupling_facility.store import SharedStore
 from quaestor.qmgr.coupling_facility.structures import ADMIN, LISTS, Contents, Failing, SharedStructure
-from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit, Work, descriptor_in
+from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import RecoveryManager, State
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics, StructureFigures
 from quaestor.smf.sections.db2 import Db2Statistics
-from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 from quaestor.storage.shared_tables import RepositoryAwayError, Structure
@@ -63,7 +64,7 @@ class CouplingFacilityManager:
         self, qmgr: str, group: Group, recovery: RecoveryManager, clock: Clock, operator_log: OperatorLog
     ) -> None:
         self.qmgr, self.group = qmgr, group
-        self._recovery, self._clock, self._say = recovery, clock, operator_log.say
+        self._recovery, self.clock, self._say = recovery, clock, operator_log.say
         self.latch = recovery.latch
         if group.db2 is not None:
             group.db2.served = recovery.served
@@ -82,12 +83,14 @@ class CouplingFacilityManager:
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._notices: deque[tuple[str, int]] = deque()
         self.nudge: Callable[[], None] = _nobody
+        self.forwarding = Forwarding(qmgr, self.admin, self.latch, clock)
         self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, self._say)
         self.number = 0
         self.store: SharedStore
         self.media: Media
         self._descriptors: Descriptors
         self._identities: Identities
+        self._in_doubt: UnitsInDoubt
 
     # -- starting and stopping
 
@@ -102,11 +105,13 @@ class CouplingFacilityManager:
         self.number = member.number
         identities = Identities(member.number, self._recovery.log.epoch)
         self._descriptors = Descriptors(self.admin, member.number)
-        self.store = SharedStore(self._recovery, self._clock, identities, self._descriptors)
+        self.store = SharedStore(self._recovery, self.clock, identities, self._descriptors)
         self._identities = identities
+        self._in_doubt = UnitsInDoubt(self._recovery, self.admin, member.number, self._descriptors)
         self.media = Media(member, self.group, self.admin, self._recovery)
         self.definitions.refresh()
         self._connect(self.admin, recovered=False)
+        self.forwarding.start(member.number)
         for row in self.group.tables.structures.all():
             self._known(row)
         return self._resolve_own(log_end)
@@ -122,31 +127,10 @@ class CouplingFacilityManager:
 
         if self.admin.failing is not None:
             return Resolved()
+        self._in_doubt.describe()
         done = resolve(self.number, self.admin, self.in_use(), committed, self._recovery.log.epoch, stays)
-        if done.in_doubt:
-            self._adopt(done.in_doubt)
+        self._in_doubt.adopt(self.in_use())
         return done
-
-    def _adopt(self, units: list[bytes]) -> None:
-        """Units in doubt have their part in structures again (CF2)."""
-        (entries,) = self.admin.ask(ReadList(self.number, most=1 << 20))
-        found = [left_in(structure, lists, self.number) for structure, lists in self.in_use()]
-        for entry in entries:
-            descriptor = descriptor_in(entry)
-            unit = self._recovery.units.get(descriptor.urid)
-            if unit is None or descriptor.unit not in units:
-                continue
-            unit.shared = SharedUnit(descriptor.unit, self._descriptors)
-            works = []
-            for each in found:
-                gets = [self._arrival(each.structure, got) for got in each.gets.get(descriptor.unit, ())]
-                puts = [(put.number, put.list, put.key) for put in each.puts.get(descriptor.unit, ())]
-                if puts or gets:
-                    works.append(Work(each.structure, puts, gets, each.structure.incarnation))
-            unit.shared.adopt(entry.number, works)
-
-    def _arrival(self, structure: SharedStructure, entry: "object") -> SharedArrival:
-        return SharedArrival(SharedQueue(LocalQueue("IN.DOUBT"), structure, 0), entry)  # type: ignore[arg-type] # an Entry
 
     def stop(self) -> None:
         """Leave in good order: nothing of this member is left but what is in doubt."""
@@ -184,7 +168,7 @@ class CouplingFacilityManager:
             self.qmgr,
             self.data_sets.connecting(row),
             partial(self._told, row.name),
-            self._clock,
+            self.clock,
             self._recovery.served,
         )
         made.figures.structure_number = len(self.structures) + 1
@@ -225,13 +209,18 @@ class CouplingFacilityManager:
 
     def backup(self, name: str) -> Written:
         """BACKUP CFSTRUCT: its persistent messages, on this member's log. The latch is held."""
-        return self.media.backup(self.structure(name), self._lists(name), self._clock.now_us())
+        return self.media.backup(self.structure(name), self._lists(name), self.clock.now_us())
 
     def recover(self, name: str) -> RecoveredStructure:
         """RECOVER CFSTRUCT: a structure that has failed has its persistent messages again. The latch is held."""
         structure = self.structure(name)
         self._recovery.harden()
         done = self.media.recover(structure, self._lists(name))
+        self._used_again(structure)
+        return done
+
+    def _used_again(self, structure: SharedStructure) -> None:
+        """A structure that had failed is as it should be: its queues have their lists, then everybody uses it (BR4)."""
         structure.failing = None
         try:
             self.format(structure)
@@ -239,8 +228,27 @@ class CouplingFacilityManager:
             structure.failing = Failing.FAILED
             raise
         structure.format()
+        self._in_doubt.adopt_in(structure, self._lists(structure.name))
+        self.data_sets.recovered(structure.name)
         self._watch_again(structure)
-        return done
+
+    def recover_data_sets(self, name: str) -> int:
+        """RECOVER CFSTRUCT of one that works while data sets of it have failed; how many messages were written."""
+        self._recovery.harden()
+        written = self.media.recover_data_sets(self.structure(name), self._lists(name), self.data_sets.failed_in(name))
+        self.data_sets.recovered(name)
+        return written
+
+    def purge(self, name: str) -> None:
+        """RECOVER CFSTRUCT TYPE(PURGE): the structure is empty, whatever was in it or half recovered."""
+        structure = self.structure(name)
+        if structure.failing is None:
+            for number in self._lists(name):
+                empty_list(structure, number)
+            self.data_sets.recovered(name)
+            return
+        self.media.purge(structure, self._lists(name))
+        self._used_again(structure)
 
     def _lists(self, name: str) -> list[int]:
         return self.definitions.all_lists().get(name, [])
@@ -312,6 +320,8 @@ class CouplingFacilityManager:
 
     def _told(self, structure: str, token: int) -> None:
         self._notices.append((structure, token))
+        if structure == ADMIN:
+            self.forwarding.told(token)
         self.nudge()
 
     def noticed(self) -> Iterable[SharedQueue]:
@@ -340,6 +350,7 @@ class CouplingFacilityManager:
         own = () if self.group.db2 is None else self.group.db2.tasks()
         return (
             *own,
+            *self.forwarding.tasks(),
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.connect_step, CONNECT_MS),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
@@ -357,23 +368,37 @@ class CouplingFacilityManager:
         if not self.number:
             return False
         for structure in (self.admin, *self.structures.values()):
-            if structure.connected:
-                with suppress(MQError):  # lost: connected to again below
-                    structure.look_again()
-            if not structure.connected:
-                row = self.group.tables.structures.read(structure.name)
-                recovered = row is not None and row.attributes.get("RECOVER") == "YES"
-                if self._connect(structure, recovered=recovered):
-                    self._watch_again(structure)
-                    self._say("CSQE005I", "a structure is connected again", structure=structure.name)
+            with suppress(MQError):  # lost again: the next step is for that
+                self._look_at(structure)
+        self.data_sets.follow()
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
-                self.media.publish(self._clock, self._identities)
+                self.media.publish(self.clock, self._identities)
         unfinished, self._unfinished = self._unfinished, []
         self._unfinished += [each for each in unfinished if not each[0].finish(commit=each[1], again=True)]
         return False
 
+    def _look_at(self, structure: SharedStructure) -> None:
+        """Connect to a structure that was lost; what it is another than before means (ID1, ID2)."""
+        before = structure.incarnation
+        if structure.connected:
+            with suppress(MQError):  # lost: connected to again below
+                structure.look_again()
+        if not structure.connected:
+            row = self.group.tables.structures.read(structure.name)
+            recovered = row is not None and row.attributes.get("RECOVER") == "YES"
+            if self._connect(structure, recovered=recovered):
+                self._watch_again(structure)
+                self._say("CSQE005I", "a structure is connected again", structure=structure.name)
+        if structure.failing is None and structure.incarnation != before:
+            if structure is self.admin:
+                self._in_doubt.describe_again()
+            else:
+                self._in_doubt.adopt_in(structure, self._lists(structure.name))
+
     def _watch_again(self, structure: SharedStructure) -> None:
+        if structure is self.admin:
+            self.forwarding.watch_again()
         for queue in self._queues.values():
             if queue.structure is structure:
                 queue.be_told_again()

@@ -6,6 +6,8 @@ Rules
   SM2 Only a structure that has failed is recovered, by one member at a time: it has the structure's own lock, which is
       taken from a member that died with it.
   SM3 Without a backup a structure is recovered from the beginning of all logs, if they still have it.
+  SM4 A data set that has failed is written again, page by page where the entries of the structure say, with the data
+      that backup and logs have. The structure is in use meanwhile; only what is in that data set waits.
 
 Called by the coupling facility manager, for commands and in the background.  Calls backup, positions.
 """
@@ -23,6 +25,7 @@ from quaestor.qmgr.coupling_facility.backup import (
     write_backup,
     write_messages,
 )
+from quaestor.qmgr.coupling_facility.data_set_recovery import EveryPut, write_again
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.positions import Mark, Position, Positions
 from quaestor.qmgr.coupling_facility.settings import Group
@@ -45,7 +48,7 @@ class RecoveredStructure:
 
 
 class Media:
-    """Backups and recovery of structures (SM1-SM3)."""
+    """Backups and recovery of structures (SM1-SM4)."""
 
     def __init__(self, own: Member, group: Group, admin: SharedStructure, recovery: RecoveryManager) -> None:
         self._own, self._group, self._admin, self._recovery = own, group, admin, recovery
@@ -111,17 +114,41 @@ class Media:
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="it has not failed")
         if not structure.lock_own():
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
-        recovered = Recovered(structure.name)
-        backup = self._group.tables.backups.read(structure.name)
+        try:
+            recovered, members = self._read_logs(structure.name, LogReader)
+            messages = recovered.messages()
+            write_messages(structure, lists, messages)
+        except BaseException:
+            structure.unlock_own()  # another member may have more luck
+            raise
+        return RecoveredStructure(structure.name, len(messages), members)
+
+    def _read_logs(self, structure: str, reader: type[LogReader]) -> tuple[Recovered, int]:
+        """What the backup of a structure and the logs of all members tell of it; how many those are."""
+        recovered = Recovered(structure)
+        backup = self._group.tables.backups.read(structure)
         if backup is not None:
             read_backup(recovered, self._disk_of(backup.member), backup.start_rba, backup.end_rba)
         members = self._group.tables.members.all()
         for member in members:
             open_disk = self._disk_of(member.name)
-            LogReader(recovered, self._mark_in(backup, member.name, open_disk)).read(open_disk)
-        messages = recovered.messages()
-        write_messages(structure, lists, messages)
-        return RecoveredStructure(structure.name, len(messages), len(members))
+            reader(recovered, self._mark_in(backup, member.name, open_disk)).read(open_disk)
+        return recovered, len(members)
+
+    def recover_data_sets(self, structure: SharedStructure, lists: list[int], owners: list[str]) -> int:
+        """Write the data of messages to data sets that have failed, from backup and logs (SM4); how many."""
+        recovered, _ = self._read_logs(structure.name, EveryPut)
+        bodies = {one: entry.data for one, entry in recovered.there.items()}
+        bodies |= {one: entry.data for one, (_, entry) in recovered.waiting.items()}
+        members = [self._group.tables.members.read(owner) for owner in owners]
+        found = [each for each in members if each is not None]
+        return sum(write_again(structure, lists, each, self._disk_of(each.name)(), bodies) for each in found)
+
+    def purge(self, structure: SharedStructure, lists: list[int]) -> None:
+        """RECOVER CFSTRUCT TYPE(PURGE): nothing is there, nor what a recovery that was cut had written (SM2)."""
+        if not structure.lock_own():
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
+        write_messages(structure, lists, [])
 
     def _mark_in(self, backup: Backup | None, member: str, open_disk: Callable[[], Disk]) -> Mark:
         """From where a member's log is needed; all of it when it has joined since, or there is no backup (SM3)."""

@@ -10,6 +10,8 @@ Rules
   PU4 Out of syncpoint, a message that a waiting getter (out of syncpoint too) asks for goes straight to it.
   PU5 After the put: trigger rule, confirm-on-arrival report, one waiter woken. A shared queue triggers where a member
       notices the message (M-89), not here, unless every message does.
+  PU6 Puts in syncpoint that differ in nothing but their bodies decide once (`put_more`). The first that has anything
+      more to think of, or would be refused, is left to a put of its own, which says why.
 
 Called by opening (which makes an `OutputPath`) and connection.  Calls describing, grouping, consequences, the store.
 """
@@ -231,6 +233,43 @@ class OutputPath:
         if md is not self._md_seen:
             self._describe(md)
         return body, self._described
+
+    def put_more(self, bodies: list[bytes], at: int, descriptor: MQMD | None, options: int) -> int:
+        """Put from `at` on what is like the message put last; gives the first that needs a put of its own (PU6)."""
+        plan, described, unit = self._plan, self._described, self._caller.unit
+        md = descriptor if descriptor is not None else DEFAULT_DESCRIPTOR
+        envelope, msg_id, correl_id, priority, rank, persistence, expiry, plain = described
+        if not (plain and self._plain and plan.plain and plan.in_syncpoint) or unit is None or msg_id is not None:
+            return at
+        if self._refusal is not None or self._version != self._catalogue.version:
+            return at
+        if options is not self._options_seen or md is not self._md_seen:
+            return at
+        new_id, now_us, store_put, stored, counted = (
+            self._new_id, self._now_us, self._store_put, self._stored, self._counted,
+        )  # fmt: skip
+        room = min(self._max_uncommitted - len(unit.puts) - len(unit.gets), self._max_depth - counted.depth)
+        began, put_bytes = at, 0
+        for body in bodies[at : at + max(room, 0)]:
+            if len(body) > self._max_length:
+                break
+            put_us = now_us()
+            expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
+            known = (body, envelope, new_id(), correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
+            try:
+                store_put(unit, stored, new_message(Message, known), rank)
+            except MQError:
+                break
+            at += 1
+            put_bytes += len(body)
+        self._stats.puts += at - began
+        if persistence:
+            self._stats.persistent_puts += at - began
+            self._stats.persistent_bytes_put += put_bytes
+        else:
+            self._stats.nonpersistent_puts += at - began
+            self._stats.nonpersistent_bytes_put += put_bytes
+        return at
 
     def _queue(self, message: Message, rank: int, plan: PutPlan) -> None:
         """A message from which nothing follows (PU3, PU4)."""

@@ -236,9 +236,8 @@ class RecoveryManager:
         unit.become(State.IN_DOUBT)
 
     def _prepare_shared(self, unit: UnitOfRecovery) -> None:
-        """A unit in doubt in the structures must be in doubt on the log, even if it has logged nothing (V4, V10)."""
-        if not unit.urid:
-            self.note(unit, Kind.SHARED_UNIT, unit.shared.id)
+        """A unit in doubt in the structures must be so on the log, by name, even if it has logged nothing (V4, V10)."""
+        self.note(unit, Kind.SHARED_UNIT, unit.shared.id)
         try:
             unit.shared.prepare(unit.urid)
         except MQError as error:

@@ -22,6 +22,7 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
+from quaestor.storage.lists.index import Indexes
 from quaestor.storage.lists.operations import (
     DELETED,
     FLAGGED,
@@ -74,6 +75,7 @@ class MemoryStructure:
         self._lock = ThreadLock()
         self._entries: dict[int, _Entry] = {}
         self._lists: dict[int, Any] = {}  # list -> SortedDict of places (LM4) -> entry
+        self._indexes = Indexes()
         self._limits: dict[int, int] = {}
         self._locks: dict[int, str] = {}
         self._watches: dict[tuple[str, int], _Watch] = {}
@@ -154,12 +156,22 @@ class MemoryStructure:
             if self.elements + elements - entry.elements > self.elements_total:
                 raise StructureRefusal("FULL")
             self._use(elements - entry.elements)
-            entry.data, entry.elements = data, elements
+            self._redata(entry, data, elements)
         if adjunct is not None:
             entry.adjunct = adjunct
         entry.version += 1
-        self._undo.append(lambda: _restore(entry, *old))
+        self._undo.append(lambda: self._restore(entry, *old))
         return entry.version
+
+    def _redata(self, entry: _Entry, data: bytes, elements: int) -> None:
+        """Other data, and with it another secondary key (LI1)."""
+        self._indexes.remove(entry)
+        entry.data, entry.elements = data, elements
+        self._indexes.add(entry)
+
+    def _restore(self, entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
+        self._redata(entry, data, elements)
+        entry.adjunct, entry.version = adjunct, version
 
     def _do_read(self, number: int) -> list[Any] | None:
         entry = self._entries.get(number)
@@ -244,6 +256,11 @@ class MemoryStructure:
         old = self._limits.get(number, 0)
         self._limits[number] = entries_max
         self._undo.append(lambda: self._limits.__setitem__(number, old))
+        return True
+
+    def _do_index(self, number: int, at: int, length: int) -> bool:
+        old = self._indexes.make(number, at, length, self._lists.get(number, {}).values())
+        self._undo.append(lambda: self._indexes.restore(number, old))
         return True
 
     def _do_space(self) -> list[int]:
@@ -335,9 +352,12 @@ class MemoryStructure:
     def _fitting(self, number: int, low: bytes, high: bytes, where: Where) -> Iterator[_Entry]:
         """Entries from a place on whose keys are not behind `high`, and that fit."""
         placed = self._lists.get(number)
-        if placed is not None:
+        if placed is None:
+            return
+        found = self._indexes.fitting(number, where, low, high + _BEHIND_ALL) if where else None
+        if found is None:
             found = (placed[place] for place in placed.irange(low, high + _BEHIND_ALL))
-            yield from (entry for entry in found if _fits(entry, where)) if where else found
+        yield from (entry for entry in found if _fits(entry, where)) if where else found
 
     def _any(self, number: int, low: bytes, high: bytes) -> bool:
         return self._first(number, low, high) is not None
@@ -369,10 +389,14 @@ class MemoryStructure:
         if placed is None:
             placed = self._lists[number] = SortedDict()
         placed[entry.place] = entry
+        if self._indexes:
+            self._indexes.add(entry)
 
     def _take_off(self, entry: _Entry) -> None:
         placed = self._lists[entry.where]
         del placed[entry.place]
+        if self._indexes:
+            self._indexes.remove(entry)
         if not placed:
             del self._lists[entry.where]
 
@@ -387,10 +411,6 @@ def _range(watch: _Watch) -> tuple[int, bytes, bytes]:
 
 def _fits(entry: _Entry, where: Where) -> bool:
     return all(entry.data.startswith(wanted, at) for at, wanted in where)
-
-
-def _restore(entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
-    entry.data, entry.adjunct, entry.version, entry.elements = data, adjunct, version, elements
 
 
 class MemoryFacility:
