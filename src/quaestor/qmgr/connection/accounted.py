@@ -75,7 +75,8 @@ class AccountedHandle(Handle):
                     raise
                 finally:
                     if log.end != latch.end:
-                        latch.take_stock()
+                        task.log_bytes += log.end - latch.end
+                        task.log_writes += log.records - latch.writes
                     served.task = None
                     latch.free()
         except BaseException:
@@ -292,7 +293,13 @@ class AccountedConnection(Connection):
     put = put1
 
     def commit(self, unit: int | None = None) -> None:
-        self._tallied(self.task.commit, Connection.commit, unit)
+        task = self.task
+        verb = task.commit
+        began_ns, cpu_ns = task.began(verb)
+        try:
+            Connection.commit(self, unit)
+        finally:
+            task.ended(verb, began_ns, cpu_ns)
 
     def backout(self) -> None:
         self._tallied(self.task.backout, Connection.backout)
