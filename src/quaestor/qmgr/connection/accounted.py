@@ -139,7 +139,8 @@ class AccountedHandle(Handle):
             raise
         finally:
             if log.end != latch.end:
-                latch.take_stock()
+                latch.task.log_bytes += log.end - latch.end
+                latch.task.log_writes += log.records - latch.writes
             served.task = None
             latch.free()
         return result  # type: ignore[return-value] # a Waiting was waited for
