@@ -69,6 +69,7 @@ def test_a_commit_that_structures_do_not_learn_of_is_backed_out(sharing, one, tw
     assert ([b"out of syncpoint"], []) == (drained(two), sharing.leaks())
 
 
+@pytest.mark.plain
 def test_what_was_committed_is_finished_when_the_structure_is_back(sharing, one, two, monkeypatch):
     """After the COMMIT record nothing can fail: the rest is done when it can be."""
     log = sharing.members["QM1"].engine.log
