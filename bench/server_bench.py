@@ -14,7 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 HARNESS = HERE.parents[1] / "shared" / "bench" / "peers"
-DURABLE = "quaestor,rabbitmq-classic,nats,redis-aof-always,postgres,beanstalkd"
+DURABLE = "quaestor,rabbitmq-classic-v2,rabbitmq-tx,nats-js-sync,redis-aof-always,postgres,beanstalkd-f0"
+EXTRA = "peer_quaestor,peer_rabbitmq_confirmed"
 
 
 def main() -> None:
@@ -29,7 +30,12 @@ def main() -> None:
         sys.exit(f"the harness of peers is not there: {HARNESS}")
     peers = given.peers if "quaestor" in given.peers else f"quaestor,{given.peers}"
     path = os.pathsep.join([str(HERE), str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "BENCH_EXTRA": "peer_quaestor", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "BENCH_EXTRA": "peer_quaestor,peer_rabbitmq_confirmed",
+        "PYTHONPATH": path,
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [sys.executable, str(HARNESS / "run.py"), "--peers", peers, "--measures", given.measures]
     command += ["--rounds", given.rounds, "--seconds", given.seconds, "--out", str(Path(given.out).resolve())]
     os.execve(sys.executable, command, environment)

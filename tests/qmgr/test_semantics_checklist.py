@@ -11,7 +11,6 @@ ELSEWHERE = {
     37: "subscriptions",
     38: "the coupling facility",
 }
-NOT_DONE = {11: "MARK_SKIP_BACKOUT"}
 BY_ANOTHER_NAME = {
     33: {
         "test_a_full_page_set_fails_the_put_and_leaves_the_unit_as_it_was",
@@ -29,12 +28,7 @@ def names():
                     yield node.name
 
 
-@pytest.mark.parametrize("number", [row for row in ROWS if row not in ELSEWHERE and row not in NOT_DONE])
+@pytest.mark.parametrize("number", [row for row in ROWS if row not in ELSEWHERE])
 def test_a_row_of_the_table_has_a_test(number):
     found = {name for name in names() if name.startswith(f"test_{number:02d}_")}
     assert found or BY_ANOTHER_NAME.get(number, {""}) <= set(names())
-
-
-@pytest.mark.parametrize("number", NOT_DONE)
-def test_what_is_not_done_yet_is_not_claimed_either(number):
-    assert not {name for name in names() if name.startswith(f"test_{number:02d}_")}

@@ -228,6 +228,53 @@ def test_10_expired_messages_count_until_they_are_discarded(qm, orders):
     assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
 
 
+MARKED = GetOptions.SYNCPOINT | GetOptions.MARK_SKIP_BACKOUT
+
+
+@pytest.mark.parametrize("persistence", [0, 1])
+def test_11_a_marked_get_stays_out_of_the_backout(app, orders, persistence):
+    """The papers' use: a message that cannot be processed is reported, and not processed again."""
+    for body in ("bad", "other"):
+        put(orders, body, persistence=persistence)
+    assert "bad" == orders.get(MARKED).text
+    orders.get()
+    orders.put("half done")
+    app.backout()
+    orders.put("report")
+    app.commit()
+    assert ["other", "report"] == bodies(drain(orders))
+
+
+@pytest.mark.parametrize("persistence", [0, 1])
+def test_11_the_second_backout_brings_a_marked_message_back_counted_once(app, orders, persistence):
+    put(orders, "bad", persistence=persistence)
+    orders.get(MARKED)
+    app.backout()
+    assert 0 == orders.inquire("CURDEPTH")["CURDEPTH"]
+    app.backout()
+    assert 1 == orders.get().backout_count
+
+
+def test_11_one_get_of_a_unit_is_marked(app, orders):
+    for body in ("one", "two", "three"):
+        put(orders, body)
+    orders.get(MARKED)
+    with fails(Reason.SECOND_MARK_NOT_ALLOWED):
+        orders.get(MARKED)
+    app.commit()
+    assert "two" == orders.get(MARKED).text
+    app.backout()
+    assert "three" == orders.get(MARKED).text  # in a unit of its own, another may be marked
+    app.backout()
+    assert "two" == orders.get(GetOptions.NO_SYNCPOINT).text
+
+
+@pytest.mark.parametrize("other", [GetOptions.NO_SYNCPOINT, GetOptions.SYNCPOINT_IF_PERSISTENT, GetOptions.BROWSE_NEXT])
+def test_11_only_a_get_in_syncpoint_is_marked(orders, other):
+    with fails(Reason.OPTIONS_ERROR):
+        orders.get(GetOptions.MARK_SKIP_BACKOUT | other)
+
+
 def test_12_puts_and_gets_of_one_unit_are_limited(qm, app, orders):
     app.alter(QueueManagerAttributes, max_uncommitted=3)
     put(orders, "ready")

@@ -1,4 +1,4 @@
-"""What the MQI promises beyond the end of the queue manager: semantics 7, 22, 27, 35, definitions, in-flight work."""
+"""What the MQI promises beyond the end of the queue manager: semantics 7, 11, 22, 27, 35, definitions, open units."""
 
 import pytest
 
@@ -169,3 +169,18 @@ def test_an_alteration_is_in_force_after_restart_or_was_never_acknowledged(machi
     machine.qm.connect().alter(LocalQueue, "ORDERS", put_allowed=False)
     with fails(Reason.PUT_INHIBITED):
         again().connect().put1("ORDERS", "x")
+
+
+@pytest.mark.parametrize(("ends", "left"), [("commit", []), ("backout", ["bad"]), (None, ["bad"])])
+def test_11_a_marked_message_is_where_its_second_unit_left_it(machine, again, ends, left):
+    """The backout of the first unit is not the end of the message: the unit it is in now decides."""
+    machine.qm.queue("ORDERS")
+    app = machine.qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    orders.put("bad", KEPT, NOW)
+    orders.get(GetOptions.MARK_SKIP_BACKOUT)
+    app.backout()
+    if ends is not None:
+        getattr(app, ends)()
+    found = drain(again().connect().open("ORDERS", EVERYTHING))
+    assert left == bodies(found)

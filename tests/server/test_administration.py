@@ -1,6 +1,7 @@
 """What a server does for operators: MQSC and STOP QMGR, PCF from tools, metrics and health."""
 
 import json
+import threading
 import urllib.error
 import urllib.request
 from contextlib import suppress
@@ -8,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from quaestor import MQMD, GetOptions, LocalQueue, ModelQueue, MQError, PutOptions
+from quaestor import MQMD, GetOptions, LocalQueue, ModelQueue, MQError, PutOptions, Reason
 from quaestor.cli.mqsc_door import door
 from quaestor.mqi import pcf
 
@@ -21,6 +22,42 @@ def test_commands_reach_a_running_server(server):
     shown = opened.run("DISPLAY QUEUE(ORDERS) DESCR")
     assert [("ORDERS", "what is wanted")] == [(row["QUEUE"], row["DESCR"]) for row in shown.rows]
     assert not opened.run("DISPLAY NONSENSE(X)").ok
+    opened.close()
+
+
+def test_a_command_that_waits_for_other_members_lets_others_work(server, monkeypatch):
+    """CMDSCOPE: while one client waits for another queue manager, the others are served."""
+    asked, answer = threading.Event(), threading.Event()
+
+    def patient(text, user):
+        asked.set()
+        assert answer.wait(30)
+        return run(text.replace("CMDSCOPE(QM2)", ""), user)
+
+    run = server.service._commands.run
+    monkeypatch.setattr(server.service._commands, "run", patient)
+    opened, told = door("QM1", server.home.directory), []
+    waiting = threading.Thread(target=lambda: told.append(opened.run("DEFINE QLOCAL(LATE) CMDSCOPE(QM2)")))
+    waiting.start()
+    assert asked.wait(30)
+    with server.connect() as app:
+        app.define(LocalQueue("SOON"))
+        app.put("SOON", b"served", None, PutOptions.NO_SYNCPOINT)
+    assert [] == told
+    answer.set()
+    waiting.join(30)
+    assert [True] == [each.ok for each in told]
+    opened.close()
+
+
+def test_a_command_that_fails_beside_the_loop_is_told(server, monkeypatch):
+    def failing(_text, _user):
+        raise MQError(Reason.CF_NOT_AVAILABLE)
+
+    monkeypatch.setattr(server.service._commands, "run", failing)
+    opened = door("QM1", server.home.directory)
+    with pytest.raises(MQError, match="2345"):
+        opened.run("PING QMGR CMDSCOPE(*)")
     opened.close()
 
 

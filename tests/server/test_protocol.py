@@ -157,6 +157,8 @@ GARBAGE = {
     "an unknown call": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"]))
     + frame(Op.CALL, 0, 1, 3, values.pack(["format c:"])),
     "an unknown operation": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"])) + frame(99, 0, 1, 3),
+    "a frame too long later": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"]))
+    + struct.pack(">IBBHI", 1 << 31, 3, 0, 1, 3),
     "a put cut short": hello() + frame(Op.CALL, 0, 1, 2, values.pack(["connect"])) + frame(Op.PUT, 0, 1, 3, b"\0"),
 }  # fmt: skip
 
@@ -168,6 +170,7 @@ def test_garbage_ends_the_link_with_one_line(server, garbage):
         assert ended(sock)
     server.idle()
     assert 1 == server.log().count("QSV010W")
+    assert any(why in server.log() for why in ("not a frame of this protocol", "another version"))
     with server.connect() as app:
         assert app.status()["links"] == 1
 

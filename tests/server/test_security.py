@@ -125,46 +125,63 @@ def test_a_server_nobody_vouches_for_is_not_believed(server, tmp_path):
         server.connect(place=place)
 
 
-def test_every_call_needs_its_access(server, remote):
-    """Alice may put and browse; each other call is 2035 with its own audit line."""
+REFUSED = {
+    "GET": lambda app: app.open("ORDERS", OpenOptions.INPUT_SHARED),
+    "INQUIRE": lambda app: app.open("ORDERS", OpenOptions.INQUIRE),
+    "SET": lambda app: app.open("ORDERS", OpenOptions.SET),
+    "CONTEXT": lambda app: app.open("ORDERS", OpenOptions.OUTPUT | OpenOptions.SET_ALL_CONTEXT),
+    "CONTEXT, identity": lambda app: app.open("ORDERS", OpenOptions.OUTPUT | OpenOptions.SET_IDENTITY_CONTEXT),
+    "CONTEXT, passed": lambda app: app.open("ORDERS", OpenOptions.OUTPUT | OpenOptions.PASS_ALL_CONTEXT),
+    "PUT": lambda app: app.open("SECRET", OpenOptions.OUTPUT),
+    "PUT, at once": lambda app: app.put("SECRET", "x"),
+    "BROWSE": lambda app: app.open("SECRET", OpenOptions.BROWSE),
+    "INQUIRE, queue manager": lambda app: app.inquire(),
+    "ADMINISTER, define": lambda app: app.define(LocalQueue("MORE")),
+    "ADMINISTER, alter": lambda app: app.alter(LocalQueue, "ORDERS", get_allowed=False),
+    "ADMINISTER, delete": lambda app: app.delete(LocalQueue, "ORDERS"),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_every_call_needs_its_access(server, remote, call):
+    """Alice may put and browse; each other call is 2035, with one audit line of its own."""
     with server.connect() as me:
         me.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
         me.define(LocalQueue("SECRET"))
     with server.connect(place=remote(), user="alice", password="open sesame") as app:
         app.put("ORDERS", "x", options=PutOptions.NO_SYNCPOINT)
         assert app.open("ORDERS", OpenOptions.BROWSE).browse().text == "x"
-        refused = {
-            "GET": lambda: app.open("ORDERS", OpenOptions.INPUT_SHARED),
-            "INQUIRE": lambda: app.open("ORDERS", OpenOptions.INQUIRE),
-            "SET": lambda: app.open("ORDERS", OpenOptions.SET),
-            "CONTEXT": lambda: app.open("ORDERS", OpenOptions.OUTPUT | OpenOptions.SET_ALL_CONTEXT),
-            "PUT": lambda: app.put("SECRET", "x"),
-            "BROWSE": lambda: app.open("SECRET", OpenOptions.BROWSE),
-            "ADMINISTER": lambda: app.define(LocalQueue("MORE")),
-        }
-        for access, call in refused.items():
-            before = len(audit(server))
-            with fails(Reason.NOT_AUTHORIZED) as caught:
-                call()
-            assert caught.value.facts["access"] == access
-            lines = audit(server)[before:]
-            assert 1 == len(lines)
-            assert f"access='{access}'" in lines[0]
-            assert "user='alice'" in lines[0]
-        for call in (
-            lambda: app.alter(LocalQueue, "ORDERS", get_allowed=False),
-            lambda: app.delete(LocalQueue, "ORDERS"),
-            app.inquire,
-        ):
-            with fails(Reason.NOT_AUTHORIZED):
-                call()
+        assert [] == audit(server)
+        with fails(Reason.NOT_AUTHORIZED) as caught:
+            REFUSED[call](app)
+    access = call.partition(",")[0]
+    assert caught.value.facts["access"] == access
+    (line,) = audit(server)
+    assert "QSV021W" in line
+    assert f"access='{access}'" in line
+    assert "user='alice'" in line
+
+
+def test_every_command_needs_its_access(server, remote):
+    """MQSC: the command is not run, the answer says so, one audit line for each."""
+    with server.connect() as me:
+        me.define(LocalQueue("ORDERS"))
+    with server.connect(place=remote(), user="alice", password="open sesame") as app:
+        for number, text in enumerate(("ALTER QLOCAL(ORDERS) PUT(DISABLED)", "DELETE QLOCAL(ORDERS)"), 1):
+            reply = app.mqsc(text)
+            assert not reply["ok"]
+            assert "CSQ9016E" in reply["lines"][0]  # as z/OS says 2035 of a command
+            assert number == len(audit(server))
+        assert app.put("ORDERS", "still there and enabled").text == "still there and enabled"
 
 
 def test_a_user_who_may_not_connect(server, remote):
     Users(server.home.users).set("bob", "hunter2")
     with fails(Reason.NOT_AUTHORIZED):
         server.connect(place=remote(), user="bob", password="hunter2")
-    assert "resource='connect'" in audit(server)[0]
+    (line,) = audit(server)
+    assert "resource='connect'" in line
+    assert "user='bob'" in line
 
 
 def test_passwords_are_kept_as_salted_hashes(tmp_path):

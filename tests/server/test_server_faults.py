@@ -78,6 +78,9 @@ def test_a_client_killed_at_any_step(server, step):
     server.idle()
     committed = [] if step < 4 else ["committed"]
     assert (["in flight", "later"] if step == 9 else committed) == left_on(server)
+    with server.connect() as app, app.open("ORDERS", OpenOptions.INQUIRE) as queue:
+        assert {"IPPROCS": 0, "OPPROCS": 0} == queue.inquire("IPPROCS", "OPPROCS")
+    server.idle()
     assert 1 == server.manager.connections.connections  # the command server stays
 
 
@@ -159,6 +162,8 @@ def test_a_slow_reader_is_held_back_then_cut_off(server):
                 request = queue.get_request(GetOptions.BROWSE_FIRST, None, None, {})
                 app._link.send(app._conversation, request, answered=True)
         assert other.status()["links"] == 2
+        (slow,) = (link for link in server.service.links if link.stuck)
+        assert slow._out_bytes <= server.service.limits.output_bytes + (1 << 20) + 4096  # one answer more at most
         server.wait_for(lambda: "does not take its answers" in server.log())
         app._link.close()
         assert other.status()["links"] == 1

@@ -18,6 +18,7 @@ from quaestor.storage.lists.operations import (
     KEY_MIN,
     LEFT,
     MOVED,
+    SHORT,
     Alter,
     Claim,
     Count,
@@ -204,6 +205,14 @@ def test_a_claim_leaves_what_is_longer_than_asked_for(structure):
     assert LEFT == structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, most=499))[0].done
     assert MOVED == structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, most=500))[0].done
     assert (None,) == structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN))
+
+
+def test_a_claim_does_not_read_what_its_buffer_cannot_hold(structure):
+    write(structure, "A", data=b"x" * 500, adjunct=flagged(0, 500))
+    (short,) = structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, buffer=499))
+    assert (SHORT, (500).to_bytes(4, "big"), READY) == (short.done, short.entry.data, short.entry.list)
+    (read,) = structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, buffer=500))
+    assert (MOVED, b"x" * 500) == (read.done, read.entry.data)
 
 
 def test_entries_are_found_by_what_their_data_has_at_a_place(structure):
@@ -502,6 +511,7 @@ DATA = st.sampled_from([b"", b"x", b"x" * 257, b"x" * 1000])
 NUMBERS = st.integers(1, 8)
 FLAGS = st.sampled_from([0, 1, 2, 3, 255])
 WHERE = st.sampled_from([(), ((1, b"xx"),), ((0, b"x"), (300, b"x")), ((0, b"\0"),), ((1, b"x"),)])
+SIZES, BUFFERS = st.sampled_from([0, 9]), st.sampled_from([0, 300, 9999])
 MAYBE_KEY, MAYBE_DATA = st.none() | KEYS, st.none() | DATA
 OPERATIONS = st.one_of(
     st.builds(Write, LISTS, KEYS, DATA, st.builds(flagged, FLAGS, st.sampled_from([0, 5]))),
@@ -511,7 +521,19 @@ OPERATIONS = st.one_of(
     st.builds(ReadList, LISTS, KEYS, KEYS, st.integers(1, 3), st.just(0), WHERE),
     st.builds(Move, NUMBERS, LISTS, LISTS, MAYBE_KEY),
     st.builds(Take, LISTS, KEYS, KEYS, LISTS, MAYBE_KEY),
-    st.builds(Claim, LISTS, KEYS, KEYS, LISTS, st.just(b"M"), FLAGS, FLAGS, st.sampled_from([0, 9]), WHERE),
+    st.builds(
+        Claim,
+        LISTS,
+        KEYS,
+        KEYS,
+        LISTS,
+        st.just(b"M"),
+        FLAGS,
+        FLAGS,
+        st.sampled_from([0, 9]),
+        WHERE,
+        st.sampled_from([0, 300, 9999]),
+    ),
     st.builds(Delete, NUMBERS, LISTS),
     st.builds(Count, LISTS, KEYS, KEYS),
     st.builds(ReadControls, LISTS),

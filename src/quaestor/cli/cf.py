@@ -91,6 +91,32 @@ def status_command(path: Path | None, *, as_json: bool) -> None:
         click.echo(f"{name:<16} {entries:>9}/{entries_total:<9} {elements:>9}/{elements_total:<9}  {who or '-'}")
 
 
+@cf_group.command("rebuild")
+@_path
+@click.option("--to", type=click.Path(path_type=Path), required=True, help="The socket of the facility that takes it.")
+@click.option("--structure", default="", help="One structure, with its group's name before it.  [default: all]")
+def rebuild_command(path: Path | None, to: Path, structure: str) -> None:
+    """Move structures to another coupling facility while queue managers use them.
+
+    Requests wait while a structure is copied; then they go on there, none lost and none done twice. A facility that
+    is ended when everything has moved leaves its name to the other.
+
+    \b
+    Example:
+      quaestor cf start --socket /run/user/1000/new.sock &
+      quaestor cf rebuild --socket /run/user/1000/cf.sock --to /run/user/1000/new.sock
+    """
+    from quaestor.storage.lists.movable import rebuild
+    from quaestor.storage.lists.structure import StructureLostError, StructureRefusal
+
+    try:
+        for name in rebuild(_socket(path), to, structure):
+            click.echo(f"{name} is at {to}")
+    except (StructureLostError, StructureRefusal) as error:
+        click.echo(f"nothing more was moved: {error}", err=True)
+        raise click.exceptions.Exit(2) from None
+
+
 def _answers(where: Path) -> bool:
     from quaestor.storage.lists.client import facility_status
     from quaestor.storage.lists.structure import StructureLostError

@@ -78,6 +78,7 @@ class GetOptions(IntFlag):
     BROWSE_FIRST = 16
     BROWSE_NEXT = 32
     ACCEPT_TRUNCATED_MSG = 64
+    MARK_SKIP_BACKOUT = 128
     MSG_UNDER_CURSOR = 256
     LOCK = 512
     UNLOCK = 1024
@@ -217,7 +218,8 @@ class GetPlan(NamedTuple):
     logical_order: bool
     all_available: bool
     fail_if_quiescing: bool
-    plain: bool  # destructive, by order or identifiers: none of cursor, lock, groups
+    marks: bool  # stays out of the backout of its unit
+    plain: bool  # destructive, by order or identifiers: none of cursor, lock, groups, mark
 
 
 @cache
@@ -237,6 +239,9 @@ def _get_plan(bits: int) -> GetPlan:
         raise _refuse(bits, "LOCK needs a browse")
     if bits & GetOptions.WAIT and cursor:
         raise _refuse(bits, "nothing to wait for under a cursor")
+    marks = bits & GetOptions.MARK_SKIP_BACKOUT
+    if marks and (browse or bits & (4 | 4096)):
+        raise _refuse(bits, "only a get in syncpoint can be marked")
     groups = bits & (GetOptions.LOGICAL_ORDER | GetOptions.ALL_MSGS_AVAILABLE)
     return GetPlan(
         wait=bool(bits & GetOptions.WAIT),
@@ -250,7 +255,8 @@ def _get_plan(bits: int) -> GetPlan:
         logical_order=bool(bits & GetOptions.LOGICAL_ORDER),
         all_available=bool(bits & GetOptions.ALL_MSGS_AVAILABLE),
         fail_if_quiescing=bool(bits & GetOptions.FAIL_IF_QUIESCING),
-        plain=not (browse or cursor or groups or bits & GetOptions.UNLOCK),
+        marks=bool(marks),
+        plain=not (browse or cursor or groups or marks or bits & GetOptions.UNLOCK),
     )
 
 

@@ -18,7 +18,7 @@ Called by message.  Answered by data (private) and coupling_facility (shared).
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from quaestor.mqi.messages import Message
 
@@ -70,7 +70,10 @@ class Arrival:
     later: "Arrival"
 
 
-WAITING, AVAILABLE, TAKEN, GONE = range(4)
+WAITING: Final = 0
+AVAILABLE: Final = 1
+TAKEN: Final = 2
+GONE: Final = 3
 """States of an arrival: put and not committed; on its chain; got and not committed; no longer on the queue."""
 
 

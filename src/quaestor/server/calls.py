@@ -20,7 +20,9 @@ from quaestor.server.wire import unpack_descriptor
 if TYPE_CHECKING:
     from quaestor.server.conversation import Conversation
 
-SCOPE = "CMDSCOPE"
+WAITING = ("CMDSCOPE", "RESET")
+"""In commands that wait for other members of a group."""
+
 _KINDS = {kind.MQSC_TYPE: kind for kind in OBJECT_TYPES.values()}
 
 
@@ -115,7 +117,8 @@ class Later(NamedTuple):
 
 def _mqsc(on: "Conversation", text: str) -> dict[str, Any] | Later:
     run, user = on.service.run_commands, on.link.user
-    return Later(lambda: run(text, user)) if SCOPE in text.upper() else run(text, user)
+    waits = any(word in text.upper() for word in WAITING)
+    return Later(lambda: run(text, user)) if waits else run(text, user)
 
 
 def _status(on: "Conversation") -> dict[str, Any]:

@@ -12,7 +12,10 @@ Rules
   FA6 Structures have no cycles. In a process of their own the cyclic collector would walk over every entry again and
       again for nothing.
 
-Called by `quaestor cf start`.  Calls storage.lists, readiness.
+  FA7 A structure that was rebuilt in another facility is refused with where it is (RB1). One that ends when everything
+      has moved leaves its name to the other.
+
+Called by `quaestor cf start`.  Calls storage.lists, structure_rebuild, readiness.
 """
 
 import gc
@@ -26,9 +29,11 @@ from typing import Any
 import msgpack
 
 from quaestor.readiness import READ, WRITE, Readiness
+from quaestor.server.structure_rebuild import Rebuilding, moved_to
 from quaestor.storage.lists.client import LENGTH, RECEIVE, framed, frames
 from quaestor.storage.lists.memory import MemoryConnection, MemoryFacility
-from quaestor.storage.lists.structure import Shape, StructureRefusal
+from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 
 LOG = logging.getLogger("quaestor.cf")
 UNSENT_MAX = 128 << 20
@@ -38,7 +43,7 @@ PATIENCE_S = 60.0
 class _Link:
     """One socket and what it is for."""
 
-    __slots__ = ("connection", "number", "parted", "received", "run", "sock", "unsent")
+    __slots__ = ("connection", "moved", "number", "parted", "received", "run", "sock", "unsent")
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
@@ -47,6 +52,7 @@ class _Link:
         self.connection: MemoryConnection | None = None
         self.run: Callable[[Any], list[Any]] = _not_connected
         self.parted = False
+        self.moved = ""
 
 
 def _not_connected(_request: Any) -> list[Any]:
@@ -70,6 +76,8 @@ class CouplingFacility:
             "disconnect": self._disconnect,
             "status": self._status,
         }
+        self._rebuilding = Rebuilding(self.facility, self.path, self._moved_away)
+        self._verbs |= self._rebuilding.verbs
         self._packed = msgpack.Packer().pack  # one for all, and one room to receive in: there is one thread (FA1)
         self._room = memoryview(bytearray(RECEIVE))
         self._woken, self._waker = socket.socketpair()
@@ -116,6 +124,9 @@ class CouplingFacility:
             sock.close()
         self._sockets.close()
         self.path.unlink(missing_ok=True)
+        heir = self._rebuilding.left_to()
+        if heir:
+            self.path.symlink_to(heir)  # FA7
 
     def _accept(self) -> None:
         sock, _ = self._server.accept()
@@ -148,7 +159,11 @@ class CouplingFacility:
         verb, *arguments = asked
         answer: tuple[Any, ...]
         try:
+            if link.moved:
+                raise moved_to(link.moved)
             answer = ("ok", self._verbs[verb](link, *arguments))
+        except StructureLostError as lost:
+            answer = ("no", "LOST", str(lost))  # the facility that a structure was to move to
         except StructureRefusal as refusal:
             answer = ("no", refusal.why, refusal.at)
         self._send(link, answer)
@@ -157,6 +172,7 @@ class CouplingFacility:
 
     def _connect(self, link: _Link, shape: list[Any], connector: str) -> list[Any]:
         made = Shape(*shape)
+        self._rebuilding.check(made.name)
         link.connection = self.facility.connect(made, connector, lambda token: self._tell(made.name, connector, token))
         link.run = link.connection.run
         return list(astuple(link.connection.shape))
@@ -184,6 +200,16 @@ class CouplingFacility:
         if link.connection is None:
             raise ValueError("a request before `connect`")
         return link.connection
+
+    def _moved_away(self, structure: str, path: str) -> None:
+        """Whoever was connected to a structure learns where it is with its next request; who waits is woken for it."""
+        for link in self._links.values():
+            if link.connection is not None and link.connection.shape.name == structure:
+                link.moved, link.connection, link.run = path, None, _not_connected
+        for (name, connector), link in list(self._listeners.items()):
+            if name == structure:
+                del self._listeners[name, connector]
+                self._send(link, LOOK_AT_ALL)
 
     # -- sockets
 

@@ -14,7 +14,7 @@ Called by recovery (forward, backout, restart) and data (to build bodies).  Call
 
 import struct
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.log_record import ALLOCATES, Kind, LogRecord
@@ -32,20 +32,26 @@ from quaestor.storage.page import (
     TEXT,
 )
 
-SPAN = ROOM
+SPAN: Final = ROOM
 """Pages one space map page speaks for (C4)."""
 
-FREE, VOLATILE_PAGE, MESSAGE_PAGE, TEXT_PAGE, SYSTEM_PAGE = range(5)
+FREE: Final = 0
+VOLATILE_PAGE: Final = 1
+MESSAGE_PAGE: Final = 2
+TEXT_PAGE: Final = 3
+SYSTEM_PAGE: Final = 4
 """What a page is used for."""
 
-INSERTION = struct.Struct(">IBBH")
+INSERTION: Final = struct.Struct(">IBBH")
 """queue id, subqueue, records already in the page, where the record goes; then the record"""
 
-INSERT = int(Kind.INSERT)  # by itself: looking it up in its class costs as much as a call, and every put needs it
-STARTS = 0x80
+INSERT: Final = int(
+    Kind.INSERT
+)  # by itself: looking it up in its class costs as much as a call, and every put needs it
+STARTS: Final = 0x80
 """With the subqueue: the record is the first of its page, and starts it."""
 
-MARK = struct.Struct(">HH")
+MARK: Final = struct.Struct(">HH")
 """where the record begins, its backout count"""
 
 UNDO_NEXT = struct.Struct(">QB")

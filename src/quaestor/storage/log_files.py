@@ -18,14 +18,15 @@ Called by log.  Calls disk, bootstrap.
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Final
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.active_log import ActiveLog
 from quaestor.storage.bootstrap import Bootstrap, Inventory
 from quaestor.storage.disk import Disk, File
 
-CI = 4096
-FIRST_RBA = CI
+CI: Final = 4096
+FIRST_RBA: Final = CI
 COPY_CHUNK = 1 << 20
 
 

@@ -19,15 +19,16 @@ Called by log, recovery, the log printer.  Calls nothing.
 import struct
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
-HEADER = struct.Struct(">IIQQQIIHBB")
+HEADER: Final = struct.Struct(">IIQQQIIHBB")
 """checksum, length, rba, urid, previous, page, epoch, page set, kind, flags"""
 
-HEADER_LENGTH = HEADER.size
-RECORD_MAX = 1 << 18
-FIRST, ALLOCATES = 1, 2
+HEADER_LENGTH: Final = HEADER.size
+RECORD_MAX: Final = 1 << 18
+FIRST: Final = 1
+ALLOCATES: Final = 2
 
 
 class Kind(IntEnum):
@@ -95,7 +96,7 @@ class Identity(NamedTuple):
 
 _IDENTITY = struct.Struct(">16s16s32sQ")
 _NAMES = struct.Struct(">16s16s32s")
-IDENTITY_LENGTH = _IDENTITY.size
+IDENTITY_LENGTH: Final = _IDENTITY.size
 
 
 def pack_identity(identity: Identity) -> bytes:

@@ -13,28 +13,31 @@ Called by changes, page_set, buffer, data, checker.  Calls nothing but for the w
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from quaestor.mqi.reasons import Abend
 
-PAGE = 4096
-HEADER = struct.Struct(">IBBHQIIIBBH")
+PAGE: Final = 4096
+HEADER: Final = struct.Struct(">IBBHQIIIBBH")
 """checksum, kind, records, end of records, rba, page, queue id, next page, page set, subqueue, (reserved)"""
 
-HEADER_LENGTH = HEADER.size
-ROOM = PAGE - HEADER_LENGTH
+HEADER_LENGTH: Final = HEADER.size
+ROOM: Final = PAGE - HEADER_LENGTH
 RBA_AT, NEXT_AT, RECORDS_AT = 8, 24, 5
 
 UNWRITTEN, PAGE_SET_HEADER, SPACE_MAP, MESSAGES, TEXT, VOLATILE = range(6)
 KIND_NAMES = ("unwritten", "page set header", "space map", "messages", "text", "non-persistent messages")
 
-RECORD = struct.Struct(">BBHHHIIQ")
+RECORD: Final = struct.Struct(">BBHHHIIQ")
 """state, form, backout count, stored length, descriptor length, body length, text pages, sequence"""
 
-RECORD_LENGTH = RECORD.size
-LIVE, DELETED = 0, 1
-SHORT, LONG, VERY_LONG = range(3)
+RECORD_LENGTH: Final = RECORD.size
+LIVE: Final = 0
+DELETED: Final = 1
+SHORT: Final = 0
+LONG: Final = 1
+VERY_LONG: Final = 2
 """Forms: body in the record; record lists the text pages; record lists pages that list the text pages."""
 
 _RBA = struct.Struct(">Q")

@@ -8,12 +8,15 @@ import quaestor
 from qmgr.command.console import Console
 from qmgr.shared.sharing import Sharing
 from quaestor import GroupSettings
+from quaestor.mqi import pcf
+from quaestor.qmgr.command.pcf_commands import answered as answered_by_pcf
 from quaestor.qmgr.coupling_facility import forwarding
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.security import SecurityManager
 from quaestor.server.coupling_facility import CouplingFacility
 from servers import redis_server
 
+INQUIRE_Q, Q_NAME, MAX_Q_DEPTH, QSG_DISP, COMMAND_SCOPE, RESPONSE_Q_MGR = 13, 2016, 15, 63, 3080, 3070
 SMALL = EngineSettings(logs=3, log_bytes=1 << 20, buffer_pools={0: 100, 1: 100}, pages=64)
 
 
@@ -169,6 +172,23 @@ def test_without_csq_admin_nobody_is_asked(sharing):
 def test_a_queue_manager_that_is_in_no_group_has_itself():
     reply = Console().run("PING QMGR CMDSCOPE(QM2)")
     assert "CSQN136E" == reply.lines[0].split()[0]
+
+
+def test_pcf_names_the_member_and_the_disposition_of_each_object(sharing):
+    run(sharing, "DEFINE QLOCAL(X) MAXDEPTH(7) CMDSCOPE(*)")
+    run(sharing, "DEFINE QALIAS(Y) QSGDISP(GROUP)")
+
+    def inquired(name, *more):
+        asked = (pcf.Parameter(Q_NAME, name), *(pcf.Parameter(*each) for each in more))
+        return answered_by_pcf(sharing.members["QM1"].commands, pcf.PCFMessage(INQUIRE_Q, asked), "OPER")
+
+    everybody = inquired("X", (COMMAND_SCOPE, "*"))
+    assert ["QM1", "QM2", "QM3"] == [each.value(RESPONSE_Q_MGR) for each in everybody]
+    assert {7} == {each.value(MAX_Q_DEPTH) for each in everybody}
+    dispositions = {0: [], 1: [1], 3: [3], -1: [1, 3]}
+    for asked, found in dispositions.items():
+        reply = inquired("Y*", (QSG_DISP, asked))
+        assert found == [each.value(QSG_DISP) for each in reply if each.parameters]
 
 
 @pytest.fixture(scope="module", params=["facility", "redis"])

@@ -218,6 +218,7 @@ def test_a_shared_queue_with_the_name_of_a_private_one_is_2343(sharing):
         run(sharing, "QM2", "DELETE QLOCAL(X) PURGE")
         app.put("X", b"shared", VOLATILE, OUT)
     assert [(1,)] == shown(sharing, "QM1", "DISPLAY QLOCAL(X) CURDEPTH", "CURDEPTH")
+    sharing.publish()
     run(sharing, "QM1", "DELETE QLOCAL(X) QSGDISP(SHARED) PURGE")
     sharing.members["QM2"].messages.follow_step()
     assert [] == shown(sharing, "QM2", "DISPLAY QLOCAL(X*)", "QUEUE")

@@ -43,9 +43,9 @@ class Asked:
     def _listen(self, structure):
         ask = structure._request
 
-        def listening(operations, multiple=None):
+        def listening(operations, multiple=None, **named):
             self.requests.append((structure.name, tuple(operation.NAME for operation in operations)))
-            return ask(operations, multiple)
+            return ask(operations, multiple, **named)
 
         structure._request = listening
 
@@ -260,6 +260,9 @@ def test_a_queue_defined_by_one_member_is_open_to_all(sharing, one, two):
         sharing.members["QM1"].messages.follow_step()
         with pytest.raises(MQError, match="2051"):
             queue.put(b"x", VOLATILE, OUT)
+        with pytest.raises(MQError, match="2042"):
+            two.delete(LocalQueue, "LATER")
+    sharing.publish()
     two.delete(LocalQueue, "LATER")
     with pytest.raises(MQError, match="2085"):
         one.open("LATER", USES)
@@ -350,6 +353,7 @@ def test_a_queue_with_uncommitted_gets_is_not_deleted(sharing, one, two):
     with pytest.raises(MQError, match="2055"):
         two.delete(LocalQueue, "ORDERS", purge=True)
     one.commit()
+    sharing.publish()
     two.delete(LocalQueue, "ORDERS")
 
 

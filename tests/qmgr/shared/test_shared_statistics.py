@@ -6,6 +6,8 @@ import pytest
 
 from qmgr.shared.sharing import GET_IN, IN, PERSISTENT, STRUCTURE, USES, VOLATILE, Sharing
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.get_buffer import ForgetfulBuffer
+from quaestor.qmgr.coupling_facility.keys import packed_message
 from quaestor.qmgr.statistics.collect import STRUCTURES, collect
 from quaestor.qmgr.statistics.intervals import Looks
 from quaestor.smf.catalog import CATALOG
@@ -95,13 +97,47 @@ def test_get_and_commit_of_1000_bytes(watched):
     assert high - TIMES == watched.since()[STRUCTURE].entries_high  # an interval begins with what is there
 
 
+def shared_queue(watched):
+    manager = watched.qm.shared
+    return manager.queue(manager.definitions.known["ORDERS"].queue)
+
+
 @pytest.mark.oracle("mp1b/37", kind="scenario", lines="1943-1985")
 def test_what_is_longer_than_4_kb_is_read_again(watched):
-    """10,000 bytes, put and got: each get is read again with the larger buffer, which counts among the calls."""
+    """10,000 bytes, put and got: each get is made again with the larger buffer, which counts among the calls.
+
+    The version that the paper measured offers 4 KB each time. Its 4000 single and 1000 multiple calls are one of the
+    two commits done by a single call, which the paper does not explain; here both are multiple.
+    """
+    shared_queue(watched).buffer = ForgetfulBuffer()
     for _ in range(TIMES):
         watched.put(bytes(10_000), VOLATILE)
         assert bytes(10_000) == watched.get()
     assert (3 * TIMES, TIMES, 2 * TIMES, 0) == calls(watched.since()[STRUCTURE])
+
+
+@pytest.mark.parametrize(
+    ("sizes_kb", "redriven"), [([5, 6, 8, 10, 1], [1, 4]), ([1, 0.5, 1, 4], []), ([8] * 3 + [1] * 10 + [8], [1, 14])]
+)
+def test_a_queue_remembers_how_large_its_messages_are(watched, sizes_kb, redriven):
+    """MP16, oracles 23 and 25: which gets are made again; ten small messages in a row shrink the buffer."""
+    headers = len(packed_message(_put_and_read(watched)))
+    watched.since()
+    found = []
+    for at, size in enumerate(sizes_kb, 1):
+        watched.put(bytes(int(size * 1024) - headers), VOLATILE)
+        watched.since()
+        watched.get()
+        found += [at] * watched.since()[STRUCTURE].single_redrives
+    assert redriven == found
+
+
+def _put_and_read(watched):
+    """An empty message as it is in its entry."""
+    watched.put(b"", VOLATILE)
+    arrival = watched.qm.shared.store.locate(shared_queue(watched))
+    watched.get()
+    return arrival.message()
 
 
 def test_a_structure_that_is_full_is_counted(tmp_path):

@@ -69,6 +69,7 @@ def test_a_commit_that_structures_do_not_learn_of_is_backed_out(sharing, one, tw
     assert ([b"out of syncpoint"], []) == (drained(two), sharing.leaks())
 
 
+@pytest.mark.plain
 def test_what_was_committed_is_finished_when_the_structure_is_back(sharing, one, two, monkeypatch):
     """After the COMMIT record nothing can fail: the rest is done when it can be."""
     log = sharing.members["QM1"].engine.log
@@ -467,3 +468,32 @@ def test_a_second_backup_replaces_the_first(sharing, one, two):
     lose(sharing, "APPL1")
     assert 1 == operate(sharing, "QM1", "recover").messages
     assert [b"2"] == drained(one)
+
+
+# -- size
+
+
+def test_a_structure_that_is_full_grows_while_it_is_used(sharing, one, two):
+    """MP16: an operator's alter keeps the ratio; a structure does not shrink below what it holds."""
+
+    def run(text):
+        return sharing.members["QM2"].commands.run(text, "OPER")
+
+    def fill(queue):
+        for _ in range(10_000):
+            queue.put(bytes(5000), VOLATILE, OUT)
+
+    before = sharing.space()
+    with one.open("ORDERS", USES) as queue:
+        with pytest.raises(MQError, match="2192"):
+            fill(queue)
+        assert run("ALTER CFSTRUCT(APPL1) SIZE(8192)").ok
+        after = sharing.space()
+        assert 2 == pytest.approx(after.entries_total / before.entries_total, abs=0.01)
+        assert 6 == pytest.approx(after.elements_total / after.entries_total, abs=0.01)
+        queue.put(bytes(5000), VOLATILE, OUT)
+        refused = run("ALTER CFSTRUCT(APPL1) SIZE(2048)")
+        assert (False, after.entries_total) == (refused.ok, sharing.space().entries_total)
+        drained(two)
+        assert run("ALTER CFSTRUCT(APPL1) SIZE(2048)").ok
+    assert before.entries_total / 2 == pytest.approx(sharing.space().entries_total, abs=1)

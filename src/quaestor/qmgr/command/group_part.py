@@ -89,6 +89,9 @@ class SharingGroup(Protocol):
     def defined(self, structure: str) -> None:
         """A definition is new or has changed (GP2)."""
 
+    def resize(self, structure: str, size_kb: int) -> None:
+        """A structure is to be as large as that from now on; refused when more is in use."""
+
     def deleted(self, structure: str) -> None:
         """A definition is gone (GP2)."""
 

@@ -24,7 +24,15 @@ from typing import Any
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.syntax import NO_VALUE, UNACCEPTABLE
 from quaestor.mqi.mqsc.words import KINDS, QUEUE
-from quaestor.mqi.objects import QUEUE_TYPES, LocalQueue, MQObject, QueueManagerAttributes, StorageClass, attributes_of
+from quaestor.mqi.objects import (
+    QUEUE_TYPES,
+    DefinitionType,
+    LocalQueue,
+    MQObject,
+    QueueManagerAttributes,
+    StorageClass,
+    attributes_of,
+)
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.dispositions import COPY, GROUP, ORDER, PICKS, SHARED, disposition_of
 from quaestor.qmgr.command.family import runs
@@ -296,6 +304,8 @@ def _values(base: MQObject | None, disposition: str) -> dict[str, Any]:
 def _check_structure(command: Command, kind: type[MQObject], disposition: str, values: dict[str, Any]) -> None:
     """A shared queue names its structure, and no other does but a model (OB4)."""
     structure = values.get("structure")
+    if values.get("definition") is DefinitionType.SHAREDYN and not structure and command.verb == "DEFINE":
+        raise MQSCError("DEFTYPE(SHAREDYN) needs CFSTRUCT", command.line, code=NO_VALUE)
     if command.verb == "DEFINE" and disposition == SHARED and not structure:
         raise MQSCError("QSGDISP(SHARED) needs CFSTRUCT", command.line, code=NO_VALUE)
     if structure and kind is LocalQueue and disposition != SHARED:

@@ -61,6 +61,8 @@ class StructureCommands:
         old = _found(group, _name(command))
         made = replace(StructureDefinition.of(old.name, old.attributes), **command.typed(ATTRIBUTES))
         _check_level(old, made)
+        if command.has("SIZE"):
+            group.resize(old.name, made.size_kb)
         _keep(group, replace(old, attributes=made.row()))
         return ()
 

@@ -75,7 +75,8 @@ class AccountedHandle(Handle):
                     raise
                 finally:
                     if log.end != latch.end:
-                        latch.take_stock()
+                        task.log_bytes += log.end - latch.end
+                        task.log_writes += log.records - latch.writes
                     served.task = None
                     latch.free()
         except BaseException:
@@ -138,7 +139,8 @@ class AccountedHandle(Handle):
             raise
         finally:
             if log.end != latch.end:
-                latch.take_stock()
+                latch.task.log_bytes += log.end - latch.end
+                latch.task.log_writes += log.records - latch.writes
             served.task = None
             latch.free()
         return result  # type: ignore[return-value] # a Waiting was waited for
@@ -292,7 +294,13 @@ class AccountedConnection(Connection):
     put = put1
 
     def commit(self, unit: int | None = None) -> None:
-        self._tallied(self.task.commit, Connection.commit, unit)
+        task = self.task
+        verb = task.commit
+        began_ns, cpu_ns = task.began(verb)
+        try:
+            Connection.commit(self, unit)
+        finally:
+            task.ended(verb, began_ns, cpu_ns)
 
     def backout(self) -> None:
         self._tallied(self.task.backout, Connection.backout)

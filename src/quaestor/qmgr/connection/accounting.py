@@ -295,11 +295,11 @@ class SharedTally:
     def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
         """Calls include those made again (MP1B F-36)."""
         if multiple:
-            self.multiple_calls += 1 + redrives
+            self.multiple_calls += 1
             self.multiple_ns += ns
             self.multiple_redrives += redrives
         else:
-            self.single_calls += 1 + redrives
+            self.single_calls += 1
             self.single_ns += ns
             self.single_redrives += redrives
 

@@ -148,7 +148,10 @@ class Connection:
         """MQBACK: what was put is gone, what was got is there again."""
         self._check_connected()
         with self.calling():
+            unit = self._thread.unit
             self._end_unit(self._recovery.back_out)
+            if unit is not None and self._thread.marked is not None:
+                self._thread.take_marked(unit, self.messages.catalogue.qmgr.max_uncommitted)
 
     def prepare(self, xid: bytes) -> None:
         """Phase 1 of a commit that an outside coordinator decides (see `two_phase`)."""

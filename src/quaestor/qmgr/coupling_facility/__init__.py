@@ -7,6 +7,7 @@
     units         uncommitted work, descriptors, commit and backout
     resolving     what a dead member left, brought to its end
     peers         who notices that a member died
+    interest      which members have a queue open
     forwarding    questions to other members, and their answers
     definitions   shared queues in the shared tables
     settings      which group, and where its parts are

@@ -132,13 +132,15 @@ class SharedDefinitions:
                 lists.setdefault(row.attributes["CFSTRUCT"], []).append(row.attributes["list"])
         return lists
 
-    def save(self, queue: LocalQueue) -> None:
-        """Define or alter a shared queue for the whole group (SD2)."""
+    def save(self, queue: LocalQueue, *, new: bool = False) -> None:
+        """Define or alter a shared queue for the whole group (SD2); 2100 when one that is `new` is there already."""
         while True:
             self.refresh()
             if f"{NAMESPACE} {queue.name}" in self._group:
                 raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=queue.name, disposition=GROUP)  # SD5
             known = self.known.get(queue.name)
+            if known is not None and new:
+                raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=queue.name, disposition=DISPOSITION)
             if known is not None and known.queue.structure != queue.structure:
                 raise MQError(Reason.OBJECT_IN_USE, queue=queue.name, structure=known.queue.structure)
             number = self._free_list(queue) if known is None else known.list

@@ -18,7 +18,7 @@ Called by queue_manager, message, recovery.  Calls structures, store, peers.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 
 from quaestor.clock import Clock
@@ -29,6 +29,7 @@ from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, empty_list, format_list
 from quaestor.qmgr.coupling_facility.forwarding import Forwarding
 from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
+from quaestor.qmgr.coupling_facility.interest import Interest
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
@@ -83,6 +84,7 @@ class CouplingFacilityManager:
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._notices: deque[tuple[str, int]] = deque()
         self.nudge: Callable[[], None] = _nobody
+        self.interest = Interest(qmgr)
         self.forwarding = Forwarding(qmgr, self.admin, self.latch, clock)
         self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, self._say)
         self.number = 0
@@ -112,8 +114,11 @@ class CouplingFacilityManager:
         self.definitions.refresh()
         self._connect(self.admin, recovered=False)
         self.forwarding.start(member.number)
+        self.interest.start(member.number)
         for row in self.group.tables.structures.all():
-            self._known(row)
+            known = self._known(row)
+            if known.failing is None:
+                self.interest.clean(known)
         return self._resolve_own(log_end)
 
     def _resolve_own(self, log_end: int) -> Resolved:
@@ -216,10 +221,10 @@ class CouplingFacilityManager:
         structure = self.structure(name)
         self._recovery.harden()
         done = self.media.recover(structure, self._lists(name))
-        self._used_again(structure)
+        self.used_again(structure)
         return done
 
-    def _used_again(self, structure: SharedStructure) -> None:
+    def used_again(self, structure: SharedStructure) -> None:
         """A structure that had failed is as it should be: its queues have their lists, then everybody uses it (BR4)."""
         structure.failing = None
         try:
@@ -248,7 +253,7 @@ class CouplingFacilityManager:
             self.data_sets.recovered(name)
             return
         self.media.purge(structure, self._lists(name))
-        self._used_again(structure)
+        self.used_again(structure)
 
     def _lists(self, name: str) -> list[int]:
         return self.definitions.all_lists().get(name, [])
@@ -278,13 +283,17 @@ class CouplingFacilityManager:
         """Shared queues that others have defined, altered or deleted."""
         return self.definitions.changes()
 
-    def save(self, queue: LocalQueue) -> None:
-        """Define or alter a shared queue for the group."""
+    def alone(self, queue: SharedQueue) -> AbstractContextManager[None]:
+        """While this holds nobody opens the queue; 2042 when another member has it open (IR2)."""
+        return self.interest.alone(queue)
+
+    def save(self, queue: LocalQueue, *, new: bool = False) -> None:
+        """Define or alter a shared queue for the group; one that is `new` must not be there yet."""
         structure = self.structure(queue.structure)
         if structure.failing is not None:
             raise MQError(structure.failing.value, structure=structure.name)
         try:
-            self.definitions.save(queue)
+            self.definitions.save(queue, new=new)
         except RepositoryAwayError as error:
             raise MQError(Reason.DB2_NOT_AVAILABLE, queue=queue.name, why=str(error)) from error
         format_list(self.queue(queue), self.qmgr)
@@ -303,6 +312,7 @@ class CouplingFacilityManager:
         if found is None:
             known = self.definitions.known[definition.name]
             found = SharedQueue(definition, self.structure(definition.structure), known.list)
+            found.interest = self.interest
             self._queues[definition.name] = found
         found.definition = definition
         return found
@@ -312,6 +322,7 @@ class CouplingFacilityManager:
 
     def drop(self, queue: SharedQueue) -> None:
         """This member works on it no more; its list was closed when it was deleted."""
+        self.interest.dropped(queue)
         self._queues.pop(queue.name, None)
 
     forget = drop
@@ -374,6 +385,7 @@ class CouplingFacilityManager:
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
                 self.media.publish(self.clock, self._identities)
+        self.interest.step(self._queues)
         unfinished, self._unfinished = self._unfinished, []
         self._unfinished += [each for each in unfinished if not each[0].finish(commit=each[1], again=True)]
         return False

@@ -237,13 +237,13 @@ class OffloadingConnection:
                     self.own.free(place)
 
     def reclaim(self) -> bool:
-        """Free what peers have deleted; whether there is more. A background step."""
+        """Free what peers have deleted, and see how large the structure is now; whether there is more."""
         with self._lock:
             return self._reclaimed()
 
     def _reclaimed(self) -> bool:
         mine = freed_list(self.own.member)
-        (words,) = self._connection.request(ReadList(mine, most=PIECE))
+        words, self._space = self._connection.request(ReadList(mine, most=PIECE), ReadSpace())
         if not words:
             return False
         self._connection.request(*(Delete(word.number, mine) for word in words))

@@ -7,6 +7,8 @@ Rules
   OP3 Recovering to empty needs no log: the structure is emptied and used from now on. Anything else is read from the
       logs, with the engine latch held. A structure that works while data sets of it have failed keeps its messages:
       only the data sets are recovered.
+  OP4 SIZE is altered while the structure is used, as the operator's alter of MP16: the ratio of elements and entries is
+      that of its allocation. It does not shrink below what is in use.
 
 Called by command, through queue_manager.  Calls the coupling facility manager.
 """
@@ -14,13 +16,14 @@ Called by command, through queue_manager.  Calls the coupling facility manager.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quaestor.mqi.reasons import MQError
+from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.structures import StructureDefinition
 from quaestor.qmgr.coupling_facility.data_set_states import Connection
 from quaestor.qmgr.coupling_facility.forwarding import Answer, Asking
 from quaestor.qmgr.coupling_facility.resetting import FAIL, answered, fail
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
-from quaestor.storage.lists.operations import ReadSpace, Space
+from quaestor.storage.lists.operations import Alter, ReadSpace, Space
+from quaestor.storage.lists.structure import Shape, StructureRefusal
 from quaestor.storage.shared_tables import SharedObject
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ class Seen:
 
 
 class OperatedGroup:
-    """The group of this member, for operators (OP1-OP3)."""
+    """The group of this member, for operators (OP1-OP4)."""
 
     def __init__(self, manager: "CouplingFacilityManager") -> None:
         self._manager = manager
@@ -83,6 +86,15 @@ class OperatedGroup:
     def defined(self, structure: str) -> None:
         self._manager.structure(structure)
         self.data_sets_changed()
+
+    def resize(self, structure: str, size_kb: int) -> None:
+        shape = Shape.sized(structure, size_kb)
+        try:
+            self._structure(structure).ask_for_recovery(Alter(shape.entries, shape.elements))
+        except StructureRefusal as refusal:
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure, why=f"more is in use: {refusal}") from refusal
+        except MQError:
+            return  # it cannot be reached: whoever allocates it next does so at its size
 
     def deleted(self, structure: str) -> None:
         found = self._manager.structures.pop(structure, None)

@@ -43,8 +43,7 @@ def fail(manager: "CouplingFacilityManager", name: str, now_us: int) -> None:
         if row is not None:
             manager.group.tables.structures.write(replace(row, failed_us=now_us))
         if row is None or row.attributes.get("RECOVER") != "YES":
-            structure.format()  # RT2
-            manager.format(structure)
+            manager.used_again(structure)  # RT2
 
 
 def answered(manager: "CouplingFacilityManager", question: bytes) -> bytes:

@@ -21,7 +21,7 @@ from quaestor.qmgr.group_settings import GroupSettings
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.disk import Disk, RealDisk
-from quaestor.storage.lists.client import FacilityConnection
+from quaestor.storage.lists.movable import MovableConnection
 from quaestor.storage.lists.redis_engine import RedisConnection
 from quaestor.storage.lists.structure import ListStructure, Shape, Told
 from quaestor.storage.shared_tables import GroupTables, RepositoryAwayError, open_tables
@@ -62,7 +62,7 @@ def structures_at(address: str, group: str) -> ConnectStructure:
         path = address.removeprefix(FACILITY)
 
         def facility(shape: Shape, connector: str, told: Told) -> ListStructure:
-            return FacilityConnection(path, own(shape), connector, told)
+            return MovableConnection(path, own(shape), connector, told)
 
         return facility
     if address.startswith(REDIS):

@@ -14,6 +14,8 @@ from itertools import count
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import LocalQueue
+from quaestor.qmgr.coupling_facility.get_buffer import GetBuffer
+from quaestor.qmgr.coupling_facility.interest import Interest
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED_RANGE,
     MEMBERS_MAX,
@@ -51,7 +53,7 @@ class NotCounted:
 class SharedQueue:
     """One shared queue (SQ1)."""
 
-    __slots__ = ("definition", "list", "name", "queue_id", "structure", "told")
+    __slots__ = ("buffer", "definition", "interest", "list", "name", "queue_id", "structure", "told")
 
     counted = NotCounted()
     with_expiry = 1  # not known without asking
@@ -63,6 +65,19 @@ class SharedQueue:
         self.list = number
         self.queue_id = -next(_IDS)  # those of private queues are positive
         self.told = NOT_TOLD
+        self.buffer = GetBuffer()
+        self.interest: Interest | None = None
+        """Who is told that this member has it open (IR1)."""
+
+    def opened(self) -> None:
+        """This member's first handle; 2042 when the queue is being deleted."""
+        if self.interest is not None:
+            self.interest.opened(self)
+
+    def closed(self) -> None:
+        """This member's last handle is closed."""
+        if self.interest is not None:
+            self.interest.closed(self)
 
     @property
     def depth(self) -> int:

@@ -13,12 +13,16 @@ Rules
   CM5 A browse with lock moves the message to the member's own list as well, so it is hidden from all members; the
       handle that locked it still finds it in its place.
 
+  CM6 A get offers a buffer of the size that its queue remembers; a message that does not fit is asked for again, which
+      is a redrive (GB1).
+
 Called by message.  Calls structures, units, recovery (to log).
 """
 
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from quaestor.clock import Clock
 from quaestor.mqi.matching import Selection
@@ -55,7 +59,9 @@ from quaestor.storage.lists.operations import (
     DELETED,
     LEFT,
     LENGTH_MAX,
+    SHORT,
     Claim,
+    Claimed,
     Count,
     Delete,
     Entry,
@@ -155,24 +161,36 @@ class SharedStore:
             return self._located(queue, asked)  # CM4: the log may be full, so the get must be able to refuse
         part = None if unit is None else unit.shared
         tag = self._identities.new() if part is None else part.id
-        (claimed,) = queue.structure.ask(
-            Claim(
-                queue.list,
-                *COMMITTED_RANGE,
-                got_list(self._member),
-                MARK.pack(tag, queue.list, GOT),
-                IN_UNIT if in_unit else PERSISTENT,
-                EXPIRES,
-                min(max_length, LENGTH_MAX),
-                where(asked.msg_id, asked.correl_id, asked.group_id),
-            )
+        claim = Claim(
+            queue.list,
+            *COMMITTED_RANGE,
+            got_list(self._member),
+            MARK.pack(tag, queue.list, GOT),
+            IN_UNIT if in_unit else PERSISTENT,
+            EXPIRES,
+            min(max_length, LENGTH_MAX),
+            where(asked.msg_id, asked.correl_id, asked.group_id),
+            queue.buffer.size,
         )
+        claimed = self._claimed(queue, claim)
         if claimed is None:
             return None
         arrival = SharedArrival(queue, claimed.entry)
         if claimed.done != LEFT:
             arrival.state = REMOVED if claimed.done == DELETED else CLAIMED
         return arrival
+
+    @staticmethod
+    def _claimed(queue: SharedQueue, claim: Claim) -> Claimed | None:
+        """What a claim found, asked again with a larger buffer as long as that was too small (CM6)."""
+        claimed: Claimed | None
+        (claimed,) = queue.structure.ask(claim)
+        while claimed is not None and claimed.done == SHORT:
+            larger = queue.buffer.too_small(int.from_bytes(claimed.entry.data, "big"))
+            (claimed,) = queue.structure.ask(replace(claim, buffer=larger), redriven=True)
+        if claimed is not None:
+            queue.buffer.fitted(len(claimed.entry.data))
+        return claimed
 
     def _located(self, queue: SharedQueue, asked: Selection) -> SharedArrival | None:
         return self.locate(queue, asked.msg_id, asked.correl_id, asked.group_id)

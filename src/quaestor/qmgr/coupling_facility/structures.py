@@ -12,8 +12,8 @@ Rules
       connector writes; the shared tables say whether there was one before.
   CS4 A refusal for lack of space is 2192, for a list's own maximum 2053; any other is told to the caller.
 
-  CS5 An entry is first read with a buffer of 4 KB; what is longer is read again with one of 64 KB. The second read is
-      a redrive, and counts among the calls (MP1B M-14, F-36).
+  CS5 A request that was made again, because the first buffer was too small, is a redrive; it counts among the calls
+      (MP1B F-36).
   CS6 A structure that was lost and is used again is another incarnation: it says so in its own entry. What a member
       knows of entries by their numbers counts only in the incarnation in which it learned it.
 
@@ -28,12 +28,10 @@ from typing import Any
 
 from quaestor.clock import Clock, tod_of_ns
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.coupling_facility.offloading import OffloadingConnection, has_left
+from quaestor.qmgr.coupling_facility.offloading import OffloadingConnection
 from quaestor.qmgr.resource_manager import Served
 from quaestor.smf.sections.coupling_facility import StructureFigures
 from quaestor.storage.lists.operations import (
-    Claimed,
-    Entry,
     First,
     Holding,
     Lock,
@@ -46,7 +44,6 @@ from quaestor.storage.lists.structure import ListStructure, Shape, StructureLost
 ADMIN = "CSQ_ADMIN"
 OWN_LIST, OWN_LOCK = 0, 0
 LISTS = 1024
-FIRST_BUFFER = 4096
 NAME_MAX = 12
 ConnectStructure = Callable[[Shape, str, Told], ListStructure]
 """How an engine is connected to: shape, connector, whom to tell."""
@@ -168,11 +165,11 @@ class SharedStructure:
 
     # -- asking
 
-    def ask(self, *operations: Operation, multiple: bool | None = None) -> tuple[Any, ...]:
+    def ask(self, *operations: Operation, multiple: bool | None = None, redriven: bool = False) -> tuple[Any, ...]:
         """One request (CS1), for one entry or for a group of them. Raises MQError 2345, 2373, and StructureRefusal."""
         if self.failing is not None:
             raise MQError(self.failing.value, structure=self.name)
-        return self._request(operations, multiple)
+        return self._request(operations, multiple, redriven=redriven)
 
     def ask_heads(self, *operations: Operation) -> tuple[Any, ...]:
         """The same without the data of messages that have left the structure, for whoever does not need it (CO6)."""
@@ -185,7 +182,12 @@ class SharedStructure:
         return self._request(operations)
 
     def _request(
-        self, operations: tuple[Operation, ...], multiple: bool | None = None, *, heads: bool = False
+        self,
+        operations: tuple[Operation, ...],
+        multiple: bool | None = None,
+        *,
+        heads: bool = False,
+        redriven: bool = False,
     ) -> tuple[Any, ...]:
         connection, answers = self._connection, ()
         if connection is None:
@@ -204,18 +206,18 @@ class SharedStructure:
             raise self._lost(error) from error
         finally:
             took_ns = self._clock.monotonic_ns() - began_ns
-            self._count(len(operations) > 1 if multiple is None else multiple, took_ns, _redrives(answers))
+            self._count(len(operations) > 1 if multiple is None else multiple, took_ns, int(redriven))
         self.note_used()
         return answers
 
     def _count(self, multiple: bool, took_ns: int, redrives: int) -> None:
         figures = self.figures
         if multiple:
-            figures.multiple_calls += 1 + redrives
+            figures.multiple_calls += 1
             figures.multiple_redrives += redrives
             figures.multiple_elapsed += tod_of_ns(took_ns)
         else:
-            figures.single_calls += 1 + redrives
+            figures.single_calls += 1
             figures.single_redrives += redrives
             figures.single_elapsed += tod_of_ns(took_ns)
         if self._served.task is not None:
@@ -235,16 +237,6 @@ class SharedStructure:
         if connection is not None:
             connection.fail()
         return MQError(Reason.CF_NOT_AVAILABLE, structure=self.name, why=str(error), sent=True)
-
-
-def _redrives(answers: tuple[Any, ...]) -> int:
-    """Reads of one entry that did not fit the first buffer (CS5)."""
-    redrives = 0
-    for answer in answers:
-        entry = answer.entry if type(answer) is Claimed else answer
-        if type(entry) is Entry and len(entry.data) > FIRST_BUFFER and not has_left(entry):
-            redrives += 1
-    return redrives
 
 
 def refused(refusal: StructureRefusal, structure: str, queue: str, max_depth: int) -> MQError:

@@ -13,6 +13,8 @@ Rules
 Called by the data manager.  Calls recovery, buffer, space.
 """
 
+from typing import Final
+
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
@@ -38,9 +40,9 @@ from quaestor.storage.log_record import ALLOCATES, Kind
 from quaestor.storage.page import HEADER, HEADER_LENGTH
 from quaestor.storage.page_set import PageSet
 
-PERSISTENT_SUBQUEUES = 10
+PERSISTENT_SUBQUEUES: Final = 10
 RECORDS_MAX = 255
-SURELY_SHORT = 3000
+SURELY_SHORT: Final = 3000
 V6_OVERHEAD = 370
 V6_ROOM = 4050
 V6_PAGE_END = HEADER_LENGTH + V6_ROOM

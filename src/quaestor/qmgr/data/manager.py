@@ -19,7 +19,7 @@ definitions, `load` rebuilds all this.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import cast
+from typing import Final, cast
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError
@@ -39,7 +39,7 @@ from quaestor.storage.log_record import Kind
 from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, ROOM, StoredRecord
 from quaestor.storage.page_set import PageSet
 
-DELETE = int(Kind.DELETE)
+DELETE: Final = int(Kind.DELETE)
 
 
 class DataManager:

@@ -15,7 +15,7 @@ Called by the data manager and its loader.  Calls page, changes.
 import struct
 from array import array
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from quaestor.mqi.messages import HEADER as MESSAGE
 from quaestor.mqi.messages import HEADER_LENGTH as MESSAGE_LENGTH
@@ -34,7 +34,8 @@ from quaestor.storage.page import (
 )
 
 REFERENCES = ROOM // 4
-FIRST_PAGE, FURTHER_PAGE = 3635, 4048
+FIRST_PAGE: Final = 3635
+FURTHER_PAGE: Final = 4048
 """Bytes of a message in its first page and in each further one (F-15)."""
 
 _END = struct.Struct(">H")
@@ -44,7 +45,8 @@ Parts = tuple[bytes, ...]
 BEGINNING = struct.Struct(INSERTION.format + RECORD.format[1:] + MESSAGE.format[1:])
 """Of the change that begins a page with a short message: the change's own head, the record's, the message's."""
 
-pack_beginning = BEGINNING.pack
+pack_beginning: Final = BEGINNING.pack
+_DESCRIBED_AT: Final = MESSAGE_LENGTH
 
 
 def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 0) -> Parts:
@@ -66,7 +68,7 @@ def short_beginning(queue_id: int, subqueue: int, message: Message, sequence: in
     body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, _, _ = message
     packed, length = envelope.packed(), len(body)
     described = len(packed)
-    header = MESSAGE_LENGTH + described
+    header = _DESCRIBED_AT + described
     return pack_beginning(
         queue_id, subqueue | STARTS, 0, HEADER_LENGTH,
         LIVE, SHORT, 0, RECORD_LENGTH + header + length, header, length, 0, sequence,

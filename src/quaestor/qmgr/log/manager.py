@@ -4,6 +4,7 @@ import mmap as memory
 from _thread import LockType, allocate_lock
 from collections.abc import Iterator, Sequence
 from struct import Struct
+from typing import Final
 from zlib import crc32
 
 from quaestor.clock import Clock, SystemClock
@@ -15,7 +16,9 @@ from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
 from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
 
-_pack_header, _pack_checksum = HEADER.pack_into, Struct(">I").pack_into
+_pack_header: Final = HEADER.pack_into
+_pack_checksum: Final = Struct(">I").pack_into
+_checksum: Final = crc32
 END_OF_LOG = 1 << 63
 LEADS_MAX = 8
 """How often a thread forces the log for others before one of them has to (J3)."""
@@ -115,7 +118,7 @@ class LogManager:
             urid = rba
         _pack_header(buffer, at, 0, length, rba, urid, previous, page, self.epoch, page_set, kind, flags)
         buffer[at + HEADER_LENGTH : to] = body
-        _pack_checksum(buffer, at, crc32(self._view[at + 4 : to]))
+        _pack_checksum(buffer, at, _checksum(self._view[at + 4 : to]))
         self.end = end
         self.records += 1
         return rba

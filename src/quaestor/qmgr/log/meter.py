@@ -12,16 +12,19 @@ Called by the log manager.  Counts into QJST.
 """
 
 from _thread import allocate_lock
+from typing import Final
 
 from quaestor.clock import Clock, tod_from_us, tod_of_ns
 from quaestor.smf.sections.log import LogIo, LogStatistics
 from quaestor.storage.log_files import CI
 
-SINGLE, MULTIPLE = 0, 1
+SINGLE: Final = 0
+MULTIPLE: Final = 1
 """Kinds of log I/O: one CI, several CIs."""
 
-NOTES_MAX = 64
-SYNC, WAIT = -1, -2
+NOTES_MAX: Final = 64
+SYNC: Final = -1
+WAIT: Final = -2
 Note = tuple[int, int, int, int]
 """What was written (from one RBA up to another), or SYNC or WAIT and 0; since when and until when, in nanoseconds."""
 

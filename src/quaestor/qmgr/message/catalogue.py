@@ -4,8 +4,8 @@ Rules
   V1  Every change to a definition raises `version`; an open handle compares one number per call and looks again
       at its path only when something changed.
   V2  A change is saved in a unit of recovery of its own before it is in force.
-  V3  A queue that is open is not deleted (2042); one that holds messages only with PURGE, one with uncommitted
-      work not at all (2055).
+  V3  A queue that is open, here or on another member of the group, is not deleted (2042); one that holds messages
+      only with PURGE, one with uncommitted work not at all (2055).
   V4  Working parts (handles, waiters, time of the last trigger message) live in `QueueState`, never in definitions.
   V5  One object is changed by one application at a time; who comes in between is told so (2042). Saving waits for
       the log without the latch, so this cannot be left to the latch.
@@ -19,7 +19,7 @@ Called by the parts of the message manager.  Calls the stores and recovery.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from quaestor.mqi.objects import (
@@ -220,7 +220,14 @@ class Catalogue:
         old = self._existing(kind, name)
         if type(old) is LocalQueue:
             self._check_unused(self.state(name), purge=purge)
-        self.remove(old)
+        with self._alone(old):
+            self.remove(old)
+
+    def _alone(self, old: MQObject) -> AbstractContextManager[None]:
+        """No other member has a shared queue open while it is deleted (V3)."""
+        if type(old) is LocalQueue and old.shared and self._shared is not None:
+            return self._shared.alone(self.state(old.name).stored)
+        return nullcontext()
 
     def remove(self, definition: MQObject) -> None:
         """Take a definition out of force without looking at its use (dynamic queues, after V3)."""
@@ -327,7 +334,7 @@ class Catalogue:
             raise MQError(
                 Reason.OBJECT_ALREADY_EXISTS if old else Reason.CF_NOT_AVAILABLE, name=definition.name, why=why
             )
-        self._shared.save(definition)
+        self._shared.save(definition, new=old is None)
         self._enforce(definition)
 
     def _discard(self, definition: MQObject) -> None:

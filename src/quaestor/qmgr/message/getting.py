@@ -19,7 +19,7 @@ Called by opening (which makes an `InputPath`) and connection.  Calls grouping, 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from quaestor.mqi import expiry, reports
 from quaestor.mqi.descriptors import MQMD
@@ -38,7 +38,7 @@ from quaestor.qmgr.message.waiting import Waiting
 from quaestor.qmgr.queue_store import AVAILABLE, Arrival
 
 _BROWSE_FIRST, _BROWSE_NEXT = int(GetOptions.BROWSE_FIRST), int(GetOptions.BROWSE_NEXT)
-LENGTH_ANY = 1 << 62
+LENGTH_ANY: Final = 1 << 62
 Find = Callable[[], Arrival | None]
 
 
@@ -199,6 +199,8 @@ class InputPath:
             self._store.unlocked(arrival, self)
             self._locked = None
         after = None if plan.plain else self._groups.after(arrival, plan)
+        if plan.marks and unit is not None:
+            self._caller.mark(unit, arrival, self._take)
         self._take(unit, arrival)
         if plan.logical_order:
             self._group = after

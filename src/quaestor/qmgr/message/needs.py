@@ -15,6 +15,7 @@ Called by message, connection.  Answered by data and recovery; in tests by a pla
 
 from _thread import LockType
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from quaestor.mqi.objects import LocalQueue, MQObject
@@ -83,7 +84,11 @@ class SharedQueues(Protocol):
     def changes(self) -> tuple[Iterable[LocalQueue], Iterable[str]]:
         """Shared queues that others have defined or altered, and names of those deleted, since the last time."""
 
-    def save(self, queue: LocalQueue) -> None: ...
+    def save(self, queue: LocalQueue, *, new: bool = False) -> None:
+        """Define or alter; one that is `new` must not be there yet, whoever defined it (2100)."""
+
+    def alone(self, queue: Any) -> AbstractContextManager[None]:
+        """Nobody opens the queue meanwhile; 2042 when another member has it open."""
 
     def discard(self, queue: LocalQueue) -> None: ...
 

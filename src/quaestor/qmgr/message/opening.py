@@ -6,7 +6,8 @@ Rules
   OP2 Shared and exclusive input exclude each other (2042). A NOSHARE queue has one input handle at most; input
       "as the queue says" is what DEFSOPT says.
   OP3 Opening a model makes a dynamic queue; a temporary one goes with the handle that made it, a permanent one
-      when it is closed with DELETE (empty) or DELETE_PURGE; neither with uncommitted work on it (2055).
+      when it is closed with DELETE (empty) or DELETE_PURGE; neither with uncommitted work on it (2055). A shared one
+      (SHAREDYN) is a permanent one for all members of the group.
   OP4 A dynamic queue that is deleted while others have it open is gone for them too (2052); its storage goes
       with the last handle.
   OP5 Opening an initiation queue for input and closing the last input handle of a queue are occasions to trigger.
@@ -151,18 +152,26 @@ class Opener:
 
     def _instance(self, model: ModelQueue, target: Target) -> Resolution:
         """A new dynamic queue (OP3)."""
-        unique = f"{self._services.clock.now_us() << 4 | (self._catalogue.version & 15):016X}"
-        name = dynamic_name(target.dynamic_name, unique)
-        while self._catalogue.find_queue(name) is not None and target.dynamic_name.rstrip().endswith("*"):
-            unique = f"{int(unique, 16) + 1:016X}"
-            name = dynamic_name(target.dynamic_name, unique)
-        queue = model.instance(name)
-        self._catalogue.define(queue)
-        return Resolution((model, queue), queue)
+        if model.definition is DefinitionType.SHAREDYN and not model.structure:
+            raise MQError(Reason.CF_STRUC_ERROR, model=model.name, why="DEFTYPE(SHAREDYN) needs CFSTRUCT")
+        number = self._services.clock.now_us() << 4 | (self._catalogue.version & 15)
+        while True:
+            queue = model.instance(dynamic_name(target.dynamic_name, f"{number:016X}"))
+            try:
+                self._catalogue.define(queue)
+            except MQError as error:
+                if error.reason is not Reason.OBJECT_ALREADY_EXISTS or not target.dynamic_name.rstrip().endswith("*"):
+                    raise
+                number += 1  # the name is taken, perhaps by another member of the group
+            else:
+                return Resolution((model, queue), queue)
 
     def _count_in(self, opened: OpenQueue) -> None:
         """Shared or exclusive input (OP2)."""
         state, queue, bits = opened.state, opened.state.definition, opened.options
+        stored: Any = state.stored
+        if stored.shared and not state.handles:
+            stored.opened()
         if bits & INPUT_ANY:
             as_defined = bits & OpenOptions.INPUT_AS_Q_DEF and queue.def_exclusive
             opened.exclusive = bool(bits & OpenOptions.INPUT_EXCLUSIVE or as_defined or not queue.share)
@@ -183,6 +192,9 @@ class Opener:
         if opened.options & OpenOptions.OUTPUT:
             state.output_handles -= 1
         state.handles -= 1
+        stored: Any = state.stored
+        if stored.shared and not state.handles:
+            stored.closed()
         opened.thread.opened.discard(opened)
 
     def _check_delete(self, opened: OpenQueue, options: int) -> None:

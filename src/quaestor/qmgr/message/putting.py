@@ -17,7 +17,7 @@ Called by opening (which makes an `OutputPath`) and connection.  Calls describin
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from quaestor.mqi import reports, triggering
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID, identifier
@@ -37,9 +37,9 @@ from quaestor.qmgr.message.transmission import for_transmission
 if TYPE_CHECKING:
     from quaestor.qmgr.message.getting import InputPath
 
-DEFAULT_DESCRIPTOR = MQMD()
+DEFAULT_DESCRIPTOR: Final = MQMD()
 NOTHING_DESCRIBED = Described(DEFAULT_DESCRIPTOR, None, NO_ID, 0, 0, 0, -1, plain=False)
-new_message = tuple.__new__
+new_message: Final = tuple.__new__
 """A message is made with every put: without the indirection of the named tuple's own constructor."""
 
 TRANSMISSION_HEADER = 428

@@ -5,15 +5,20 @@ Rules
   X2  Work out of syncpoint that must be logged (a persistent message) is in a unit of the call, which ends with
       the call; so is the removal of a message that has expired.
   X3  No more than MAXUMSGS messages are put and got in one unit (2024).
+  X4  One get of a unit may be marked (2062 for a second): when the application backs the unit out, the marked message
+      does not go back but is at once got again, in a new unit, with the backout count it had. Backing that out brings
+      it back. Whatever else ends the unit (a restart, the end of the application) knows no mark.
 
 Called by the parts of the message manager, and by connection, which ends the units.  Calls recovery.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from quaestor.mqi.descriptors import APPL_TYPE_UNIX
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.needs import Recovery, Unit
+from quaestor.qmgr.queue_store import VanishedError
 
 
 class Tally(Protocol):
@@ -39,6 +44,7 @@ class ApplicationThread:
         "appl_type",
         "call_unit",
         "channel",
+        "marked",
         "name",
         "opened",
         "tally",
@@ -59,6 +65,7 @@ class ApplicationThread:
         self.appl_type = APPL_TYPE_UNIX
         self.unit: Unit | None = None  # of the application (X1)
         self.call_unit: Unit | None = None  # of the call in progress (X2)
+        self.marked: tuple[Unit, Any, Any] | None = None  # unit, arrival, how it is taken (X4)
         self.opened: set[Any] = set()  # what the message manager has open for it
         self.warning: MQError | None = None  # of the last call that had one
 
@@ -76,3 +83,24 @@ class ApplicationThread:
         if self.call_unit is None:
             self.call_unit = self._recovery.begin()
         return self.call_unit
+
+    def mark(self, unit: Unit, arrival: Any, take: Callable[[Unit, Any], None]) -> None:
+        """This message stays out of the backout of its unit (X4)."""
+        if self.marked is not None and self.marked[0] is unit:
+            raise MQError(Reason.SECOND_MARK_NOT_ALLOWED)
+        self.marked = (unit, arrival, take)
+
+    def take_marked(self, backed_out: Unit, max_uncommitted: int) -> None:
+        """A unit has been backed out: get its marked message again, in a new one (X4)."""
+        marked, self.marked = self.marked, None
+        if marked is None or marked[0] is not backed_out:
+            return
+        _, arrival, take = marked
+        arrival.backout_count -= 1
+        try:
+            take(self.unit_in_syncpoint(max_uncommitted), arrival)
+        except MQError as error:
+            arrival.backout_count += 1
+            self.warning = error  # no log space, say: the backout has happened, and the message is back on its queue
+        except VanishedError:
+            self.warning = MQError(Reason.NO_MSG_AVAILABLE)  # another queue manager of the group has got it

@@ -28,6 +28,7 @@ All calls hold the engine latch; commit and prepare give it up while they wait f
 
 from _thread import LockType, allocate_lock
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason
@@ -56,9 +57,11 @@ from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
 
 SHUNT_AFTER = 2
-COMMIT = int(Kind.COMMIT)
+COMMIT: Final = int(Kind.COMMIT)
 NOBODY = Identity()
-IN_DOUBT, IN_COMMIT_2, ENDED = State.IN_DOUBT, State.IN_COMMIT_2, State.ENDED
+IN_DOUBT: Final = State.IN_DOUBT
+IN_COMMIT_2: Final = State.IN_COMMIT_2
+ENDED: Final = State.ENDED
 
 
 class RecoveryManager:

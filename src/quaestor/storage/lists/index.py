@@ -29,10 +29,10 @@ class Indexed(Protocol):
 class ListIndex:
     """Places of a list by secondary key (LI1-LI3)."""
 
-    __slots__ = ("_at", "_entries", "_length")
+    __slots__ = ("_entries", "at", "length")
 
     def __init__(self, at: int, length: int) -> None:
-        self._at, self._length = at, length
+        self.at, self.length = at, length
         self._entries: Any = SortedDict()  # secondary key and place -> entry
 
     def add(self, entry: Indexed) -> None:
@@ -42,12 +42,12 @@ class ListIndex:
         del self._entries[self._key(entry.data) + entry.place]
 
     def _key(self, data: bytes) -> bytes:
-        return data[self._at : self._at + self._length].ljust(self._length, b"\0")
+        return data[self.at : self.at + self.length].ljust(self.length, b"\0")
 
     def asked(self, where: Where) -> bytes | None:
         """The secondary key that is asked for; None when it is not (LI3)."""
         for at, wanted in where:
-            if at == self._at and len(wanted) == self._length:
+            if at == self.at and len(wanted) == self.length:
                 return wanted
         return None
 
@@ -73,6 +73,10 @@ class Indexes:
             for entry in entries:
                 made.add(entry)
         return old
+
+    def places(self) -> dict[int, tuple[int, int]]:
+        """{list: where its secondary key is in the data, how long it is}."""
+        return {number: (index.at, index.length) for number, index in self._lists.items()}
 
     def restore(self, number: int, index: ListIndex | None) -> None:
         self._lists.pop(number, None)

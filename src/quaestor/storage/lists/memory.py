@@ -29,6 +29,7 @@ from quaestor.storage.lists.operations import (
     LEFT,
     MOVED,
     OPERATIONS,
+    SHORT,
     Operation,
     Where,
     answers,
@@ -209,10 +210,13 @@ class MemoryStructure:
         leave: int,
         most: int,
         where: Where,
+        buffer: int,
     ) -> list[Any] | None:
         entry = self._first_where(number, low, high, where)
         if entry is None:
             return None
+        if len(entry.data) > buffer:
+            return [*entry.told()[:5], len(entry.data).to_bytes(4, "big"), entry.arrival, SHORT]  # LO7
         adjunct = entry.adjunct
         flags, length = (adjunct[0], int.from_bytes(adjunct[1:FLAGGED], "big")) if len(adjunct) >= FLAGGED else (0, 0)
         if flags & leave or length > most:
@@ -338,12 +342,9 @@ class MemoryStructure:
         placed = self._lists.get(number)
         if placed is None:
             return None
-        place: bytes | None = next(iter(placed))  # no list is empty
-        if place < low:  # type: ignore[operator] # it is none only below
-            place = next(placed.irange(low), None)
-        if place is None or place > high + _BEHIND_ALL:
-            return None
-        entry: _Entry = placed[place]
+        first = next(iter(placed))  # no list is empty
+        place = first if first >= low else next(placed.irange(low), None)
+        entry: _Entry | None = None if place is None or place > high + _BEHIND_ALL else placed[place]
         return entry
 
     def _first_where(self, number: int, low: bytes, high: bytes, where: Where) -> _Entry | None:

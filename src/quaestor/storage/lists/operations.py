@@ -11,6 +11,8 @@ Rules
       it. By them it leaves the entry, moves it, or deletes it; so a get decides and takes with one request.
   LO6 A list may have a secondary key, which is a part of the data. A `where` that asks for it finds entries by it; any
       other reads through the list. What is answered is the same.
+  LO7 A claim offers a buffer. An entry whose data does not fit is left and told with its length (4 bytes) in place of
+      its data; whoever asked may ask again with a larger one.
 
 Called by structure and the engines.  Calls nothing.
 """
@@ -43,8 +45,8 @@ class Entry(NamedTuple):
     arrival: int  # its place among equal keys
 
 
-LEFT, MOVED, DELETED = range(3)
-"""What a claim did with the entry it found (LO5)."""
+LEFT, MOVED, DELETED, SHORT = range(4)
+"""What a claim did with the entry it found (LO5); SHORT, the buffer was too short to read it (LO7)."""
 
 
 class Claimed(NamedTuple):
@@ -164,6 +166,8 @@ class Take(Operation):
 class Claim(Operation):
     """The first entry in a range of keys that fits, taken if its adjunct data allows it (LO5); None when there is none.
 
+    Left where it is, without being read, when its data is longer than `buffer` (LO7).
+
     Left where it is when it has a flag of `leave` or is longer than `most`; else moved to `target` under its key, with
     `mark` over the end of its adjunct data, when it has a flag of `keep`; else deleted.
     """
@@ -178,6 +182,7 @@ class Claim(Operation):
     leave: int = 0
     most: int = LENGTH_MAX
     where: Where = ()
+    buffer: int = LENGTH_MAX
 
 
 @dataclass(frozen=True, slots=True)

@@ -291,9 +291,13 @@ local function with(done, e)
   answer[#answer + 1] = done
   return answer
 end
-function run.claim(list, low, high, target, mark, keep, leave, most, where)
+function run.claim(list, low, high, target, mark, keep, leave, most, where, buffer)
   local e = first(list, low, high, where)
   if not e then return false end
+  if #e.data > buffer then
+    e.data = struct.pack(">I4", #e.data)
+    return with(3, e)
+  end
   local flags, length = 0, 0
   if #e.adjunct >= 5 then flags, length = struct.unpack(">BI4", e.adjunct) end
   if bit.band(flags, leave) ~= 0 or length > most then return with(0, e) end
@@ -405,7 +409,7 @@ local function request(keys, arguments)
   local old = {unpack(state)}
   local answers = {}
   for at, operation in ipairs(unpack_message(arguments[1])) do
-    local result = run[operation[1]](unpack(operation, 2, 10))
+    local result = run[operation[1]](unpack(operation, 2, 11))
     if refused then
       for step = #undo, 1, -1 do undo[step]() end
       return pack({"no", refused, at - 1})

@@ -1,0 +1,93 @@
+"""Structure rebuild: a structure moves from one coupling facility to another while queue managers use it.
+
+Rules
+  RB1 The facility that has the structure copies it, piece by piece, and serves nobody meanwhile: what is asked waits.
+      When the copy is complete it is in use there, and whoever asks here is refused with MOVED and where it is now.
+  RB2 A copy that fails changes nothing: the structure goes on here, and what came there is thrown away. If only the
+      last answer was lost, a complete copy is there that nobody was told of; the next rebuild replaces it.
+  RB3 A facility does not take a structure that somebody is connected to there.
+  RB4 A facility that ends after everything has moved leaves its name to the one that has it, so that its address goes
+      on to be right.
+
+Called by the coupling facility.  Calls the image of structures, the client.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quaestor.storage.lists.image import Incoming, head_of, pieces_of
+from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.movable import MOVED, Operator
+from quaestor.storage.lists.structure import StructureRefusal
+
+
+class Rebuilding:
+    """Structures that come to a facility and go from it (RB1-RB4)."""
+
+    def __init__(self, facility: MemoryFacility, path: Path, gone: Callable[[str, str], None]) -> None:
+        self._facility, self._path, self._gone = facility, path, gone
+        self._moved: dict[str, str] = {}
+        self._incoming: dict[str, Incoming] = {}
+        self.verbs: dict[str, Callable[..., Any]] = {
+            "rebuild": self._rebuild,
+            "incoming": self._begin,
+            "entries": self._take,
+            "complete": self._complete,
+        }
+
+    def check(self, structure: str) -> None:
+        """Refuse whoever connects to a structure that has moved (RB1)."""
+        where = self._moved.get(structure)
+        if where is not None:
+            raise moved_to(where)
+
+    def left_to(self) -> str:
+        """The facility that this one leaves its name to; empty when there is none (RB4)."""
+        return "" if self._facility.status() or not self._moved else next(reversed(self._moved.values()))
+
+    # -- going
+
+    def _rebuild(self, _link: Any, structure: str, path: str) -> list[str]:
+        """Move a structure, or all, to the facility at a socket; what has moved."""
+        if Path(path).resolve() == self._path.resolve():
+            raise StructureRefusal("IN_USE")
+        names = [structure] if structure else sorted(self._facility.status())
+        for name in names:
+            self._move(name, path)
+        return names
+
+    def _move(self, name: str, path: str) -> None:
+        other = Operator(path)
+        try:
+            other.ask("incoming", name, head_of(self._facility, name))
+            for piece in pieces_of(self._facility, name):
+                other.ask("entries", name, piece)
+            other.ask("complete", name)
+        finally:
+            other.close()
+        self._moved[name] = path
+        self._facility.delete(name)
+        self._gone(name, path)
+
+    # -- coming
+
+    def _begin(self, _link: Any, name: str, head: list[Any]) -> bool:
+        if any(self._facility.status().get(name, {"connectors": {}})["connectors"].values()):
+            raise StructureRefusal("IN_USE")  # RB3
+        self._incoming[name] = Incoming(head)
+        return True
+
+    def _take(self, _link: Any, name: str, entries: list[list[Any]]) -> bool:
+        self._incoming[name].take(entries)
+        return True
+
+    def _complete(self, _link: Any, name: str) -> bool:
+        self._incoming.pop(name).complete(self._facility)
+        self._moved.pop(name, None)
+        return True
+
+
+def moved_to(path: str) -> StructureRefusal:
+    """The refusal that says where a structure is now, in place of an operation (LV1)."""
+    return StructureRefusal(MOVED, path)  # type: ignore[arg-type] # see above

@@ -1,0 +1,228 @@
+"""Each rule of the server is taken away, and the fault test that is there for it must notice.
+
+A row names the rule, the mutation and the test. The test runs as it stands, on a server that lacks the rule.
+"""
+
+import pytest
+
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.connection.session import Connection
+from quaestor.qmgr.message import MessageManager
+from quaestor.qmgr.recovery.outcomes import Outcomes
+from quaestor.server import conversation
+from quaestor.server.client.opening import LINKS
+from quaestor.server.conversation import Conversation
+from quaestor.server.group_commit import GroupCommit
+from quaestor.server.journal import Journal
+from quaestor.server.limits import Limits
+from quaestor.server.link import Link
+from quaestor.server.service import Service
+from server import test_protocol, test_put_runs, test_server_faults
+
+pytestmark = pytest.mark.plain
+
+NOTICED = (AssertionError, pytest.fail.Exception, MQError, TimeoutError)
+PATIENCE_S = 3.0
+
+
+def nothing(*_args, **_named):
+    """What the rule does when it is gone."""
+
+
+def dies_like_one_that_disconnects(patch):
+    patch.setattr(Connection, "abandon", Connection.disconnect)
+
+
+def connections_stay(patch):
+    patch.setattr(Conversation, "abandon", nothing)
+
+
+def handles_stay(patch):
+    patch.setattr(MessageManager, "close_all", nothing)
+
+
+def no_outcome_is_kept(patch):
+    patch.setattr(Outcomes, "note", nothing)
+
+
+def an_older_link_stays(patch):
+    patch.setattr(Service, "take_over", nothing)
+
+
+def unheld(patch):
+    """Nobody is held back, however much it has not taken."""
+    send = Link.send
+
+    def sent(link, answer):
+        send(link, answer)
+        link._held = False
+
+    patch.setattr(Link, "send", sent)
+
+
+def without(words):
+    """A reason to cut a link off is none any more."""
+
+    def take_away(patch):
+        asked = Service._why_cut_off
+
+        def why(service, link):
+            found = asked(service, link)
+            return None if found and words in found else found
+
+        patch.setattr(Service, "_why_cut_off", why)
+
+    return take_away
+
+
+def an_unknown_operation_is_overlooked(patch):
+    patch.setattr(conversation, "_unknown", lambda *_: b"")
+
+
+def frames_have_any_length(patch):
+    welcome = Link.welcome
+
+    def welcomed(link, number, user):
+        welcome(link, number, user)
+        link._frame_max = 1 << 40
+
+    patch.setattr(Link, "welcome", welcomed)
+
+
+def nobody_hears_of_garbage(patch):
+    patch.setattr(Journal, "tell", nothing)
+
+
+def a_quiesce_waits_for_nobody(patch):
+    patch.setattr(Service, "_go_on_quiescing", Service.stop)
+
+
+def commits_are_confirmed_before_they_are_durable(patch):
+    harden = GroupCommit.harden
+
+    def hardened(commits):
+        log = commits._recovery.log
+        patch.setattr(log, "force", nothing)
+        harden(commits)
+
+    patch.setattr(GroupCommit, "harden", hardened)
+
+
+def the_error_of_an_asynchronous_put_is_lost(patch):
+    kept = Conversation._error
+
+    def error(on, number, payload, failure):
+        return kept(on, number, payload, failure) if number else b""
+
+    patch.setattr(Conversation, "_error", error)
+
+
+def connections_without_limit(patch):
+    def accepted(service, sock, peer, tls):
+        limits, service.limits = service.limits, Limits()
+        try:
+            take(service, sock, peer, tls)
+        finally:
+            service.limits = limits
+
+    take = Service._accepted
+    patch.setattr(Service, "_accepted", accepted)
+
+
+killed = test_server_faults.test_a_client_killed_at_any_step
+garbage = test_protocol.test_garbage_ends_the_link_with_one_line
+TEETH = {
+    "a link that ends backs out": (dies_like_one_that_disconnects, killed, {"step": 5}),
+    "a link that ends leaves no connection": (connections_stay, killed, {"step": 3}),
+    "a link that ends leaves no handle": (handles_stay, killed, {"step": 2}),
+    "a stop backs out": (
+        dies_like_one_that_disconnects,
+        test_server_faults.test_an_immediate_stop_backs_out_and_says_2009,
+        {},
+    ),
+    "the outcome of a unit is remembered": (
+        no_outcome_is_kept,
+        test_server_faults.test_a_link_lost_in_a_commit_leaves_all_of_it_or_nothing,
+        {},
+    ),
+    "a client that comes back ends its older link": (
+        an_older_link_stays,
+        test_server_faults.test_a_client_that_comes_back_ends_its_older_link,
+        {},
+    ),
+    "a slow reader's answers are bounded": (
+        unheld,
+        test_server_faults.test_a_slow_reader_is_held_back_then_cut_off,
+        {},
+    ),
+    "who takes no answers is cut off": (
+        without("take its answers"),
+        test_server_faults.test_a_slow_reader_is_held_back_then_cut_off,
+        {},
+    ),
+    "who answers no heartbeat is cut off": (
+        without("heartbeats"),
+        test_server_faults.test_a_waiting_client_that_answers_no_heartbeat_is_cut_off,
+        {},
+    ),
+    "who stops in a frame is cut off": (
+        without("in the middle"),
+        test_server_faults.test_a_client_that_stops_in_a_frame_is_cut_off,
+        {},
+    ),
+    "an unknown operation ends the link": (
+        an_unknown_operation_is_overlooked,
+        garbage,
+        {"garbage": test_protocol.GARBAGE["an unknown operation"]},
+    ),
+    "a frame has a longest length": (
+        frames_have_any_length,
+        garbage,
+        {"garbage": test_protocol.GARBAGE["a frame too long later"]},
+    ),
+    "garbage is told of": (nobody_hears_of_garbage, garbage, {"garbage": test_protocol.GARBAGE["zeros"]}),
+    "connections are limited": (connections_without_limit, test_server_faults.test_too_many_connections_are_told, {}),
+    "a quiesce waits for applications": (
+        a_quiesce_waits_for_nobody,
+        test_server_faults.test_a_quiesce_waits_for_applications_and_tells_those_who_ask,
+        {},
+    ),
+    "nothing is confirmed before it is durable": (
+        commits_are_confirmed_before_they_are_durable,
+        test_server_faults.test_a_failed_log_ends_the_server_and_confirms_nothing,
+        {},
+    ),
+    "the error of an asynchronous put refuses the commit": (
+        the_error_of_an_asynchronous_put_is_lost,
+        test_put_runs.test_one_that_is_too_long_refuses_the_unit,
+        {},
+    ),
+}
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """What a rule would have brought about is not waited for as long as where the rule holds."""
+    connect = test_protocol.raw
+
+    def soon(server):
+        sock = connect(server)
+        sock.settimeout(PATIENCE_S)
+        return sock
+
+    monkeypatch.setattr(test_protocol, "raw", soon)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("rule", TEETH)
+def test_the_fault_test_notices_when_the_rule_is_gone(rule, request, monkeypatch):
+    take_away, test, given = TEETH[rule]
+    names = test.__code__.co_varnames[: test.__code__.co_argcount]
+    wanted = {name: request.getfixturevalue(name) for name in names if name not in given}
+    if "server" in wanted:
+        monkeypatch.setattr(type(wanted["server"]).wait_for, "__defaults__", (PATIENCE_S,))
+    take_away(monkeypatch)
+    with pytest.raises(NOTICED):
+        test(**wanted, **given)
+    for link in tuple(LINKS._all):
+        link.close()  # the test has not come to that
