@@ -154,6 +154,7 @@ class Reason(IntEnum):
     XQH_ERROR = 2260, "the transmission header is not valid"
     FUNCTION_NOT_SUPPORTED = 2298, "this queue manager does not do that"
     DB2_NOT_AVAILABLE = 2342, "the shared repository cannot be reached"
+    OBJECT_NOT_UNIQUE = 2343, "the name is that of a shared queue and of a queue of this queue manager"
     CF_NOT_AVAILABLE = 2345, "the coupling facility cannot be reached"
     CF_STRUC_IN_USE = 2346, "the coupling facility structure is in use"
     CF_STRUC_ERROR = 2349, "the coupling facility structure does not answer as it should"

@@ -46,8 +46,8 @@ def command_processor(
 ) -> CommandProcessor:
     """The processor with every family."""
     families = (
-        ObjectCommands(messages),
-        QueueCommands(messages, connections, clock),
+        ObjectCommands(messages, parts),
+        QueueCommands(messages, connections, clock, parts),
         StorageCommands(engine.storage, engine.buffers, engine.data.space, engine.log, messages.catalogue),
         ThreadCommands(connections, engine.recovery),
         LogCommands(engine.log, engine.recovery, parts),
@@ -58,4 +58,4 @@ def command_processor(
         StructureStatusCommands(parts),
         DataSetCommands(parts),
     )
-    return CommandProcessor(qmgr, families, engine.recovery, connections, security)
+    return CommandProcessor(qmgr, families, engine.recovery, connections, security, parts)

@@ -9,10 +9,13 @@ Rules
 Called by structures and structure_status.  Answered by the coupling facility manager (`operating`).
 """
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
-from quaestor.storage.shared_tables import GroupTables
+from quaestor.storage.shared_tables import GroupTables, SharedObject
+
+CSQ_ADMIN = "CSQ_ADMIN"
+"""The structure that every member is connected to."""
 
 
 class StructureView(Protocol):
@@ -68,6 +71,21 @@ class SharingGroup(Protocol):
     def queues_on(self, structure: str) -> list[str]:
         """Names of the shared queues defined on it."""
 
+    def group_changes(self) -> Mapping[str, SharedObject | None]:
+        """Definitions with QSGDISP(GROUP) that have changed since the last time, by key; None for a deleted one."""
+
+    def followed(self, key: str) -> None:
+        """The copy of here is about to follow the definition of this key: it need not be told of. The latch is held."""
+
+    def answer_with(self, answer: Callable[[bytes], bytes]) -> None:
+        """Who answers what other members ask."""
+
+    def ask(self, members: list[str], question: bytes) -> Any:
+        """Ask other members; what `collect` takes."""
+
+    def collect(self, asked: Any) -> Mapping[str, bytes | None]:
+        """Wait for the answers, without the latch; None from a member that gave none."""
+
     def defined(self, structure: str) -> None:
         """A definition is new or has changed (GP2)."""
 
@@ -76,6 +94,9 @@ class SharingGroup(Protocol):
 
     def deleted(self, structure: str) -> None:
         """A definition is gone (GP2)."""
+
+    def fail(self, structure: str) -> None:
+        """RESET CFSTRUCT ACTION(FAIL), for all members; without the latch."""
 
     def backup(self, structure: str) -> None:
         """BACKUP CFSTRUCT, on the log of this queue manager."""

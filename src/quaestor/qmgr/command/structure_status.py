@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from quaestor.mqi.mqsc import Command
 from quaestor.mqi.names import picks
 from quaestor.qmgr.command.family import runs
-from quaestor.qmgr.command.group_part import SharingGroup
+from quaestor.qmgr.command.group_part import CSQ_ADMIN, SharingGroup
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.reply import Details, Part, Row, Said
 from quaestor.qmgr.command.selecting import selected
@@ -21,7 +21,6 @@ from quaestor.qmgr.command.structures import picked, the_group
 from quaestor.storage.shared_tables import Member, Structure
 
 GROUP_HEADING = ("Queue manager  Number  Status", "-------------  ------  --------")
-CSQ_ADMIN = "CSQ_ADMIN"
 _NOW = {True: "ACTIVE", False: "FAILED", None: "INACTIVE"}
 """What a member is, by whether it is connected to CSQ_ADMIN; None is not at all."""
 
@@ -47,7 +46,7 @@ class StructureStatusCommands:
             picked(group, command)  # which says that it is not there
         found = [row for each in structures for row in rows_of[kind](group, each)]
         shown = 0
-        for row in selected(command, found, ("CFSTATUS", "TYPE"), ("TYPE",)):
+        for row in selected(command, found, ("CFSTATUS", "TYPE"), ("TYPE",), status=True):
             shown += 1
             yield Details("CSQM431I", "CFSTATUS", row)
         yield Said("CSQM293I", f"{shown} CFSTATUS FOUND MATCHING REQUEST CRITERIA")

@@ -1,4 +1,4 @@
-"""Structures: DEFINE, ALTER, DELETE, DISPLAY, BACKUP and RECOVER of CFSTRUCT.
+"""Structures: DEFINE, ALTER, DELETE, DISPLAY, BACKUP, RECOVER and RESET of CFSTRUCT.
 
 Rules
   CU1 These commands need a queue-sharing group; without one they are refused (CSQM121I).
@@ -7,6 +7,7 @@ Rules
   CU3 CFLEVEL is never lowered. A structure with queues, or in use, is not deleted.
   CU4 BACKUP needs RECOVER(YES). RECOVER needs a structure that has failed, or a data set of it that has; TYPE(PURGE)
       recovers it to empty.
+  CU5 RESET ACTION(FAIL) makes a structure of CFLEVEL(5) fail for all members, as if it had lost what is in it.
 
 Called by the processor.  Calls the group part.
 """
@@ -26,9 +27,11 @@ from quaestor.qmgr.command.reply import Details, Part, Row, Said
 from quaestor.qmgr.command.selecting import generic, named, selected
 from quaestor.storage.shared_tables import ChangedError, RepositoryAwayError, Structure
 
+RESET_LEVEL = 5
+
 
 class StructureCommands:
-    """Structures of the group (CU1-CU4)."""
+    """Structures of the group (CU1-CU5)."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -85,7 +88,20 @@ class StructureCommands:
             yield Details("CSQM430I", "CFSTRUCT", row)
         yield Said("CSQM293I", f"{shown} CFSTRUCT FOUND MATCHING REQUEST CRITERIA")
 
-    # -- backup and recovery, rule CU4
+    # -- backup and recovery, rules CU4 and CU5
+
+    @runs("RESET", "CFSTRUCT", latched=False)
+    def reset(self, command: Command, _user: str) -> Iterable[Part]:
+        group = the_group(self._parts, command)
+        found = _found(group, _name(command))
+        if not command.has("ACTION"):
+            raise MQSCError("RESET CFSTRUCT needs ACTION(FAIL)", command.line, code=NO_VALUE)
+        command.word("ACTION", "", "FAIL")
+        if StructureDefinition.of(found.name, found.attributes).level < RESET_LEVEL:
+            why = f"RESET needs CFLEVEL({RESET_LEVEL})"
+            raise MQSCError(why, command.line, code=UNACCEPTABLE)
+        group.fail(found.name)
+        return (Said("CSQE034I", f"Structure {found.name} has failed"),)
 
     @runs("BACKUP", "CFSTRUCT", latched=False)
     def backup(self, command: Command, _user: str) -> Iterator[Part]:

@@ -1,5 +1,7 @@
 """Definitions: shared queues as the shared tables know them, and the list of a structure that each has.
 
+Beside them stand the definitions that the group keeps for its members to copy; whoever makes the copies asks for them.
+
 Rules
   SD1 A shared queue is defined once for the group, in the shared tables; every member finds it there. Members follow
       the tables' change number, and look at once when a name is asked for that they do not know.
@@ -10,6 +12,7 @@ Rules
       the list; the common one of many messages finds the first of them as fast. Other identifiers are read for.
   SD4 The list of a deleted queue keeps its own entry and takes no other, so that a member that has not noticed finds
       it full (2053). A new queue that gets the list opens it again.
+  SD5 A name is defined once in the tables, with QSGDISP(SHARED) or with QSGDISP(GROUP) (GT3).
 
 Called by the coupling facility manager.  Calls shared tables, structures.
 """
@@ -41,7 +44,7 @@ from quaestor.storage.lists.structure import StructureRefusal
 from quaestor.storage.shared_tables import ChangedError, GroupTables, SharedObject, Unchanged
 from quaestor.storage.shared_tables.group_tables import put
 
-NAMESPACE, DISPOSITION = "queue", "SHARED"
+NAMESPACE, DISPOSITION, GROUP = "queue", "SHARED", "GROUP"
 FORMAT_LOCK = 1
 PIECE = 100
 SECOND_KEYS = {IndexType.MSGID: MSG_ID_AT, IndexType.CORRELID: CORREL_ID_AT, IndexType.GROUPID: GROUP_AT}
@@ -65,6 +68,8 @@ class SharedDefinitions:
         self._seen = 0
         self._changed: dict[str, LocalQueue] = {}
         self._deleted: list[str] = []
+        self._group: dict[str, SharedObject] = {}
+        self._group_changed: set[str] = set()
 
     def changes(self) -> tuple[list[LocalQueue], list[str]]:
         """What has changed since this was asked last: queues defined or altered, names deleted (SD1)."""
@@ -81,14 +86,39 @@ class SharedDefinitions:
         written, deleted = self._tables.objects.changed_since(self._seen)
         self._seen = newest
         for row in written:
-            if row.disposition == DISPOSITION and row.namespace == NAMESPACE:
+            if row.disposition == GROUP:
+                self._gone(row.key)
+                self._group[row.key] = row
+                self._group_changed.add(row.key)
+            elif row.namespace == NAMESPACE:
+                self._gone_from_group(row.key)
                 definition = _definition(row.attributes)
                 self.known[row.name] = definition
                 self._changed[row.name] = definition.queue
-        names = [name for key in deleted if (name := key.removeprefix(f"{NAMESPACE} ")) in self.known]
-        for name in names:
-            del self.known[name]
+        for key in deleted:
+            self._gone(key)
+            self._gone_from_group(key)
+
+    def _gone(self, key: str) -> None:
+        """A shared queue is no more."""
+        name = key.removeprefix(f"{NAMESPACE} ")
+        if name != key and self.known.pop(name, None) is not None:
             self._deleted.append(name)
+
+    def _gone_from_group(self, key: str) -> None:
+        if self._group.pop(key, None) is not None:
+            self._group_changed.add(key)
+
+    def group_changes(self) -> dict[str, SharedObject | None]:
+        """What members copy and has changed since this was asked last, by its key; None when it is no more."""
+        self.refresh()
+        changed, self._group_changed = self._group_changed, set()
+        return {key: self._group.get(key) for key in sorted(changed)}
+
+    def followed(self, key: str) -> None:
+        """A change of the group's definition is followed by whoever made it: nobody else here need be told."""
+        self.refresh()
+        self._group_changed.discard(key)
 
     def lists_of(self, structure: str) -> list[int]:
         """The lists of a structure that are queues."""
@@ -106,6 +136,8 @@ class SharedDefinitions:
         """Define or alter a shared queue for the whole group (SD2)."""
         while True:
             self.refresh()
+            if f"{NAMESPACE} {queue.name}" in self._group:
+                raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=queue.name, disposition=GROUP)  # SD5
             known = self.known.get(queue.name)
             if known is not None and known.queue.structure != queue.structure:
                 raise MQError(Reason.OBJECT_IN_USE, queue=queue.name, structure=known.queue.structure)

@@ -27,6 +27,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, empty_list, format_list
+from quaestor.qmgr.coupling_facility.forwarding import Forwarding
 from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
@@ -63,7 +64,7 @@ class CouplingFacilityManager:
         self, qmgr: str, group: Group, recovery: RecoveryManager, clock: Clock, operator_log: OperatorLog
     ) -> None:
         self.qmgr, self.group = qmgr, group
-        self._recovery, self._clock, self._say = recovery, clock, operator_log.say
+        self._recovery, self.clock, self._say = recovery, clock, operator_log.say
         self.latch = recovery.latch
         if group.db2 is not None:
             group.db2.served = recovery.served
@@ -82,6 +83,7 @@ class CouplingFacilityManager:
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._notices: deque[tuple[str, int]] = deque()
         self.nudge: Callable[[], None] = _nobody
+        self.forwarding = Forwarding(qmgr, self.admin, self.latch, clock)
         self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, self._say)
         self.number = 0
         self.store: SharedStore
@@ -103,12 +105,13 @@ class CouplingFacilityManager:
         self.number = member.number
         identities = Identities(member.number, self._recovery.log.epoch)
         self._descriptors = Descriptors(self.admin, member.number)
-        self.store = SharedStore(self._recovery, self._clock, identities, self._descriptors)
+        self.store = SharedStore(self._recovery, self.clock, identities, self._descriptors)
         self._identities = identities
         self._in_doubt = UnitsInDoubt(self._recovery, self.admin, member.number, self._descriptors)
         self.media = Media(member, self.group, self.admin, self._recovery)
         self.definitions.refresh()
         self._connect(self.admin, recovered=False)
+        self.forwarding.start(member.number)
         for row in self.group.tables.structures.all():
             self._known(row)
         return self._resolve_own(log_end)
@@ -165,7 +168,7 @@ class CouplingFacilityManager:
             self.qmgr,
             self.data_sets.connecting(row),
             partial(self._told, row.name),
-            self._clock,
+            self.clock,
             self._recovery.served,
         )
         made.figures.structure_number = len(self.structures) + 1
@@ -206,7 +209,7 @@ class CouplingFacilityManager:
 
     def backup(self, name: str) -> Written:
         """BACKUP CFSTRUCT: its persistent messages, on this member's log. The latch is held."""
-        return self.media.backup(self.structure(name), self._lists(name), self._clock.now_us())
+        return self.media.backup(self.structure(name), self._lists(name), self.clock.now_us())
 
     def recover(self, name: str) -> RecoveredStructure:
         """RECOVER CFSTRUCT: a structure that has failed has its persistent messages again. The latch is held."""
@@ -317,6 +320,8 @@ class CouplingFacilityManager:
 
     def _told(self, structure: str, token: int) -> None:
         self._notices.append((structure, token))
+        if structure == ADMIN:
+            self.forwarding.told(token)
         self.nudge()
 
     def noticed(self) -> Iterable[SharedQueue]:
@@ -345,6 +350,7 @@ class CouplingFacilityManager:
         own = () if self.group.db2 is None else self.group.db2.tasks()
         return (
             *own,
+            *self.forwarding.tasks(),
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.connect_step, CONNECT_MS),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
@@ -367,7 +373,7 @@ class CouplingFacilityManager:
         self.data_sets.follow()
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
-                self.media.publish(self._clock, self._identities)
+                self.media.publish(self.clock, self._identities)
         unfinished, self._unfinished = self._unfinished, []
         self._unfinished += [each for each in unfinished if not each[0].finish(commit=each[1], again=True)]
         return False
@@ -391,6 +397,8 @@ class CouplingFacilityManager:
                 self._in_doubt.adopt_in(structure, self._lists(structure.name))
 
     def _watch_again(self, structure: SharedStructure) -> None:
+        if structure is self.admin:
+            self.forwarding.watch_again()
         for queue in self._queues.values():
             if queue.structure is structure:
                 queue.be_told_again()

@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.structures import StructureDefinition
 from quaestor.qmgr.coupling_facility.data_set_states import Connection
+from quaestor.qmgr.coupling_facility.forwarding import Answer, Asking
+from quaestor.qmgr.coupling_facility.resetting import FAIL, answered, fail
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
 from quaestor.storage.lists.operations import Alter, ReadSpace, Space
 from quaestor.storage.lists.structure import Shape, StructureRefusal
+from quaestor.storage.shared_tables import SharedObject
 
 if TYPE_CHECKING:
     from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
@@ -60,6 +63,26 @@ class OperatedGroup:
         known = self._manager.definitions.known.values()
         return sorted(each.queue.name for each in known if each.queue.structure == structure)
 
+    def group_changes(self) -> dict[str, SharedObject | None]:
+        with self._manager.latch:
+            return self._manager.definitions.group_changes()
+
+    def followed(self, key: str) -> None:
+        self._manager.definitions.followed(key)
+
+    def answer_with(self, answer: Answer) -> None:
+        def either(question: bytes) -> bytes:
+            return answered(self._manager, question) if question.startswith(FAIL) else answer(question)
+
+        self._manager.forwarding.answer = either
+
+    def ask(self, members: list[str], question: bytes) -> Asking:
+        numbers = {each.name: each.number for each in self.tables.members.all()}
+        return self._manager.forwarding.ask([(name, numbers[name]) for name in members], question)
+
+    def collect(self, asked: Asking) -> dict[str, bytes | None]:
+        return self._manager.forwarding.collect(asked)
+
     def defined(self, structure: str) -> None:
         self._manager.structure(structure)
         self.data_sets_changed()
@@ -77,6 +100,9 @@ class OperatedGroup:
         found = self._manager.structures.pop(structure, None)
         if found is not None:
             found.disconnect()
+
+    def fail(self, structure: str) -> None:
+        fail(self._manager, structure, self._manager.clock.now_us())
 
     def backup(self, structure: str) -> None:
         with self._manager.latch:
