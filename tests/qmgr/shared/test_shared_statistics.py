@@ -1,19 +1,27 @@
 """What a member counts of its structures and its repository: QEST, Q5ST and WTAS, as in MP1B's examples."""
 
+import threading
 from contextlib import suppress
 
 import pytest
 
-from qmgr.shared.sharing import GET_IN, IN, PERSISTENT, STRUCTURE, USES, VOLATILE, Sharing
+import quaestor
+from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, STRUCTURE, USES, VOLATILE, Sharing
+from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError
+from quaestor.planner.structures import elements_per_message
+from quaestor.qmgr.coupling_facility import GroupSettings
 from quaestor.qmgr.coupling_facility.get_buffer import ForgetfulBuffer
 from quaestor.qmgr.coupling_facility.keys import packed_message
 from quaestor.qmgr.statistics.collect import STRUCTURES, collect
 from quaestor.qmgr.statistics.intervals import Looks
+from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.smf.catalog import CATALOG
-from quaestor.smf.records import unpack_record
+from quaestor.smf.records import read_dump, tasks, unpack_record
 from quaestor.smf.sections.coupling_facility import CouplingFacilityStatistics
 from quaestor.smf.writer import Interval, RecordIdentity, build_record
+from quaestor.storage.lists.movable import rebuild
+from quaestor.storage.shared_tables import GroupTables, SqliteTables, Structure
 
 TIMES = 100  # a tenth of the paper's transactions
 
@@ -182,3 +190,78 @@ def test_a_queue_manager_without_a_group_writes_neither():
 
     sections = collect(Console().qm.statistics.managers, Looks())[115, 2]
     assert ["QMST", "QIST", "QLST"] == [each.LAYOUT.structure for each in sections]
+
+
+def test_the_written_account_of_a_task_has_its_calls_to_structures(tmp_path):
+    """WTAS of SMF 116, for a task that puts and gets 20 messages of 10,000 bytes; the structure moves in between."""
+    facilities = [CouplingFacility(tmp_path / f"{name}.sock") for name in "AB"]
+    serving = [threading.Thread(target=each.serve) for each in facilities]
+    for thread in serving:
+        thread.start()
+    settings = GroupSettings("QSG1", f"cf://{facilities[0].path}", str(tmp_path / "group.db"))
+    tables = GroupTables(SqliteTables(settings.repository, "QSG1"))
+    tables.structures.insert(Structure(STRUCTURE, {"SIZE": 4096}))
+    tables.close()
+    with quaestor.connect("QM1", tmp_path / "QM1", application="DEFINER", trace="acctg(3)", group=settings) as first:
+        first.define(LocalQueue("ORDERS", structure=STRUCTURE, share=True, def_exclusive=False))
+        with quaestor.connect("QM1", tmp_path / "QM1", application="WORKER") as app, app.open("ORDERS", USES) as queue:
+            for at in range(20):
+                queue.put(bytes(10_000), VOLATILE, IN)
+                app.commit()
+                assert bytes(10_000) == queue.get(GET_IN).body
+                app.commit()
+                if at == 9:
+                    assert 2 == len(rebuild(facilities[0].path, facilities[1].path))
+    for facility, thread in zip(facilities, serving, strict=True):
+        facility.stop()
+        thread.join()
+    (dump,) = (tmp_path / "QM1" / "smf").iterdir()
+    (task,) = [each for each in tasks(read_dump(dump)) if any(queue.puts for queue in each.queues)]
+    account = task.accounting
+    assert (41, 1, 40, 0) == (
+        account.cf_single_calls,
+        account.cf_single_redrives,
+        account.cf_multiple_calls,
+        account.cf_multiple_redrives,
+    )
+    assert min(account.cf_single_elapsed, account.cf_multiple_elapsed) > 0
+
+
+# -- sizes, as MP16 gives them
+
+
+@pytest.mark.parametrize("size", [10, 300, 1164, 5000, 16_384])
+def test_a_message_takes_one_entry_and_the_papers_elements(watched, size):
+    """MP16 oracles 8 and 10: 372 bytes of headers, in elements of 256. Ours are shorter: at most two elements fewer."""
+    before = watched.since()[STRUCTURE]
+    watched.put(bytes(size), VOLATILE)
+    after = watched.since()[STRUCTURE]
+    taken = after.elements_high - before.elements_high
+    assert 1 == after.entries_high - before.entries_high
+    assert 0 <= elements_per_message(size) - taken <= 2
+
+
+def test_how_many_messages_fit_a_structure_with_and_without_offloading(tmp_path):
+    """MP16 oracle 12 on a structure of 4 MB: whole up to 80 %, then offloaded until entries or elements run out."""
+    found = {}
+    for level in (4, 5):
+        folder = tmp_path / str(level)
+        folder.mkdir()
+        sharing = Sharing(folder, CFLEVEL=level, SIZE=4096)
+        manager = sharing.start("QM1")
+        sharing.define()
+        base = sharing.space()
+        with manager.connect("ALICE") as app, app.open("ORDERS", USES) as queue, suppress(MQError):
+            while True:
+                queue.put(bytes(16_384), VOLATILE, OUT)
+        entries = [each for each in sharing.entries(1) if each.key[0] == 1]
+        whole = sum(len(each.data) > 16_000 for each in entries)
+        found[level] = (len(entries), whole, base, -(-max(len(each.data) for each in entries) // 256))
+    messages, whole, base, elements = found[4]
+    free = base.elements_total - base.elements
+    assert (free // elements, messages) == (messages, whole)
+    messages, whole, base, elements = found[5]
+    assert whole == -(-(base.elements_total * 8 // 10 - base.elements) // elements)
+    left = base.elements_total - base.elements - whole * elements
+    assert messages == min(base.entries_total - base.entries, whole + left)  # here what has left takes one element
+    assert messages > 4 * whole

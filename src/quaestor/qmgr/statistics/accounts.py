@@ -309,7 +309,7 @@ def _queue_figures(queue: QueueTally) -> Figures:
 
 def _queue_facts(queue: QueueTally, pool_of: Mapping[int, int]) -> Figures:
     get_high, get_low, put_high, put_low, longest_us, shortest_us, depth = queue.take_extremes()
-    page_set = queue.stored.page_set.number
+    page_set = 0 if queue.stored.shared else queue.stored.page_set.number  # a shared queue is on none
     return {
         "version": WQST_VERSION,
         "object_name": queue.name,
