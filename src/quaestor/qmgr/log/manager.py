@@ -56,7 +56,7 @@ class LogManager:
         self._clock = clock or SystemClock()
         self._stats = LogStatistics()
         self.buffers = outbuff_kb * 1024 // CI
-        self.records = self.records_checkpointed = self._records_counted = 0
+        self.records = self.records_checkpointed = 0
         self.switched = False
         self._wrthrsh = min(wrthrsh, self.buffers)
         self._now_ns = self._clock.monotonic_ns
@@ -76,8 +76,7 @@ class LogManager:
     def stats(self) -> LogStatistics:
         """What has been counted, all forces that have ended included (LM4)."""
         self._meter.settle()
-        new, self._records_counted = self.records - self._records_counted, self.records
-        self._stats.writes_nowait += new
+        self._meter.logged(self.records)
         return self._stats
 
     @property

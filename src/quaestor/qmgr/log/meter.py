@@ -40,7 +40,7 @@ class LogMeter:
     def __init__(self, stats: LogStatistics, copies: int, ci_per_io: int, buffers: int, clock: Clock) -> None:
         self._stats, self._copies, self._ci_per_io, self._buffers = stats, copies, ci_per_io, buffers
         self._clock, self._now_ns = clock, clock.monotonic_ns
-        self._cis_begun = 0
+        self._cis_begun = self._records = 0
         self._bootstrap_at = 0
         self._kind = SINGLE
         self._requests, self._cis = [0, 0], [0, 0]  # by kind, not yet in the figures
@@ -80,6 +80,12 @@ class LogMeter:
         self._bootstrap_at = ((written // CI // self._buffers + 1) * self._buffers - 1) * CI
 
     # --- reckoning ----------------------------------------------------------------------------------------------------
+
+    def logged(self, records: int) -> None:
+        """So many records have been logged since the start."""
+        with self._settling:
+            self._stats.writes_nowait += records - self._records
+            self._records = records
 
     def settle(self) -> None:
         """Reckon up what was noted (LM4)."""
