@@ -268,7 +268,7 @@ def test_commands_go_to_the_command_manager(server):
 
     class Commands:
         def run(self, text, user):
-            return type("Reply", (), {"lines": [f"{user}: {text}"], "rows": [{"a": 1}], "ok": True})()
+            return type("Reply", (), {"lines": [f"{user}: {text}"], "rows": [{"a": 1}], "ok": True, "members": ()})()
 
     with server.connect() as app:
         server.service._commands = None
