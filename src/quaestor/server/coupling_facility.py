@@ -28,7 +28,7 @@ import msgpack
 
 from quaestor.storage.lists.client import LENGTH, RECEIVE, frames
 from quaestor.storage.lists.memory import MemoryConnection, MemoryFacility
-from quaestor.storage.lists.structure import Shape, StructureRefusal
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 
 LOG = logging.getLogger("quaestor.cf")
 UNSENT_MAX = 128 << 20
@@ -68,6 +68,7 @@ class CouplingFacility:
             "request": lambda link, request: (link.run(request), *link.connection.used),
             "connectors": self._connectors,
             "forget": self._forget,
+            "fence": self._fence,
             "disconnect": self._disconnect,
             "status": self._status,
         }
@@ -137,6 +138,8 @@ class CouplingFacility:
         except (ValueError, TypeError, KeyError, IndexError, msgpack.UnpackException) as error:
             LOG.warning("a socket was closed: %s", error)  # FA4
             self._lost(link)
+        except StructureLostError:
+            self._lost(link)  # LS5: its connector has another connection, or was fenced
 
     def _answer(self, link: _Link, asked: Any) -> None:
         verb, *arguments = asked
@@ -164,6 +167,10 @@ class CouplingFacility:
 
     def _forget(self, link: _Link, connector: str) -> bool:
         self._connected(link).forget(connector)
+        return True
+
+    def _fence(self, link: _Link, connector: str) -> bool:
+        self._connected(link).fence(connector)
         return True
 
     def _disconnect(self, link: _Link) -> bool:

@@ -61,6 +61,10 @@ class Cutting:
         self._power.check()
         self._connection.forget(connector)
 
+    def fence(self, connector):
+        self._power.check()
+        self._connection.fence(connector)
+
     def disconnect(self):
         self._connection.disconnect()
 

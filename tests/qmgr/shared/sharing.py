@@ -52,6 +52,9 @@ class Breakable:
     def forget(self, connector):
         self._checked().forget(connector)
 
+    def fence(self, connector):
+        self._checked().fence(connector)
+
     def disconnect(self):
         self._checked().disconnect()
 

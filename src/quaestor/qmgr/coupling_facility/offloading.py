@@ -61,7 +61,7 @@ class OffloadingConnection:
     ) -> None:
         self._connection, self.own, self._rules, self._read_peer = connection, own, rules, read_peer
         self.shape, self.connector = connection.shape, connection.connector
-        self.connectors, self.forget = connection.connectors, connection.forget
+        self.connectors, self.forget, self.fence = connection.connectors, connection.forget, connection.fence
         self.ended = False
         self._lock = RLock()
         self._seen: OrderedDict[int, Place] = OrderedDict()

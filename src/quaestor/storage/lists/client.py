@@ -151,6 +151,9 @@ class FacilityConnection:
     def forget(self, connector: str) -> None:
         self._ask("forget", connector)
 
+    def fence(self, connector: str) -> None:
+        self._ask("fence", connector)
+
     def disconnect(self) -> None:
         self._ask("disconnect")
         self._close()

@@ -32,7 +32,7 @@ from quaestor.storage.lists.operations import (
     Where,
     answers,
 )
-from quaestor.storage.lists.structure import Shape, StructureRefusal, Told
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
 Undo = Callable[[], object]
 _ARRIVAL = struct.Struct(">Q").pack
@@ -400,13 +400,23 @@ class MemoryFacility:
         self._structures: dict[str, MemoryStructure] = {}
         self._told: dict[tuple[str, str], Told] = {}
         self._connectors: dict[str, dict[str, bool]] = {}
+        self._live: dict[tuple[str, str], MemoryConnection] = {}
 
     def connect(self, shape: Shape, connector: str, told: Told) -> "MemoryConnection":
         """The first connector allocates the structure; later ones find it as it is."""
         structure = self._structures.setdefault(shape.name, MemoryStructure(shape))
+        self.fence(shape.name, connector)
         self._connectors.setdefault(shape.name, {})[connector] = True
         self._told[shape.name, connector] = told
-        return MemoryConnection(self, structure, connector)
+        made = self._live[shape.name, connector] = MemoryConnection(self, structure, connector)
+        return made
+
+    def fence(self, structure: str, connector: str) -> None:
+        """The connection of a connector is of no use any more (LS5)."""
+        connection = self._live.pop((structure, connector), None)
+        if connection is not None:
+            connection.fenced = True
+            self.leave(structure, connector, failed=True)
 
     def tell(self, structure: str, watches: list[tuple[str, int]]) -> None:
         for connector, token in watches:
@@ -416,6 +426,7 @@ class MemoryFacility:
 
     def leave(self, structure: str, connector: str, *, failed: bool) -> None:
         """A connector has gone; one that failed stays known until it is recovered."""
+        self._live.pop((structure, connector), None)
         known = self._connectors[structure]
         if failed:
             known[connector] = False
@@ -436,6 +447,8 @@ class MemoryFacility:
 
     def delete(self, structure: str) -> None:
         """SETXCF FORCE: the structure and what is in it are gone."""
+        for known in [each for each in self._live if each[0] == structure]:
+            self._live.pop(known).fenced = True
         self._structures.pop(structure, None)
         self._connectors.pop(structure, None)
 
@@ -446,6 +459,7 @@ class MemoryConnection:
     def __init__(self, facility: MemoryFacility, structure: MemoryStructure, connector: str) -> None:
         self._facility, self._structure = facility, structure
         self.shape, self.connector = structure.shape, connector
+        self.fenced = False
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
         return answers(operations, self.run([operation.packed() for operation in operations]))
@@ -456,6 +470,8 @@ class MemoryConnection:
 
     def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
         """A request as it is written; what each operation answers, before it is made a value."""
+        if self.fenced:
+            raise StructureLostError(f"{self.shape.name}: another connection of {self.connector} has taken over")
         found, watches = self._structure.run(request)
         if watches:
             self._facility.tell(self.shape.name, watches)
@@ -467,9 +483,14 @@ class MemoryConnection:
     def forget(self, connector: str) -> None:
         self._facility.leave(self.shape.name, connector, failed=False)
 
+    def fence(self, connector: str) -> None:
+        self._facility.fence(self.shape.name, connector)
+
     def disconnect(self) -> None:
-        self._facility.leave(self.shape.name, self.connector, failed=False)
+        if not self.fenced:
+            self._facility.leave(self.shape.name, self.connector, failed=False)
 
     def fail(self) -> None:
-        """The connector is gone without a word."""
-        self._facility.leave(self.shape.name, self.connector, failed=True)
+        """The connector is gone without a word; one that has another connection by now is not."""
+        if not self.fenced:
+            self._facility.leave(self.shape.name, self.connector, failed=True)

@@ -2,18 +2,22 @@
 -- compiled once, when it is loaded, and a request is one call.
 --
 -- FCALL run: KEYS[1] the structure's prefix; ARGV[1] the request, ARGV[2] element size, ARGV[3] elements an entry may
--- have. Answers {"ok", answers, entries, elements} or {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there.
+-- have, ARGV[4] the field of the connector's token, ARGV[5] the token. Answers {"ok", answers, entries, elements} or
+-- {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there, "FENCED" when the token is another.
+--
+-- FCALL allocate: KEYS[1] the prefix; ARGV[1] which server this is, ARGV[2] whether it forces every write, ARGV[3] entries,
+-- ARGV[4] elements, ARGV[5] lists, ARGV[6] the connector, ARGV[7] the field of its token, ARGV[8] the token.
 --
 -- prefix:entries   hash: number -> packed {list, key, adjunct, version, data, arrival, elements}
 -- prefix:list:N    sorted set, all scores 0: key (16) .. arrival (8) .. number (8), so the order is that of the bytes
--- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total, limits
+-- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total, limits, server, tokens
 -- prefix:limits, prefix:locks, prefix:watches  hashes
 --
 -- Redis keeps what a function has written when it fails, so every operation says how it is undone. The state is read
 -- once, changed here, and written at the end.
 
 local FIELDS = {"number", "arrival", "entries", "elements", "entries_total", "elements_total", "limits"}
-local NUMBER, ARRIVAL, ENTRIES, ELEMENTS, ENTRIES_TOTAL, ELEMENTS_TOTAL, LIMITS = 1, 2, 3, 4, 5, 6, 7
+local NUMBER, ARRIVAL, ENTRIES, ELEMENTS, ENTRIES_TOTAL, ELEMENTS_TOTAL, LIMITS, TOKEN = 1, 2, 3, 4, 5, 6, 7, 8
 local call, pack, unpack_message, BEHIND_ALL, BEHIND_NUMBERS -- found at the first call: a library has them only then
 
 -- of the request being done
@@ -21,7 +25,7 @@ local entries_key, state_key, limits_key, locks_key, watches_key, list_prefix, p
 local element_bytes, elements_max
 local state, undo, filled, watches, before, new, refused
 
-local function begin(key, size, most)
+local function begin(key, size, most, field, token)
   if not call then
     call, pack, unpack_message = redis.call, cmsgpack.pack, cmsgpack.unpack
     BEHIND_ALL, BEHIND_NUMBERS = string.rep("\255", 16), string.rep("\255", 8)
@@ -32,10 +36,10 @@ local function begin(key, size, most)
   end
   element_bytes, elements_max = tonumber(size), tonumber(most)
   undo, filled, watches, before, new, refused = {}, {}, nil, {}, {}, nil
-  state = call("HMGET", state_key, unpack(FIELDS))
-  if not state[ENTRIES_TOTAL] then return false end
+  state = call("HMGET", state_key, FIELDS[1], FIELDS[2], FIELDS[3], FIELDS[4], FIELDS[5], FIELDS[6], FIELDS[7], field)
+  if not state[ENTRIES_TOTAL] then return "LOST" end
+  if state[TOKEN] ~= token then return "FENCED" end
   for at = 1, #FIELDS do state[at] = tonumber(state[at] or "0") end
-  return true
 end
 
 local function save(old)
@@ -338,7 +342,8 @@ local function tell()
 end
 
 local function request(keys, arguments)
-  if not begin(keys[1], arguments[2], arguments[3]) then return pack({"no", "LOST", 0}) end
+  local why = begin(keys[1], arguments[2], arguments[3], arguments[4], arguments[5])
+  if why then return pack({"no", why, 0}) end
   local old = {unpack(state)}
   local answers = {}
   for at, operation in ipairs(unpack_message(arguments[1])) do
@@ -354,4 +359,23 @@ local function request(keys, arguments)
   return pack({"ok", answers, state[ENTRIES], state[ELEMENTS]})
 end
 
+-- what a server has that was started again and does not force its writes may be old: it is thrown away
+local function allocate(keys, arguments)
+  local key, server = keys[1], arguments[1]
+  local state_of = key .. ":state"
+  local known = redis.call("HGET", state_of, "server")
+  if known and known ~= server and arguments[2] ~= "1" then
+    for _, part in ipairs({":entries", ":state", ":limits", ":locks", ":watches", ":connectors"}) do
+      redis.call("DEL", key .. part)
+    end
+    for list = 0, tonumber(arguments[5]) do redis.call("DEL", key .. ":list:" .. list) end
+  end
+  redis.call("HSETNX", state_of, "entries_total", arguments[3])
+  redis.call("HSETNX", state_of, "elements_total", arguments[4])
+  redis.call("HSET", state_of, "server", server, arguments[7], arguments[8])
+  redis.call("SADD", key .. ":connectors", arguments[6])
+  return 1
+end
+
 redis.register_function("NAME_run", request)
+redis.register_function("NAME_allocate", allocate)
