@@ -6,6 +6,8 @@ Rules
   SM2 Only a structure that has failed is recovered, by one member at a time: it has the structure's own lock, which is
       taken from a member that died with it.
   SM3 Without a backup a structure is recovered from the beginning of all logs, if they still have it.
+  SM4 A member that lives must be connected to the structure that failed before its log is read: then nothing of what it
+      did in the lost one can commit any more (CS7). One that is not is waited for (2346: try again).
 
 Called by the coupling facility manager, for commands and in the background.  Calls backup, positions.
 """
@@ -28,7 +30,7 @@ from quaestor.qmgr.coupling_facility.positions import Mark, Position, Positions
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.structures import Failing, SharedStructure
 from quaestor.qmgr.recovery import RecoveryManager
-from quaestor.storage.disk import Disk
+from quaestor.storage.disk import Disk, InUseError
 from quaestor.storage.log_files import FIRST_RBA, LogFiles
 from quaestor.storage.shared_tables import Backup, Member, RepositoryAwayError
 
@@ -45,7 +47,7 @@ class RecoveredStructure:
 
 
 class Media:
-    """Backups and recovery of structures (SM1-SM3)."""
+    """Backups and recovery of structures (SM1-SM4)."""
 
     def __init__(self, own: Member, group: Group, admin: SharedStructure, recovery: RecoveryManager) -> None:
         self._own, self._group, self._admin, self._recovery = own, group, admin, recovery
@@ -111,6 +113,11 @@ class Media:
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="it has not failed")
         if not structure.lock_own():
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
+        if structure.in_use():
+            structure.unlock_own()
+            structure.look_again()
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member has recovered it")
+        self._wait_for_all(structure)
         recovered = Recovered(structure.name)
         backup = self._group.tables.backups.read(structure.name)
         if backup is not None:
@@ -122,6 +129,25 @@ class Media:
         messages = recovered.messages()
         write_messages(structure, lists, messages)
         return RecoveredStructure(structure.name, len(messages), len(members))
+
+    def _wait_for_all(self, structure: SharedStructure) -> None:
+        """Every member that lives has let go of the structure that was lost (SM4)."""
+        connected = {name for name, living in structure.connectors().items() if living}
+        for member in self._group.tables.members.all():
+            if member.name not in connected and self._lives(member):
+                structure.unlock_own()
+                why = "it has not connected to the structure that failed; try again"
+                raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, member=member.name, why=why)
+
+    def _lives(self, member: Member) -> bool:
+        """Whether a member is up: its directory cannot be owned."""
+        disk = self._disk_of(member.name)()
+        try:
+            disk.own()
+        except InUseError:
+            return True
+        disk.disown()
+        return False
 
     def _mark_in(self, backup: Backup | None, member: str, open_disk: Callable[[], Disk]) -> Mark:
         """From where a member's log is needed; all of it when it has joined since, or there is no backup (SM3)."""

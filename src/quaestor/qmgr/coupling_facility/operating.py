@@ -73,6 +73,7 @@ class OperatedGroup:
                 self._manager.recover(structure)
                 return
             found = self._structure(structure)
+            found.lock_own()
             found.format()
             self._manager.format(found)  # OP3
 

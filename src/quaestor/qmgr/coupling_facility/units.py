@@ -10,12 +10,15 @@ Rules
       worked in several structures, the descriptor (RBA 0) is its commit point.
   CU4 After the commit point the rest is one request for each structure. One that cannot be reached then is tried again
       when it can; the outcome no longer depends on it. A request whose answer was lost may have been done: then its
-      entries are no longer where they were, and that is the proof.
+      entries are no longer where they were, and that is the proof. Whether a descriptor whose answer was lost is the
+      commit is looked up when CSQ_ADMIN can be reached again; until then nobody ends the unit.
   CU5 A descriptor that has served its purpose is deleted with the next one that is written, so a commit costs one
       request to CSQ_ADMIN.
   CU6 A backed-out get returns to its list and key with a higher backout count; a backed-out put is deleted.
   CU7 A prepared unit is in doubt in the structures too: its puts stand under keys that say so, its descriptor has its
       URID, and nobody but its coordinator ends it.
+  CU8 Nothing is decided while a structure in which the unit worked cannot be used: it may have lost the work, and may
+      be recovered from a log that does not have the decision yet.
 
 Called by the shared store and recovery.  Calls structures.
 """
@@ -32,15 +35,17 @@ from quaestor.qmgr.coupling_facility.keys import (
     as_committed,
     as_in_doubt,
     beside,
+    epoch_of,
     got_list,
     member_of,
 )
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, Move, Operation, Read, Write
+from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, Move, Operation, Read, ReadList, Write
 from quaestor.storage.lists.structure import StructureRefusal
 
 BACKOUTS_MAX = 255
+EVERYTHING = 1 << 20
 _DESCRIPTOR = struct.Struct(">10sQQ?")
 
 
@@ -132,6 +137,21 @@ class Descriptors:
             self._incarnation, self._served = self._admin.incarnation, []
         return self._served
 
+    def there(self, unit: bytes) -> Entry | None:
+        """The descriptor of a unit, if it was written."""
+        key = unit.ljust(KEY_LENGTH, b"\0")
+        (entries,) = self._admin.ask(ReadList(self._member, key, key))
+        return next(iter(entries), None)
+
+    def sweep(self, kept: set[bytes], epoch: int) -> None:
+        """Delete descriptors of this epoch that no unit has: their writing was not answered (CU4)."""
+        self._served = []
+        (entries,) = self._admin.ask(ReadList(self._member, most=EVERYTHING))
+        units = ((entry, descriptor_in(entry).unit) for entry in entries)
+        over = [entry for entry, unit in units if epoch_of(unit) == epoch and unit not in kept]
+        if over:
+            self._admin.ask(*(Delete(entry.number, self._member) for entry in over))
+
     def clear(self) -> None:
         """Nothing waits to be deleted any more: the member stops."""
         served, self._served = self._taken(), []
@@ -142,7 +162,16 @@ class Descriptors:
 class SharedUnit:
     """The part of a unit of recovery that is in structures (CU1-CU7)."""
 
-    __slots__ = ("_descriptor", "_descriptors", "_works", "get_arrivals", "id", "put_arrivals")
+    __slots__ = (
+        "_committing",
+        "_descriptor",
+        "_descriptors",
+        "_undecided",
+        "_works",
+        "get_arrivals",
+        "id",
+        "put_arrivals",
+    )
 
     def __init__(self, identity: bytes, descriptors: Descriptors) -> None:
         self.id = identity
@@ -151,6 +180,8 @@ class SharedUnit:
         self._descriptors = descriptors
         self._descriptor = 0
         self._works: dict[str, Work] = {}
+        self._undecided = False
+        self._committing: list[SharedStructure] = []
 
     def __len__(self) -> int:
         return len(self.put_arrivals) + len(self.get_arrivals)
@@ -160,6 +191,18 @@ class SharedUnit:
         if found is None:
             found = self._works[structure.name] = Work(structure, incarnation=structure.incarnation)
         return found
+
+    @property
+    def described(self) -> bool:
+        """Whether CSQ_ADMIN has, or may have, its descriptor."""
+        return bool(self._descriptor) or self._undecided
+
+    def entries_in(self, structure: SharedStructure) -> set[int]:
+        """The entries of a structure that this unit has now."""
+        work = self._works.get(structure.name)
+        if work is None or work.gone:
+            return set()
+        return {number for number, _, _ in work.puts} | {arrival.entry.number for arrival in work.gets}
 
     def put(self, arrival: SharedArrival, structure: SharedStructure) -> None:
         entry = arrival.entry
@@ -178,14 +221,32 @@ class SharedUnit:
             return
         if any(work.gone for work in self._works.values()):
             raise MQError(Reason.CF_STRUC_FAILED, structures=sorted(self._works), why="what the unit did is lost")
+        for work in self._works.values():
+            if work.structure.failing is not None:
+                raise MQError(work.structure.failing.value, structure=work.structure.name)  # CU8
         if urid:
             self._describe(Descriptor(self.id, rba, urid))
+            self._now_committing()
         elif len(self._works) > 1:
-            self._describe(Descriptor(self.id, 0, 0))
+            self._describe_commit()
         else:
             for work in self._works.values():
                 self._end(work, commit=True)
             self._works.clear()
+
+    def _describe_commit(self) -> None:
+        """The descriptor that is the commit; if that was not answered, it may be there (CU3, CU4)."""
+        try:
+            self._describe(Descriptor(self.id, 0, 0))
+        except MQError as error:
+            self._undecided = bool(error.facts.get("sent"))
+            raise
+
+    def _now_committing(self) -> None:
+        """From the decision to the end of the force (CS7)."""
+        self._committing = [work.structure for work in self._works.values()]
+        for structure in self._committing:
+            structure.committing += 1
 
     def prepare(self, urid: int) -> None:
         """In doubt, in the structures first; the PREPARED record follows (CU7)."""
@@ -203,6 +264,16 @@ class SharedUnit:
 
     def finish(self, *, commit: bool, again: bool = False) -> bool:
         """Make the outcome so in every structure; whether all could be reached (CU4)."""
+        for structure in self._committing:
+            structure.committing -= 1
+        self._committing = []
+        if self._undecided:
+            try:
+                found = self._descriptors.there(self.id)
+            except MQError:
+                return False
+            self._undecided, commit = False, found is not None
+            self._descriptor = 0 if found is None else found.number
         for name, work in list(self._works.items()):
             try:
                 if not (again and not commit and self._has_committed(work)):
