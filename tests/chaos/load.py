@@ -45,11 +45,11 @@ def name_of(body):
 class Client:
     """One application: its choices come from its seed alone."""
 
-    def __init__(self, folder, name, kind, seed, members):
+    def __init__(self, folder, name, kind, seed, members, clock=None):
         self.name, self.kind = name, kind
         self.members = dict(members)
         self.choose = Random(seed)
-        self.history = Recorder(Path(folder) / f"{name}.history", name)
+        self.history = Recorder(Path(folder) / f"{name}.history", name, clock)
         self.ending = False
         self.count = 0
         self.app = self.member = None
@@ -111,7 +111,7 @@ class Client:
             "get",
             {"queue": queue, "unit": unit},
             lambda: self.handles[queue].get(
-                GetOptions.SYNCPOINT if unit else GetOptions.NO_SYNCPOINT, wait_ms=self.choose.choice((0, 50, 200))
+                GetOptions.SYNCPOINT if unit else GetOptions.NO_SYNCPOINT, wait_ms=self.wait_ms()
             ),
         )
 
@@ -132,6 +132,9 @@ class Client:
 
     def end(self, unit, *, commit):
         self.call("commit" if commit else "backout", {"unit": unit}, self.app.commit if commit else self.app.backout)
+
+    def wait_ms(self):
+        return self.choose.choice((0, 50, 200))
 
     def unit(self):
         self.count += 1

@@ -222,7 +222,8 @@ class CouplingFacilityManager:
             self.format(structure)
 
     def format(self, structure: SharedStructure) -> None:
-        """A structure is used from now on: every queue has its list (SD3)."""
+        """A structure is used from now on: every queue has its list (SD3), also those that others have just defined."""
+        self.definitions.refresh()
         for definition in self.definitions.known.values():
             if definition.queue.structure == structure.name:
                 format_list(SharedQueue(definition.queue, structure, definition.list), self.qmgr)

@@ -426,12 +426,12 @@ class MemoryFacility:
 
     def leave(self, structure: str, connector: str, *, failed: bool) -> None:
         """A connector has gone; one that failed stays known until it is recovered."""
-        self._live.pop((structure, connector), None)
         known = self._connectors[structure]
         if failed:
             known[connector] = False
         else:
             known.pop(connector, None)
+            self._live.pop((structure, connector), None)
         self._told.pop((structure, connector), None)
         self._structures[structure].forget_watches(connector)
 
@@ -470,20 +470,26 @@ class MemoryConnection:
 
     def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
         """A request as it is written; what each operation answers, before it is made a value."""
-        if self.fenced:
-            raise StructureLostError(f"{self.shape.name}: another connection of {self.connector} has taken over")
+        self._still_ours()
         found, watches = self._structure.run(request)
         if watches:
             self._facility.tell(self.shape.name, watches)
         return found
 
+    def _still_ours(self) -> None:
+        if self.fenced:
+            raise StructureLostError(f"{self.shape.name}: another connection of {self.connector} has taken over")
+
     def connectors(self) -> dict[str, bool]:
+        self._still_ours()
         return self._facility.connectors(self.shape.name)
 
     def forget(self, connector: str) -> None:
+        self._still_ours()
         self._facility.leave(self.shape.name, connector, failed=False)
 
     def fence(self, connector: str) -> None:
+        self._still_ours()
         self._facility.fence(self.shape.name, connector)
 
     def disconnect(self) -> None:
