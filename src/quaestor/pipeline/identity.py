@@ -22,6 +22,7 @@ from quaestor.pipeline.raw_tables import ID_BYTES
 from quaestor.smf.framing import Block
 
 CHUNK = 16 << 20
+_READ = 1 << 20  # stays in the processor's cache from reading to digesting
 
 
 def record_ids(block: Block) -> NDArray[np.void]:
@@ -39,10 +40,13 @@ def chunk_digests(stream: BinaryIO, first: int, count: int) -> list[bytes]:
     stream.seek(first * CHUNK)
     made = []
     for _ in range(count):
-        content = stream.read(CHUNK)
-        if not content:
-            break
-        made.append(xxhash.xxh3_128_digest(content))
+        chunk = xxhash.xxh3_128()
+        left = CHUNK
+        while left and (content := stream.read(min(_READ, left))):
+            chunk.update(content)
+            left -= len(content)
+        if left < CHUNK:
+            made.append(chunk.digest())
     return made
 
 

@@ -7,6 +7,7 @@ Rules
   G3  A piece that did not land on the next one's beginning is read again together with it.
   G4  Damage goes to REJECTS, the rest is loaded. A dump with no record at all is one damage.
   G5  Nothing is alive before the change is committed.
+  G6  Where tasks run in this machine anyway, local dumps are digested here: that takes less than a task's start.
 
 Called by flow.  Calls jobs, loading, duplicates, splitting, lake.
 """
@@ -32,8 +33,8 @@ from quaestor.smf.splitting import WHOLE, split
 
 LARGEST_TASK = 256 << 20
 SMALLEST_TASK = 8 << 20
+_TASKS_PER_CORE = 2
 _CHUNKS_PER_TASK = 4
-_CONNECT_PARALLELISM = 8
 
 
 @dataclass(slots=True)
@@ -130,8 +131,9 @@ def _digests(spark: SparkSession | None, sizes: dict[str, int]) -> dict[str, str
         for name, size in sizes.items()
         for first in range(0, max(1, -(-size // CHUNK)), _CHUNKS_PER_TASK)
     ]
-    groups = _even(items, _parallelism(spark) * 2)
-    found = dict(pair for answer in jobs.run(spark, _digest_group, groups) for pair in answer)
+    groups = _even(items, jobs.parallelism(spark) * 2)
+    where = None if jobs.is_local(spark) and not any("://" in name for name in sizes) else spark  # G6
+    found = dict(pair for answer in jobs.run(where, _digest_group, groups) for pair in answer)
     return {
         name: dump_digest(size, (each for item in items if item.path == name for each in found[item]))
         for name, size in sizes.items()
@@ -153,16 +155,9 @@ def _even(items: list[_Chunks], count: int) -> list[list[_Chunks]]:
 # --- who reads what (G1) ---------------------------------------------------------------------------------------------
 
 
-def _parallelism(spark: SparkSession | None) -> int:
-    if spark is None:
-        return 1
-    classic = hasattr(spark, "_jsparkSession")
-    return int(spark.sparkContext.defaultParallelism) if classic else _CONNECT_PARALLELISM
-
-
 def _orders(spark: SparkSession | None, change: Change, fresh: dict[str, tuple[int, list[str]]]) -> list[Order]:
     total = sum(size for size, _ in fresh.values())
-    target = min(LARGEST_TASK, max(SMALLEST_TASK, total // (2 * _parallelism(spark))))
+    target = min(LARGEST_TASK, max(SMALLEST_TASK, total // (_TASKS_PER_CORE * jobs.parallelism(spark))))
     single: list[tuple[int, tuple[Piece, ...]]] = []
     small: list[tuple[int, Piece]] = []
     for digest, (size, names) in fresh.items():

@@ -67,6 +67,11 @@ def parallelism(spark: SparkSession | None) -> int:
     return int(spark.sparkContext.defaultParallelism) if _is_classic(spark) else _CONNECT_PARALLELISM
 
 
+def is_local(spark: SparkSession | None) -> bool:
+    """Whether tasks run on this machine."""
+    return spark is None or (_is_classic(spark) and str(spark.sparkContext.master).startswith("local"))
+
+
 def balanced(items: Sequence[Item], weight: Callable[[Item], int], tasks: int) -> list[list[Item]]:
     """Items put together for at most so many tasks of about equal weight, the heaviest task first."""
     heavy_first = sorted(items, key=weight, reverse=True)
@@ -143,7 +148,7 @@ def _run_connect(spark: SparkSession, work: Callable[[Item], Answer], items: Seq
 
 def ship(spark: SparkSession) -> None:
     """Send the package to executors that lack it, once for each session."""
-    if _is_classic(spark) and (str(spark.sparkContext.master).startswith("local") and importable()):
+    if is_local(spark) and importable():
         return
     marker = "_quaestor_shipped"
     if getattr(spark, marker, False):

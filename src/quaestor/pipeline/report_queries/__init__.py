@@ -1,6 +1,7 @@
-"""The queries behind the reports: tables and parsed parameters in, one DataFrame out, a module per source.
+"""The queries behind the reports: tables and parsed parameters in, one DataFrame or Arrow table out.
 
-    accounting, statistics   the thirteen outputs of MP1B's sample program, from raw tables
+    accounting, statistics   ten outputs of MP1B's sample program, from raw tables
+    verb_outputs             SUMMARY and STATS, which add up every verb of every record
     task_queries             Q-1 to Q-4, Q-10 to Q-15
     manager_queries          Q-5 to Q-9, Q-16
     exceptions               what is out of line; SYSPRINT
@@ -21,13 +22,14 @@ from quaestor.pipeline.report_queries import (
     pictures,
     statistics,
     task_queries,
+    verb_outputs,
 )
 from quaestor.pipeline.report_queries.steps import Query
 
 QUERIES: Mapping[str, Query] = {
     "sysprint": exceptions.sysprint,
-    "summary": accounting.summary,
-    "stats": accounting.stats,
+    "summary": verb_outputs.summary,
+    "stats": verb_outputs.stats,
     "put": accounting.put,
     "get": accounting.get,
     "db2": accounting.db2,

@@ -1,54 +1,32 @@
-"""Seven outputs of MP1B's sample program that read accounting: SUMMARY STATS PUT GET DB2 CF THREAD.
+"""Five outputs of MP1B's sample program that read accounting: PUT GET DB2 CF THREAD.
 
 Rules
   O1  Columns and formulas are MP1B's. Times are microseconds except et_ms; averages and percentages are cut (G4).
-  O2  The program prints every task record. With `grain=job` the records of a job are taken together first: counts and
-      times add up, sizes and times on queue keep their extremes.
+  O2  A row is a task record or, with `grain=job`, a job (record_sums, S1).
   O3  A queue goes by its base name: that is where the message is.
   O4  The smallest size and the shortest time on queue mean something only after a valid call (F-7).
   O5  Time on queue is measured by destructive gets alone. Its average divides by them where the record counts them,
       by the valid gets otherwise, and is null when the result is below the minimum, which no average can be (F-9).
 
-Called by the package's register.  Calls steps.
+Called by the package's register.  Calls record_sums.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from quaestor.pipeline.report_queries.steps import (
-    Parameters,
-    Tables,
-    Verb,
+from quaestor.pipeline.report_queries.record_sums import (
+    Array,
+    amount,
     average,
-    by_verb,
-    percent,
-    raw,
-    total,
+    count,
+    keys_of,
+    record_sums,
+    whole,
 )
+from quaestor.pipeline.report_queries.steps import Parameters, Tables
 
-QUEUE_VERBS: tuple[Verb, ...] = (
-    ("Open", "opens", "open_elapsed_us", "open_cpu_us"),
-    ("Close", "closes", "close_elapsed_us", "close_cpu_us"),
-    ("Put", "puts", "put_elapsed_us", "put_cpu_us"),
-    ("Put1", "put1s", "put1_elapsed_us", "put1_cpu_us"),
-    ("Get", "gets", "get_elapsed_us", "get_cpu_us"),
-    ("Inq", "inquires", "inq_elapsed_us", "inq_cpu_us"),
-    ("Set", "sets", "set_elapsed_us", "set_cpu_us"),
-)
-TASK_VERBS: tuple[Verb, ...] = (
-    ("Commit", "commits", "commit_elapsed_us", "commit_cpu_us"),
-    ("Backout", "backouts", "backout_elapsed_us", "backout_cpu_us"),
-    ("Other", "others", "other_elapsed_us", "other_cpu_us"),
-)
-LOG_WAITS = (
-    "get_log_write_elapsed_us",
-    "put_log_write_elapsed_us",
-    "put1_log_write_elapsed_us",
-    "set_log_write_elapsed_us",
-)
-PAGE_SET_WAITS = ("get_page_set_elapsed_us", "put_page_set_elapsed_us", "put1_page_set_elapsed_us")
 THREAD_TYPES = {
     1: "CICS",
     2: "Batch",
@@ -59,155 +37,125 @@ THREAD_TYPES = {
     7: "RRS",
     8: "IGQ agent",
 }
-_RECORD = ("moment", "record_id")
+_PUTS = ("valid_puts", "puts", "put1s", "put_bytes")
+_GETS = ("gets", "valid_gets", "get_bytes")
+_DB2 = ("db2_thread_elapsed_us", "db2_server_elapsed_us")
+_DB2_LONGEST = ("db2_thread_longest_us", "db2_server_longest_us")
+_CF_CALLS = ("cf_single_calls", "cf_single_redrives", "cf_multiple_calls", "cf_multiple_redrives")
+_CF_TIMES = ("cf_single_elapsed_us", "cf_multiple_elapsed_us")
+_THREAD = ("task_connection_type", "task_channel", "task_channel_connection")
 
 
-def _identified(frame: DataFrame) -> DataFrame:
-    """The same rows with job name, moment of the record and queue under short names."""
-    queue = ["base_name AS queue"] if "base_name" in frame.columns else []
-    return frame.selectExpr("*", "task_connection_name AS jobname", "local_time AS moment", *queue)
-
-
-def _keys(asked: Parameters, *more: str) -> list[str]:
-    """What tells the rows of an output apart (O2)."""
-    return [*(_RECORD if asked["grain"] == "record" else ()), "jobname", *more]
-
-
-def _sums(columns: Iterable[str]) -> list[Column]:
-    return [total(each).alias(each) for each in columns]
-
-
-def _by_record(frame: DataFrame, asked: Parameters, *then: str) -> DataFrame:
-    """In the order of the records, or of the jobs."""
-    order = [*(_RECORD if asked["grain"] == "record" else ()), "jobname", *then]
-    return frame.orderBy(*order)
-
-
-def summary(tables: Tables, asked: Parameters) -> DataFrame:
-    """One row per task record or job: where the elapsed time of its queue calls went."""
-    elapsed = {verb.lower(): column for verb, _, column, _ in QUEUE_VERBS}
-    cpu = [column for *_, column in QUEUE_VERBS]
-    summed = (
-        _identified(raw(tables, "WQST", asked))
-        .groupBy(*_keys(asked))
-        .agg(
-            total(*elapsed.values()).alias("elapsed_us"),
-            *(total(column).alias(verb) for verb, column in elapsed.items()),
-            total(*cpu).alias("cpu"),
-            total(*LOG_WAITS).alias("log"),
-            total(*PAGE_SET_WAITS).alias("pset"),
-        )
-    )
-    shares = [percent(part, "elapsed_us").alias(f"{part}_percent") for part in (*elapsed, "cpu", "log", "pset")]
-    made = summed.select(*_keys(asked), F.floor(F.col("elapsed_us") / 1000).alias("et_ms"), *shares)
-    other = 100 - (F.col("log_percent") + F.col("pset_percent") + F.col("cpu_percent"))
-    return _by_record(made.withColumn("other_percent", other), asked)
-
-
-def stats(tables: Tables, asked: Parameters) -> DataFrame:
-    """One row per task record or job, queue and verb that was called; commit, backout and other have no queue."""
-    keys = _keys(asked, "queue")
-    tasks = _identified(raw(tables, "WTAS", asked)).withColumn("queue", F.lit(""))
-    queues = _identified(raw(tables, "WQST", asked))
-    parts = (by_verb(tasks, keys, TASK_VERBS), by_verb(queues, keys, QUEUE_VERBS))
-    summed = (
-        parts[0]
-        .unionByName(parts[1])
-        .groupBy(*keys, "verb_order", "verb")
-        .agg(*_sums(("calls", "elapsed_us", "cpu_us")))
-    )
-    made = summed.withColumn("average_et_us", average("elapsed_us", "calls")).withColumn(
-        "average_ct_us", average("cpu_us", "calls")
-    )
-    if asked.get("queue") is not None:
-        made = made.where("queue <> ''")
-    return _by_record(made, asked, "queue", "verb_order")
-
-
-def put(tables: Tables, asked: Parameters) -> DataFrame:
+def put(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per task record or job and queue put to: calls, bytes and sizes."""
-    keys = _keys(asked, "queue")
-    made = (
-        _identified(raw(tables, "WQST", asked))
-        .groupBy(*keys)
-        .agg(
-            *_sums(("valid_puts", "puts", "put1s", "put_bytes")),
-            F.max("put_size_high").alias("put_size_high"),
-            F.min(F.when(F.col("valid_puts") > 0, F.col("put_size_low"))).alias("put_size_low"),  # O4
-        )
-        .where("puts + put1s > 0")
-    )
-    return _by_record(made, asked, "queue")
+    how = {**dict.fromkeys(_PUTS, "sum"), "put_size_high": "max", "put_size_low": "min"}
+    rows = record_sums(tables, "WQST", asked, keys_of(asked, "queue"), tuple(how), _put_figures, how)
+    return _used(rows, "puts", "put1s")
 
 
-def get(tables: Tables, asked: Parameters) -> DataFrame:
+def _put_figures(rows: pa.Table) -> Mapping[str, Array]:
+    low = _after_valid(rows["put_size_low"], rows["valid_puts"])
+    return {**_counts(rows, _PUTS), "put_size_high": rows["put_size_high"], "put_size_low": low}
+
+
+def get(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per task record or job and queue got from: calls, bytes, sizes and time on queue."""
-    keys = _keys(asked, "queue")
-    valid = F.col("valid_gets") > 0
-    measured = F.sum(F.coalesce("valid_destructive_gets", "valid_gets"))  # O5
-    summed = (
-        _identified(raw(tables, "WQST", asked))
-        .groupBy(*keys)
-        .agg(
-            *_sums(("gets", "valid_gets", "get_bytes", "on_queue_elapsed_us")),
-            measured.alias("measured"),
-            F.max("get_size_high").alias("get_size_high"),
-            F.min(F.when(valid, F.col("get_size_low"))).alias("get_size_low"),  # O4
-            F.max("on_queue_longest_us").alias("toq_max_us"),
-            F.min(F.when(valid, F.col("on_queue_shortest_us"))).alias("toq_min_us"),  # O4
-        )
-        .where("gets > 0")
-    )
-    mean = F.try_divide("on_queue_elapsed_us", "measured")
-    made = summed.withColumn("toq_avg_us", F.when(mean >= F.col("toq_min_us"), mean))  # O5
-    return _by_record(made, asked, "queue")
+    how = {
+        **dict.fromkeys((*_GETS, "on_queue_us", "measured"), "sum"),
+        **dict.fromkeys(("get_size_high", "toq_max_us"), "max"),
+        **dict.fromkeys(("get_size_low", "toq_min_us"), "min"),
+    }
+    on_queue = ("on_queue_elapsed_us", "on_queue_longest_us", "on_queue_shortest_us")
+    reads = (*_GETS, *on_queue, "valid_destructive_gets", "get_size_high", "get_size_low")
+    rows = _used(record_sums(tables, "WQST", asked, keys_of(asked, "queue"), reads, _get_figures, how), "gets")
+    some = pc.greater(rows["measured"], 0)
+    mean = pc.divide(rows["on_queue_us"], pc.if_else(some, pc.cast(rows["measured"], pa.float64()), None))
+    possible = pc.greater_equal(mean, rows["toq_min_us"])  # O5
+    return rows.append_column("toq_avg_us", pc.if_else(possible, mean, pa.scalar(None, pa.float64())))
 
 
-def db2(tables: Tables, asked: Parameters) -> DataFrame:
+def _get_figures(rows: pa.Table) -> Mapping[str, Array]:
+    valid = rows["valid_gets"]
+    return {
+        **_counts(rows, _GETS),
+        "on_queue_us": amount(rows["on_queue_elapsed_us"]),
+        "measured": count(pc.coalesce(rows["valid_destructive_gets"], valid)),  # O5
+        "get_size_high": rows["get_size_high"],
+        "get_size_low": _after_valid(rows["get_size_low"], valid),
+        "toq_max_us": rows["on_queue_longest_us"],
+        "toq_min_us": _after_valid(rows["on_queue_shortest_us"], valid),
+    }
+
+
+def db2(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per task record or job that made requests to Db2: T as the thread saw them, S as the server did."""
-    summed = (
-        _identified(raw(tables, "WTAS", asked))
-        .groupBy(*_keys(asked))
-        .agg(
-            *_sums(("db2_requests", "db2_thread_elapsed_us", "db2_server_elapsed_us")),
-            F.floor(F.max("db2_thread_longest_us")).alias("thread_max_us"),
-            F.floor(F.max("db2_server_longest_us")).alias("server_max_us"),
+    how = {**dict.fromkeys(("db2_requests", *_DB2), "sum"), **dict.fromkeys(_DB2_LONGEST, "max")}
+    rows = _used(record_sums(tables, "WTAS", asked, keys_of(asked), tuple(how), _db2_figures, how), "db2_requests")
+    made = {
+        f"{side}_{name}_us": figure
+        for side in ("thread", "server")
+        for name, figure in (
+            ("avg", average(rows[f"db2_{side}_elapsed_us"], rows["db2_requests"])),
+            ("max", whole(rows[f"db2_{side}_longest_us"])),
         )
-        .where("db2_requests > 0")
-    )
-    made = summed.withColumn("thread_avg_us", average("db2_thread_elapsed_us", "db2_requests")).withColumn(
-        "server_avg_us", average("db2_server_elapsed_us", "db2_requests")
-    )
-    return _by_record(made, asked)
+    }
+    return pa.table({"jobname": rows["jobname"], "db2_requests": rows["db2_requests"], **made})
 
 
-def cf(tables: Tables, asked: Parameters) -> DataFrame:
+def _db2_figures(rows: pa.Table) -> Mapping[str, Array]:
+    longest = {each: rows[each] for each in _DB2_LONGEST}
+    return {**_counts(rows, ("db2_requests",)), **_amounts(rows, _DB2), **longest}
+
+
+def cf(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per task record or job that made requests to the coupling facility: E single entries, M multiple."""
-    counts = ("cf_single_calls", "cf_single_redrives", "cf_multiple_calls", "cf_multiple_redrives")
-    summed = (
-        _identified(raw(tables, "WTAS", asked))
-        .groupBy(*_keys(asked))
-        .agg(*_sums((*counts, "cf_single_elapsed_us", "cf_multiple_elapsed_us")))
-        .where("cf_single_calls + cf_multiple_calls > 0")
-    )
-    made = summed.withColumn("single_avg_us", average("cf_single_elapsed_us", "cf_single_calls")).withColumn(
-        "multiple_avg_us", average("cf_multiple_elapsed_us", "cf_multiple_calls")
-    )
-    return _by_record(made, asked)
+    how = dict.fromkeys((*_CF_CALLS, *_CF_TIMES), "sum")
+    rows = record_sums(tables, "WTAS", asked, keys_of(asked), tuple(how), _cf_figures, how)
+    rows = _used(rows, "cf_single_calls", "cf_multiple_calls")
+    for kind in ("single", "multiple"):
+        mean = average(rows[f"cf_{kind}_elapsed_us"], rows[f"cf_{kind}_calls"])
+        rows = rows.append_column(f"{kind}_avg_us", mean)
+    return rows
 
 
-def thread(tables: Tables, asked: Parameters) -> DataFrame:
+def _cf_figures(rows: pa.Table) -> Mapping[str, Array]:
+    return {**_counts(rows, _CF_CALLS), **_amounts(rows, _CF_TIMES)}
+
+
+def thread(tables: Tables, asked: Parameters) -> pa.Table:
     """One row per task record, or per job and channel: who was connected, and as what."""
-    names = F.create_map(*(F.lit(each) for pair in THREAD_TYPES.items() for each in pair))
-    tasks = _identified(raw(tables, "WTAS", asked))
-    named = tasks.select(
-        "moment",
-        "record_id",
-        "jobname",
-        F.coalesce(names[F.col("task_connection_type")], F.lit("?")).alias("type"),
-        F.coalesce("task_channel", F.lit("")).alias("channel"),
-        F.coalesce("task_channel_connection", F.lit("")).alias("qualifier"),
-    )
-    return _by_record(
-        named.groupBy(*_keys(asked, "type", "channel", "qualifier")).count(), asked, "channel", "qualifier"
-    )
+    keys = keys_of(asked, "channel", "qualifier", "type")
+    return record_sums(tables, "WTAS", asked, keys, _THREAD, _thread_figures, {"count": "sum"})
+
+
+def _thread_figures(rows: pa.Table) -> Mapping[str, Array]:
+    known = pc.index_in(rows["task_connection_type"], pa.array(list(THREAD_TYPES), rows["task_connection_type"].type))
+    names = pc.take(pa.array(list(THREAD_TYPES.values())), known)
+    return {
+        "channel": pc.fill_null(rows["task_channel"], ""),
+        "qualifier": pc.fill_null(rows["task_channel_connection"], ""),
+        "type": pc.fill_null(names, "?"),
+        "count": pa.repeat(1, len(rows)),
+    }
+
+
+def _counts(rows: pa.Table, columns: tuple[str, ...]) -> dict[str, Array]:
+    return {each: count(rows[each]) for each in columns}
+
+
+def _amounts(rows: pa.Table, columns: tuple[str, ...]) -> dict[str, Array]:
+    return {each: amount(rows[each]) for each in columns}
+
+
+def _after_valid(figure: Array, calls: Array) -> Array:
+    """A figure where there was a valid call, null elsewhere (O4)."""
+    made: Array = pc.if_else(pc.greater(calls, 0), figure, pa.scalar(None, figure.type))
+    return made
+
+
+def _used(rows: pa.Table, first: str, *others: str) -> pa.Table:
+    """The rows in which one of these was counted."""
+    calls = rows[first]
+    for each in others:
+        calls = pc.add(calls, rows[each])
+    return rows.filter(pc.greater(calls, 0))

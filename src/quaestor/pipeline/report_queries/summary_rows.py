@@ -6,7 +6,7 @@ Rules
   M2  Which rows are meant is what `steps.summarised` says (G2).
   M3  The median of a group is its lower one: a figure that was measured, not one between two.
 
-Called by exceptions.  Calls lake.
+Called by exceptions and details.  Calls lake.
 """
 
 from collections.abc import Collection
@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from quaestor.pipeline.lake import Lake
+from quaestor.pipeline.manifest import LakeFile
+from quaestor.pipeline.place import Place
 from quaestor.pipeline.report_queries.steps import SUMMARY_NAMES, Parameters, Tables, sql_pattern
 
 
@@ -25,6 +27,7 @@ class LakeTables:
     """The tables of a lake, as DataFrames and as rows; each DataFrame is made once."""
 
     def __init__(self, lake: Lake, spark: SparkSession) -> None:
+        self.spark = spark
         self._lake = lake
         self._table = cache(lambda name: lake.table(spark, name))
 
@@ -36,6 +39,10 @@ class LakeTables:
     def rows(self, name: str, wanted: Collection[str]) -> pa.Table:
         """A summary table in memory: its keys and the columns wanted."""
         return self._lake.rows(name, wanted)
+
+    def files(self, structure: str) -> tuple[Place, list[LakeFile]]:
+        """Where the lake is, and the live files of a raw table in it."""
+        return self._lake.place, self._lake.snapshot().live(structure)
 
 
 def summary_rows(

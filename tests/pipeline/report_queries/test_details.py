@@ -1,0 +1,46 @@
+"""Details added up here, on tasks and from DataFrames are the same rows."""
+
+import pytest
+
+from quaestor.pipeline.report_queries import details
+from quaestor.reports.run import run
+
+ASKED = [
+    {},
+    {"grain": "job"},
+    {"qmgr": "*1", "job": "C*"},
+    {"from": "2026-03-02", "to": "2026-03-02", "grain": "job"},
+    {"from": "2100-01-01"},
+]
+
+
+@pytest.mark.parametrize("given", ASKED)
+@pytest.mark.parametrize("name", ["summary", "stats", "put", "get", "db2", "cf", "thread"])
+def test_three_ways_to_the_same_rows(installation, monkeypatch, name, given):
+    _, tables = installation("small")
+    here = run(name, tables, given)
+    assert bool(len(here)) == (given != ASKED[-1])
+    monkeypatch.setattr(details, "FEW_ROWS", 0)
+    assert run(name, tables, given).to_pylist() == here.to_pylist()
+    assert run(name, tables.__call__, given).to_pylist() == here.to_pylist()
+
+
+def test_a_queue_that_is_asked_for_leaves_out_what_has_no_queue(installation):
+    _, tables = installation("small")
+    every = run("stats", tables, {"grain": "job"})
+    queue = next(each for each in every["queue"].to_pylist() if each)
+    only = run("stats", tables, {"grain": "job", "queue": queue}).to_pylist()
+    assert only == [each for each in every.to_pylist() if each["queue"] == queue]
+    assert {"Commit"} <= {each["verb"] for each in every.to_pylist() if not each["queue"]}
+
+
+@pytest.mark.parametrize("name", ["scf", "mm", "bm", "sdb2", "log"])
+def test_intervals_are_the_same_rows_too(installation, monkeypatch, name):
+    _, tables = installation("small")
+    given = {"qmgr": "*1", "from": "2026-03-02"}
+    here = run(name, tables, given).to_pylist()
+    assert here
+    assert len(here) <= len(run(name, tables))
+    monkeypatch.setattr(details, "FEW_ROWS", 0)
+    assert run(name, tables, given).to_pylist() == here
+    assert run(name, tables.__call__, given).to_pylist() == here
