@@ -122,15 +122,21 @@ class SimulatedClient(Client):
 
     def call(self, verb, facts, do):
         self.world.sharing.clock.advance(milliseconds=1)
-        if self.choose.random() < 0.25:
-            self.world.background()
+        self.world.meanwhile()
         try:
             return super().call(verb, facts, do)
         finally:
             self.world.sharing.clock.advance(milliseconds=1)
 
     def turn(self):
-        """One unit; what it meets ends it."""
+        """One unit, during which others have theirs; what it meets ends it."""
+        self.world.at_work.append(self)
+        try:
+            self._turn()
+        finally:
+            self.world.at_work.remove(self)
+
+    def _turn(self):
         try:
             if not self.handles:
                 self.connect()
@@ -138,7 +144,7 @@ class SimulatedClient(Client):
         except PowerCut:
             self.gone()
         except MQError as error:
-            if error.reason is Reason.CONNECTION_BROKEN:
+            if self.app is None or error.reason is Reason.CONNECTION_BROKEN:
                 self.gone()
                 return
             try:
@@ -165,11 +171,28 @@ class Simulation:
             self.sharing.define(queue, structure, max_depth=100_000)
         kinds = ("putter", "putter", "getter", "getter", "mover")
         self.clients = [SimulatedClient(self, f"{kind[0]}{n}", kind, seed * 10 + n) for n, kind in enumerate(kinds)]
-        self._busy = False
+        self._busy, self.at_work, self.late_faults = False, [], True
 
-    def start(self, name, disk=None):
-        self.fates[name] = Fate(disk or self.sharing.disks[name])
-        self.sharing.start(name, disk)
+    def start(self, name, disk=None, how=""):
+        fate = self.fates[name] = Fate(disk or self.sharing.disks[name])
+        if how:
+            fate.arm(self.choose.randrange(8), how)
+        recovery = self.sharing.start(name, disk).engine.recovery
+        force = recovery._force
+
+        def held_up(rba):
+            """Others go on while a member waits for its log; it may be long."""
+            if self.choose.random() < 0.1:
+                recovery.latch.release()
+                try:
+                    self.mishap()
+                    for _ in range(self.choose.randrange(12)):
+                        self.background()
+                finally:
+                    recovery.latch.acquire()
+            force(rba)
+
+        recovery._force = held_up
 
     def way(self, name, connection):
         self.ways[name].append(connection)
@@ -177,7 +200,7 @@ class Simulation:
 
     # -- what happens
 
-    def run(self, turns=120):
+    def run(self, turns=70):
         for _ in range(turns):
             self.mishap()
             self.choose.choice(self.clients).turn()
@@ -227,6 +250,14 @@ class Simulation:
             self.steps(name)
         self.bury()
 
+    def meanwhile(self):
+        """Between two calls of a client: background work, and units of others."""
+        what = self.choose.random()
+        if what < 0.2:
+            self.background()
+        elif what < 0.35 and len(self.at_work) < len(self.clients):
+            self.choose.choice([client for client in self.clients if client not in self.at_work]).turn()
+
     def bury(self):
         """A member whose disk is off is gone; its clients notice at their next call."""
         for name in [name for name in self.sharing.members if self.fates[name].disk._off]:
@@ -238,7 +269,7 @@ class Simulation:
 
     def begin_again(self, name):
         try:
-            self.start(name)
+            self.start(name, how=self.choose.choice(("", "", "not sent", "answer lost")) if self.late_faults else "")
         except PowerCut:
             self.sharing.disks[name] = self.sharing.disks[name].after_power_cut()
 
@@ -266,6 +297,7 @@ class Simulation:
                     app.abandon()
                 except (MQError, PowerCut):
                     continue
+        self.late_faults = False
         for _ in range(8):
             self.bury()
             for fate in self.fates.values():

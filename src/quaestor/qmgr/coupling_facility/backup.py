@@ -180,6 +180,7 @@ class LogReader:
             before = reached
             files = LogFiles.open(open_disk())
             try:
+                files.sync()  # PR3: what a killed member wrote may be in memory only
                 for record in LogManager(files, outbuff_kb=0).scan(reached, repair=False):
                     self._record(record)
                     reached = record.end

@@ -8,6 +8,8 @@ Rules
       A request is answered with what its operations answer and the entries and elements then in use.
   LC3 A socket that fails means the structure is lost; the connector is seen as failed by the facility when the request
       socket ends without a word of parting.
+  LC4 A facility that does not answer for `AWAY_S` is lost, as one whose socket fails: it may have done the request or
+      may do it later, unless there is another connection by then (LS5).
 
 Called by whoever was given a socket.  Calls operations, structure.
 """
@@ -27,6 +29,8 @@ from quaestor.storage.lists.operations import Operation, answers
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
 LENGTH = struct.Struct(">I")
+AWAY_S = 10
+_TIME = struct.Struct("ll")
 FRAME_MAX = 64 << 20
 RECEIVE = 1 << 16
 _packed = msgpack.packb
@@ -99,6 +103,14 @@ def reach(path: str | Path) -> socket.socket:
     return sock
 
 
+def reach_within(path: str | Path, seconds: int) -> socket.socket:
+    """A socket on which nothing waits longer; the system keeps the time, so a request costs no more (LC4)."""
+    sock = reach(path)
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        sock.setsockopt(socket.SOL_SOCKET, option, _TIME.pack(seconds, 0))
+    return sock
+
+
 def asked(sock: socket.socket, *question: Any) -> Any:
     """Ask and wait for the answer (LC2, LC3)."""
     try:
@@ -129,7 +141,7 @@ class FacilityConnection:
         self.used = (0, 0)
         self._told = told
         self._lock = Lock()
-        self._requests, self._listening = reach(path), reach(path)
+        self._requests, self._listening = reach_within(path, AWAY_S), reach(path)
         try:
             self.shape = Shape(*self._ask("connect", astuple(shape), connector))
             asked(self._listening, "listen", shape.name, connector)

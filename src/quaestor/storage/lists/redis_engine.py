@@ -168,9 +168,9 @@ class RedisConnection:
             self._close()
 
     def fail(self) -> None:
-        """The connector is gone without a word; its key expires by itself."""
-        self._end()
-        self._close()
+        """The connector is gone without a word; its key expires by itself. The way may be cut: nobody waits for it."""
+        self._gone = True
+        self._ending.set()
 
     def _end(self) -> None:
         self._ending.set()
@@ -207,6 +207,13 @@ class RedisConnection:
         return subscription
 
     def _listen(self) -> None:
+        try:
+            self._listened()
+        finally:
+            if self._gone:
+                self._close()
+
+    def _listened(self) -> None:
         while not self._ending.is_set():
             try:
                 message = self._subscription.get_message(timeout=0.5)
