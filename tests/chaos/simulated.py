@@ -182,7 +182,7 @@ class Simulation:
 
         def held_up(rba):
             """Others go on while a member waits for its log; it may be long."""
-            if self.choose.random() < 0.1:
+            if self.late_faults and self.choose.random() < 0.1:
                 recovery.latch.release()
                 try:
                     self.mishap()

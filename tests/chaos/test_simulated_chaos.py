@@ -7,15 +7,11 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.coupling_facility import manager, resolving, store, units
 from quaestor.qmgr.coupling_facility.keys import COMMITTED_RANGE, UNCOMMITTED
 from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
-from quaestor.qmgr.coupling_facility.media import Media
-from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.qmgr.coupling_facility.units import SharedUnit
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.lists.memory import MemoryFacility
 
 pytestmark = pytest.mark.crash
-SEEDS = range(25)
-TRIED = range(60)
+SEEDS, TRIED = range(12), range(60)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -48,33 +44,6 @@ def without_reconciling(patch):
     patch.setattr(manager, "reconcile", lambda *_: set())
 
 
-def without_waiting_for_all(patch):
-    """SM4: whoever lives has let go of a lost structure before logs are read."""
-    patch.setattr(Media, "_wait_for_all", lambda *_: None)
-
-
-def with_decisions_in_the_dark(patch):
-    """CU8: nothing is decided while a structure cannot be used."""
-    decide = SharedUnit.decide
-
-    def hasty(self, urid, rba):
-        failing = [(work.structure, work.structure.failing) for work in self._works.values()]
-        for structure, _ in failing:
-            structure.failing = None
-        try:
-            decide(self, urid, rba)
-        finally:
-            for structure, why in failing:
-                structure.failing = why
-
-    patch.setattr(SharedUnit, "decide", hasty)
-
-
-def with_a_second_recovery(patch):
-    """SM2: a structure that is in use again is not recovered again."""
-    patch.setattr(SharedStructure, "in_use", lambda _self: False)
-
-
 def without_resolving_later(patch):
     """CF2: what could not be resolved at the start is resolved when it can."""
     resolve_own = CouplingFacilityManager._resolve_own
@@ -99,28 +68,27 @@ def without_backout(patch):
 
 
 TEETH = [
-    without_completion,
-    without_the_uncommitted_keys,
-    without_force,
-    without_fence,
-    without_reconciling,
-    without_waiting_for_all,
-    with_decisions_in_the_dark,
-    with_a_second_recovery,
-    without_resolving_later,
-    without_backout,
+    (without_completion, 30),
+    (without_the_uncommitted_keys, 0),
+    (without_force, 2),
+    (without_fence, 0),
+    (without_reconciling, 1),
+    (without_resolving_later, 4),
+    (without_backout, 0),
 ]
+"""Each with the seed that notices first; others are tried when requests have changed."""
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("remove", TEETH, ids=lambda each: each.__name__)
-def test_chaos_notices_a_missing_rule(tmp_path, remove, monkeypatch):
+@pytest.mark.parametrize(("remove", "first"), TEETH, ids=lambda each: getattr(each, "__name__", ""))
+def test_chaos_notices_a_missing_rule(tmp_path, remove, first, monkeypatch):
     remove(monkeypatch)
-    for seed in TRIED:
-        try:
-            (tmp_path / str(seed)).mkdir()
-            if Simulation(tmp_path / str(seed), seed).run():
-                return
-        except (AssertionError, Abend):
-            return
-    pytest.fail("nobody noticed")
+    assert any(noticed(tmp_path / str(at), seed) for at, seed in enumerate([first, *TRIED]))
+
+
+def noticed(folder, seed):
+    folder.mkdir()
+    try:
+        return Simulation(folder, seed).run()
+    except (AssertionError, Abend):
+        return True

@@ -7,7 +7,9 @@ from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, USES, VOLATILE, Sha
 from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import Abend, MQError
 from quaestor.qmgr.coupling_facility.checking import check_structures
+from quaestor.qmgr.coupling_facility.media import Media
 from quaestor.qmgr.coupling_facility.structures import ADMIN, SharedStructure
+from quaestor.qmgr.coupling_facility.units import SharedUnit
 from quaestor.storage.disk import InUseError
 from quaestor.storage.lists.operations import First, Lock, ReadList, Write
 from quaestor.storage.lists.structure import StructureLostError
@@ -296,6 +298,22 @@ def test_what_a_member_left_is_resolved_when_the_structure_is_back(group, away):
     assert ([b"1"], []) == (drained(group.other), group.problems())
 
 
+@pytest.mark.parametrize("how", ["not sent", "answer lost"])
+@pytest.mark.parametrize("left", range(1, 12))
+def test_a_member_starts_although_a_way_is_cut_meanwhile(group, how, left):
+    group.orders.put(b"1", PERSISTENT, OUT)
+    group.orders.get(GET_IN)
+    group.bills.put(b"2", VOLATILE, IN)
+    group.kill()
+    group.fate.disk = group.sharing.disks["QM1"]
+    group.strike(how, left)
+    group.sharing.start("QM1")
+    group.fate.left = -1
+    for _ in range(3):
+        group.connect_again()
+    assert ([b"1"], [], []) == (drained(group.other), drained(group.other, "BILLS"), group.problems())
+
+
 def test_a_peer_looks_again_at_a_structure_that_was_away(group):
     group.orders.put(b"1", PERSISTENT, OUT)
     group.orders.get(GET_IN)
@@ -393,3 +411,49 @@ def test_the_checker_finds_strays_and_missing_entries(group):
     assert ["APPL1: 1 entries on list 77, which nobody has (SC3)"] == group.problems()
     group.lose("APPL2")
     assert {"(SC3)", "(SC4)"} == {each[-5:] for each in group.problems()}
+
+
+# --- teeth ------------------------------------------------------------------------------------------------------------
+
+
+def without_waiting_for_all(patch):
+    """SM4: whoever lives has let go of a lost structure before logs are read."""
+    patch.setattr(Media, "_wait_for_all", lambda *_: None)
+
+
+def with_decisions_in_the_dark(patch):
+    """CU8: nothing is decided while a structure cannot be used."""
+    decide = SharedUnit.decide
+
+    def hasty(self, urid, rba):
+        failing = [(work.structure, work.structure.failing) for work in self._works.values()]
+        for structure, _ in failing:
+            structure.failing = None
+        try:
+            decide(self, urid, rba)
+        finally:
+            for structure, why in failing:
+                structure.failing = why
+
+    patch.setattr(SharedUnit, "decide", hasty)
+
+
+def with_a_second_recovery(patch):
+    """SM2: a structure that is in use again is not recovered again."""
+    patch.setattr(SharedStructure, "in_use", lambda _self: False)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("remove", "proof"),
+    [
+        (without_waiting_for_all, test_a_recovery_waits_for_a_member_that_may_still_commit),
+        (with_decisions_in_the_dark, test_nothing_is_decided_while_a_structure_cannot_be_used),
+        (with_a_second_recovery, test_a_structure_is_recovered_once),
+    ],
+    ids=lambda each: each.__name__,
+)
+def test_a_missing_rule_is_noticed(group, remove, proof, monkeypatch):
+    remove(monkeypatch)
+    with pytest.raises((AssertionError, Abend, MQError, pytest.fail.Exception)):
+        proof(group)

@@ -124,11 +124,14 @@ class CouplingFacilityManager:
             return unit is not None and unit.state is State.IN_DOUBT
 
         if self.admin.failing is not None:
-            return Resolved()
-        done = resolve(self.number, self.admin, self.in_use(), committed, self._recovery.log.epoch, stays)
+            return Resolved(complete=False)
+        try:
+            done = resolve(self.number, self.admin, self.in_use(), committed, self._recovery.log.epoch, stays)
+            if done.in_doubt:
+                self._adopt(done.in_doubt)
+        except MQError:
+            return Resolved(complete=False)  # lost in the middle: begun again when it is back (PR5)
         self._own_left = not done.complete
-        if done.in_doubt:
-            self._adopt(done.in_doubt)
         return done
 
     def _adopt(self, units: list[bytes]) -> None:
