@@ -2,7 +2,7 @@
 
     python bench/engine_bench.py [GROUP ...] [--rounds N] [--directory DIR] [--depth N] [--both]
 
-Groups: commit, batch, volatile, threads, correl, memory, restart, layers (all of these by default) and deep. 1 KB
+Groups: commit, batch, volatile, threads, accounting, correl, memory, restart, layers (all by default) and deep. 1 KB
 messages; everybody in turns in the same run, medians. Peers that are not installed (lmdb, huey, persist-queue) are left
 out and named. Each line ends with the promise and whether it holds. With `--both` each group is run twice, as plain
 Python and as `make compile` built it, one after the other.
@@ -22,7 +22,7 @@ sys.path.append(str(Path(__file__).parents[1] / "src"))  # behind PYTHONPATH, wh
 
 from engine import depth, layers, rates
 
-DEFAULT = ("commit", "batch", "volatile", "threads", "correl", "memory", "restart", "layers")
+DEFAULT = ("commit", "batch", "volatile", "threads", "accounting", "correl", "memory", "restart", "layers")
 
 
 def groups(rounds: int, deep: int) -> dict[str, Callable[[Path], None]]:
@@ -32,6 +32,7 @@ def groups(rounds: int, deep: int) -> dict[str, Callable[[Path], None]]:
         "batch": partial(rates.hundred_per_commit, rounds=max(3, rounds // 2)),
         "volatile": partial(rates.not_persistent, rounds=max(3, rounds // 2)),
         "threads": partial(rates.eight_threads, rounds=max(3, rounds // 2)),
+        "accounting": partial(rates.accounting, rounds=rounds),
         "correl": depth.by_correl_id,
         "memory": depth.memory,
         "restart": depth.restart,

@@ -130,7 +130,7 @@ def reports(dump: Path, folder: Path) -> Iterator[Figure]:
     flow.load(spark, folder / "month", [dump])
     spark.stop()
     spark = session("local[2]")
-    tables = LakeTables(Lake.at(folder / "month"), spark)
+    tables = LakeTables(Lake.at(folder / "month"), lambda: spark)
     spark.range(1).collect()
     started = time.perf_counter()
     report("commits", tables)

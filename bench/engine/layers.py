@@ -39,7 +39,7 @@ def _costs(ours: Quaestor) -> dict[str, float]:
     recovery, queue = data.recovery, data.queues[max(data.queues)]
     next_id, envelope = id_maker("LAYERS", time.time_ns() // 1000), MQMD(persistence=1)
     message = Message(BODY, envelope, next_id(), NO_ID, 0, 1, 1)
-    change, locks, arrival = short_beginning(1, 10, message, 1), LockManager(), Arrival()
+    change, locks, arrival = short_beginning(1, 10, message, 1) + BODY, LockManager(), Arrival()
     arrival.holder = None
     put_many, get_many = (lambda: ours.put((BODY,) * 100)), (lambda: ours.get(100))
     put_many()

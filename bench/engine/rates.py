@@ -1,13 +1,18 @@
-"""Rates: puts and gets one by one, a hundred per commit, non-persistent, from eight threads."""
+"""Rates: puts and gets one by one, a hundred per commit, non-persistent, from eight threads, with accounting on."""
 
+import statistics
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
 from engine.contestants import BODY, Contestant, Disk, Lmdb, Quaestor, Sqlite, those_there
-from engine.table import ahead, in_turns, show
+from engine.table import ahead, in_turns, show, verdict
+from quaestor.embedded import operate
 
 BATCH, THREADS = 100, 8
+TRACES = ("TRACE(ACCTG) CLASS(3)", "TRACE(STAT) CLASS(1)")
 
 
 def one_per_commit(directory: Path, rounds: int, each: int = 300) -> None:
@@ -92,3 +97,35 @@ def pairs(one: Contestant, each: int) -> None:
     for _ in range(each):
         one.put((BODY,))
         one.get(1)
+
+
+def accounting(directory: Path, rounds: int) -> None:
+    """The same work with class 3 accounting and statistics off and on, in turns, the order changing."""
+    ours = Quaestor(directory)
+    operator = operate("BENCH", directory / "quaestor")
+    works: dict[str, Callable[[], None]] = {
+        "persistent, one per commit": lambda: pairs(ours, 150),
+        "persistent, 100 per commit": lambda: (repeat_put(ours, 10, BATCH), repeat_get(ours, 10, BATCH))[0],
+        "non-persistent": lambda: (ours.put_volatile(1500), ours.get_volatile(1500))[0],
+    }
+    for name, work in works.items():
+        slower = []
+        for number in range(rounds * 4):
+            took = {}
+            for traced in (False, True) if number % 2 else (True, False):
+                for trace in TRACES if traced else ():
+                    operator.run(f"START {trace}")
+                work()
+                took[traced] = _seconds(work)
+                for trace in TRACES if traced else ():
+                    operator.run(f"STOP {trace.split()[0]}")
+            slower.append((took[True] / took[False] - 1) * 100)
+        print(f"\nput and get, {name}: class 3 and statistics on against off")
+        verdict(("percent slower, median of rounds", statistics.median(slower), "at most 10"))
+    operator.close()
+
+
+def _seconds(work: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

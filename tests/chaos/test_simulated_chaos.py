@@ -8,7 +8,7 @@ from quaestor.qmgr.coupling_facility import manager, resolving, store, units
 from quaestor.qmgr.coupling_facility.keys import COMMITTED_RANGE, UNCOMMITTED
 from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
 from quaestor.qmgr.recovery import RecoveryManager
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 
 pytestmark = pytest.mark.crash
 SEEDS, TRIED = range(12), range(60)

@@ -57,6 +57,13 @@ def test_from_nothing_to_a_user_over_tls(run, tmp_path):
 def test_what_cannot_be_done_is_one_line(run, tmp_path):
     assert "no queue manager" in run("start", "QM1", code=1)
     assert "2058" in run("create", "BAD NAME", code=2)
+    lacks = run("create", "QM1", "--group", "QSG1", code=2)
+    assert (
+        lacks
+        == "quaestor: a member of a queue-sharing group also needs --structures cf:///PATH and --repository FILE\n"
+    )
+    assert "also needs --group NAME\n" in run("create", "QM1", "--structures", "cf:///a", "--repository", "b", code=2)
+    assert not (tmp_path / "QM1").exists()
     assert "not host:port" in run("create", "QM1", "--listen", "nowhere", code=2)
     run("create", "QM1", "--listen", "0.0.0.0:0")
     assert "2100" in run("create", "QM1", code=2)

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quaestor.server.coupling_facility import CouplingFacility
+from quaestor.storage.lists import memory
 from quaestor.storage.lists.client import FacilityConnection
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.operations import (
     DELETED,
     KEY_MAX,
@@ -24,6 +25,7 @@ from quaestor.storage.lists.operations import (
     Entry,
     First,
     Holding,
+    Index,
     Limit,
     Lock,
     Move,
@@ -213,6 +215,52 @@ def test_entries_are_found_by_what_their_data_has_at_a_place(structure):
     assert (None,) == structure.request(First(READY, where=wanted))
     (odd,) = structure.request(ReadList(READY, most=3, where=((5, b"B"), (2, b"09"))))
     assert ["091", "093", "095"] == names(odd)
+
+
+def by_second(structure, second, **more):
+    return names(structure.request(ReadList(READY, most=100, where=((1, second),), **more))[0])
+
+
+def test_an_index_finds_what_reading_through_finds(structure):
+    """Entries that were there before it, that come, move, change and go; in the order of the list."""
+    for at, text in enumerate("DBAC"):
+        write(structure, text, data=b"x%d." % (at % 2))
+    structure.request(Index(READY, 1, 1))
+    moved = write(structure, "E", data=b"x1")
+    gone = write(structure, "F", data=b"x1")
+    other = write(structure, "0", TAKEN, data=b"x1")
+    assert (["A", "D"], ["B", "C", "E", "F"], []) == tuple(by_second(structure, each) for each in (b"0", b"1", b"2"))
+    structure.request(Move(moved, READY, TAKEN), Delete(gone, READY), Move(other, TAKEN, READY, key("Z")))
+    assert ["B", "C", "Z"] == by_second(structure, b"1")
+    assert ["C", "Z"] == by_second(structure, b"1", low=key("C"))
+    structure.request(Rewrite(other, b"x0"))
+    assert (["A", "D", "Z"], ["B", "C"]) == (by_second(structure, b"0"), by_second(structure, b"1"))
+    assert "B" == names([structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, where=((1, b"1"),)))[0].entry])[0]
+    structure.request(Index(READY, 0, 0))
+    assert (["C"], ["A", "D", "Z"]) == (by_second(structure, b"1"), by_second(structure, b"0"))
+
+
+def test_a_refused_request_leaves_the_index_as_it_was(structure):
+    kept = write(structure, "A", data=b"x1")
+    structure.request(Index(READY, 1, 1))
+    for step in (Write(READY, key("B"), b"x1"), Rewrite(kept, b"x2"), Delete(kept, READY), Index(READY, 0, 2)):
+        with pytest.raises(StructureRefusal):
+            structure.request(step, Delete(99, READY))
+        assert (["A"], []) == (by_second(structure, b"1"), by_second(structure, b"2"))
+
+
+def test_with_an_index_few_entries_are_looked_at(monkeypatch):
+    """One of 10,000 costs what one of 100 does: the entries that are compared are counted."""
+    looked = []
+    fits = memory._fits
+    monkeypatch.setattr(memory, "_fits", lambda entry, where: looked.append(entry) or fits(entry, where))
+    for depth in (100, 10_000):
+        structure = MemoryFacility().connect(shape(entries=20_000), "QM1", nobody)
+        structure.request(Index(READY, 0, 5))
+        for at in range(depth):
+            write(structure, "A", data=b"%05d" % at)
+        structure.request(Claim(READY, KEY_MIN, KEY_MAX, TAKEN, where=((0, b"%05d" % (depth - 1)),)))
+    assert 2 == len(looked)
 
 
 def test_deleting_gives_the_space_back(structure):
@@ -453,7 +501,7 @@ LISTS, KEYS = st.sampled_from([1, 2]), st.sampled_from([key(text) for text in "A
 DATA = st.sampled_from([b"", b"x", b"x" * 257, b"x" * 1000])
 NUMBERS = st.integers(1, 8)
 FLAGS = st.sampled_from([0, 1, 2, 3, 255])
-WHERE = st.sampled_from([(), ((1, b"xx"),), ((0, b"x"), (300, b"x"))])
+WHERE = st.sampled_from([(), ((1, b"xx"),), ((0, b"x"), (300, b"x")), ((0, b"\0"),), ((1, b"x"),)])
 MAYBE_KEY, MAYBE_DATA = st.none() | KEYS, st.none() | DATA
 OPERATIONS = st.one_of(
     st.builds(Write, LISTS, KEYS, DATA, st.builds(flagged, FLAGS, st.sampled_from([0, 5]))),
@@ -468,6 +516,7 @@ OPERATIONS = st.one_of(
     st.builds(Count, LISTS, KEYS, KEYS),
     st.builds(ReadControls, LISTS),
     st.builds(Limit, LISTS, st.integers(0, 4)),
+    st.builds(Index, LISTS, st.integers(0, 1), st.integers(0, 2)),
     st.builds(Lock, st.just(1), st.sampled_from(["QM1", "QM2"])),
     st.builds(Unlock, st.just(1), st.sampled_from(["QM1", "QM2"])),
     st.builds(Holding, st.just(1), st.sampled_from(["QM1", "QM2"])),

@@ -4,7 +4,8 @@ Rules
   MQ1 Commands come from `-c`, else from FILE, else from standard input when that is no terminal; else there is a prompt
       with completion and history.
   MQ2 Exit code 0: every command succeeded. 1: one failed. 2: there is no such queue manager, or it cannot be reached.
-  MQ3 With --json each command is one JSON object on a line of its own: command, ok, rows, lines.
+  MQ3 With --json each command is one JSON object on a line of its own: command, ok, rows, lines; of a command with
+      CMDSCOPE also members, each with qmgr, ok, rows, lines.
 """
 
 import json
@@ -101,7 +102,8 @@ def _run(opened: "Door", commands: Iterable[str], as_json: bool) -> int:
 def _show(command: str, answer: "Answer", as_json: bool) -> None:
     """MQ3."""
     if as_json:
-        click.echo(json.dumps({"command": command, "ok": answer.ok, "rows": answer.rows, "lines": answer.lines}))
+        told = {"command": command, "ok": answer.ok, "rows": answer.rows, "lines": answer.lines}
+        click.echo(json.dumps(told | {"members": answer.members} if answer.members else told))
     else:
         for line in answer.lines:
             click.echo(line)

@@ -25,6 +25,8 @@ class Answer:
     lines: list[str]
     rows: list[dict[str, Any]]
     ok: bool
+    members: list[dict[str, Any]]
+    """The answers of the members of its group, of a command for more than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def _server(name: str, place: Path) -> Door:
 
     def run(text: str) -> Answer:
         told = connection.mqsc(text)
-        return Answer(told["lines"], told["rows"], told["ok"])
+        return Answer(told["lines"], told["rows"], told["ok"], told.get("members", []))
 
     return Door(run, connection.disconnect)
 
@@ -67,6 +69,6 @@ def _embedded(name: str, place: Path) -> Door:
 
     def run(text: str) -> Answer:
         reply = operator.run(text)
-        return Answer(reply.lines, reply.rows, reply.ok)
+        return Answer(reply.lines, reply.rows, reply.ok, reply.members)
 
     return Door(run, operator.close)

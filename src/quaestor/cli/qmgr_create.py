@@ -6,6 +6,8 @@ import click
 
 from quaestor.cli.qmgr_place import directory_option, home_of, said
 
+EXAMPLES = {"group": "NAME", "structures": "cf:///PATH", "repository": "FILE"}
+
 
 @click.command("create")
 @click.argument("name")
@@ -45,9 +47,8 @@ def create_command(
 
     home = home_of(name, directory)
     engine = {"log_bytes": None if log_mb is None else log_mb << 20, "logs": logs, "dual_logs": dual_logs or None}
-    if bool(group) != bool(structures and repository):
-        raise click.UsageError("--group, --structures and --repository go together")
     with said():
+        _check_whole(group=group, structures=structures, repository=repository)
         settings = GroupSettings(group, structures, repository) if group else None
         if listen:
             split_address(listen)
@@ -63,3 +64,10 @@ def create_command(
         if settings is not None:
             save_group(home.directory, settings)
     click.echo(f"Queue manager {name} created in {home.directory}")
+
+
+def _check_whole(**given: str) -> None:
+    """A member of a group is told everything about it, others nothing."""
+    absent = [f"--{option} {EXAMPLES[option]}" for option, value in given.items() if not value]
+    if 0 < len(absent) < len(given):
+        raise ValueError(f"a member of a queue-sharing group also needs {' and '.join(absent)}")

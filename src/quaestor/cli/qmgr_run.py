@@ -43,7 +43,7 @@ def start_command(name: str, directory: Path | None, background: bool) -> None:
 
     with said():
         server = Server(home, sys.stderr, signals=True)
-    sys.exit(server.run())
+    sys.exit(server.run_alone())
 
 
 def _start_in_background(name: str, home: "Home") -> None:

@@ -4,7 +4,7 @@ Called by the report commands.  Calls spark_door.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn, TypeVar
 
 import click
@@ -40,15 +40,15 @@ def named_values(texts: Iterable[str]) -> dict[str, str]:
 
 @contextmanager
 def lake_tables(lake: str, options: SparkOptions) -> Iterator[Callable[[str], Any]]:
-    """The tables of a lake by name. The lake is looked for before Spark starts; failures are one line."""
+    """The tables of a lake by name; Spark starts when one is asked for as a DataFrame. Failures are one line."""
     from quaestor.pipeline.lake import Lake
     from quaestor.pipeline.report_queries.departments import ChargePlanError
     from quaestor.pipeline.report_queries.summary_rows import LakeTables
 
     with one_line():
         found = Lake.at(lake)
-        with session(options) as spark:
+        with ExitStack() as open_session:
             try:
-                yield LakeTables(found, spark)
+                yield LakeTables(found, lambda: open_session.enter_context(session(options)))
             except ChargePlanError as error:
                 cannot(error)

@@ -6,13 +6,18 @@ Rules
   O2  A queue name is unique among local, alias, remote and model queues; processes, namelists and storage
       classes have a name space each.
   O3  The stored form is a type byte and the attributes that differ from the default (see `attributes`);
-      `object_from_bytes` gives back an equal object, or names what it cannot read.
+      `object_from_bytes` gives back an equal object, or names what it cannot read. The type byte of a copy has its
+      highest bit set.
   O4  Every attribute is checked when the object is built; a wrong one never reaches the page set.
+  O5  An object has one disposition in its queue-sharing group: QMGR is a queue manager's own, COPY is its copy of a
+      definition that the group keeps, SHARED a local queue on a structure. GROUP, the definition that is copied, is
+      said where it is kept. A model queue may name a structure and is not on it: only a DEFTYPE(SHAREDYN) makes its
+      dynamic queues shared.
 
 Called by resolution, mqsc, the data manager (page set 0), the message manager.  Calls attributes, names.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -35,6 +40,8 @@ DEPTH_MAX = 999_999_999
 MESSAGE_MAX = 104_857_600
 MESSAGE_DEFAULT = 4_194_304
 PRIORITY_MAX = 9
+COPIED = 0x80
+"""The bit of the type byte that marks a copy (O3)."""
 
 
 class TriggerType(IntEnum):
@@ -62,6 +69,7 @@ class DefinitionType(IntEnum):
     PREDEFINED = 1
     PERMDYN = 2
     TEMPDYN = 3
+    SHAREDYN = 4
 
 
 class QueueType(IntEnum):
@@ -78,6 +86,8 @@ class MQObject:
     """What all definitions have in common."""
 
     name: str
+    copied: bool = field(default=False, kw_only=True)
+    """Whether it is this queue manager's copy of a definition of the group (O5)."""
 
     TYPE_CODE: ClassVar[int] = 0
     MQSC_TYPE: ClassVar[str] = ""
@@ -85,15 +95,21 @@ class MQObject:
     def __post_init__(self) -> None:
         if not self._name_is_valid():
             raise AttributeValueError(self.MQSC_TYPE, self.name, "1 to 48 characters of A-Z a-z 0-9 . / _ %")
-        for field, attribute in attributes_of(type(self)).items():
-            attribute.check(getattr(self, field))  # O4
+        for name, attribute in attributes_of(type(self)).items():
+            attribute.check(getattr(self, name))  # O4
 
     def _name_is_valid(self) -> bool:
         return is_name(self.name)
 
     def pack(self) -> bytes:
         """The stored form (O3)."""
-        return bytes((self.TYPE_CODE,)) + pack_attributes(self, attributes_of(type(self)))
+        kind = self.TYPE_CODE | (COPIED if self.copied else 0)
+        return bytes((kind,)) + pack_attributes(self, attributes_of(type(self)))
+
+    @property
+    def disposition(self) -> str:
+        """QSGDISP (O5)."""
+        return "COPY" if self.copied else "QMGR"
 
     def altered(self, **changes: Any) -> "Self":
         """The same object with other attributes (O1)."""
@@ -157,6 +173,13 @@ class LocalQueue(MQObject):
         """QSGDISP(SHARED): its messages are in a coupling facility structure, for all members of the group."""
         return bool(self.structure)
 
+    @property
+    def disposition(self) -> str:
+        return "SHARED" if self.shared else "COPY" if self.copied else "QMGR"
+
+
+DYNAMIC = ("TEMPDYN", "PERMDYN", "SHAREDYN")
+
 
 @dataclass(frozen=True, slots=True)
 class ModelQueue(LocalQueue):
@@ -167,13 +190,19 @@ class ModelQueue(LocalQueue):
     queue_type: ClassVar[QueueType] = QueueType.MODEL
 
     definition: DefinitionType = enumerated(  # noqa: RUF009 - a declaration
-        "DEFTYPE", 36, DefinitionType.TEMPDYN, TEMPDYN=DefinitionType.TEMPDYN, PERMDYN=DefinitionType.PERMDYN
+        "DEFTYPE", 36, DefinitionType.TEMPDYN, **{name: DefinitionType[name] for name in DYNAMIC}
     )
+
+    @property
+    def shared(self) -> bool:
+        """Never: what it makes may be (O5)."""
+        return False
 
     def instance(self, name: str) -> LocalQueue:
         """The dynamic queue that opening this model makes."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return LocalQueue(**values | {"name": name})
+        structure = self.structure if self.definition is DefinitionType.SHAREDYN else ""
+        return LocalQueue(**values | {"name": name, "structure": structure, "copied": False})
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +331,7 @@ def attributes_of(cls: type[MQObject]) -> dict[str, Attribute]:
 
 def object_from_bytes(packed: bytes) -> MQObject:
     """The object whose stored form this is (O3)."""
-    cls = OBJECT_TYPES.get(packed[0]) if packed else None
+    cls = OBJECT_TYPES.get(packed[0] & ~COPIED) if packed else None
     if cls is None:
         raise ValueError(f"object type {packed[:1].hex() or 'missing'} was written by a newer release")
-    return cls(**unpack_attributes(packed[1:], attributes_of(cls)))
+    return cls(**unpack_attributes(packed[1:], attributes_of(cls)), copied=bool(packed[0] & COPIED))

@@ -154,6 +154,7 @@ class Reason(IntEnum):
     XQH_ERROR = 2260, "the transmission header is not valid"
     FUNCTION_NOT_SUPPORTED = 2298, "this queue manager does not do that"
     DB2_NOT_AVAILABLE = 2342, "the shared repository cannot be reached"
+    OBJECT_NOT_UNIQUE = 2343, "the name is that of a shared queue and of a queue of this queue manager"
     CF_NOT_AVAILABLE = 2345, "the coupling facility cannot be reached"
     CF_STRUC_IN_USE = 2346, "the coupling facility structure is in use"
     CF_STRUC_ERROR = 2349, "the coupling facility structure does not answer as it should"
@@ -164,6 +165,7 @@ class Reason(IntEnum):
     OPERATION_ERROR = 2488, "the operation asked for is not known"
     RECONNECT_FAILED = 2548, "the connection was made again, but what was open could not be opened again"
     CALL_INTERRUPTED = 2549, "the connection was lost in the call; whether the message was put is not known"
+    DATA_SET_NOT_AVAILABLE = 2561, "the data of the message is in a shared message data set that cannot be used now"
 
 
 WARNINGS = frozenset(

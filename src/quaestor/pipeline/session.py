@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
@@ -71,7 +72,7 @@ def session(
     master: str = "local[*]", conf: Mapping[str, str] | None = None, *, verbose: bool = False, app: str = "quaestor"
 ) -> SparkSession:
     """The active session, or a new one on `master` with our defaults, overridden by `conf` (N1)."""
-    active = SparkSession.getActiveSession()
+    active = _running()
     if active is not None:
         return active
     private = _private()
@@ -98,13 +99,21 @@ def opened(
     master: str = "local[*]", conf: Mapping[str, str] | None = None, *, verbose: bool = False
 ) -> Iterator[SparkSession]:
     """A session for a while: one that was there is left running (N1)."""
-    ours = SparkSession.getActiveSession() is None
+    ours = _running() is None
     made = session(master, conf, verbose=verbose)
     try:
         yield made
     finally:
         if ours:
             made.stop()
+
+
+def _running() -> SparkSession | None:
+    """The session there is, whichever thread made it."""
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
+        return None
 
 
 def _private() -> Path:

@@ -4,8 +4,8 @@ Rules
   QM1 Each manager is given the two or three managers it leans on; nobody is given the queue manager.
   QM2 One process owns the files. Another is told who has them (2059, `in_use`). A member of a queue-sharing group that
       starts while a peer reads its log waits for that, at most three seconds.
-  QM3 Starting is CSQINP1, restart from the log, the definitions, CSQINP2, then the background work. A directory
-      belongs to one queue manager by name (2058).
+  QM3 Starting is CSQINP1, restart from the log, the definitions, copies of the group's definitions, CSQINP2, then the
+      background work. A directory belongs to one queue manager by name (2058).
   QM4 Stopping ends every connection (their units are backed out), then writes everything. A crash needs neither:
       restart finds the committed state.
   QM5 A member of a queue-sharing group joins it after restart and before its definitions: what it left in structures is
@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from quaestor.clock import Clock
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.command import CommandServer, InputSets, Parts, command_processor
+from quaestor.qmgr.command import CommandServer, Copies, InputSets, Parts, command_processor
 from quaestor.qmgr.command.group_part import SharingGroup
 from quaestor.qmgr.command.input_sets import AFTER_RESTART, BEFORE_RESTART
 from quaestor.qmgr.connection import Connection, ConnectionManager
@@ -150,9 +150,12 @@ class QueueManager:
         self.commands = command_processor(
             self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
         )
+        if self.command_parts.group is not None:
+            self.command_parts.group.answer_with(self.commands.scope.answer)
+        self.copies = Copies(self.commands, self.messages.catalogue, self.command_parts, self.operator_log.say)
         managers: list[HasTasks] = [log, buffers, recovery, data, self.messages, self.connections, self.statistics]
         if self.shared is not None:
-            managers.append(self.shared)
+            managers += [self.shared, self.copies]
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
         if self.shared is not None:
             self.shared.nudge = self.scheduler.nudge
@@ -168,6 +171,7 @@ class QueueManager:
                 self.messages.start()
                 self.statistics.begin_traces()
             self.commands.early = False
+            self.copies.start()
             self._input_sets.run(AFTER_RESTART)
         except BaseException:
             if self.shared is not None:

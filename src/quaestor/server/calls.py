@@ -10,7 +10,7 @@ Called by conversation.  Calls the connection and its handles.
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quaestor.mqi.descriptors import Target
 from quaestor.mqi.objects import OBJECT_TYPES, MQObject, object_from_bytes
@@ -20,6 +20,7 @@ from quaestor.server.wire import unpack_descriptor
 if TYPE_CHECKING:
     from quaestor.server.conversation import Conversation
 
+SCOPE = "CMDSCOPE"
 _KINDS = {kind.MQSC_TYPE: kind for kind in OBJECT_TYPES.values()}
 
 
@@ -106,8 +107,15 @@ def _disconnect(on: "Conversation") -> None:
     on.ending = True
 
 
-def _mqsc(on: "Conversation", text: str) -> dict[str, Any]:
-    return on.service.run_commands(text, on.link.user)
+class Later(NamedTuple):
+    """A call that waits for others than this queue manager: it is carried out beside the loop, and answered then."""
+
+    carry_out: Callable[[], Any]
+
+
+def _mqsc(on: "Conversation", text: str) -> dict[str, Any] | Later:
+    run, user = on.service.run_commands, on.link.user
+    return Later(lambda: run(text, user)) if SCOPE in text.upper() else run(text, user)
 
 
 def _status(on: "Conversation") -> dict[str, Any]:

@@ -8,12 +8,15 @@ Rules
   CV4 A get that has to wait is `Parked` with a waiter on the queue; posting it puts it on the service's list, and the
       turn looks again. A message may be handed over to it directly.
   CV5 A conversation ends once: by disconnecting, which commits, or with its link, which backs out.
+  CV6 A call that waits for another queue manager (MQSC with CMDSCOPE) is carried out beside the loop; meanwhile the
+      conversation's other calls stay in the backlog, and other conversations go on.
 
 Called by link and service.  Calls the connection and its handles, as any application of the process would.
 """
 
 from collections import deque
 from struct import error as StructError  # noqa: N812 - a class
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from quaestor.mqi.attributes import AttributeValueError
@@ -24,7 +27,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection import Connection, Handle
 from quaestor.qmgr.message import Waiting
 from quaestor.server import values, wire
-from quaestor.server.calls import CALLS
+from quaestor.server.calls import CALLS, Later
 from quaestor.server.protocol import (
     CONTEXT,
     CORREL,
@@ -234,12 +237,16 @@ class Conversation:
         self, handle: Handle, bodies: list[bytes], md: MQMD | None, options: int, correl_id: bytes | None, flags: int
     ) -> None:
         """Asynchronous puts of one descriptor; each stands for itself, the first error is kept (CV3)."""
-        put = handle.put
-        for body in bodies:
+        alike, at = correl_id is None and not flags & TEXT, 0
+        while at < len(bodies):
+            body = bodies[at]
             try:
-                put(_text(body) if flags & TEXT else body, md, options, correl_id=correl_id)
+                handle.put(_text(body) if flags & TEXT else body, md, options, correl_id=correl_id)
             except MQError as error:
                 self._error(0, b"", error)
+            at += 1
+            if alike and at < len(bodies):
+                at = handle.put_more(bodies, at, md, options)
 
     # -- get
 
@@ -354,7 +361,27 @@ class Conversation:
         call = CALLS.get(asked[0]) if isinstance(asked, list) and asked and isinstance(asked[0], str) else None
         if call is None:
             raise ProtocolError("a call of no known name")
-        return self.reply(number, values.pack(call(self, *asked[1:])))
+        done = call(self, *asked[1:])
+        if isinstance(done, Later):
+            self.busy = True  # CV6
+            Thread(target=self._beside, args=(number, done), name="quaestor-later", daemon=True).start()
+            return b""
+        return self.reply(number, values.pack(done))
+
+    def _beside(self, number: int, call: Later) -> None:
+        """Carry a call out on a thread of its own; the loop answers it (CV6)."""
+        try:
+            done = call.carry_out()
+        except Exception as error:  # noqa: BLE001 - told apart where it is told
+            failed = error
+            self.service.ask(lambda: self._carried_out(self._refusal(number, failed)))
+        else:
+            self.service.ask(lambda: self._carried_out(self.reply(number, values.pack(done))))
+
+    def _carried_out(self, answer: bytes) -> None:
+        if self.link.open:
+            self.link.send(answer)
+            self.resume()
 
     # -- handles
 

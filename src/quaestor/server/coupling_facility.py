@@ -27,7 +27,7 @@ from typing import Any
 import msgpack
 
 from quaestor.storage.lists.client import LENGTH, RECEIVE, frames
-from quaestor.storage.lists.memory import MemoryConnection, MemoryFacility
+from quaestor.storage.lists.facility import MemoryConnection, MemoryFacility
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 
 LOG = logging.getLogger("quaestor.cf")

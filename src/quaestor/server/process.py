@@ -7,11 +7,14 @@ Rules
       is written. After a failure of the engine nothing is written, and the exit code is 1.
       SIGHUP reads the profiles again.
   PR3 The number of files that may be open is raised as far as the system allows, so that the limit is ours.
+  PR4 In a process of its own what is there at the start is never looked at by the collector, and the rest seldom:
+      messages, units and requests hold no cycles, and a look at a deep queue would hold everybody up.
 
 Called by cli and tests.  Calls service, home, the queue manager.
 """
 
 import contextlib
+import gc
 import os
 import resource
 import signal
@@ -35,9 +38,11 @@ from quaestor.server.service import Service
 from quaestor.server.users import Users
 from quaestor.storage.disk import RealDisk
 
+COLLECT_SELDOM = 50_000, 50, 100
+
 
 class Server:
-    """One queue manager as a process (PR1-PR3)."""
+    """One queue manager as a process (PR1-PR4)."""
 
     def __init__(self, home: Home, out: TextIO, *, signals: bool = False) -> None:
         self.home, self._signals = home, signals
@@ -118,6 +123,13 @@ class Server:
                 self.manager.security.refresh()
         except ProfileError as error:
             self.journal.tell("QSV014E", why=str(error))
+
+    def run_alone(self) -> int:
+        """Serve in a process that does nothing else (PR4)."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*COLLECT_SELDOM)
+        return self.run()
 
     def run(self) -> int:
         """Serve until stopped; the exit code."""

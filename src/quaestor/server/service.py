@@ -337,7 +337,8 @@ class Service:
         if self._commands is None:
             raise MQError(Reason.ENVIRONMENT_ERROR, why="this queue manager runs no commands")
         reply = self._commands.run(text, user)
-        return {"lines": list(reply.lines), "rows": list(reply.rows), "ok": bool(reply.ok)}
+        told = {"lines": list(reply.lines), "rows": list(reply.rows), "ok": bool(reply.ok)}
+        return told | {"members": reply.members} if reply.members else told
 
     def status(self) -> dict[str, Any]:
         log = self._manager.engine.log

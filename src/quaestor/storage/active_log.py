@@ -25,13 +25,14 @@ class ActiveLog:
     def __init__(self, disk: Disk, files: list[File], stopped: list[int], told: Stopped) -> None:
         self._disk, self._files, self._told = disk, files, told
         self._good = [copy for copy in range(len(files)) if copy not in stopped]
+        self._only = files[0] if len(files) == 1 else None
 
     def write(self, at: int, data: memoryview) -> None:
         self._each(lambda file: file.write(at, data))
 
     def write_through(self, at: int, data: memoryview) -> None:
-        if len(self._good) == 1:
-            self._files[self._good[0]].write_through(at, data)
+        if self._only is not None:
+            self._only.write_through(at, data)
         else:
             self._each(lambda file: file.write_through(at, data))
 

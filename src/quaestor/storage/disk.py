@@ -135,26 +135,21 @@ class RealFile:
             offset += total
 
     def write_through(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        written = 0
-        if self._direct != NOT_POSSIBLE and not (offset | len(data)) % BLOCK:
-            written = self._write_direct(offset, data)
+        length, written = len(data), 0
+        if self._direct != NOT_POSSIBLE and not (offset | length) % BLOCK:
+            try:
+                if self._direct == NOT_TRIED:
+                    self._direct = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | DIRECT)
+                written = os.pwritev(self._direct, (data,), offset, WRITE_THROUGH)  # K6
+            except OSError as error:
+                if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                    raise
+                self._close_direct()
         elif WRITE_THROUGH:
             written = os.pwritev(self._fd, (data,), offset, WRITE_THROUGH)
-        if written != len(data):
+        if written != length:
             self.write(offset + written, memoryview(data)[written:])
             os.fdatasync(self._fd)
-
-    def _write_direct(self, offset: int, data: bytes | bytearray | memoryview) -> int:
-        """Write past the page cache (K6); gives how much was written, 0 where that is not possible."""
-        try:
-            if self._direct == NOT_TRIED:
-                self._direct = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | DIRECT)
-            return os.pwritev(self._direct, (data,), offset, WRITE_THROUGH)
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
-                raise
-            self._close_direct()
-            return 0
 
     def _close_direct(self) -> None:
         if self._direct >= 0:

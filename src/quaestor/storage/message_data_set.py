@@ -13,6 +13,8 @@ Rules
   MD5 Space is given out in pages, together where that is possible and in few pieces where it is not. A data set that is
       full expands by a tenth if it may; else the message is refused (DataSetFullError).
   MD6 The last messages written or read stay in buffers of one block each; a get by the same member seldom reads.
+  MD7 The file can be closed for a while and opened again, as it was or as it was brought back: what is in use of it is
+      known meanwhile. Whoever reads or writes has asked before whether it is open.
 
 Called by the coupling facility manager.  Calls disk (through the file it is given).
 """
@@ -187,6 +189,26 @@ class _Buffers:
         self.used = 0
         stats.buffers_total, stats.buffer_size, stats.buffers_free_low = buffers, block, buffers
 
+    def resize(self, buffers: int) -> None:
+        """So many from now on; what no longer fits goes, oldest first."""
+        self._most = buffers
+        self._make_room(0)
+        self._stats.buffers_total = buffers
+        self._stats.buffers_free_low = min(self._stats.buffers_free_low, buffers - self.used)
+
+    def clear(self) -> None:
+        self._held.clear()
+        self.used = 0
+
+    def _make_room(self, needed: int) -> bool:
+        """Give up the oldest until so many blocks are free; whether any was given up."""
+        stolen = False
+        while self.used + needed > self._most:
+            _, old = self._held.popitem(last=False)
+            self.used -= self._blocks(old)
+            stolen = True
+        return stolen
+
     def get(self, place: Place) -> bytes | None:
         self._stats.get_buffer += 1
         data = self._held.get(place.serial)
@@ -201,11 +223,7 @@ class _Buffers:
             self._stats.got_none += 1
             return
         self.drop(place)
-        stolen = False
-        while self.used + needed > self._most:
-            _, old = self._held.popitem(last=False)
-            self.used -= self._blocks(old)
-            stolen = True
+        stolen = self._make_room(needed)
         self._held[place.serial] = data
         self.used += needed
         stats = self._stats
@@ -271,7 +289,10 @@ class MessageDataSet:
         expand: bool = True,
     ) -> None:
         self._file, self.member, self._clock = file, member, clock
-        self._block, self.expand = block, expand
+        self._block, self.expand, self.open = block, expand, True
+        self.expand_failed = False
+        """An expansion was refused by the system: none is tried until somebody says so."""
+
         self.space = SpaceMap(file.size() // PAGE)
         self.stats = stats
         stats.ci_size, stats.ca_size = PAGE, block
@@ -350,7 +371,22 @@ class MessageDataSet:
         return place.serial in self._live
 
     def close(self) -> None:
-        self._file.close()
+        """Nobody reads or writes it until it is opened again (MD7)."""
+        if self.open:
+            self.open = False
+            self._buffers.clear()
+            self._file.close()
+
+    def open_again(self, file: File) -> None:
+        """The file, which may be another with the same data; it is at least as long as what is in use (MD7)."""
+        self._file, self.open = file, True
+        if file.size() < self.space.pages * PAGE:
+            file.extend(self.space.pages * PAGE)
+
+    def alter(self, *, buffers: int, expand: bool) -> None:
+        """How many buffers, and whether it expands; one that may, tries again what was refused."""
+        self._buffers.resize(buffers)
+        self.expand, self.expand_failed = expand, False
 
     # -- space, rule MD5
 
@@ -373,10 +409,14 @@ class MessageDataSet:
         size = self.space.pages * PAGE
         wanted = max(size // 10, pages * PAGE)
         wanted += -(size + wanted) % self._block
-        if not self.expand or size + wanted > SIZE_MAX:
+        if not self.expand or self.expand_failed or size + wanted > SIZE_MAX:
             return False
         began_ns = self._clock.monotonic_ns()
-        self._file.extend(size + wanted)
+        try:
+            self._file.extend(size + wanted)
+        except OSError:
+            self.expand_failed = True  # what was refused is said by the put that needed it
+            return False
         self.space.grow(wanted // PAGE)
         self.stats.format_ios += 1
         self.stats.format_pages += wanted // PAGE

@@ -28,6 +28,6 @@ def installation(spark, tmp_path_factory):
         every = Definitions.read()
         some = Definitions({table: each for table, each in every.tables.items() if table in looked_at}, every.plan)
         load(spark, folder / name, [dump], every if name == "small" else some)
-        return planted, LakeTables(Lake.at(folder / name), spark)
+        return planted, LakeTables(Lake.at(folder / name), lambda: spark)
 
     return made

@@ -44,3 +44,19 @@ def test_intervals_are_the_same_rows_too(installation, monkeypatch, name):
     monkeypatch.setattr(details, "FEW_ROWS", 0)
     assert run(name, tables, given).to_pylist() == here
     assert run(name, tables.__call__, given).to_pylist() == here
+
+
+@pytest.mark.parametrize("name", ["sysprint", "summary", "stats", "put", "get", "db2", "cf", "thread", "bm", "log"])
+def test_most_outputs_do_without_spark(installation, name):
+    """The session is asked for when a DataFrame is, and not before (M4)."""
+    from quaestor.pipeline.report_queries.summary_rows import LakeTables
+
+    _, tables = installation("small")
+
+    def start():
+        raise AssertionError("Spark was started")
+
+    lazy = LakeTables(tables._lake, start)
+    assert len(run(name, lazy))
+    with pytest.raises(AssertionError, match="Spark was started"):
+        run("commits", lazy)

@@ -16,7 +16,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import OpenOptions
 from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
 from quaestor.qmgr.queue_manager import QueueManager
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.structure import StructureLostError
 from quaestor.storage.shared_tables import GroupTables, SqliteTables
 from quaestor.testing import SMALL, FaultyDisk
@@ -27,8 +27,8 @@ _RBA = re.compile(r"\b(?!0{12})0000[0-9A-F]{8}\b")
 """Where something stands on the log is not what these sessions are about."""
 
 
-class OneMember:
-    """A queue-sharing group with structures in memory, for one member."""
+class InMemory:
+    """A queue-sharing group with structures in memory."""
 
     def __init__(self, folder):
         self.facility, self.folder = MemoryFacility(), folder
@@ -42,16 +42,16 @@ class OneMember:
 class Console:
     """A queue manager, an operator, and applications."""
 
-    def __init__(self, profiles=None, parts=None, input_sets=None, disk=None, group=None, **settings):
-        self.disk, self.clock, self.profiles = disk or FaultyDisk(), FakeClock(), profiles
+    def __init__(self, profiles=None, parts=None, input_sets=None, disk=None, group=None, name="QM1", **settings):
+        self.disk, self.clock, self.profiles, self.name = disk or FaultyDisk(), FakeClock(), profiles, name
         self.facility = None if group is None else group.facility
         self.settings, self.parts, self.input_sets = replace(SMALL, **settings), parts, input_sets
-        self.join = None if group is None else group.joining("QM1", self.disk)
+        self.join = None if group is None else group.joining(name, self.disk)
         self.start()
 
     def start(self):
         self.qm = QueueManager(
-            "QM1",
+            self.name,
             self.disk,
             self.clock,
             self.settings,
@@ -140,13 +140,59 @@ class Console:
         return "\n".join(lines) + "\n"
 
 
+class Members(Console):
+    """Three members of a group, and an operator who goes from one to the other: `at QM2`, `stop QM3`, `start QM3`."""
+
+    def __init__(self, folder):
+        group = InMemory(folder)
+        self.members = {name: Console(group=group, name=name) for name in ("QM1", "QM2", "QM3")}
+        for member in self.members.values():
+            self.patient(member)
+        self.here, self.clock = self.members["QM1"], self.members["QM1"].clock
+
+    def patient(self, member):
+        """While one member waits, the others take their steps."""
+        member.qm.shared.forwarding.pause = lambda _: self.follow()
+
+    def run(self, text, user="OPER"):
+        return self.here.run(text, user)
+
+    def follow(self):
+        """Half a second of all members that are up."""
+        for member in self.members.values():
+            if member.qm is not None:
+                member.clock.advance(seconds=1)
+                member.qm.copies.step()
+                member.qm.shared.forwarding.step()
+                with member.qm.engine.recovery.latch:
+                    member.qm.messages.follow_step()
+
+    def perform(self, act):
+        verb, *words = act.split()
+        match verb:
+            case "at":
+                self.here = self.members[words[0]]
+            case "follow":
+                self.follow()
+            case "stop":
+                self.members[words[0]].qm.stop()
+                self.members[words[0]].qm = None
+            case "start":
+                self.members[words[0]].start()
+                self.patient(self.members[words[0]])
+            case _:
+                self.here.perform(act)
+
+
 def depth(console, queue):
     return console.qm.messages.catalogue.state(queue).stored.depth
 
 
 def console_of(session, folder):
-    """The console that a session is played on: one about sharing needs a group."""
-    return Console(archive=True, group=OneMember(folder) if session.startswith("# a group") else None)
+    """The console that a session is played on: one about sharing needs a group, one about members three of them."""
+    if session.startswith("# members"):
+        return Members(folder)
+    return Console(archive=True, group=InMemory(folder) if session.startswith("# a group") else None)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ What it had confirmed by then is kept in a plain model; the one call that was un
 """
 
 from collections import Counter
+from contextlib import suppress
 from copy import deepcopy
 
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed
@@ -190,3 +191,35 @@ def died_in(world, scenario=work):
             raise
         return True  # the queue manager told its application that it cannot go on
     return False
+
+
+def two_structures(world):
+    """A unit that logs nothing, over two structures, with a get in each."""
+    for queue in ("ORDERS", "BILLS"):
+        world.put(queue, b"old", VOLATILE, OUT)
+    world.put("ORDERS", b"one", VOLATILE)
+    world.put("BILLS", b"two", VOLATILE)
+    world.get("BILLS")
+    world.get("ORDERS")
+    world.commit()
+
+
+def without_csq_admin(world, lost_at, cut_at, *, done):
+    """CSQ_ADMIN is lost before a request, and the member dies at another; the member as it is started again."""
+    power, sharing = world.power, world.sharing
+    power.requests, power.cut_at, power.done = 0, cut_at, done
+    check = power.check
+
+    def losing():
+        if power.requests == lost_at - 1 and not power.off:
+            sharing.cut_off("CSQ_ADMIN", lost=True)
+        check()
+
+    power.check = losing
+    with suppress(MQError):  # told that CSQ_ADMIN is lost, before it came to die
+        died_in(world, two_structures)
+    sharing.wrap = lambda _name, made: made
+    sharing.kill("QM1")
+    sharing.reach_again("CSQ_ADMIN")
+    world.two.shared.peers.step()
+    return sharing.start("QM1", sharing.disks["QM1"].after_power_cut())

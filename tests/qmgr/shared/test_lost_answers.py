@@ -126,10 +126,10 @@ def test_nothing_is_decided_while_a_structure_cannot_be_used(group):
 
 @pytest.mark.parametrize("how", ["not sent", "answer lost", "late"])
 def test_a_commit_over_two_structures_that_was_not_answered_is_whole(group, how):
-    """Nothing is logged: the descriptor is the commit, and it is looked up before anything is ended."""
+    """Nothing is logged: the first structure decides, and is asked before anything is ended in the other."""
     group.orders.put(b"1", VOLATILE, IN)
     group.bills.put(b"2", VOLATILE, IN)
-    group.strike(how)
+    group.strike(how, left=1)
     with pytest.raises(MQError, match="2124"):
         group.app.commit()
     group.connect_again()
@@ -142,7 +142,7 @@ def test_a_commit_over_two_structures_that_was_not_answered_is_whole(group, how)
 def test_it_is_whole_too_if_the_member_dies_before_it_could_look(group):
     group.orders.put(b"1", VOLATILE, IN)
     group.bills.put(b"2", VOLATILE, IN)
-    group.strike("answer lost")
+    group.strike("answer lost", left=1)
     with pytest.raises(MQError, match="2124"):
         group.app.commit()
     group.kill()

@@ -5,9 +5,12 @@ import time
 
 import pytest
 
-from qmgr.shared.cutting import Power, World, died_in, work
+from qmgr.shared.cutting import Power, World, died_in, two_structures, without_csq_admin, work
 from qmgr.shared.sharing import GET_IN, IN, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
 from quaestor.mqi.options import GetOptions
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.keys import decided_list
+from quaestor.storage.lists.operations import Alter
 
 REQUESTS, WRITES = 37, 10
 """What the work asks of structures and writes to the log; one more than that is never reached."""
@@ -240,3 +243,66 @@ def test_the_work_covers_every_kind_of_request(tmp_path):
         world.one.shared.admin._connection._connection.__class__.request = request
     assert {("CSQ_ADMIN", "write"), ("CSQ_ADMIN", "delete")} <= names
     assert {(name, each) for name in ("APPL1", "APPL2") for each in ("write", "claim", "move", "delete")} <= names
+
+
+# -- CSQ_ADMIN is lost in the same moment
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("lost_at", range(7, 11))
+@pytest.mark.parametrize("after", range(3))
+@pytest.mark.parametrize("done", [False, True], ids=["not sent", "answer lost"])
+def test_csq_admin_is_lost_and_the_member_dies_in_the_same_moment(tmp_path, lost_at, after, done):
+    """The unit has happened in both structures or in none: its outcome is in a structure that it has changed."""
+    world = World(tmp_path)
+    again = without_csq_admin(world, lost_at, lost_at + after, done=done)
+    world.check(private=again)
+
+
+def test_a_commit_whose_answer_is_lost_is_the_same_in_every_structure(tmp_path):
+    """The request that decides was done or not: the other structure waits until that is known."""
+    for done in (False, True):
+        folder = tmp_path / str(done)
+        folder.mkdir()
+        world = World(folder)
+        structure = world.one.shared.structures["APPL1"]
+        world.put("ORDERS", b"one", VOLATILE)
+        world.put("BILLS", b"two", VOLATILE)
+        request = structure._connection.request
+
+        def unanswered(*operations, request=request, world=world, done=done):
+            if done:
+                request(*operations)
+            world.sharing.cut_off("APPL1")
+            return request(*operations)
+
+        structure._connection.request = unanswered
+        with pytest.raises(MQError, match="2124"):
+            world.app.commit()
+        assert 2 - done == len(world.sharing.leaks())  # the second waits for the first
+        world.sharing.reach_again("APPL1")
+        there = {("ORDERS", b"one"): 1, ("BILLS", b"two"): 1} if done else {}
+        assert (there, []) == (dict(world.found()), world.sharing.leaks())
+
+
+def test_words_of_committed_units_do_not_stay(tmp_path):
+    world = World(tmp_path)
+    for _ in range(5):
+        two_structures(world)
+    words = world.sharing.entries(decided_list(1)) + world.sharing.entries(decided_list(1), "APPL2")
+    assert 1 == len(words)  # that of the last
+    world.one.stop()
+    assert () == world.sharing.entries(decided_list(1))
+
+
+def test_a_full_structure_still_commits_over_two(tmp_path):
+    world = World(tmp_path)
+    world.put("ORDERS", b"one", VOLATILE)
+    world.put("BILLS", b"two", VOLATILE)
+    for name in ("APPL1", "APPL2"):
+        space = world.sharing.space(name)
+        probe = world.sharing.probe(name)
+        probe.request(Alter(space.entries, space.elements))
+        probe.disconnect()
+    world.commit()
+    assert ({("ORDERS", b"one"): 1, ("BILLS", b"two"): 1}, []) == (dict(world.found()), world.sharing.leaks())

@@ -4,10 +4,11 @@ import pytest
 
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility.keys import COMMITTED, IN_DOUBT, LAST_KEY, UNCOMMITTED, got_list
+from quaestor.storage.lists import memory
 
 ORDERS_LIST = 1
 
@@ -151,7 +152,8 @@ def test_a_commit_is_one_request_for_each_structure_and_one_descriptor(tmp_path)
         assert [("APPL1", ("move", "move"))] == asked.during(app.commit)
         orders.put(b"3", VOLATILE, IN)
         bills.put(b"4", VOLATILE, IN)
-        assert [("CSQ_ADMIN", ("write",)), ("APPL1", ("move",)), ("APPL2", ("move",))] == asked.during(app.commit)
+        decided = ("APPL1", ("move", "write"))
+        assert [("CSQ_ADMIN", ("write",)), decided, ("APPL2", ("move",))] == asked.during(app.commit)
         orders.put(b"5", PERSISTENT, IN)
         orders.get(GET_IN)
         assert [("CSQ_ADMIN", ("write", "delete")), ("APPL1", ("move", "delete"))] == asked.during(app.commit)
@@ -349,3 +351,48 @@ def test_a_queue_with_uncommitted_gets_is_not_deleted(sharing, one, two):
         two.delete(LocalQueue, "ORDERS", purge=True)
     one.commit()
     two.delete(LocalQueue, "ORDERS")
+
+
+# -- indexes
+
+
+@pytest.mark.parametrize("index", [IndexType.MSGID, IndexType.CORRELID, IndexType.GROUPID])
+def test_an_index_changes_nothing_of_what_is_got(sharing, one, two, index):
+    """By each identifier and by two of them, over commit and backout, with any secondary key."""
+    sharing.define("INDEXED", index_type=index, by="QM1")
+    ids = [bytes([at]) * 24 for at in range(3)]
+    with one.open("INDEXED", USES) as here, two.open("INDEXED", USES) as there:
+        for at in range(9):
+            descriptor = MQMD(msg_id=ids[at % 3], correl_id=ids[at // 3], persistence=at % 2)
+            here.put(b"%d" % at, descriptor, IN)
+        one.commit()
+        assert b"3" == there.get(GET_IN, correl_id=ids[1]).body
+        assert b"4" == there.get(GET_IN, correl_id=ids[1]).body
+        two.backout()
+        assert b"3" == there.get(GET_OUT, correl_id=ids[1]).body
+        assert b"2" == there.get(GET_OUT, msg_id=ids[2]).body
+        assert b"8" == there.get(GET_OUT, msg_id=ids[2], correl_id=ids[2]).body
+    assert [b"0", b"1", b"4", b"5", b"6", b"7"] == drained(one, "INDEXED")
+
+
+def test_one_of_ten_thousand_is_found_by_its_key(tmp_path, monkeypatch):
+    """MP16: shared queue gets by a unique key are constant time. Without an index the list is read through."""
+    looked = []
+    fits = memory._fits
+    monkeypatch.setattr(memory, "_fits", lambda entry, where: looked.append(entry) or fits(entry, where))
+    sharing = Sharing(tmp_path, SIZE=65_536)
+    one = sharing.start("QM1").connect("ALICE")
+    sharing.define("REPLIES", index_type=IndexType.CORRELID, max_depth=20_000)
+    reads = {}
+    with one.open("REPLIES", USES) as queue:
+        for at in range(10_000):
+            queue.put(b"reply", MQMD(correl_id=b"%024d" % at, persistence=0), OUT)
+            if at + 1 in (100, 10_000):
+                looked.clear()
+                queue.get(GET_OUT, correl_id=b"%024d" % at)
+                reads[at + 1] = len(looked)
+        assert {100: 1, 10_000: 1} == reads
+        one.alter(LocalQueue, "REPLIES", index_type=IndexType.NONE)
+        looked.clear()
+        queue.get(GET_OUT, correl_id=b"%024d" % 9_998)
+    assert len(looked) > 9_000

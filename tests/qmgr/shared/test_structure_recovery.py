@@ -6,8 +6,9 @@ import pytest
 
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
 from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.reasons import MQError
+from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.structures import Failing
+from quaestor.storage.lists.operations import Write
 
 
 @pytest.fixture
@@ -328,3 +329,141 @@ def test_a_structure_that_another_member_was_looking_at_is_usable_soon(sharing, 
             queue.put(b"x", VOLATILE, OUT)
         sharing.reach_again("APPL1")
         queue.put(b"x", VOLATILE, OUT)
+
+
+# -- units in doubt
+
+
+def in_doubt(sharing, one, backup):
+    """A unit that has put and got and is in doubt, with a backup before, between or after, or none."""
+    with one.open("ORDERS", USES) as queue:
+        for body in (b"got", b"there"):
+            queue.put(body, PERSISTENT, OUT)
+        sharing.publish()
+        if backup == "before":
+            operate(sharing, "QM2", "backup")
+        assert b"got" == queue.get(GET_IN).body
+        queue.put(b"put", PERSISTENT, IN)
+        queue.put(b"volatile", VOLATILE, IN)
+        if backup == "between":
+            sharing.publish()
+            operate(sharing, "QM2", "backup")
+        one.prepare(b"XID")
+        if backup == "after":
+            sharing.publish()
+            operate(sharing, "QM2", "backup")
+
+
+def lose(sharing, *structures):
+    for structure in structures:
+        sharing.cut_off(structure, lost=True)
+    for structure in structures:
+        sharing.reach_again(structure)
+    sharing.publish()
+
+
+ALL = ("CSQ_ADMIN", "APPL1", "APPL2")
+
+
+@pytest.mark.parametrize("lost", [("APPL1",), ALL], ids=["the structure", "everything"])
+@pytest.mark.parametrize("backup", ["none", "before", "between", "after"])
+@pytest.mark.parametrize("commit", [True, False], ids=["commit", "backout"])
+def test_a_unit_in_doubt_is_so_in_the_recovered_structure(sharing, one, two, backup, lost, commit):
+    in_doubt(sharing, one, backup)
+    lose(sharing, *lost)
+    operate(sharing, "QM2", "recover")
+    sharing.publish()
+    assert [b"there"] == browsed(two)
+    (one.commit_prepared if commit else one.backout_prepared)(b"XID")
+    assert ([b"there", b"put"] if commit else [b"got", b"there"]) == drained(two)
+    assert [] == sharing.leaks()
+
+
+@pytest.mark.parametrize("recovered", ["before", "after"])
+@pytest.mark.parametrize("lost", [("APPL1",), ALL], ids=["the structure", "everything"])
+def test_its_member_may_be_down_meanwhile(sharing, one, two, recovered, lost):
+    """The structure is recovered by another member, before or after the unit's own is started again."""
+    in_doubt(sharing, one, "between")
+    sharing.kill("QM1")
+    lose(sharing, *lost)
+    if recovered == "before":
+        operate(sharing, "QM2", "recover")
+    again = sharing.start("QM1").connect("ALICE")
+    if recovered == "after":
+        operate(sharing, "QM2", "recover")
+    sharing.publish()
+    assert ((b"XID",), [b"there"]) == (again.in_doubt(), browsed(two))
+    again.commit_prepared(b"XID")
+    assert ([b"there", b"put"], []) == (drained(two), sharing.leaks())
+
+
+def test_csq_admin_alone_is_lost_and_units_in_doubt_stay(sharing, one, two):
+    in_doubt(sharing, one, "none")
+    sharing.kill("QM1")
+    lose(sharing, "CSQ_ADMIN")
+    again = sharing.start("QM1").connect("ALICE")
+    assert ((b"XID",), [b"there"]) == (again.in_doubt(), browsed(two))
+    again.commit_prepared(b"XID")
+    assert ([b"there", b"put", b"volatile"], []) == (drained(two), sharing.leaks())
+
+
+# -- edges
+
+
+def test_purging_leaves_nothing_of_a_recovery_that_was_cut(sharing, one, two, monkeypatch):
+    with one.open("ORDERS", USES) as queue:
+        for number in range(120):
+            queue.put(b"%d" % number, PERSISTENT, IN)
+        one.commit()
+    lose(sharing, "APPL1")
+    structure = sharing.members["QM1"].shared.structures["APPL1"]
+    ask, asked = structure.ask_for_recovery, []
+
+    def cut(*operations):
+        asked.append(operations)
+        if isinstance(operations[-1], Write) and len(operations) < 50:
+            raise MQError(Reason.CF_NOT_AVAILABLE)  # the last piece
+        return ask(*operations)
+
+    with monkeypatch.context() as breaking:
+        breaking.setattr(structure, "ask_for_recovery", cut)
+        with pytest.raises(MQError):
+            operate(sharing, "QM1", "recover")
+    assert sharing.members["QM2"].commands.run("RECOVER CFSTRUCT(APPL1) TYPE(PURGE)", "OPER").ok
+    sharing.publish()
+    assert ([], []) == (browsed(one), browsed(two))
+    with one.open("ORDERS", USES) as queue:
+        queue.put(b"new", PERSISTENT, OUT)
+    assert [b"new"] == drained(two)
+
+
+def test_a_recovery_that_fails_leaves_the_structure_to_others(sharing, one, two, monkeypatch):
+    """A log that one member cannot read may be readable to another."""
+    with one.open("ORDERS", USES) as queue:
+        queue.put(b"1", PERSISTENT, OUT)
+    lose(sharing, "APPL1")
+    media = sharing.members["QM1"].shared.media
+
+    def away(_name):
+        raise MQError(Reason.CF_STRUC_FAILED)
+
+    monkeypatch.setattr(media, "_disk_of", away)
+    with pytest.raises(MQError, match="2373"):
+        operate(sharing, "QM1", "recover")
+    assert 1 == operate(sharing, "QM2", "recover").messages
+    assert [b"1"] == drained(two)
+
+
+def test_a_second_backup_replaces_the_first(sharing, one, two):
+    """What was got between them does not come back, what was put between them does."""
+    with one.open("ORDERS", USES) as queue:
+        queue.put(b"1", PERSISTENT, OUT)
+        sharing.publish()
+        operate(sharing, "QM1", "backup")
+        queue.get(GET_OUT)
+        queue.put(b"2", PERSISTENT, OUT)
+        sharing.publish()
+        operate(sharing, "QM2", "backup")
+    lose(sharing, "APPL1")
+    assert 1 == operate(sharing, "QM1", "recover").messages
+    assert [b"2"] == drained(one)

@@ -2,13 +2,13 @@
 
 import pytest
 
-from qmgr.shared.cutting import World, died_in
+from qmgr.shared.cutting import World, died_in, without_csq_admin
 from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed
 from quaestor.qmgr.coupling_facility import resolving, units
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.resolving import DeadLog
 from quaestor.qmgr.coupling_facility.store import SharedStore
-from quaestor.qmgr.coupling_facility.units import SharedUnit
+from quaestor.qmgr.coupling_facility.units import Descriptor, SharedUnit
 from quaestor.storage.lists.operations import Move
 
 pytestmark = pytest.mark.plain
@@ -86,6 +86,23 @@ def test_cu3_a_unit_over_two_structures_needs_its_descriptor(tmp_path, monkeypat
 
     monkeypatch.setattr(SharedUnit, "decide", undescribed)
     assert not recovered_right(tmp_path, cuts=EVERY)
+
+
+def test_cu3_the_outcome_is_in_a_structure_and_not_in_csq_admin_alone(tmp_path, monkeypatch):
+    """As it was before: the descriptor is the commit, and CSQ_ADMIN is lost with it."""
+
+    def half_done(folder):
+        found = []
+        for cut_at in range(7, 13):
+            (folder / str(cut_at)).mkdir(parents=True)
+            world = World(folder / str(cut_at))
+            without_csq_admin(world, 9, cut_at, done=False)
+            found.append(len({body for _, body in world.found()} & {b"one", b"two"}) == 1)
+        return any(found)
+
+    assert not half_done(tmp_path / "with")
+    monkeypatch.setattr(SharedUnit, "_decide_in_a_structure", lambda self: self._describe(Descriptor(self.id, 0, 0)))
+    assert half_done(tmp_path / "without")
 
 
 @pytest.fixture

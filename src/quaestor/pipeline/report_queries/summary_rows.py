@@ -5,12 +5,14 @@ Rules
       same columns through Spark.
   M2  Which rows are meant is what `steps.summarised` says (G2).
   M3  The median of a group is its lower one: a figure that was measured, not one between two.
+  M4  A report that needs no Spark does not wait for its start.
 
 Called by exceptions and details.  Calls lake.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -24,12 +26,19 @@ from quaestor.pipeline.report_queries.steps import SUMMARY_NAMES, Parameters, Ta
 
 
 class LakeTables:
-    """The tables of a lake, as DataFrames and as rows; each DataFrame is made once."""
+    """The tables of a lake, as DataFrames and as rows; each DataFrame is made once, Spark started when one is (M4)."""
 
-    def __init__(self, lake: Lake, spark: SparkSession) -> None:
-        self.spark = spark
+    def __init__(self, lake: Lake, start: Callable[[], SparkSession]) -> None:
         self._lake = lake
-        self._table = cache(lambda name: lake.table(spark, name))
+        self._start = cache(start)
+        self._starting = Lock()
+        self._table = cache(lambda name: lake.table(self.spark, name))
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, for whoever needs one."""
+        with self._starting:
+            return self._start()
 
     def __call__(self, name: str) -> DataFrame:
         """A raw or summary table for Spark."""

@@ -11,7 +11,8 @@ class Frame:
 
     `content` is what a manager keeps with the page as long as it is here. A page whose `data` is None exists only
     as content and is formed when it must be written (B7). Changes of a page that was started here (`starting`, then
-    `further`) wait until somebody wants its bytes (B8); until then it has no bytes (`raw`) beside what starts it.
+    `further`) wait until somebody wants its bytes (B8); until then it has no bytes (`raw`) beside what starts it:
+    `started_with` and `rest`, which is the body of a message that is here anyhow.
     """
 
     __slots__ = (
@@ -25,6 +26,7 @@ class Frame:
         "page_set",
         "raw",
         "rba",
+        "rest",
         "started_with",
         "starting",
         "volatile",
@@ -34,7 +36,7 @@ class Frame:
     def __init__(self, page_set: PageSet, page: int, data: bytearray | None) -> None:
         self.page_set, self.page, self.raw = page_set, page, data
         self.starting: Redo | None = None
-        self.started_with = b""
+        self.started_with = self.rest = b""
         self.further: list[tuple[Redo, bytes]] | None = None
         self.content: object | None = None
         self.in_use = 0
@@ -47,18 +49,19 @@ class Frame:
         if self.starting is not None:
             data = self.raw = bytearray(PAGE)
             number, page = self.page_set.number, self.page
-            self.starting(data, self.started_with, number, page)
+            self.starting(data, self.started_with + self.rest, number, page)
             for redo, body in self.further or ():
                 redo(data, body, number, page)
             self.starting = self.further = None
-            self.started_with = b""
+            self.started_with = self.rest = b""
         return self.raw
 
     @data.setter
     def data(self, data: bytearray | None) -> None:
         self.raw = data
-        self.starting = self.further = None
-        self.started_with = b""
+        if self.starting is not None:
+            self.starting = self.further = None
+            self.started_with = self.rest = b""
 
     def spare(self) -> bytearray | None:
         """The buffer's memory, for the page that takes its place."""
@@ -68,6 +71,7 @@ class Frame:
         """A change that needs nothing of what the page held: it waits until the bytes are wanted (B8)."""
         self.starting = redo
         self.started_with = body
+        self.rest = b""
         self.further = self.raw = None
 
     def change(self, redo: Redo, body: bytes) -> None:

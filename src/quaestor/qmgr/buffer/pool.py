@@ -79,8 +79,13 @@ class BufferPool:
         frame.in_use += 1
         return frame
 
-    def started(self, page_set: PageSet, page: int, redo: Redo, body: bytes, rba: int) -> Frame:
-        """Get a new page, start it by the change at `rba`, set write, release: one step, for every message put (B8)."""
+    def started(
+        self, page_set: PageSet, page: int, redo: Redo, body: bytes, rba: int, rest: bytes = b"", content: object = None
+    ) -> Frame:
+        """Get a new page, start it by the change at `rba`, set write, release: one step, for every message put (B8).
+
+        The change is `body` and `rest`; `content` is what the caller keeps with the page.
+        """
         stats = self.stats
         stats.get_new_page += 1
         stats.set_writes += 1
@@ -93,7 +98,9 @@ class BufferPool:
             self._note_stealable()
         frame.starting = redo
         frame.started_with = body
-        frame.further = frame.content = frame.raw = None
+        frame.rest = rest
+        frame.content = content
+        frame.further = frame.raw = None
         frame.rba = rba
         frame.whole = True
         if not frame.first_rba:
@@ -120,14 +127,24 @@ class BufferPool:
             self._note_stealable()
         elif not frame.changed and not frame.in_use:
             del self._stealable[frame]
-            self._note_stealable()
-        frame.data = None
+            now = self.buffers - self._resident + len(self._stealable)
+            if now < stats.stealable_low or now <= self.few:
+                self._note_stealable()
+        if frame.starting is None:
+            frame.raw = None
+        else:
+            frame.data = None
         frame.content = content
         frame.rba = rba
         frame.first_rba = 0
         frame.volatile = True
         if not frame.changed:
-            self._mark_changed(frame)
+            frame.changed = True
+            frame.born = self.checkpoint
+            changed = self._changed
+            changed[frame] = None
+            if len(changed) > self.start_at:
+                self._start_writing()
         if self._writing and not frame.in_use:
             self._write_if_behind()
 

@@ -13,6 +13,7 @@ Called by the server, the command line, queue_manager.  Calls every manager from
 """
 
 from quaestor.qmgr.command.assembly import FAMILIES, command_processor
+from quaestor.qmgr.command.copies import Copies
 from quaestor.qmgr.command.input_sets import InputSets
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.pcf_server import CommandServer
@@ -24,6 +25,7 @@ __all__ = [
     "FAMILIES",
     "CommandProcessor",
     "CommandServer",
+    "Copies",
     "InputSets",
     "NoTraces",
     "Parts",

@@ -4,6 +4,7 @@ Called by queue_manager.  Calls nothing: it only builds.
 """
 
 from quaestor.clock import Clock
+from quaestor.qmgr.command.data_sets import DataSetCommands
 from quaestor.qmgr.command.objects import ObjectCommands
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.processor import CommandProcessor
@@ -30,6 +31,7 @@ FAMILIES = (
     QueueManagerCommands,
     StructureCommands,
     StructureStatusCommands,
+    DataSetCommands,
 )
 
 
@@ -44,8 +46,8 @@ def command_processor(
 ) -> CommandProcessor:
     """The processor with every family."""
     families = (
-        ObjectCommands(messages),
-        QueueCommands(messages, connections, clock),
+        ObjectCommands(messages, parts),
+        QueueCommands(messages, connections, clock, parts),
         StorageCommands(engine.storage, engine.buffers, engine.data.space, engine.log, messages.catalogue),
         ThreadCommands(connections, engine.recovery),
         LogCommands(engine.log, engine.recovery, parts),
@@ -54,5 +56,6 @@ def command_processor(
         QueueManagerCommands(parts),
         StructureCommands(parts),
         StructureStatusCommands(parts),
+        DataSetCommands(parts),
     )
-    return CommandProcessor(qmgr, families, engine.recovery, connections, security)
+    return CommandProcessor(qmgr, families, engine.recovery, connections, security, parts)

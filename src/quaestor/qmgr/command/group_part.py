@@ -9,10 +9,13 @@ Rules
 Called by structures and structure_status.  Answered by the coupling facility manager (`operating`).
 """
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
-from quaestor.storage.shared_tables import GroupTables
+from quaestor.storage.shared_tables import GroupTables, SharedObject
+
+CSQ_ADMIN = "CSQ_ADMIN"
+"""The structure that every member is connected to."""
 
 
 class StructureView(Protocol):
@@ -35,6 +38,26 @@ class StructureView(Protocol):
         """Its size."""
 
 
+class DataSetConnection(Protocol):
+    """The connection of this queue manager to a shared message data set."""
+
+    @property
+    def available(self) -> str:
+        """NORMAL, STOPPED, ERROR."""
+
+    @property
+    def status(self) -> str:
+        """OPEN, CLOSED, NOTENABLED, OPENFAIL."""
+
+    @property
+    def mode(self) -> str:
+        """NONE, READONLY, UPDATE."""
+
+    @property
+    def expanding(self) -> str:
+        """NORMAL, FAILED."""
+
+
 class SharingGroup(Protocol):
     """The queue-sharing group of this queue manager."""
 
@@ -48,14 +71,44 @@ class SharingGroup(Protocol):
     def queues_on(self, structure: str) -> list[str]:
         """Names of the shared queues defined on it."""
 
+    def group_changes(self) -> Mapping[str, SharedObject | None]:
+        """Definitions with QSGDISP(GROUP) that have changed since the last time, by key; None for a deleted one."""
+
+    def followed(self, key: str) -> None:
+        """The copy of here is about to follow the definition of this key: it need not be told of. The latch is held."""
+
+    def answer_with(self, answer: Callable[[bytes], bytes]) -> None:
+        """Who answers what other members ask."""
+
+    def ask(self, members: list[str], question: bytes) -> Any:
+        """Ask other members; what `collect` takes."""
+
+    def collect(self, asked: Any) -> Mapping[str, bytes | None]:
+        """Wait for the answers, without the latch; None from a member that gave none."""
+
     def defined(self, structure: str) -> None:
         """A definition is new or has changed (GP2)."""
 
     def deleted(self, structure: str) -> None:
         """A definition is gone (GP2)."""
 
+    def fail(self, structure: str) -> None:
+        """RESET CFSTRUCT ACTION(FAIL), for all members; without the latch."""
+
     def backup(self, structure: str) -> None:
         """BACKUP CFSTRUCT, on the log of this queue manager."""
 
     def recover(self, structure: str, *, purge: bool) -> None:
         """RECOVER CFSTRUCT: from its backup and all logs, or to empty."""
+
+    def data_sets_changed(self) -> None:
+        """What the tables say of data sets is other than before (GP2)."""
+
+    def stop_data_set(self, structure: str, member: str) -> None:
+        """STOP SMDSCONN: this queue manager does not use the data set of a member."""
+
+    def start_data_set(self, structure: str, member: str) -> None:
+        """START SMDSCONN: it does again."""
+
+    def data_set_connection(self, structure: str, member: str) -> DataSetConnection:
+        """How this queue manager is connected to the data set of a member."""

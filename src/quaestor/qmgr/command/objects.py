@@ -7,12 +7,15 @@ Rules
   OB3 A storage class goes to another page set only while no queue of it is open or holds messages; those queues go
       with it. The same holds for a queue that is given another storage class. A class that a queue names is not
       deleted.
-  OB4 A local queue with QSGDISP(SHARED) is on the structure that CFSTRUCT names, for all members of the group; any
-      other object is this queue manager's own, and CFSTRUCT is not for it. A DISPLAY with QSGDISP shows those of that
-      disposition: PRIVATE is QMGR, LIVE and ALL are both. GROUP and COPY are not kept: definitions for the group are
-      given to each member.
+  OB4 A local queue with QSGDISP(SHARED) is on the structure that CFSTRUCT names, for all members of the group. A model
+      queue names one for its shared dynamic queues; no other object does.
+  OB5 A definition with QSGDISP(GROUP) is kept for the members to copy. The command that makes or deletes the copy is
+      generated at once here, and by every other member when it sees the change (`copies`). The group's definition
+      holds whatever becomes of the copies; what keeps the copy of here from being made is said.
+  OB6 QSGDISP(COPY) is made from the group's definition of that name, and what the command says goes over it. It can be
+      altered like any object, until the group's definition changes or the queue manager starts.
 
-Called by the processor.  Calls the message manager and its catalogue.
+Called by the processor.  Calls the message manager and its catalogue, the group's objects.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,12 +26,17 @@ from quaestor.mqi.mqsc.syntax import NO_VALUE, UNACCEPTABLE
 from quaestor.mqi.mqsc.words import KINDS, QUEUE
 from quaestor.mqi.objects import QUEUE_TYPES, LocalQueue, MQObject, QueueManagerAttributes, StorageClass, attributes_of
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command.dispositions import COPY, GROUP, ORDER, PICKS, SHARED, disposition_of
 from quaestor.qmgr.command.family import runs
+from quaestor.qmgr.command.group_objects import GroupObjects
+from quaestor.qmgr.command.parts import Parts
+from quaestor.qmgr.command.refusals import met
 from quaestor.qmgr.command.reply import Details, Part, Row, Said
 from quaestor.qmgr.command.selecting import generic, name_keyword, named, selected
 from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.inquiring import LIVE
+from quaestor.qmgr.security import Itself
 
 DEFINED = tuple(noun for noun in KINDS if noun != "QMGR")
 SHOWN_AS = {
@@ -49,57 +57,75 @@ DEFAULT_OBJECTS = {
     "PROCESS": "SYSTEM.DEFAULT.PROCESS",
     "NAMELIST": "SYSTEM.DEFAULT.NAMELIST",
 }
-SHARED = "SHARED"
-_DISPOSITIONS = {
-    "QMGR": ("QMGR",),
-    "PRIVATE": ("QMGR",),
-    SHARED: (SHARED,),
-    "LIVE": ("QMGR", SHARED),
-    "ALL": ("QMGR", SHARED),
-}
 QUEUE_NOUNS = tuple(kind.MQSC_TYPE for kind in QUEUE_TYPES)
 
 
 class ObjectCommands:
-    """Objects of page set 0 (OB1-OB4)."""
+    """Objects of page set 0, of structures and of the group (OB1-OB6)."""
 
-    def __init__(self, messages: MessageManager) -> None:
-        self._messages = messages
+    def __init__(self, messages: MessageManager, parts: Parts) -> None:
+        self._messages, self._parts = messages, parts
 
     @property
     def _catalogue(self) -> Catalogue:
         return self._messages.catalogue
 
+    def _disposition(self, command: Command) -> str:
+        return disposition_of(command, in_group=self._parts.group is not None)
+
     # -- changing
 
     @runs("DEFINE", *DEFINED)
     def define(self, command: Command, user: str) -> Iterable[Part]:
-        kind = _kind(command)
-        values = self._base(command, kind) | command.attributes()
-        _check_structure(command, values)
-        self._messages.define(user, kind(_name(command), **values), replace=command.has("REPLACE"))
-        return ()
+        kind, name, disposition = _kind(command), _name(command), self._disposition(command)
+        base = self._group.find(kind, name) if disposition == COPY else self._like(command, kind)
+        values = _values(base, disposition) | command.attributes()
+        _check_structure(command, kind, disposition, values)
+        made, again = kind(name, copied=disposition == COPY, **values), command.has("REPLACE")
+        if disposition != GROUP:
+            self._defined(made, user, replace=again)
+            return ()
+        self._messages.administer(user, kind, name)
+        self._group.define(made, replace=again)
+        return self._copied(command, Command("DEFINE", command.noun, name, (("REPLACE", None), ("QSGDISP", (COPY,)))))
 
-    def _base(self, command: Command, kind: type[MQObject]) -> dict[str, Any]:
+    def _defined(self, made: MQObject, user: str, *, replace: bool) -> None:
+        old = self._catalogue.find(type(made), made.name) if replace else None
+        moving = []
+        if old is not None and old.disposition == made.disposition:
+            changes = {field: getattr(made, field) for field in attributes_of(type(made))}
+            moving = self._moving(old, changes)
+            if type(old) is LocalQueue:
+                self._check_usage(old.name, changes)
+        self._messages.define(user, made, replace=replace)
+        for queue in moving:
+            self._catalogue.rehome(queue)
+
+    def _like(self, command: Command, kind: type[MQObject]) -> MQObject | None:
         """OB1."""
         like = command.value("LIKE")
         found = self._catalogue.find(kind, like or DEFAULT_OBJECTS.get(command.noun, ""))
-        if found is None:
-            if like:
-                raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=like, type=command.noun)
-            return {}
-        base = {field: getattr(found, field) for field, each in attributes_of(kind).items() if not each.fixed}
-        if command.value("QSGDISP") != SHARED:
-            base.pop("structure", None)
-        return base
+        if found is None and like:
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=like, type=command.noun)
+        return found
 
     @runs("ALTER", *KINDS)
     def alter(self, command: Command, user: str) -> Iterable[Part]:
         kind, changes = _kind(command), command.attributes()
-        name = self._catalogue.qmgr.name if kind is QueueManagerAttributes else _name(command)
-        old = self._catalogue.find(kind, name)
-        if old is None or command.value("QSGDISP", _disposition(old)) not in {_disposition(old), "PRIVATE"}:
-            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=command.noun)
+        if kind is QueueManagerAttributes:
+            self._messages.alter(user, kind, self._catalogue.qmgr.name, **changes)
+            return ()
+        name, disposition = _name(command), self._disposition(command)
+        if disposition == GROUP:
+            self._messages.administer(user, kind, name)
+            made = self._group.find(kind, name).altered(**changes)
+            _check_structure(command, kind, GROUP, changes)
+            self._group.define(made, replace=True)
+            return self._copied(
+                command, Command("DEFINE", command.noun, name, (("REPLACE", None), ("QSGDISP", (COPY,))))
+            )
+        old = self._picked(kind, name, disposition)
+        _check_structure(command, kind, old.disposition, changes)
         moving = self._moving(old, changes)
         if kind is LocalQueue and not command.has("FORCE"):
             self._check_usage(name, changes)
@@ -107,6 +133,16 @@ class ObjectCommands:
         for queue in moving:
             self._catalogue.rehome(queue)
         return ()
+
+    def _picked(self, kind: type[MQObject], name: str, disposition: str) -> MQObject:
+        """The object here that a name and a disposition pick."""
+        self._catalogue.follow_group()
+        found = self._catalogue.find(kind, name)
+        if disposition == SHARED and isinstance(found, LocalQueue) and not self._catalogue.in_force(found):
+            raise MQError(Reason.OBJECT_NOT_UNIQUE, name=name, type=kind.MQSC_TYPE)
+        if found is None or found.disposition not in PICKS[disposition]:
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE, disposition=disposition)
+        return found
 
     def _check_usage(self, name: str, changes: dict[str, Any]) -> None:
         """OB2."""
@@ -134,54 +170,85 @@ class ObjectCommands:
 
     @runs("DELETE", *DEFINED)
     def delete(self, command: Command, user: str) -> Iterable[Part]:
-        kind, name = _kind(command), _name(command)
+        kind, name, disposition = _kind(command), _name(command), self._disposition(command)
+        if disposition == GROUP:
+            self._messages.administer(user, kind, name)
+            self._group.delete(kind, name)
+            return self._copied(command, Command("DELETE", command.noun, name, (("QSGDISP", (COPY,)),)))
+        self._picked(kind, name, disposition)
         if kind is StorageClass and (users := self._queues_of(name)):
             raise MQError(Reason.OBJECT_IN_USE, name=name, type=command.noun, queues=users)
         self._messages.delete(user, kind, name, purge=command.has("PURGE"))
         return ()
 
+    # -- the group's, rule OB5
+
+    @property
+    def _group(self) -> GroupObjects:
+        group = self._parts.group
+        if group is None:  # `disposition_of` has refused it
+            raise MQError(Reason.CF_NOT_AVAILABLE, why="no queue-sharing group")
+        return GroupObjects(group)
+
+    def _copied(self, command: Command, generated: Command) -> Iterator[Part]:
+        """The copy of here follows the group's definition at once, those of other members when they see it."""
+        said, me = f"'{generated.verb} {generated.noun}'", self._catalogue.qmgr.name
+        self._group.followed(_kind(generated), generated.name)
+        yield Said("CSQM122I", f"'{command.verb} {command.noun}' COMPLETED FOR QSGDISP(GROUP)")
+        yield Said("CSQN138I", f"{said} command generated for CMDSCOPE(*), sent to {self._group.active()}")
+        try:
+            run = self.define if generated.verb == "DEFINE" else self.delete
+            tuple(run(generated, Itself(me)))
+        except MQError as error:
+            yield Said("CSQN121I", f"{said} command responses from {me}")
+            yield met(generated, error)
+
     # -- showing
 
     @runs("DISPLAY", *KINDS, QUEUE)
     def display(self, command: Command, _user: str) -> Iterator[Part]:
-        _check_disposition(command)
         nouns = _nouns(command)
         found = self._found(command, nouns)
         if not found and command.name and not generic(command.name):
-            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=command.name, type=command.noun)
+            asked = command.value("QSGDISP")
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=command.name, type=command.noun, disposition=asked)
         key = name_keyword(command.noun)
         always = (key, "TYPE", "QSGDISP") if key == QUEUE else (key, "QSGDISP")
         shown = 0
-        for definition in found:
+        for disposition, definition in found:
             noun = definition.MQSC_TYPE
             besides = ("TYPE",) if command.noun == QUEUE else ()
-            for row in selected(command, [self._row(definition)], always, besides):
+            for row in selected(command, [self._row(disposition, definition)], always, besides):
                 shown += 1
                 yield Details(SHOWN_AS[noun], command.noun, row)
         if command.noun != "QMGR":
             yield Said("CSQM293I", f"{shown} {command.noun} FOUND MATCHING REQUEST CRITERIA")
 
-    def _found(self, command: Command, nouns: tuple[str, ...]) -> list[MQObject]:
+    def _found(self, command: Command, nouns: tuple[str, ...]) -> list[tuple[str, MQObject]]:
+        """What a DISPLAY is about, each with its disposition, in the order of names."""
         if nouns == ("QMGR",):
-            return [self._catalogue.qmgr]
-        wanted = _DISPOSITIONS[command.value("QSGDISP", "ALL")]
-        by_name = {
-            one.name: one for one in self._catalogue.all() if one.MQSC_TYPE in nouns and _disposition(one) in wanted
-        }
-        return [by_name[name] for name in named(command, by_name)]
+            return [("", self._catalogue.qmgr)]
+        wanted = PICKS[self._disposition(command)]
+        self._catalogue.follow_group()
+        found = [(one.disposition, one) for one in self._catalogue.all() if one.MQSC_TYPE in nouns]
+        if GROUP in wanted and self._parts.group is not None:
+            found += [(GROUP, one) for one in self._group.all(nouns)]
+        names = set(named(command, {one.name for _, one in found}))
+        picked = [each for each in found if each[0] in wanted and each[1].name in names]
+        return sorted(picked, key=lambda each: (each[1].name, ORDER.index(each[0])))
 
-    def _row(self, definition: MQObject) -> Row:
+    def _row(self, disposition: str, definition: MQObject) -> Row:
         """Everything there is to show of an object."""
         row: Row = {name_keyword(definition.MQSC_TYPE): definition.name}
         if isinstance(definition, QUEUE_TYPES):
             row["TYPE"] = definition.MQSC_TYPE
-        if not isinstance(definition, QueueManagerAttributes):
-            row["QSGDISP"] = _disposition(definition)
+        if disposition:
+            row["QSGDISP"] = disposition
         for field, attribute in attributes_of(type(definition)).items():
             row[attribute.keyword] = shown_value(
                 attribute.written(getattr(definition, field)), getattr(definition, field)
             )
-        if type(definition) is LocalQueue:
+        if type(definition) is LocalQueue and disposition != GROUP and self._catalogue.in_force(definition):
             state = self._catalogue.state(definition.name)
             row |= {keyword: live(state) for keyword, live in LIVE.items()}
             row["PSID"] = getattr(getattr(state.stored, "page_set", None), "number", definition.page_set)
@@ -197,7 +264,6 @@ def shown_value(written: tuple[str, ...], value: Any) -> Any:
 
 
 def _kind(command: Command) -> type[MQObject]:
-    _check_disposition(command)
     kind = command.kind
     if kind is None:
         raise MQSCError(f"{command.noun} is not an object", command.line, code=UNACCEPTABLE)
@@ -217,20 +283,20 @@ def _nouns(command: Command) -> tuple[str, ...]:
     return QUEUE_NOUNS if kind == "ALL" else (kind,)
 
 
-def _check_disposition(command: Command) -> None:
-    """OB4."""
-    choices = ("QMGR", "PRIVATE", *((SHARED,) if command.noun in {"QLOCAL", "QMODEL", QUEUE} else ()))
-    command.word("QSGDISP", "QMGR", *(_DISPOSITIONS if command.verb == "DISPLAY" else choices))
+def _values(base: MQObject | None, disposition: str) -> dict[str, Any]:
+    """What a definition takes over from another; the structure of a queue is said anew (OB1, OB4)."""
+    if base is None:
+        return {}
+    values = {field: getattr(base, field) for field, each in attributes_of(type(base)).items() if not each.fixed}
+    if type(base) is LocalQueue and disposition != SHARED:
+        values.pop("structure", None)
+    return values
 
 
-def _disposition(definition: MQObject) -> str:
-    return SHARED if isinstance(definition, LocalQueue) and definition.shared else "QMGR"
-
-
-def _check_structure(command: Command, values: dict[str, Any]) -> None:
-    """A shared queue names its structure, and no other does (OB4)."""
-    shared = command.value("QSGDISP") == SHARED
-    if shared and not values.get("structure"):
+def _check_structure(command: Command, kind: type[MQObject], disposition: str, values: dict[str, Any]) -> None:
+    """A shared queue names its structure, and no other does but a model (OB4)."""
+    structure = values.get("structure")
+    if command.verb == "DEFINE" and disposition == SHARED and not structure:
         raise MQSCError("QSGDISP(SHARED) needs CFSTRUCT", command.line, code=NO_VALUE)
-    if values.get("structure") and not shared:
+    if structure and kind is LocalQueue and disposition != SHARED:
         raise MQSCError("CFSTRUCT is only for QSGDISP(SHARED)", command.line, code=UNACCEPTABLE)

@@ -146,8 +146,10 @@ def _given(noun: str, parameter: Parameter) -> dict[str, tuple[str, ...] | None]
         return {"TYPE": (found,)}
     if number == words.FROM_TO["QUEUE"][1]:
         return {"TOQLOCAL": (str(value),)}
-    if number in {words.SHARING_GROUP, words.SCOPE}:
-        return {} if number == words.SHARING_GROUP and value == 0 else {"CMDSCOPE": (str(value),)}
+    if number == words.SCOPE:
+        return {"CMDSCOPE": (str(value),)}
+    if number == words.SHARING_GROUP:
+        return {"QSGDISP": (words.DISPOSITIONS.get(value, str(value)),)} if isinstance(value, int) else {}
     return _attribute(noun, number, value)
 
 
@@ -223,7 +225,9 @@ def _parameters(row: Row) -> Iterator[Parameter]:
         elif keyword == "CONN":
             yield Parameter(words.CONNECTION_ID, words.to_pcf(None, keyword, shown))
         elif keyword == "QSGDISP":
-            yield Parameter(words.SHARING_GROUP, 0)
+            yield from (Parameter(words.SHARING_GROUP, at) for at, word in words.DISPOSITIONS.items() if word == shown)
+        elif keyword == "CMDSCOPE":
+            yield Parameter(words.RESPONSE_QMGR, shown)
         elif shown != "" or (keyword in declared and declared[keyword].length):
             number = words.number_of(noun, keyword)
             if number is not None:

@@ -8,7 +8,8 @@ Rules
       `audit`; the reply says no more than that.
   CP3 A command runs with the engine latch held, like a call; what the engine does not survive ends the queue manager,
       as it does in a call.
-  CP4 CMDSCOPE may name this queue manager or nothing. A command that is known and has nobody to run it is refused.
+  CP4 CMDSCOPE may name this queue manager or nothing; other members of its group are asked by `scope`. A command that
+      is known and has nobody to run it is refused.
   CP5 Before restart only commands marked `early` run (FM4).
 
 Called by the server, the command line, the input sets, the PCF server.  Calls the families.
@@ -22,10 +23,12 @@ from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.commands import command as written_out
 from quaestor.mqi.mqsc.syntax import UNACCEPTABLE, logical_lines, parse_line
-from quaestor.mqi.mqsc.words import KINDS
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.family import Runner, runners
-from quaestor.qmgr.command.reply import Part, Reply, Said
+from quaestor.qmgr.command.parts import Parts
+from quaestor.qmgr.command.refusals import refusal
+from quaestor.qmgr.command.reply import Details, Part, Reply, Said
+from quaestor.qmgr.command.scope import Scope
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.message.needs import Recovery
@@ -58,8 +61,10 @@ class CommandProcessor:
         recovery: Recovery,
         connections: ConnectionManager,
         security: Security,
+        parts: Parts,
     ) -> None:
         self.qmgr = qmgr
+        self.scope = Scope(qmgr, parts, self.execute, self.run)
         self._runners: dict[tuple[str, str], Runner] = {}
         for family in families:
             self._runners |= runners(family)
@@ -106,15 +111,19 @@ class CommandProcessor:
     def execute(self, command: Command, user: str) -> Reply:
         """A command that has been read."""
         said = f"{command.verb} {command.noun}"
-        prefix, module = f"+{self.qmgr}", _module(command)
+        prefix, module, scope = f"+{self.qmgr}", _module(command), ""
         try:
             runner = self._runner(command)
             self._authorise(command, user)
-            parts = self._run(runner, command, user)
+            if self.scope.elsewhere(command):
+                parts, scope = self.scope.run(command, user), command.value("CMDSCOPE")
+            else:
+                parts = self._run(runner, command, user)
         except (MQError, MQSCError, AttributeValueError, ProfileError) as error:
             why = error.reason if isinstance(error, MQError) else None
             return Reply(said, prefix, module, tuple(self._explained(command, user, error)), ok=False, reason=why)
-        return Reply(said, prefix, module, parts, ok=not any(isinstance(p, Said) and p.failed for p in parts))
+        failed = any(part.failed for part in parts if not isinstance(part, Details))
+        return Reply(said, prefix, module, parts, ok=not failed, scope=scope)
 
     def _runner(self, command: Command) -> Runner:
         """CP4, CP5."""
@@ -124,8 +133,9 @@ class CommandProcessor:
             raise MQSCError(what, command.line, code="CSQ9019E")
         if self.early and not runner.mark.early:
             raise MQSCError(f"{command.verb} {command.noun} cannot run before restart", command.line, code="CSQN009I")
-        if command.value("CMDSCOPE").strip() not in {"", self.qmgr}:
-            raise MQSCError(f"CMDSCOPE can only name {self.qmgr}", command.line, code=UNACCEPTABLE)
+        if self.early and self.scope.elsewhere(command):
+            why = f"CMDSCOPE({command.value('CMDSCOPE')}) is not allowed during restart"
+            raise MQSCError(why, command.line, code="CSQN131E")
         return runner
 
     def _authorise(self, command: Command, user: str) -> None:
@@ -156,7 +166,7 @@ class CommandProcessor:
             self.audit(Refusal(str(user), said, command.name))
             yield Said("CSQ9016E", f"'{said}' command request not authorized")
         elif isinstance(error, MQError):
-            yield from _failure(command, error)
+            yield from refusal(command, error)
         else:
             yield Said(UNACCEPTABLE, str(error))
 
@@ -164,35 +174,6 @@ class CommandProcessor:
         """A command that could not be read."""
         said = " ".join(text.upper().split("(")[0].split()[:2])[:40] or "?"
         return Reply(said, f"+{self.qmgr}", "CSQ9SCND", (Said(error.code, error.why),), ok=False)
-
-
-REASON_CODES = {
-    Reason.UNKNOWN_OBJECT_NAME: 0x00D44002,
-    Reason.OBJECT_ALREADY_EXISTS: 0x00D44003,
-    Reason.OBJECT_IN_USE: 0x00D44004,
-}
-
-
-def _failure(command: Command, error: MQError) -> Iterator[Part]:
-    """A command that failed: what it met, then the reason code; our own reasons are shown by their MQRC."""
-    facts = dict(error.facts)
-    noun, name = facts.pop("type", command.noun), facts.pop("name", None) or command.name
-    shown = f"{noun}({name})" if name else noun
-    more = ", ".join(f"{key}={_plain(value)}" for key, value in facts.items() if key != "queue")
-    beside = f" ({more})" if more else ""
-    if error.reason is Reason.UNKNOWN_OBJECT_NAME:
-        yield Said("CSQM125I", f"{shown}{' QSGDISP(QMGR)' if noun in KINDS else ''} WAS NOT FOUND")
-    elif error.reason is Reason.OBJECT_ALREADY_EXISTS:
-        yield Said("CSQM094I", f"{shown} ALREADY EXISTS")
-    elif error.reason is Reason.OBJECT_IN_USE:
-        yield Said("CSQM101I", f"{shown} IS IN USE{beside}")
-    else:
-        yield Said("CSQM166I", f"{shown} MQRC {int(error.reason)} {error.reason.name}: {error.reason.meaning}{beside}")
-    yield Said("CSQM090E", f"FAILURE REASON CODE X'{REASON_CODES.get(error.reason, int(error.reason)):08X}'")
-
-
-def _plain(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _module(command: Command) -> str:

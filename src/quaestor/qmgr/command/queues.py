@@ -6,6 +6,7 @@ Rules
   QC2 MSGAGE is the age in seconds of the oldest message that is there, blank when there is none.
   QC3 QTIME (microseconds on the queue, of the last few messages and of more of them) and the times of the last put and
       get are those of a monitored queue since it has been one (MONQ), in UTC; of others they are blank.
+  QC4 CLEAR and MOVE are of a private queue, with QSGDISP(SHARED) of a shared one: the queue that is emptied (DP1).
 
 Called by the processor.  Calls the message manager, the connection manager, the clock.
 """
@@ -17,9 +18,12 @@ from typing import Any
 from quaestor.clock import Clock
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.syntax import NO_VALUE
+from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import INPUT_ANY, OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.command.dispositions import PICKS, disposition_of
 from quaestor.qmgr.command.family import runs
+from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.reply import Details, Part, Row, Said
 from quaestor.qmgr.command.selecting import generic, named, selected
 from quaestor.qmgr.connection import ConnectionManager
@@ -34,11 +38,12 @@ QTIME_MAX = 999_999_999
 class QueueCommands:
     """What operators do with queues and see of them (QC1, QC2)."""
 
-    def __init__(self, messages: MessageManager, connections: ConnectionManager, clock: Clock) -> None:
-        self._messages, self._connections, self._clock = messages, connections, clock
+    def __init__(self, messages: MessageManager, connections: ConnectionManager, clock: Clock, parts: Parts) -> None:
+        self._messages, self._connections, self._clock, self._parts = messages, connections, clock, parts
 
     @runs("CLEAR", "QLOCAL")
     def clear(self, command: Command, user: str) -> Iterable[Part]:
+        self._check_disposition(command)
         removed = self._messages.clear(user, command.name)
         yield Said("CSQM330I", f"QLOCAL({command.name}) CLEARED, {removed} MESSAGES", rows=({"MSGS": removed},))
 
@@ -47,9 +52,17 @@ class QueueCommands:
         target = command.value("TOQLOCAL")
         if not target:
             raise MQSCError("MOVE QLOCAL needs TOQLOCAL", command.line, code=NO_VALUE)
+        self._check_disposition(command)
         add = command.word("TYPE", "MOVE", "MOVE", "ADD") == "ADD"
         moved = self._messages.move(user, command.name, target, add=add)
         yield Said("CSQM331I", f"QLOCAL({command.name}) {moved} MESSAGES MOVED TO {target}", rows=({"MSGS": moved},))
+
+    def _check_disposition(self, command: Command) -> None:
+        """QC4."""
+        disposition = disposition_of(command, in_group=self._parts.group is not None)
+        found = self._messages.catalogue.find(LocalQueue, command.name)
+        if found is not None and found.disposition not in PICKS[disposition]:
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=command.name, type="QLOCAL", disposition=disposition)
 
     @runs("DISPLAY", "QSTATUS")
     def status(self, command: Command, _user: str) -> Iterator[Part]:

@@ -7,7 +7,9 @@ Rules
       (`messages`) it is one message, CSQM4nnI, with values padded: numbers to the right in 10, words to the left in
       10 (TYPE in 8), names and texts to their full length; CSQN205I goes before with the number of messages, return
       and reason code. As rows an object is {keyword: value}.
-  RP3 The last message is CSQ9022I, or CSQ9023E when the command failed.
+  RP3 The last message is CSQ9022I, or CSQ9023E when the command failed. That of a command for other members of the
+      group is CSQN122I or CSQN123E, and the reply of each member stands behind its CSQN121I; its rows say in CMDSCOPE
+      whose they are.
 
 Called by every family of commands.  Calls nothing but the declarations of attributes.
 """
@@ -52,7 +54,23 @@ class Details:
     row: Row
 
 
-Part = Said | Details
+@dataclass(frozen=True, slots=True)
+class FromMember:
+    """What a member of the group answered."""
+
+    member: str
+    reply: "Reply"
+
+    @property
+    def failed(self) -> bool:
+        return not self.reply.ok
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        return tuple(row | {"CMDSCOPE": self.member} for row in self.reply.rows)
+
+
+Part = Said | Details | FromMember
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +84,15 @@ class Reply:
     ok: bool = True
     reason: Reason | None = None
     """Why it failed, when that has a reason code."""
+
+    scope: str = ""
+    """CMDSCOPE, of a command for other members."""
+
+    @property
+    def members(self) -> list[dict[str, Any]]:
+        """The reply of each member, of a command for other members."""
+        found = (part for part in self.parts if isinstance(part, FromMember))
+        return [{"qmgr": p.member, "ok": p.reply.ok, "rows": p.reply.rows, "lines": p.reply.lines} for p in found]
 
     @property
     def rows(self) -> list[Row]:
@@ -81,24 +108,34 @@ class Reply:
     @property
     def messages(self) -> list[str]:
         """As a program gets it, one text for each message (RP2)."""
-        said = [self._for_program(part) for part in self.parts] + [self._end()]
+        said = [message for part in self.parts for message in self._for_program(part)] + [self._end()]
         result, reason = (0, 0) if self.ok else (FAILED, 8)
         return [f"CSQN205I   COUNT={len(said) + 1:8d}, RETURN={result:08X}, REASON={reason:08X}", *said]
 
     def _on_console(self, part: Part) -> Iterable[str]:
         if isinstance(part, Said):
             return [f"{part.message} {self.prefix} {part.text}".rstrip(), *part.more]
+        if isinstance(part, FromMember):
+            return [self._responses(part.member), *part.reply.lines]
         heading = f"{DETAILS} {self.prefix} {self.module} {self.command} DETAILS"
         return [heading, *(_shown(key, value) for key, value in part.row.items()), f" END {part.noun} DETAILS"]
 
-    def _for_program(self, part: Part) -> str:
+    def _for_program(self, part: Part) -> list[str]:
         if isinstance(part, Said):
-            return "\n".join((f"{part.message} {self.prefix} {part.text}".rstrip(), *part.more))
+            return ["\n".join((f"{part.message} {self.prefix} {part.text}".rstrip(), *part.more))]
+        if isinstance(part, FromMember):
+            return [self._responses(part.member), *part.reply.messages[1:]]
         words = " ".join(_padded(key, value) for key, value in part.row.items())
-        return f"{part.message} {self.prefix} {words}"
+        return [f"{part.message} {self.prefix} {words}"]
+
+    def _responses(self, member: str) -> str:
+        return f"CSQN121I {self.prefix} '{self.command}' command responses from {member}"
 
     def _end(self) -> str:
         """RP3."""
+        if self.scope:
+            message, how = ("CSQN122I", "normal") if self.ok else ("CSQN123E", "abnormal")
+            return f"{message} {self.prefix} '{self.command}' command for CMDSCOPE({self.scope}) {how} completion"
         message, how = ("CSQ9022I", "NORMAL") if self.ok else ("CSQ9023E", "ABNORMAL")
         return f"{message} {self.prefix} {self.module} ' {self.command}' {how} COMPLETION"
 

@@ -5,7 +5,8 @@ Rules
       there is an error; a generic name that picks nothing is not.
   SL2 WHERE is asked of the whole object, whatever is shown of it.
   SL3 Shown are the keywords that are asked for, and the one that WHERE compares. With ALL, or when nothing is asked for
-      and there is a WHERE or a name that is not generic, everything is.
+      and there is a WHERE or a name that is not generic, everything is. Of a status everything is shown unless
+      something is asked for.
 
 Called by the families that display.  Calls names.
 """
@@ -31,11 +32,11 @@ def named(command: Command, names: Iterable[str]) -> list[str]:
 
 
 def selected(
-    command: Command, rows: Iterable[Row], always: Sequence[str], besides: Iterable[str] = ()
+    command: Command, rows: Iterable[Row], always: Sequence[str], besides: Iterable[str] = (), *, status: bool = False
 ) -> Iterator[Row]:
     """Rows that pass WHERE, with what is asked for of each (SL2, SL3); `always` names what identifies a row."""
     asked = [_BARE_OF.get(word, word) for word, _ in command.parameters if word not in {*NOT_SHOWN, *besides}]
-    one = command.noun == "QMGR" or not generic(command.name or "*")
+    one = status or command.noun == "QMGR" or not generic(command.name or "*")
     whole = command.has("ALL") or (not asked and (one or command.where is not None))
     for row in rows:
         compared: tuple[str, ...] = ()

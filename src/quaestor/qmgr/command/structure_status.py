@@ -1,38 +1,32 @@
-"""Structure status: DISPLAY CFSTATUS, DISPLAY GROUP, and the shared message data sets (SMDS, SMDSCONN).
+"""Structure status: DISPLAY CFSTATUS and DISPLAY GROUP.
 
 Rules
   CT1 CFSTATUS has four types: SUMMARY what it is and how full, CONNECT who uses it, BACKUP the last backup, SMDS the
       data sets. What is not known is shown as blanks, never as 0.
-  CT2 A data set is enabled or disabled for the group (RESET SMDS ACCESS), and failed or recovered (STATUS). The
-      attributes of one data set may differ from those of its structure (ALTER SMDS).
 
 Called by the processor.  Calls the group part.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 
-from quaestor.mqi.mqsc import Command, MQSCError
-from quaestor.mqi.mqsc.syntax import NO_VALUE
+from quaestor.mqi.mqsc import Command
 from quaestor.mqi.names import picks
-from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.family import runs
-from quaestor.qmgr.command.group_part import SharingGroup
+from quaestor.qmgr.command.group_part import CSQ_ADMIN, SharingGroup
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.reply import Details, Part, Row, Said
 from quaestor.qmgr.command.selecting import selected
-from quaestor.qmgr.command.structures import in_the_repository, picked, the_group
-from quaestor.storage.shared_tables import DataSet, Member, Structure
+from quaestor.qmgr.command.structures import picked, the_group
+from quaestor.storage.shared_tables import Member, Structure
 
 GROUP_HEADING = ("Queue manager  Number  Status", "-------------  ------  --------")
-CSQ_ADMIN = "CSQ_ADMIN"
 _NOW = {True: "ACTIVE", False: "FAILED", None: "INACTIVE"}
 """What a member is, by whether it is connected to CSQ_ADMIN; None is not at all."""
 
 
 class StructureStatusCommands:
-    """What has become of structures, data sets and members (CT1, CT2)."""
+    """What has become of structures, data sets and members (CT1)."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -52,7 +46,7 @@ class StructureStatusCommands:
             picked(group, command)  # which says that it is not there
         found = [row for each in structures for row in rows_of[kind](group, each)]
         shown = 0
-        for row in selected(command, found, ("CFSTATUS", "TYPE"), ("TYPE",)):
+        for row in selected(command, found, ("CFSTATUS", "TYPE"), ("TYPE",), status=True):
             shown += 1
             yield Details("CSQM431I", "CFSTATUS", row)
         yield Said("CSQM293I", f"{shown} CFSTATUS FOUND MATCHING REQUEST CRITERIA")
@@ -69,48 +63,6 @@ class StructureStatusCommands:
             "End of queue manager report",
         )
         yield Said("CSQ5007I", f"Queue managers in group {group.name}", lines, rows)
-
-    # -- data sets, rule CT2
-
-    @runs("DISPLAY", "SMDS", "SMDSCONN")
-    def data_sets(self, command: Command, _user: str) -> Iterator[Part]:
-        group = the_group(self._parts, command)
-        shown = 0
-        rows = [_data_set_row(group, each) for each in _data_sets(group, command)]
-        for row in selected(command, rows, ("SMDS", "CFSTRUCT"), ("CFSTRUCT",)):
-            shown += 1
-            yield Details("CSQM433I", command.noun, row)
-        yield Said("CSQM293I", f"{shown} {command.noun} FOUND MATCHING REQUEST CRITERIA")
-
-    @runs("ALTER", "SMDS")
-    def alter(self, command: Command, _user: str) -> Iterable[Part]:
-        group = the_group(self._parts, command)
-        each = _the_data_set(group, command)
-        buffers = command.value("DSBUFS", each.buffers)
-        if buffers != "DEFAULT":
-            buffers = str(command.number("DSBUFS", 0, 1, 9999)) if command.has("DSBUFS") else buffers
-        expand = command.word("DSEXPAND", each.expand, "DEFAULT", "YES", "NO")
-        return _changed(group, replace(each, buffers=buffers, expand=expand))
-
-    @runs("RESET", "SMDS")
-    def reset(self, command: Command, _user: str) -> Iterable[Part]:
-        group = the_group(self._parts, command)
-        each = _the_data_set(group, command)
-        access = command.word("ACCESS", each.access, "ENABLED", "DISABLED")
-        status = command.word("STATUS", "", "", "FAILED", "RECOVERED")
-        return _changed(group, replace(each, access=access, status=status or each.status))
-
-    @runs("START", "SMDSCONN")
-    def start(self, command: Command, _user: str) -> Iterable[Part]:
-        return self._connection(command, "ENABLED")
-
-    @runs("STOP", "SMDSCONN")
-    def stop(self, command: Command, _user: str) -> Iterable[Part]:
-        return self._connection(command, "STOPPED")
-
-    def _connection(self, command: Command, access: str) -> Iterable[Part]:
-        group = the_group(self._parts, command)
-        return _changed(group, replace(_the_data_set(group, command), access=access))
 
 
 def _with_admin(group: SharingGroup) -> list[Structure]:
@@ -171,42 +123,6 @@ def _data_set_rows(group: SharingGroup, structure: Structure) -> Iterator[Row]:
                 "STATUS": each.status,
                 "ACCESS": each.access,
             }
-
-
-def _data_set_row(group: SharingGroup, each: DataSet) -> Row:
-    found = group.tables.structures.read(each.structure)
-    attributes = {} if found is None else found.attributes
-    return {
-        "SMDS": each.member,
-        "CFSTRUCT": each.structure,
-        "DSBUFS": attributes.get("DSBUFS", "") if each.buffers == "DEFAULT" else int(each.buffers),
-        "DSEXPAND": attributes.get("DSEXPAND", "") if each.expand == "DEFAULT" else each.expand,
-        "STATUS": each.status,
-        "ACCESS": each.access,
-        "DSN": each.path,
-    }
-
-
-def _data_sets(group: SharingGroup, command: Command) -> list[DataSet]:
-    structure, member = command.value("CFSTRUCT", "*"), command.name or "*"
-    known = group.tables.data_sets.all()
-    return [each for each in known if picks(structure, each.structure) and picks(member, each.member)]
-
-
-def _the_data_set(group: SharingGroup, command: Command) -> DataSet:
-    """The one data set that a command names, by member and structure."""
-    if not command.name or not command.value("CFSTRUCT"):
-        raise MQSCError(f"{command.noun} needs a name and CFSTRUCT", command.line, code=NO_VALUE)
-    found = group.tables.data_sets.read(f"{command.value('CFSTRUCT')} {command.name}")
-    if found is None:
-        raise MQError(Reason.UNKNOWN_OBJECT_NAME, type=command.noun, name=command.name)
-    return found
-
-
-def _changed(group: SharingGroup, made: DataSet) -> Iterable[Part]:
-    with in_the_repository(made.structure):
-        group.tables.data_sets.update(made)
-    return ()
 
 
 def _member(each: Member, connected: Mapping[str, bool]) -> Row:

@@ -1,11 +1,13 @@
-"""Structures: DEFINE, ALTER, DELETE, DISPLAY, BACKUP and RECOVER of CFSTRUCT.
+"""Structures: DEFINE, ALTER, DELETE, DISPLAY, BACKUP, RECOVER and RESET of CFSTRUCT.
 
 Rules
   CU1 These commands need a queue-sharing group; without one they are refused (CSQM121I).
   CU2 A definition is for the whole group, kept in the shared repository. Two members that change it at once: the second
       is told so and has changed nothing.
   CU3 CFLEVEL is never lowered. A structure with queues, or in use, is not deleted.
-  CU4 BACKUP needs RECOVER(YES). RECOVER needs a structure that has failed; TYPE(PURGE) recovers it to empty.
+  CU4 BACKUP needs RECOVER(YES). RECOVER needs a structure that has failed, or a data set of it that has; TYPE(PURGE)
+      recovers it to empty.
+  CU5 RESET ACTION(FAIL) makes a structure of CFLEVEL(5) fail for all members, as if it had lost what is in it.
 
 Called by the processor.  Calls the group part.
 """
@@ -25,9 +27,11 @@ from quaestor.qmgr.command.reply import Details, Part, Row, Said
 from quaestor.qmgr.command.selecting import generic, named, selected
 from quaestor.storage.shared_tables import ChangedError, RepositoryAwayError, Structure
 
+RESET_LEVEL = 5
+
 
 class StructureCommands:
-    """Structures of the group (CU1-CU4)."""
+    """Structures of the group (CU1-CU5)."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -82,7 +86,20 @@ class StructureCommands:
             yield Details("CSQM430I", "CFSTRUCT", row)
         yield Said("CSQM293I", f"{shown} CFSTRUCT FOUND MATCHING REQUEST CRITERIA")
 
-    # -- backup and recovery, rule CU4
+    # -- backup and recovery, rules CU4 and CU5
+
+    @runs("RESET", "CFSTRUCT", latched=False)
+    def reset(self, command: Command, _user: str) -> Iterable[Part]:
+        group = the_group(self._parts, command)
+        found = _found(group, _name(command))
+        if not command.has("ACTION"):
+            raise MQSCError("RESET CFSTRUCT needs ACTION(FAIL)", command.line, code=NO_VALUE)
+        command.word("ACTION", "", "FAIL")
+        if StructureDefinition.of(found.name, found.attributes).level < RESET_LEVEL:
+            why = f"RESET needs CFLEVEL({RESET_LEVEL})"
+            raise MQSCError(why, command.line, code=UNACCEPTABLE)
+        group.fail(found.name)
+        return (Said("CSQE034I", f"Structure {found.name} has failed"),)
 
     @runs("BACKUP", "CFSTRUCT", latched=False)
     def backup(self, command: Command, _user: str) -> Iterator[Part]:
@@ -104,7 +121,7 @@ class StructureCommands:
         group = the_group(self._parts, command)
         purge = command.word("TYPE", "NORMAL", "NORMAL", "PURGE") == "PURGE"
         for each in self._several(group, command):
-            if group.look(each.name).status != "FAILED":
+            if group.look(each.name).status != "FAILED" and not _has_failed_data_sets(group, each.name):
                 why = f"CFSTRUCT({each.name}) has not failed: there is nothing to recover"
                 raise MQSCError(why, command.line, code="CSQE112E")
             yield Said("CSQE104I", f"RECOVER task initiated for structure {each.name}")
@@ -169,6 +186,10 @@ def _found(group: SharingGroup, name: str) -> Structure:
     if found is None:
         raise MQError(Reason.UNKNOWN_OBJECT_NAME, type="CFSTRUCT", name=name)
     return found
+
+
+def _has_failed_data_sets(group: SharingGroup, structure: str) -> bool:
+    return any(each.structure == structure and each.status == "FAILED" for each in group.tables.data_sets.all())
 
 
 def _name(command: Command) -> str:

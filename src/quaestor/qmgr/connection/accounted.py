@@ -1,7 +1,8 @@
 """Connections and handles whose calls are tallied; the same objects as before, of another class (AC1).
 
 Rules
-  AH1 Each method makes the call of its parent class and tallies what it took; it decides nothing.
+  AH1 Each method makes the call of its parent class and tallies what it took; it decides nothing. Plain puts and gets
+      are the same statements with the latch taken in their midst (LA3).
   AH2 `account_for` and `stop_accounting` may come at any time, also while the application waits for a message: a call
       in progress ends with the latch it began with and is not tallied.
   AH3 A get that waits by being asked again (`look`) is one get: what is asked again adds time, not a call.
@@ -13,14 +14,17 @@ from _thread import LockType
 from typing import Any
 
 from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.matching import ANY
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.resolution import Resolution
-from quaestor.qmgr.connection.accounting import QueueTally, TaskTally, Verb
+from quaestor.qmgr.connection.accounting import NOT_GOT, QueueTally, TaskTally, Verb
+from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.session import Connection, target_of
+from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
 from quaestor.qmgr.message.waiting import Waiting
 
 _SPECIFIC = frozenset({"msg_id", "correl_id", "group_id", "sequence", "token"})
@@ -31,6 +35,7 @@ class AccountedHandle(Handle):
 
     __slots__ = ()
     tally: QueueTally
+    _latch: TimedLatch
 
     def put(
         self,
@@ -42,60 +47,108 @@ class AccountedHandle(Handle):
         context: Handle | None = None,
     ) -> Message:
         tally = self.tally
-        verb, task = tally.put, tally.task
+        verb, task, notes, cpu_ns = tally.put, tally.task, tally.put_notes, -1
         task.verb = verb
-        now_ns, notes, cpu_ns = task.now_ns, tally.put_notes, -1
         if len(notes) >= verb.room:
             tally.fold()
             cpu_ns = task.cpu_ns()
+        now_ns, output = task.now_ns, self._output
         began_ns = now_ns()
         try:
-            if correl_id is None and context is None:
-                message = Handle.put(self, body, descriptor, options)
-            else:
+            if output is None or context is not None:
                 message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
+            else:
+                thread, latch = self._thread, self._latch
+                log, served = latch.log, latch.served
+                thread.warning = None
+                if not latch.take(False):  # LA3
+                    latch.wait()
+                served.task, latch.end, latch.writes = latch, log.end, log.records
+                try:
+                    message = output.put(body, descriptor, options, correl_id)
+                    if thread.call_unit is not None:
+                        self._connection.end_call(commit=True)
+                except FATAL as error:
+                    raise self._connection.fatal(error) from error
+                except BaseException:
+                    self._connection.end_call(commit=False)
+                    raise
+                finally:
+                    if log.end != latch.end:
+                        latch.take_stock()
+                    served.task = None
+                    latch.free()
         except BaseException:
             task.ended(verb, began_ns, cpu_ns)
             raise
-        notes.append((now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth))
+        notes += (now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth)
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         return message
 
     def get(self, options: int = GetOptions.NONE, **named: Any) -> Message:
         tally = self.tally
-        verb, task = tally.get, tally.task
+        verb, task, notes, cpu_ns = tally.get, tally.task, tally.get_notes, -1
         task.verb = verb
-        now_ns, notes, cpu_ns = task.now_ns, tally.get_notes, -1
         if len(notes) >= verb.room:
             tally.fold()
             cpu_ns = task.cpu_ns()
+        now_ns, way = task.now_ns, self._input
         began_ns = now_ns()
+        plain = not named and way is not None and options is tally.options_seen and not tally.now_browsing
         try:
-            message = Handle.get(self, options, **named) if named else Handle.get(self, options)
+            if way is None or not plain:
+                message = Handle.get(self, options, **named)
+            else:
+                message = self._get_plainly(way, options)
         except BaseException:
             self._tally_kind(options, named)
             task.ended(verb, began_ns, cpu_ns)
             raise
         ended_ns = now_ns()
-        if named or options is not tally.options_seen or tally.now_browsing:
+        if not plain:
             self._tally_kind(options, named)
             self._note(message, began_ns, ended_ns)
         else:
             tally.gets_any += 1
-            notes.append(
-                (ended_ns - began_ns, len(message.body), message.persistence, ended_ns - message.put_us * 1000)
-            )
+            notes += (ended_ns - began_ns, len(message.body), message.persistence, ended_ns - message.put_us * 1000)
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         return message
 
+    def _get_plainly(self, way: InputPath, options: int) -> Message:
+        """Any message, without asking by name: `Handle.get` with the latch in our own words (LA3)."""
+        thread, latch = self._thread, self._latch
+        log, served = latch.log, latch.served
+        thread.warning = None
+        if not latch.take(False):
+            latch.wait()
+        served.task, latch.end, latch.writes = latch, log.end, log.records
+        try:
+            plan = way.plan(options)
+            result = way.get(plan, ANY, LENGTH_ANY)
+            if type(result) is Waiting:
+                result = self._wait(result, plan, ANY, LENGTH_ANY, 0)
+            if thread.call_unit is not None:
+                self._connection.end_call(commit=True)
+        except FATAL as error:
+            raise self._connection.fatal(error) from error
+        except BaseException:
+            self._connection.end_call(commit=True)
+            raise
+        finally:
+            if log.end != latch.end:
+                latch.take_stock()
+            served.task = None
+            latch.free()
+        return result  # type: ignore[return-value] # a Waiting was waited for
+
     def _note(self, message: Message, began_ns: int, ended_ns: int) -> None:
         """A get that was specific or waited, or a browse."""
         tally, task = self.tally, self.tally.task
-        wait_ns = None if tally.now_browsing else ended_ns - message.put_us * 1000
+        wait_ns = NOT_GOT if tally.now_browsing else ended_ns - message.put_us * 1000
         took_ns = ended_ns - began_ns - task.waited_ns
-        tally.get_notes.append((took_ns, len(message.body), message.persistence, wait_ns))
+        tally.get_notes += (took_ns, len(message.body), message.persistence, wait_ns)
         task.waited_ns = 0
 
     def _tally_kind(self, options: int, named: dict[str, Any]) -> None:

@@ -3,9 +3,9 @@
 Rules
   AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
       accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
-  AC2 A put or get that worked leaves one note when it has ended (`PutNote`, `GetNote`); notes are added up by the dozen
-      (`fold`), which is cheaper than one by one, and by whoever reads. Numbers only grow, but for extremes, which the
-      reader takes away (`take_extremes`).
+  AC2 A put or get that worked leaves a note when it has ended: four numbers behind those of the calls before it
+      (`PUT_NOTE`, `GET_NOTE`). Notes are added up by the dozen (`fold`), which is cheaper than one by one, and by
+      whoever reads. Numbers only grow, but for extremes, which the reader takes away (`take_extremes`).
   AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
       queue manager's work.
   AC4 Reading the CPU clock is a system call that costs a tenth of a put. It is read for the first 32 calls of a verb
@@ -19,7 +19,7 @@ Called by connection, and by the managers that wait (`Waits`).  Read by statisti
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 from quaestor.clock import Clock
 from quaestor.mqi.options import GetOptions
@@ -33,13 +33,13 @@ CPU_EVERY = 64
 BANDS = (100, 1000, 10_000)
 """Where the second, third and fourth size band of SMF 116-0 begin."""
 
-PutNote = tuple[int, int, int, int]
-"""elapsed nanoseconds, length, persistence, depth of the queue"""
+NOTE = 4
+"""Numbers of a note. A put: elapsed nanoseconds, length, persistence, depth of the queue. A get: elapsed nanoseconds,
+length, persistence, time on the queue on the monotonic clock."""
 
-GetNote = tuple[int, int, int, int | None]
-"""elapsed nanoseconds, length, persistence, time on the queue on the monotonic clock (none of a browse)"""
+NOT_GOT = -(1 << 80)
+"""In place of the time on the queue: a browse, which leaves the message there."""
 
-Note = TypeVar("Note")
 SIZE_UNSET = 0x0FFFFFFF
 TIME_UNSET = (1 << 64) - 1
 _BROWSE = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
@@ -70,7 +70,7 @@ class Verb:
     def __init__(self) -> None:
         self.calls = self.elapsed_ns = 0
         self.timed = self.cpu_ns = self.due = 0  # AC4: calls whose CPU was read, their CPU, the next call to read
-        self.room = 0  # notes there may be before the next call to read
+        self.room = 0  # numbers in notes there may be before the next call to read
         self.forces = self.force_ns = self.reads = self.read_ns = self.suspends = self.suspend_ns = 0
         self.skipped = self.expired = self.to_waiter = self.generated = 0
 
@@ -78,8 +78,9 @@ class Verb:
         """The CPU time of a call that was due (AC4)."""
         self.cpu_ns += cpu_ns
         self.timed += 1
-        self.room = 1 if self.timed < CPU_ALWAYS else CPU_EVERY
-        self.due = self.calls + self.room
+        calls = 1 if self.timed < CPU_ALWAYS else CPU_EVERY
+        self.room = calls * NOTE
+        self.due = self.calls + calls
 
     def hardened(self, ns: int) -> None:
         """A call is over at last: its commit was forced together with others, after it had returned to a server."""
@@ -162,8 +163,8 @@ class QueueTally:
         self.on_queue_us = 0
         self.options_seen: int | None = None
         self.now_browsing = False
-        self.put_notes: list[PutNote] = []
-        self.get_notes: list[GetNote] = []
+        self.put_notes: list[int] = []
+        self.get_notes: list[int] = []
         self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
         self.get_size_low = self.put_size_low = SIZE_UNSET
         self.on_queue_shortest_us = TIME_UNSET
@@ -190,19 +191,21 @@ class QueueTally:
     def fold(self) -> None:
         """Add up what calls have noted since the last time (AC2)."""
         if self.put_notes:
-            times_ns, lengths, persistent, depths = zip(*_taken(self.put_notes), strict=True)
+            times_ns, lengths, persistent, depths = _taken(self.put_notes)
             self.put.calls += len(times_ns)
             self.put.elapsed_ns += sum(times_ns)
             self.puts_persistent += sum(persistent)
             self.depth_high = max(self.depth_high, *depths)
             self.put_worked(lengths)
         if self.get_notes:
-            times_ns, lengths, persistent, waits_ns = zip(*_taken(self.get_notes), strict=True)
+            times_ns, lengths, persistent, waits_ns = _taken(self.get_notes)
             self.get.calls += len(times_ns)
             self.get.elapsed_ns += sum(times_ns)
             self.gets_persistent += sum(persistent)
             self._fold_gets(lengths)
-            self._fold_waits([wait_ns for wait_ns in waits_ns if wait_ns is not None])
+            if min(waits_ns) == NOT_GOT:
+                waits_ns = [wait_ns for wait_ns in waits_ns if wait_ns != NOT_GOT]
+            self._fold_waits(waits_ns)
 
     def put_worked(self, lengths: Sequence[int]) -> None:
         """MQPUTs or MQPUT1s that worked."""
@@ -240,11 +243,14 @@ class QueueTally:
         self.now_browsing = bool(int(options) & _BROWSE)
 
 
-def _taken(noted: list[Note]) -> list[Note]:
-    """What is there now; what another thread appends meanwhile stays for the next time."""
+def _taken(noted: list[int]) -> tuple[list[int], list[int], list[int], list[int]]:
+    """The numbers of the notes that are there now, in their order.
+
+    What another thread adds meanwhile stays for the next time; a note is added as one.
+    """
     some = noted[:]
     del noted[: len(some)]
-    return some
+    return some[::NOTE], some[1::NOTE], some[2::NOTE], some[3::NOTE]
 
 
 def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longest: int) -> None:

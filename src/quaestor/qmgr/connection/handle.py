@@ -84,6 +84,20 @@ class Handle:
                 raise
         return message
 
+    def put_more(self, bodies: list[bytes], at: int, descriptor: MQMD | None, options: int) -> int:
+        """Put what is like the last message, from `at` on; gives the first that needs a put of its own.
+
+        An accounted handle puts one by one: each call is charged with what it took.
+        """
+        output = self._output
+        if output is None or self.tally is not None:
+            return at
+        with self._latch:
+            try:
+                return output.put_more(bodies, at, descriptor, options)
+            except FATAL as error:
+                raise self._connection.fatal(error) from error
+
     def get(
         self,
         options: int = GetOptions.NONE,

@@ -5,6 +5,8 @@ Rules
       (recovery) puts it aside and back.
   LA2 What the log has grown by between taking and giving back the latch is this task's doing; a force in between
       lets others write, so the log's growth is taken stock of before and after.
+  LA3 Two method calls are dear beside the cheapest puts and gets. So accounted handles do what `__enter__` and
+      `__exit__` do in their own words; what they need of the latch is public.
 
 Called by accounted connections and handles in place of the latch itself.
 """
@@ -21,27 +23,27 @@ from quaestor.qmgr.resource_manager import Served
 class TimedLatch:
     """The engine latch in the hands of one task (LA1, LA2)."""
 
-    __slots__ = ("_acquire", "_end", "_latch", "_log", "_release", "_served", "_stats", "_writes", "task")
+    __slots__ = ("end", "free", "log", "served", "take", "task", "writes")
 
     def __init__(self, latch: LockType, served: Served, log: LogManager, task: TaskTally) -> None:
-        self._latch, self._acquire, self._release = latch, latch.acquire, latch.release
-        self._served, self._log, self._stats, self.task = served, log, log.stats, task
-        self._end, self._writes = log.end, log.stats.writes_nowait
+        self.take, self.free = latch.acquire, latch.release
+        self.served, self.log, self.task = served, log, task
+        self.end, self.writes = log.end, log.records  # when the latch was taken (LA2)
 
     def __enter__(self) -> None:
-        if not self._acquire(False):
-            self._wait()
-        self._served.task = self
-        self._end = self._log.end
-        self._writes = self._stats.writes_nowait
+        if not self.take(False):
+            self.wait()
+        self.served.task = self
+        self.end = self.log.end
+        self.writes = self.log.records
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._log.end != self._end:
+        if self.log.end != self.end:
             self.take_stock()
-        self._served.task = None
-        self._release()
+        self.served.task = None
+        self.free()
 
     def acquire(self) -> None:
         self.__enter__()
@@ -49,17 +51,18 @@ class TimedLatch:
     def release(self) -> None:
         self.__exit__(None, None, None)
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Somebody else has the latch."""
         began_ns = self.task.now_ns()
-        self._acquire()
+        self.take()
         self.task.latch_waited(self.task.now_ns() - began_ns)
 
     def take_stock(self) -> None:
         """Count what the log has grown by (LA2)."""
-        task, end, writes = self.task, self._log.end, self._stats.writes_nowait
-        task.log_bytes += end - self._end
-        task.log_writes += writes - self._writes
-        self._end, self._writes = end, writes
+        task, end, writes = self.task, self.log.end, self.log.records
+        task.log_bytes += end - self.end
+        task.log_writes += writes - self.writes
+        self.end, self.writes = end, writes
 
     # -- what the managers tell the task being served
 
@@ -74,7 +77,7 @@ class TimedLatch:
 
     def log_forced(self, ns: int) -> None:
         self.task.log_forced(ns)
-        self._end, self._writes = self._log.end, self._stats.writes_nowait
+        self.end, self.writes = self.log.end, self.log.records
 
     def waits_for_log(self) -> Callable[[int], None]:
         return self.task.verb.hardened

@@ -128,9 +128,13 @@ class Connection:
             raise self.why_not_connected()
         with self.latch:  # as `calling` does; every message put by itself comes here, and a generator is dear
             try:
-                if unit is not None and self._thread.unit is not None:
-                    self._thread.unit.label = label(self.client, unit)
-                self._end_unit(self._recovery.commit)
+                thread = self._thread
+                ending, thread.unit, thread.warning = thread.unit, None, None
+                if ending is not None:
+                    if unit is not None:
+                        ending.label = label(self.client, unit)
+                    self._recovery.commit(ending)
+                    self.messages.catalogue.unit_ended()
             except FATAL as error:
                 raise self.fatal(error) from error
 

@@ -7,6 +7,7 @@
     units         uncommitted work, descriptors, commit and backout
     resolving     what a dead member left, brought to its end
     peers         who notices that a member died
+    forwarding    questions to other members, and their answers
     definitions   shared queues in the shared tables
     settings      which group, and where its parts are
     manager       all of it as one of the queue manager's managers

@@ -13,6 +13,9 @@ Rules
   BR6 A message that moves between a queue and a list of gets while a backup is read must not be missed: everything is
       read with one request, and where that would be too much, twice: queues between two readings of the lists of gets.
 
+  BR7 Units that are in doubt on a log are so in the recovered structure: their puts under keys in doubt, their gets on
+      their member's list, each marked with the unit. Nobody but their coordinator ends them.
+
 Called by media.  Calls log, structures, positions.
 """
 
@@ -33,9 +36,12 @@ from quaestor.qmgr.coupling_facility.keys import (
     PUT,
     QUEUES_MAX,
     as_committed,
+    back_in_doubt,
     beside,
+    decided_list,
     epoch_of,
     got_list,
+    member_of,
 )
 from quaestor.qmgr.coupling_facility.positions import Mark
 from quaestor.qmgr.coupling_facility.store import SHARED_PUT, entry_of_log, identity_of_log, pieces
@@ -132,6 +138,12 @@ class Recovered:
     committed: set[bytes] = field(default_factory=set)
     """Units that have committed since (BR3)."""
 
+    in_doubt: set[bytes] = field(default_factory=set)
+    """Units whose coordinator has not decided (BR7)."""
+
+    doubted: dict[bytes, tuple[bytes, Entry]] = field(default_factory=dict)
+    """Their puts, and in `held` their gets."""
+
     def backed_up(self, body: bytes, parts: list[bytes]) -> None:
         structure, entry = entry_of_log(body)
         entry = entry._replace(data=b"".join((*parts, entry.data)))
@@ -147,19 +159,36 @@ class Recovered:
             raise Abend("BR1", "a backup has a message of another structure", structure=structure)
 
     def messages(self) -> list[Entry]:
-        """What is on the structure (BR2)."""
+        """What is on the structure (BR2, BR7)."""
         found = dict(self.there)
         found.update({one: entry for one, (unit, entry) in self.waiting.items() if unit in self.committed})
         gone = self.gone | {one for one, unit in self.held.items() if unit in self.committed}
-        return sorted((entry for one, entry in found.items() if one not in gone), key=lambda e: (e.list, e.key))
+        entries = [self._held(one, entry) for one, entry in found.items() if one not in gone]
+        puts = {one: each for one, each in self.waiting.items() if each[0] in self.in_doubt} | self.doubted
+        entries += [_marked(entry, unit, entry.list, PUT, back_in_doubt(entry.key)) for unit, entry in puts.values()]
+        return sorted(entries, key=lambda entry: (entry.list, entry.key))
+
+    def _held(self, one: bytes, entry: Entry) -> Entry:
+        """A message as it is on its queue, or on the list of gets of the unit in doubt that has it (BR7)."""
+        unit = self.held.get(one, b"")
+        if unit not in self.in_doubt:
+            return entry
+        return _marked(entry, unit, got_list(member_of(unit)), GOT, entry.key)
+
+
+def _marked(entry: Entry, unit: bytes, at: int, held_as: int, key: bytes) -> Entry:
+    """An entry that a unit has."""
+    adjunct = beside(entry.adjunct)._replace(holder=unit, origin=entry.list, held_as=held_as).packed()
+    return entry._replace(list=at, key=key, adjunct=adjunct)
 
 
 class _Unit:
     """What one unit on a log did with a structure."""
 
-    __slots__ = ("gets", "name", "parts", "puts")
+    __slots__ = ("gets", "name", "parts", "prepared", "puts")
 
     def __init__(self) -> None:
+        self.prepared = False
         self.puts: list[Entry] = []
         self.gets: list[bytes] = []
         self.parts: list[bytes] = []
@@ -187,6 +216,8 @@ class LogReader:
                 written = files.inventory.written_rba
             finally:
                 files.close()
+        for unit in self._units.values():
+            self._undecided(unit)
         if reached < written:
             raise MQError(Reason.CF_STRUC_FAILED, why="a member's log is not complete", reached=reached, needed=written)
 
@@ -205,6 +236,8 @@ class LogReader:
                 self._unit(record).gets.append(identity)
         elif record.kind == Kind.SHARED_UNIT:
             self._unit(record).name = record.body
+        elif record.kind in (Kind.PREPARED, Kind.BEGIN_BACKOUT):
+            self._unit(record).prepared = record.kind == Kind.PREPARED
         elif record.kind == Kind.COMMIT:
             self._committed(self._units.pop(record.urid, None))
         elif record.kind == Kind.END_BACKOUT:
@@ -216,6 +249,14 @@ class LogReader:
 
     def _unit(self, record: LogRecord) -> _Unit:
         return self._units.setdefault(record.urid, _Unit())
+
+    def _undecided(self, unit: _Unit) -> None:
+        """A unit that has not ended on the log: in doubt if it was prepared (BR7)."""
+        if unit.prepared and unit.name:
+            recovered = self._recovered
+            recovered.in_doubt.add(unit.name)
+            recovered.held.update(dict.fromkeys(unit.gets, unit.name))
+            recovered.doubted.update({beside(entry.adjunct).identity: (unit.name, entry) for entry in unit.puts})
 
     def _committed(self, unit: _Unit | None) -> None:
         if unit is None:
@@ -254,7 +295,8 @@ def write_messages(structure: SharedStructure, lists: Iterable[int], entries: li
         _, *answers = structure.ask_for_recovery(Holding(OWN_LOCK, structure.member), *operations)
         return tuple(answers)
 
-    every = [OWN_LIST, *lists, *(got_list(member) for member in range(1, MEMBERS_MAX + 1))]
+    members = range(1, MEMBERS_MAX + 1)
+    every = [OWN_LIST, *lists, *map(got_list, members), *map(decided_list, members)]
     for number in every:
         while True:
             (old,) = ask(ReadList(number, most=PIECE))

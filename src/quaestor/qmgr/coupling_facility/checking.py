@@ -19,12 +19,14 @@ from dataclasses import dataclass
 
 from quaestor.qmgr.coupling_facility.data_sets import file_name
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions
+from quaestor.qmgr.coupling_facility.forwarding import ANSWERS_LIST, QUESTIONS_LIST
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED,
     HEAD_LENGTH,
     LAST_KEY,
     LOCKED,
     beside,
+    decided_list,
     freed_list,
     got_list,
     member_of,
@@ -79,7 +81,7 @@ def _problems(group: Group, admin: ListStructure, *, idle: bool) -> Iterator[str
         idle=idle,
     )
     yield from (f"{ADMIN}: {name} has failed and was not recovered (SC2)" for name in _failed(connected, known))
-    yield from _places(admin, ADMIN, {OWN_LIST, POSITIONS_LIST, *known.names})
+    yield from _places(admin, ADMIN, {OWN_LIST, POSITIONS_LIST, QUESTIONS_LIST, ANSWERS_LIST, *known.names})
     lists = SharedDefinitions(group.tables).all_lists()
     for row in group.tables.structures.all():
         yield from _structure(group, row, lists.get(row.name, []), known)
@@ -95,7 +97,8 @@ def _structure(group: Group, row: Structure, queues: list[int], known: _Known) -
     try:
         gets = {got_list(member) for member in known.names}
         words = {freed_list(member) for member in known.names}
-        yield from _places(connection, name, {OWN_LIST, *queues, *gets, *words})
+        decided = {decided_list(member) for member in known.names}
+        yield from _places(connection, name, {OWN_LIST, *queues, *gets, *words, *decided})
         yield from _own_entries(connection, name, queues)
         yield from _open_work(connection, name, queues, sorted(gets), known)
         yield from _locks(connection, name, known)

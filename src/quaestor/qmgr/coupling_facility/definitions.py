@@ -1,13 +1,18 @@
 """Definitions: shared queues as the shared tables know them, and the list of a structure that each has.
 
+Beside them stand the definitions that the group keeps for its members to copy; whoever makes the copies asks for them.
+
 Rules
   SD1 A shared queue is defined once for the group, in the shared tables; every member finds it there. Members follow
       the tables' change number, and look at once when a name is asked for that they do not know.
   SD2 A queue has a list of its structure for as long as it is defined: the lowest free one of 512, chosen and written
       as one change of the table, so that no two queues have the same.
   SD3 The list's last entry is the queue's own and holds its definition (ORACLE 9); the list's maximum is MAXDEPTH.
+      INDXTYPE says which identifier is the list's secondary key, by which messages are found without reading through
+      the list; the common one of many messages finds the first of them as fast. Other identifiers are read for.
   SD4 The list of a deleted queue keeps its own entry and takes no other, so that a member that has not noticed finds
       it full (2053). A new queue that gets the list opens it again.
+  SD5 A name is defined once in the tables, with QSGDISP(SHARED) or with QSGDISP(GROUP) (GT3).
 
 Called by the coupling facility manager.  Calls shared tables, structures.
 """
@@ -16,15 +21,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from quaestor.mqi.objects import LocalQueue, object_from_bytes
+from quaestor.mqi.descriptors import ID_LENGTH
+from quaestor.mqi.objects import IndexType, LocalQueue, object_from_bytes
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.coupling_facility.keys import LAST_KEY, QUEUES_MAX
+from quaestor.qmgr.coupling_facility.keys import CORREL_ID_AT, GROUP_AT, LAST_KEY, MSG_ID_AT, QUEUES_MAX
 from quaestor.qmgr.coupling_facility.shared_queue import OWN_ENTRIES, SharedQueue
+from quaestor.qmgr.coupling_facility.structures import SharedStructure
 from quaestor.storage.lists.operations import (
     KEY_MIN,
     Delete,
     First,
     Holding,
+    Index,
     Limit,
     ReadList,
     Rewrite,
@@ -35,9 +43,10 @@ from quaestor.storage.lists.structure import StructureRefusal
 from quaestor.storage.shared_tables import ChangedError, GroupTables, SharedObject, Unchanged
 from quaestor.storage.shared_tables.group_tables import put
 
-NAMESPACE, DISPOSITION = "queue", "SHARED"
+NAMESPACE, DISPOSITION, GROUP = "queue", "SHARED", "GROUP"
 FORMAT_LOCK = 1
 PIECE = 100
+SECOND_KEYS = {IndexType.MSGID: MSG_ID_AT, IndexType.CORRELID: CORREL_ID_AT, IndexType.GROUPID: GROUP_AT}
 BEFORE_LAST = LAST_KEY[:-1] + b"\xfe"
 
 
@@ -58,6 +67,8 @@ class SharedDefinitions:
         self._seen = 0
         self._changed: dict[str, LocalQueue] = {}
         self._deleted: list[str] = []
+        self._group: dict[str, SharedObject] = {}
+        self._group_changed: set[str] = set()
 
     def changes(self) -> tuple[list[LocalQueue], list[str]]:
         """What has changed since this was asked last: queues defined or altered, names deleted (SD1)."""
@@ -74,14 +85,39 @@ class SharedDefinitions:
         written, deleted = self._tables.objects.changed_since(self._seen)
         self._seen = newest
         for row in written:
-            if row.disposition == DISPOSITION and row.namespace == NAMESPACE:
+            if row.disposition == GROUP:
+                self._gone(row.key)
+                self._group[row.key] = row
+                self._group_changed.add(row.key)
+            elif row.namespace == NAMESPACE:
+                self._gone_from_group(row.key)
                 definition = _definition(row.attributes)
                 self.known[row.name] = definition
                 self._changed[row.name] = definition.queue
-        names = [name for key in deleted if (name := key.removeprefix(f"{NAMESPACE} ")) in self.known]
-        for name in names:
-            del self.known[name]
+        for key in deleted:
+            self._gone(key)
+            self._gone_from_group(key)
+
+    def _gone(self, key: str) -> None:
+        """A shared queue is no more."""
+        name = key.removeprefix(f"{NAMESPACE} ")
+        if name != key and self.known.pop(name, None) is not None:
             self._deleted.append(name)
+
+    def _gone_from_group(self, key: str) -> None:
+        if self._group.pop(key, None) is not None:
+            self._group_changed.add(key)
+
+    def group_changes(self) -> dict[str, SharedObject | None]:
+        """What members copy and has changed since this was asked last, by its key; None when it is no more."""
+        self.refresh()
+        changed, self._group_changed = self._group_changed, set()
+        return {key: self._group.get(key) for key in sorted(changed)}
+
+    def followed(self, key: str) -> None:
+        """A change of the group's definition is followed by whoever made it: nobody else here need be told."""
+        self.refresh()
+        self._group_changed.discard(key)
 
     def lists_of(self, structure: str) -> list[int]:
         """The lists of a structure that are queues."""
@@ -99,6 +135,8 @@ class SharedDefinitions:
         """Define or alter a shared queue for the whole group (SD2)."""
         while True:
             self.refresh()
+            if f"{NAMESPACE} {queue.name}" in self._group:
+                raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=queue.name, disposition=GROUP)  # SD5
             known = self.known.get(queue.name)
             if known is not None and known.queue.structure != queue.structure:
                 raise MQError(Reason.OBJECT_IN_USE, queue=queue.name, structure=known.queue.structure)
@@ -126,7 +164,7 @@ class SharedDefinitions:
 
 
 def format_list(queue: SharedQueue, member: str) -> None:
-    """Give a queue's list its last entry and its maximum (SD3)."""
+    """Give a queue's list its last entry, its maximum and its secondary key (SD3)."""
     structure, definition = queue.structure, queue.definition
     limit = Limit(queue.list, definition.max_depth + OWN_ENTRIES)
     if not structure.take_lock(FORMAT_LOCK):
@@ -135,19 +173,29 @@ def format_list(queue: SharedQueue, member: str) -> None:
     packed = definition.pack()
     written = Write(queue.list, LAST_KEY, packed) if own is None else Rewrite(own.number, packed)
     limits = (Limit(queue.list, 0), written, limit) if own is None else (written, limit)
-    structure.ask(Holding(FORMAT_LOCK, member), *limits, Unlock(FORMAT_LOCK, member))
+    structure.ask(Holding(FORMAT_LOCK, member), *limits, _index(queue), Unlock(FORMAT_LOCK, member))
+
+
+def _index(queue: SharedQueue) -> Index:
+    """The secondary key of a queue's list (SD3)."""
+    at = SECOND_KEYS.get(queue.definition.index_type)
+    return Index(queue.list, 0, 0) if at is None else Index(queue.list, at, ID_LENGTH)
 
 
 def close_list(queue: SharedQueue) -> None:
     """Remove everything from a queue's list but its own entry, and let nothing more be put there (SD4)."""
-    ask, at = queue.structure.ask, queue.list
-    ask(Limit(at, OWN_ENTRIES))
+    queue.structure.ask(Limit(queue.list, OWN_ENTRIES))
+    empty_list(queue.structure, queue.list)
+
+
+def empty_list(structure: SharedStructure, at: int) -> None:
+    """Remove everything from a queue's list but its own entry."""
     while True:
-        (entries,) = ask(ReadList(at, KEY_MIN, BEFORE_LAST, PIECE))
+        (entries,) = structure.ask_heads(ReadList(at, KEY_MIN, BEFORE_LAST, PIECE))
         if not entries:
             return
         with suppress(StructureRefusal):  # somebody has got one meanwhile: look again
-            ask(*(Delete(entry.number, at) for entry in entries))
+            structure.ask(*(Delete(entry.number, at) for entry in entries))
 
 
 def _attributes(queue: LocalQueue, number: int) -> dict[str, Any]:

@@ -67,6 +67,11 @@ def freed_list(member: int) -> int:
     return GOT_LISTS + MEMBERS_MAX + 1 + member
 
 
+def decided_list(member: int) -> int:
+    """The list on which a member's units say that they have committed in this structure, and so in others (CU3)."""
+    return GOT_LISTS + 2 * (MEMBERS_MAX + 1) + member
+
+
 def got_list(member: int) -> int:
     """The list of a member's uncommitted gets."""
     return GOT_LISTS + member
@@ -85,6 +90,12 @@ def as_committed(key: bytes) -> bytes:
     """The key under which an uncommitted put is there for everybody (CK2)."""
     _, member, rank, time_us, counter = _OPEN.unpack(key)
     return _COMMITTED.pack(COMMITTED, rank, time_us, member, counter)
+
+
+def back_in_doubt(key: bytes) -> bytes:
+    """The key in doubt of a put that is known by its committed key."""
+    _, rank, time_us, member, counter = _COMMITTED.unpack(key)
+    return _OPEN.pack(IN_DOUBT, member, rank, time_us, counter)
 
 
 def as_in_doubt(key: bytes) -> bytes:

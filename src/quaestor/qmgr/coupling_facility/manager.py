@@ -21,29 +21,31 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from threading import RLock
 
 from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
-from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
+from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, empty_list, format_list
+from quaestor.qmgr.coupling_facility.forwarding import Forwarding
+from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
 from quaestor.qmgr.coupling_facility.peers import PeerRecovery
-from quaestor.qmgr.coupling_facility.resolving import Resolved, left_in, reconcile, record_at, resolve, says_committed
+from quaestor.qmgr.coupling_facility.resolving import Resolved, reconcile, record_at, resolve, says_committed
 from quaestor.qmgr.coupling_facility.settings import Group
-from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival, SharedQueue
+from quaestor.qmgr.coupling_facility.shared_queue import SharedQueue
 from quaestor.qmgr.coupling_facility.store import SharedStore
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Contents, Failing, SharedStructure, admin_shape, shape_of
-from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit, Work, descriptor_in
+from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import RecoveryManager, State
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics, StructureFigures
 from quaestor.smf.sections.db2 import Db2Statistics
-from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 from quaestor.storage.lists.structure import ListStructure, StructureLostError, StructureRefusal
 from quaestor.storage.shared_tables import RepositoryAwayError, Structure
@@ -62,7 +64,7 @@ class CouplingFacilityManager:
         self, qmgr: str, group: Group, recovery: RecoveryManager, clock: Clock, operator_log: OperatorLog
     ) -> None:
         self.qmgr, self.group = qmgr, group
-        self._recovery, self._clock, self._say = recovery, clock, operator_log.say
+        self._recovery, self.clock, self._say = recovery, clock, operator_log.say
         self.latch = recovery.latch
         if group.db2 is not None:
             group.db2.served = recovery.served
@@ -80,14 +82,19 @@ class CouplingFacilityManager:
         self._queues: dict[str, SharedQueue] = {}
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._log_end, self._own_left = 0, True
+        self._making = RLock()
+        """Held while a structure is connected to for the first time or reached again: never twice at once."""
+
         self._notices: deque[tuple[str, int]] = deque()
         self.nudge: Callable[[], None] = _nobody
+        self.forwarding = Forwarding(qmgr, self.admin, self.latch, clock)
         self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, self._say)
         self.number = 0
         self.store: SharedStore
         self.media: Media
         self._descriptors: Descriptors
         self._identities: Identities
+        self._in_doubt: UnitsInDoubt
 
     # -- starting and stopping
 
@@ -102,11 +109,13 @@ class CouplingFacilityManager:
         self.number = member.number
         identities = Identities(member.number, self._recovery.log.epoch)
         self._descriptors = Descriptors(self.admin, member.number)
-        self.store = SharedStore(self._recovery, self._clock, identities, self._descriptors)
+        self.store = SharedStore(self._recovery, self.clock, identities, self._descriptors)
         self._identities = identities
+        self._in_doubt = UnitsInDoubt(self._recovery, self.admin, member.number, self._descriptors)
         self.media = Media(member, self.group, self.admin, self._recovery)
         self.definitions.refresh()
         self._connect(self.admin, recovered=False)
+        self.forwarding.start(member.number)
         for row in self.group.tables.structures.all():
             self._known(row)
         self._log_end = log_end
@@ -126,34 +135,13 @@ class CouplingFacilityManager:
         if self.admin.failing is not None:
             return Resolved(complete=False)
         try:
+            self._in_doubt.describe()
             done = resolve(self.number, self.admin, self.in_use(), committed, self._recovery.log.epoch, stays)
-            if done.in_doubt:
-                self._adopt(done.in_doubt)
+            self._in_doubt.adopt(self.in_use())
         except MQError:
             return Resolved(complete=False)  # lost in the middle: begun again when it is back (PR5)
         self._own_left = not done.complete
         return done
-
-    def _adopt(self, units: list[bytes]) -> None:
-        """Units in doubt have their part in structures again (CF2)."""
-        (entries,) = self.admin.ask(ReadList(self.number, most=1 << 20))
-        found = [left_in(structure, lists, self.number) for structure, lists in self.in_use()]
-        for entry in entries:
-            descriptor = descriptor_in(entry)
-            unit = self._recovery.units.get(descriptor.urid)
-            if unit is None or descriptor.unit not in units or unit.shared is not None:
-                continue
-            unit.shared = self.store.begun(descriptor.unit)
-            works = []
-            for each in found:
-                gets = [self._arrival(each.structure, got) for got in each.gets.get(descriptor.unit, ())]
-                puts = [(put.number, put.list, put.key) for put in each.puts.get(descriptor.unit, ())]
-                if puts or gets:
-                    works.append(Work(each.structure, puts, gets, each.structure.incarnation))
-            unit.shared.adopt(entry.number, works)
-
-    def _arrival(self, structure: SharedStructure, entry: "object") -> SharedArrival:
-        return SharedArrival(SharedQueue(LocalQueue("IN.DOUBT"), structure, 0), entry)  # type: ignore[arg-type] # an Entry
 
     def stop(self) -> None:
         """Leave in good order: nothing of this member is left but what is in doubt."""
@@ -176,12 +164,13 @@ class CouplingFacilityManager:
     def structure(self, name: str) -> SharedStructure:
         """A structure by name, connected to when it is new here. Raises MQError 2085 when there is none."""
         found = self.structures.get(name)
-        if found is None:
+        if found is not None:
+            return found
+        with self._making:
             row = self.group.tables.structures.read(name)
             if row is None:
                 raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type="CFSTRUCT")
-            found = self._known(row)
-        return found
+            return self.structures.get(name) or self._known(row)
 
     def _known(self, row: Structure) -> SharedStructure:
         made = SharedStructure(
@@ -189,7 +178,7 @@ class CouplingFacilityManager:
             self.qmgr,
             self.data_sets.connecting(row),
             partial(self._told, row.name),
-            self._clock,
+            self.clock,
             self._recovery.served,
         )
         made.figures.structure_number = len(self.structures) + 1
@@ -233,7 +222,7 @@ class CouplingFacilityManager:
 
     def backup(self, name: str) -> Written:
         """BACKUP CFSTRUCT: its persistent messages, on this member's log. The latch is held."""
-        return self.media.backup(self.structure(name), self._lists(name), self._clock.now_us())
+        return self.media.backup(self.structure(name), self._lists(name), self.clock.now_us())
 
     def recover(self, name: str) -> RecoveredStructure:
         """RECOVER CFSTRUCT: a structure that has failed has its persistent messages again. The latch is held."""
@@ -241,17 +230,44 @@ class CouplingFacilityManager:
         self._recovery.harden()
         try:
             done = self.media.recover(structure, self._lists(name))
-            structure.failing = None
+        except StructureRefusal as refusal:
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why=str(refusal)) from refusal  # BR4
+        self._used_again(structure)
+        return done
+
+    def _used_again(self, structure: SharedStructure) -> None:
+        """A structure that had failed is as it should be: its queues have their lists, then everybody uses it (BR4)."""
+        structure.failing = None
+        try:
             self.format(structure)
             structure.format()
         except StructureRefusal as refusal:
             structure.failing = Failing.FAILED
-            raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why=str(refusal)) from refusal
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why=str(refusal)) from refusal
         except BaseException:
             structure.failing = structure.failing or Failing.FAILED
             raise
+        self._in_doubt.adopt_in(structure, self._lists(structure.name))
+        self.data_sets.recovered(structure.name)
         self._watch_again(structure)
-        return done
+
+    def recover_data_sets(self, name: str) -> int:
+        """RECOVER CFSTRUCT of one that works while data sets of it have failed; how many messages were written."""
+        self._recovery.harden()
+        written = self.media.recover_data_sets(self.structure(name), self._lists(name), self.data_sets.failed_in(name))
+        self.data_sets.recovered(name)
+        return written
+
+    def purge(self, name: str) -> None:
+        """RECOVER CFSTRUCT TYPE(PURGE): the structure is empty, whatever was in it or half recovered."""
+        structure = self.structure(name)
+        if structure.failing is None:
+            for number in self._lists(name):
+                empty_list(structure, number)
+            self.data_sets.recovered(name)
+            return
+        self.media.purge(structure, self._lists(name))
+        self._used_again(structure)
 
     def _lists(self, name: str) -> list[int]:
         return self.definitions.all_lists().get(name, [])
@@ -323,6 +339,8 @@ class CouplingFacilityManager:
 
     def _told(self, structure: str, token: int) -> None:
         self._notices.append((structure, token))
+        if structure == ADMIN:
+            self.forwarding.told(token)
         self.nudge()
 
     def noticed(self) -> Iterable[SharedQueue]:
@@ -357,6 +375,7 @@ class CouplingFacilityManager:
         own = () if self.group.db2 is None else self.group.db2.tasks()
         return (
             *own,
+            *self.forwarding.tasks(),
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.reach_step, CONNECT_MS, latched=False),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
@@ -373,11 +392,12 @@ class CouplingFacilityManager:
         """Reach what was lost, without the latch: a way that is cut takes its time. Then `connect_step` with it."""
         reached: dict[str, ListStructure] = {}
         for structure in self._all_structures() if self.number else ():
-            if not structure.connected and not structure.committing:
-                try:
-                    reached[structure.name] = structure.reach()
-                except MQError:
-                    break  # the others are behind the same way
+            try:
+                with self._making:
+                    if not structure.connected and not structure.committing:
+                        reached[structure.name] = structure.reach()
+            except MQError:
+                break  # the others are behind the same way
         with self.latch:
             return self.connect_step(reached)
 
@@ -386,18 +406,14 @@ class CouplingFacilityManager:
         if not self.number:
             return False
         for structure in self._all_structures():
-            if structure.connected:
-                with suppress(
-                    MQError
-                ):  # lost: connected to again now, or by the next step if it has to be reached first
-                    structure.look_again()
-            if not structure.connected and not structure.committing and (reached is None or structure.name in reached):
-                self._connect_again(structure, (reached or {}).get(structure.name))
+            with suppress(MQError):  # lost again: the next step is for that
+                self._look_at(structure, reached)
+        self.data_sets.follow()
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
                 if self._own_left:
                     self._resolve_own()
-                self.media.publish(self._clock, self._identities)
+                self.media.publish(self.clock, self._identities)
         unfinished, self._unfinished = self._unfinished, []
         for part, commit in unfinished:
             self._finish(part, commit=commit, again=True)
@@ -405,6 +421,20 @@ class CouplingFacilityManager:
 
     def _all_structures(self) -> tuple[SharedStructure, ...]:
         return (self.admin, *self.structures.values())
+
+    def _look_at(self, structure: SharedStructure, reached: Mapping[str, ListStructure] | None) -> None:
+        """Connect to a structure that was lost; what it is another than before means (ID1, ID2)."""
+        before = structure.incarnation
+        if structure.connected:
+            with suppress(MQError):  # lost: connected to again now, or by the next step if it has to be reached first
+                structure.look_again()
+        if not structure.connected and not structure.committing and (reached is None or structure.name in reached):
+            self._connect_again(structure, (reached or {}).get(structure.name))
+        if structure.failing is None and structure.incarnation != before:
+            if structure is self.admin:
+                self._in_doubt.describe_again()
+            else:
+                self._in_doubt.adopt_in(structure, self._lists(structure.name))
 
     def _connect_again(self, structure: SharedStructure, connection: ListStructure | None) -> None:
         row = self.group.tables.structures.read(structure.name)
@@ -421,17 +451,21 @@ class CouplingFacilityManager:
 
     def _reconcile(self, structure: SharedStructure) -> None:
         """End what was done without being answered, before anybody works on (CF3, PR8)."""
-        epoch = self._recovery.log.epoch
+        epoch, units = self._recovery.log.epoch, self.store.units
         if structure is self.admin:
-            self._descriptors.sweep({part.id for part in self.store.units.values() if part.described}, epoch)
+            self._descriptors.sweep({part.id for part in units.values() if part.described}, epoch)
             return
         unanswered = {number for part, _ in self._unfinished for number in part.entries_in(structure)}
         known = self.store.entries_in(structure)
-        gone = reconcile(structure, self._lists(structure.name), self.number, epoch, known) - unanswered
+        in_doubt = {unit.shared.id for unit in self._recovery.in_doubt() if unit.shared is not None}
+        gone = reconcile(structure, self._lists(structure.name), self.number, epoch, known, in_doubt) - unanswered
         if gone:
             raise Abend("CF3", "work of this member was ended by another", structure=structure.name, entries=len(gone))
+        self._descriptors.sweep_words(structure, set(units), epoch)
 
     def _watch_again(self, structure: SharedStructure) -> None:
+        if structure is self.admin:
+            self.forwarding.watch_again()
         for queue in self._queues.values():
             if queue.structure is structure:
                 queue.be_told_again()

@@ -6,7 +6,9 @@ Rules
   SM2 Only a structure that has failed is recovered, by one member at a time: it has the structure's own lock, which is
       taken from a member that died with it.
   SM3 Without a backup a structure is recovered from the beginning of all logs, if they still have it.
-  SM4 A member that lives must be connected to the structure that failed before its log is read: then nothing of what it
+  SM4 A data set that has failed is written again, page by page where the entries of the structure say, with the data
+      that backup and logs have. The structure is in use meanwhile; only what is in that data set waits.
+  SM5 A member that lives must be connected to the structure that failed before its log is read: then nothing of what it
       did in the lost one can commit any more (CS7). One that is not is waited for (2346: try again).
 
 Called by the coupling facility manager, for commands and in the background.  Calls backup, positions.
@@ -25,6 +27,7 @@ from quaestor.qmgr.coupling_facility.backup import (
     write_backup,
     write_messages,
 )
+from quaestor.qmgr.coupling_facility.data_set_recovery import EveryPut, write_again
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.positions import Mark, Position, Positions
 from quaestor.qmgr.coupling_facility.settings import Group
@@ -47,7 +50,7 @@ class RecoveredStructure:
 
 
 class Media:
-    """Backups and recovery of structures (SM1-SM4)."""
+    """Backups and recovery of structures (SM1-SM5)."""
 
     def __init__(self, own: Member, group: Group, admin: SharedStructure, recovery: RecoveryManager) -> None:
         self._own, self._group, self._admin, self._recovery = own, group, admin, recovery
@@ -113,29 +116,56 @@ class Media:
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="it has not failed")
         if not structure.lock_own():
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
+        try:
+            self._refuse_if_in_use(structure)
+            self._wait_for_all(structure)
+            recovered, members = self._read_logs(structure.name, LogReader)
+            messages = recovered.messages()
+            write_messages(structure, lists, messages)
+        except BaseException:
+            structure.unlock_own()  # another member may have more luck
+            raise
+        return RecoveredStructure(structure.name, len(messages), members)
+
+    def _refuse_if_in_use(self, structure: SharedStructure) -> None:
+        """Another member has recovered it, and this one has not noticed yet."""
         if structure.in_use():
-            structure.unlock_own()
             structure.look_again()
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member has recovered it")
-        self._wait_for_all(structure)
-        recovered = Recovered(structure.name)
-        backup = self._group.tables.backups.read(structure.name)
+
+    def _read_logs(self, structure: str, reader: type[LogReader]) -> tuple[Recovered, int]:
+        """What the backup of a structure and the logs of all members tell of it; how many those are."""
+        recovered = Recovered(structure)
+        backup = self._group.tables.backups.read(structure)
         if backup is not None:
             read_backup(recovered, self._disk_of(backup.member), backup.start_rba, backup.end_rba)
         members = self._group.tables.members.all()
         for member in members:
             open_disk = self._disk_of(member.name)
-            LogReader(recovered, self._mark_in(backup, member.name, open_disk)).read(open_disk)
-        messages = recovered.messages()
-        write_messages(structure, lists, messages)
-        return RecoveredStructure(structure.name, len(messages), len(members))
+            reader(recovered, self._mark_in(backup, member.name, open_disk)).read(open_disk)
+        return recovered, len(members)
+
+    def recover_data_sets(self, structure: SharedStructure, lists: list[int], owners: list[str]) -> int:
+        """Write the data of messages to data sets that have failed, from backup and logs (SM4); how many."""
+        recovered, _ = self._read_logs(structure.name, EveryPut)
+        bodies = {one: entry.data for one, entry in recovered.there.items()}
+        bodies |= {one: entry.data for one, (_, entry) in recovered.waiting.items()}
+        members = [self._group.tables.members.read(owner) for owner in owners]
+        found = [each for each in members if each is not None]
+        return sum(write_again(structure, lists, each, self._disk_of(each.name)(), bodies) for each in found)
+
+    def purge(self, structure: SharedStructure, lists: list[int]) -> None:
+        """RECOVER CFSTRUCT TYPE(PURGE): nothing is there, nor what a recovery that was cut had written (SM2)."""
+        if not structure.lock_own():
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
+        self._refuse_if_in_use(structure)
+        write_messages(structure, lists, [])
 
     def _wait_for_all(self, structure: SharedStructure) -> None:
-        """Every member that lives has let go of the structure that was lost (SM4)."""
+        """Every member that lives has let go of the structure that was lost (SM5)."""
         connected = {name for name, living in structure.connectors().items() if living}
         for member in self._group.tables.members.all():
             if member.name not in connected and self._lives(member):
-                structure.unlock_own()
                 why = "it has not connected to the structure that failed; try again"
                 raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, member=member.name, why=why)
 

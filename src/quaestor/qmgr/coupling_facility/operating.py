@@ -3,9 +3,10 @@
 Rules
   OP1 A structure is looked at with one request; one that cannot be reached has a status and no figures.
   OP2 A new definition takes effect here at once: this member connects. Deleting one disconnects. What is altered of
-      offloading holds from the next time that a member connects.
-  OP3 Recovering to empty needs no log: the structure is formatted and used from now on. Anything else is read
-      from the logs, with the engine latch held.
+      offloading and of data sets holds here at once, and elsewhere when it is followed.
+  OP3 Recovering to empty needs no log: the structure is emptied and used from now on. Anything else is read from the
+      logs, with the engine latch held. A structure that works while data sets of it have failed keeps its messages:
+      only the data sets are recovered.
 
 Called by command, through queue_manager.  Calls the coupling facility manager.
 """
@@ -15,8 +16,12 @@ from typing import TYPE_CHECKING
 
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.structures import StructureDefinition
+from quaestor.qmgr.coupling_facility.data_set_states import Connection
+from quaestor.qmgr.coupling_facility.forwarding import Answer, Asking
+from quaestor.qmgr.coupling_facility.resetting import FAIL, answered, fail
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
 from quaestor.storage.lists.operations import ReadSpace, Space
+from quaestor.storage.shared_tables import SharedObject
 
 if TYPE_CHECKING:
     from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
@@ -55,13 +60,37 @@ class OperatedGroup:
         known = self._manager.definitions.known.values()
         return sorted(each.queue.name for each in known if each.queue.structure == structure)
 
+    def group_changes(self) -> dict[str, SharedObject | None]:
+        with self._manager.latch:
+            return self._manager.definitions.group_changes()
+
+    def followed(self, key: str) -> None:
+        self._manager.definitions.followed(key)
+
+    def answer_with(self, answer: Answer) -> None:
+        def either(question: bytes) -> bytes:
+            return answered(self._manager, question) if question.startswith(FAIL) else answer(question)
+
+        self._manager.forwarding.answer = either
+
+    def ask(self, members: list[str], question: bytes) -> Asking:
+        numbers = {each.name: each.number for each in self.tables.members.all()}
+        return self._manager.forwarding.ask([(name, numbers[name]) for name in members], question)
+
+    def collect(self, asked: Asking) -> dict[str, bytes | None]:
+        return self._manager.forwarding.collect(asked)
+
     def defined(self, structure: str) -> None:
         self._manager.structure(structure)
+        self.data_sets_changed()
 
     def deleted(self, structure: str) -> None:
         found = self._manager.structures.pop(structure, None)
         if found is not None:
             found.disconnect()
+
+    def fail(self, structure: str) -> None:
+        fail(self._manager, structure, self._manager.clock.now_us())
 
     def backup(self, structure: str) -> None:
         with self._manager.latch:
@@ -69,13 +98,26 @@ class OperatedGroup:
 
     def recover(self, structure: str, *, purge: bool) -> None:
         with self._manager.latch:
-            if not purge:
+            if purge:
+                self._manager.purge(structure)  # OP3
+            elif self._structure(structure).failing is None:
+                self._manager.recover_data_sets(structure)
+            else:
                 self._manager.recover(structure)
-                return
-            found = self._structure(structure)
-            found.lock_own()
-            found.format()
-            self._manager.format(found)  # OP3
+
+    # -- data sets
+
+    def data_sets_changed(self) -> None:
+        self._manager.data_sets.follow()
+
+    def stop_data_set(self, structure: str, member: str) -> None:
+        self._manager.data_sets.stop(structure, member)
+
+    def start_data_set(self, structure: str, member: str) -> None:
+        self._manager.data_sets.start(structure, member)
+
+    def data_set_connection(self, structure: str, member: str) -> Connection:
+        return self._manager.data_sets.connection(structure, member)
 
     def _structure(self, name: str) -> SharedStructure:
         return self._manager.admin if name == ADMIN else self._manager.structure(name)

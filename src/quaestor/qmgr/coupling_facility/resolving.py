@@ -4,13 +4,16 @@ Rules
   PR1 Who is to be resolved must be dead: its directory can be owned. A living owner that only lost its connection ends
       its units itself.
   PR2 The outcome of a unit is decided by what its member left behind, whoever reads it: no descriptor, it was in
-      flight and is backed out; a descriptor without RBA, it has committed; a descriptor with an RBA, it has committed
-      if the member's log has its COMMIT record there, in an unbroken log, and is backed out if not.
+      flight and is backed out; a descriptor without RBA, it has committed if the structure that the descriptor names
+      says so (or it names none); a descriptor with an RBA, it has committed if the member's log has its COMMIT record
+      there, in an unbroken log, and is backed out if not. A structure that says that a unit has committed is believed
+      without a descriptor too: CSQ_ADMIN may have been lost.
   PR3 The log is made durable before it is believed: what a killed process wrote may still be in memory only, and the
       member's own restart must find the same.
   PR4 A unit in doubt stays as it is.
   PR5 Every step may be repeated, by the same or another member: what is done is no longer found. Descriptors go last.
-  PR6 If the log cannot be read, units with an RBA stay as they are; the member's own restart resolves them.
+  PR6 If the log cannot be read, units with an RBA stay as they are; the member's own restart resolves them. Units whose
+      structure cannot be asked stay too.
   PR7 Messages that handles of the member had locked are there for others again; that counts as no backout.
   PR8 A request whose answer was lost may have put or got something that no unit knows of. When the member is connected
       again, and before it works on, it gives back and deletes what none of its units has.
@@ -27,6 +30,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     LOCKED,
     UNCOMMITTED,
     beside,
+    decided_list,
     epoch_of,
     got_list,
     puts_of,
@@ -81,7 +85,7 @@ class Resolved:
 def left_in(structure: SharedStructure, lists: Iterable[int], member: int) -> Found:
     """What a member has not ended in a structure, read with one request."""
     puts = [ReadList(at, *puts_of(kind, member), EVERYTHING) for at in lists for kind in (IN_DOUBT, UNCOMMITTED)]
-    got, *pieces = structure.ask(ReadList(got_list(member), most=EVERYTHING), *puts)
+    got, *pieces = structure.ask_heads(ReadList(got_list(member), most=EVERYTHING), *puts)
     found = Found(structure)
     for entry in (entry for piece in pieces for entry in piece):
         found.puts.setdefault(beside(entry.adjunct).holder, []).append(entry)
@@ -92,6 +96,39 @@ def left_in(structure: SharedStructure, lists: Iterable[int], member: int) -> Fo
         else:
             found.gets.setdefault(about.holder, []).append(entry)
     return found
+
+
+def words_in(structure: SharedStructure, member: int, epoch_before: int) -> dict[bytes, int]:
+    """The units of a member that have committed in a structure and so everywhere, and the numbers of their words."""
+    (words,) = structure.ask(ReadList(decided_list(member), most=EVERYTHING))
+    return {word.data: word.number for word in words if epoch_of(word.data) < epoch_before}
+
+
+class _Words:
+    """What structures say of a dead member's units (PR2)."""
+
+    def __init__(self, member: int, structures: Iterable[SharedStructure], epoch_before: int) -> None:
+        self._member = member
+        self._found: list[tuple[SharedStructure, dict[bytes, int]]] = []
+        self._away: set[str] = set()
+        for structure in structures:
+            try:
+                self._found.append((structure, words_in(structure, member, epoch_before)))
+            except MQError:
+                self._away.add(structure.name)
+
+    def committed(self, unit: bytes, asked: str) -> bool:
+        """Whether a unit has committed, which should be said in the structure asked for. Raises LogAwayError."""
+        if any(unit in words for _, words in self._found):
+            return True
+        if asked in self._away:
+            raise LogAwayError(f"{asked} cannot be asked")
+        return False
+
+    def delete(self) -> None:
+        """They have served their purpose (PR5)."""
+        for structure, words in self._found:
+            ask_once(structure, [Delete(number, decided_list(self._member)) for number in words.values()])
 
 
 def end_unit(found: Found, unit: bytes, member: int, *, commit: bool) -> None:
@@ -128,7 +165,8 @@ def resolve(
     (entries,) = admin.ask(ReadList(member, most=EVERYTHING))
     descriptors = {each.unit: each for each in map(descriptor_in, entries) if epoch_of(each.unit) < epoch_before}
     outcomes: dict[bytes, bool | None] = {}
-    done = Resolved()
+    done, structures = Resolved(), list(structures)
+    words = _Words(member, [structure for structure, _ in structures], epoch_before)
     for structure, lists in structures:
         try:
             found = left_in(structure, lists, member)
@@ -141,12 +179,13 @@ def resolve(
             if epoch_of(unit) >= epoch_before:
                 continue
             if unit not in outcomes:
-                outcomes[unit] = _outcome(unit, descriptors.get(unit), committed, stays, done)
+                outcomes[unit] = _outcome(unit, descriptors.get(unit), committed, words, stays, done)
             outcome = outcomes[unit]
             if outcome is not None:
                 end_unit(found, unit, member, commit=outcome)
     if done.complete:
         kept = {*done.in_doubt, *done.left}
+        words.delete()
         over = [e for e in entries if (unit := descriptor_in(e).unit) in descriptors and unit not in kept]
         ask_once(admin, [Delete(entry.number, member) for entry in over])  # PR5: last
     return done
@@ -156,6 +195,7 @@ def _outcome(
     unit: bytes,
     descriptor: Descriptor | None,
     committed: Committed,
+    words: _Words,
     stays: Callable[[Descriptor], bool],
     done: Resolved,
 ) -> bool | None:
@@ -165,7 +205,12 @@ def _outcome(
         done.in_doubt.append(unit)
         return None
     try:
-        outcome = descriptor is not None and not in_doubt and (not descriptor.rba or committed(descriptor))
+        if descriptor is None or in_doubt:
+            outcome = words.committed(unit, "")
+        elif descriptor.rba:
+            outcome = committed(descriptor)
+        else:
+            outcome = not descriptor.structure or words.committed(unit, descriptor.structure)
     except LogAwayError:
         done.left.append(unit)
         return None
@@ -173,10 +218,13 @@ def _outcome(
     return outcome
 
 
-def reconcile(structure: SharedStructure, lists: Iterable[int], member: int, epoch: int, known: set[int]) -> set[int]:
+def reconcile(
+    structure: SharedStructure, lists: Iterable[int], member: int, epoch: int, known: set[int], in_doubt: set[bytes]
+) -> set[int]:
     """After a connection was lost: end what this member's requests did without being answered (PR8).
 
-    `known` are the entries that its units and handles have; the answer is those of them that are not there.
+    `known` are the entries that its units and handles have; the answer is those of them that are not there. Units in
+    doubt find theirs by themselves (ID2).
     """
     found = left_in(structure, lists, member)
     puts = [entry for entries in found.puts.values() for entry in entries]
@@ -184,7 +232,9 @@ def reconcile(structure: SharedStructure, lists: Iterable[int], member: int, epo
     strays = [
         entry
         for entry in (*puts, *gets)
-        if entry.number not in known and epoch_of(beside(entry.adjunct).holder) == epoch
+        if entry.number not in known
+        and epoch_of(holder := beside(entry.adjunct).holder) == epoch
+        and holder not in in_doubt
     ]
     ask_once(
         structure,
@@ -199,7 +249,7 @@ def reconcile(structure: SharedStructure, lists: Iterable[int], member: int, epo
 
 
 class LogAwayError(Exception):
-    """A member's log cannot be read (PR6)."""
+    """A member's log cannot be read, or the structure that knows cannot be asked (PR6)."""
 
 
 def says_committed(record: LogRecord | None, descriptor: Descriptor) -> bool:

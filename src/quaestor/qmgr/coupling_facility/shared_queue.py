@@ -74,7 +74,7 @@ class SharedQueue:
     def uncommitted(self) -> int:
         """Puts on it that have not ended, of any member, and gets from it that have not."""
         lists = (ReadList(got_list(member), most=GETS_MAX) for member in range(1, MEMBERS_MAX + 1))
-        puts, *got = self.structure.ask(Count(self.list, *open_puts()), *lists)
+        puts, *got = self.structure.ask_heads(Count(self.list, *open_puts()), *lists)
         return int(puts) + sum(beside(entry.adjunct).origin == self.list for each in got for entry in each)
 
     def be_told(self, *, each: bool) -> bool:

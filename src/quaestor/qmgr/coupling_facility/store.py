@@ -248,7 +248,7 @@ class SharedStore:
         if arrival.state != AVAILABLE:
             return False
         queue: SharedQueue = arrival.queue
-        (entry,) = queue.structure.ask(Read(arrival.entry.number))
+        (entry,) = queue.structure.ask_heads(Read(arrival.entry.number))
         return entry is not None and entry.list == queue.list and entry.key == arrival.entry.key
 
     def take(self, unit: UnitOfRecovery | None, arrival: SharedArrival) -> None:

@@ -24,13 +24,14 @@ Called by the parts of the coupling facility manager.  Calls list structures.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import Enum
 from secrets import token_hex
 from typing import Any
 
 from quaestor.clock import Clock, tod_of_ns
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.coupling_facility.offloading import has_left
+from quaestor.qmgr.coupling_facility.offloading import OffloadingConnection, has_left
 from quaestor.qmgr.resource_manager import Served
 from quaestor.smf.sections.coupling_facility import StructureFigures
 from quaestor.storage.lists.operations import (
@@ -135,7 +136,9 @@ class SharedStructure:
         return bool(holder == self.member)
 
     def unlock_own(self) -> None:
-        self._request((Unlock(OWN_LOCK, self.member),))
+        """Give the structure's own lock back; one that is lost meanwhile has none."""
+        with suppress(MQError):
+            self._request((Unlock(OWN_LOCK, self.member),))
 
     def in_use(self) -> bool:
         """Whether somebody has said what the structure is (CS3)."""
@@ -217,17 +220,28 @@ class SharedStructure:
             raise MQError(self.failing.value, structure=self.name)
         return self._request(operations, multiple)
 
+    def ask_heads(self, *operations: Operation) -> tuple[Any, ...]:
+        """The same without the data of messages that have left the structure, for whoever does not need it (CO6)."""
+        if self.failing is not None:
+            raise MQError(self.failing.value, structure=self.name)
+        return self._request(operations, heads=True)
+
     def ask_for_recovery(self, *operations: Operation) -> tuple[Any, ...]:
         """The same for whoever recovers a structure that has failed."""
         return self._request(operations)
 
-    def _request(self, operations: tuple[Operation, ...], multiple: bool | None = None) -> tuple[Any, ...]:
+    def _request(
+        self, operations: tuple[Operation, ...], multiple: bool | None = None, *, heads: bool = False
+    ) -> tuple[Any, ...]:
         connection, answers = self._connection, ()
         if connection is None:
             raise MQError(Reason.CF_NOT_AVAILABLE, structure=self.name)
         began_ns = self._clock.monotonic_ns()
         try:
-            answers = connection.request(*operations)
+            if heads and isinstance(connection, OffloadingConnection):
+                answers = connection.heads(*operations)
+            else:
+                answers = connection.request(*operations)
         except StructureRefusal as refusal:
             if refusal.why == "FULL":
                 self.figures.structure_full += 1

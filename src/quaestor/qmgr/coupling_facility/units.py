@@ -7,11 +7,14 @@ Rules
       descriptor goes to CSQ_ADMIN, with the RBA at which it will be; so whoever finds the unit unfinished knows where
       to look, and where there is no descriptor there was no commit.
   CU3 A unit that logs nothing commits with the one request that makes its puts available and deletes its gets. If it
-      worked in several structures, the descriptor (RBA 0) is its commit point.
+      worked in several structures, that is the request to the first of them, which also writes there that the unit
+      has committed; its descriptor (RBA 0) says in which structure to look. So the outcome does not depend on
+      CSQ_ADMIN: whoever finds the unit unfinished finds it in a structure that the unit itself has changed. Only
+      when no structure has room for that word, the descriptor itself is the commit point.
   CU4 After the commit point the rest is one request for each structure. One that cannot be reached then is tried again
       when it can; the outcome no longer depends on it. A request whose answer was lost may have been done: then its
-      entries are no longer where they were, and that is the proof. Whether a descriptor whose answer was lost is the
-      commit is looked up when CSQ_ADMIN can be reached again; until then nobody ends the unit.
+      entries are no longer where they were, and that is the proof. What was found out
+      so of a unit over several structures holds for all of them.
   CU5 A descriptor that has served its purpose is deleted with the next one that is written, so a commit costs one
       request to CSQ_ADMIN.
   CU6 A backed-out get returns to its list and key with a higher backout count; a backed-out put is deleted.
@@ -35,6 +38,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     as_committed,
     as_in_doubt,
     beside,
+    decided_list,
     epoch_of,
     got_list,
     member_of,
@@ -46,7 +50,7 @@ from quaestor.storage.lists.structure import StructureRefusal
 
 BACKOUTS_MAX = 255
 EVERYTHING = 1 << 20
-_DESCRIPTOR = struct.Struct(">10sQQ?")
+_DESCRIPTOR = struct.Struct(">10sQQ?12s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,11 @@ class Descriptor:
     rba: int
     urid: int
     in_doubt: bool = False
+    structure: str = ""
+    """Where a unit that logs nothing says that it has committed; empty where this is the commit (CU3)."""
 
     def packed(self) -> bytes:
-        return _DESCRIPTOR.pack(self.unit, self.rba, self.urid, self.in_doubt)
+        return _DESCRIPTOR.pack(self.unit, self.rba, self.urid, self.in_doubt, self.structure.encode())
 
     @property
     def key(self) -> bytes:
@@ -67,7 +73,8 @@ class Descriptor:
 
 
 def descriptor_in(entry: Entry) -> Descriptor:
-    return Descriptor(*_DESCRIPTOR.unpack(entry.data))
+    unit, rba, urid, in_doubt, structure = _DESCRIPTOR.unpack(entry.data)
+    return Descriptor(unit, rba, urid, in_doubt, structure.rstrip(b"\0").decode())
 
 
 @dataclass(slots=True)
@@ -105,12 +112,22 @@ def returning(entry: Entry, member: int, *, counted: bool = True) -> Move:
     return Move(entry.number, got_list(member), about.origin, None, adjunct)
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The word in a structure that a unit has committed (CU3)."""
+
+    structure: SharedStructure
+    number: int
+    incarnation: bytes
+
+
 class Descriptors:
-    """This member's descriptors in CSQ_ADMIN (CU5)."""
+    """This member's descriptors in CSQ_ADMIN, and its words in structures that units have committed (CU5)."""
 
     def __init__(self, admin: SharedStructure, member: int) -> None:
         self._admin, self._member = admin, member
         self._served: list[int] = []
+        self._decided: list[Decided] = []
         self._incarnation = admin.incarnation
 
     def write(self, descriptor: Descriptor) -> int:
@@ -131,17 +148,24 @@ class Descriptors:
     def served(self, number: int) -> None:
         self._served.append(number)
 
+    def decide(self, unit: bytes, structure: SharedStructure, ending: tuple[Operation, ...]) -> Decided:
+        """End a unit's work in a structure and say there that it has committed, with one request (CU3)."""
+        at, key = decided_list(self._member), unit.ljust(KEY_LENGTH, b"\0")
+        old = [each for each in self._decided if each.structure is structure]
+        self._decided = [each for each in self._decided if each.structure is not structure]
+        over = [Delete(each.number, at) for each in old if each.incarnation == structure.incarnation]
+        *_, number = structure.ask(*ending, *over, Write(at, key, unit), multiple=True)
+        return Decided(structure, number, structure.incarnation)
+
+    def needed_no_more(self, decided: Decided) -> None:
+        """Every structure has ended the unit: its word goes with the next one there (CU5)."""
+        self._decided.append(decided)
+
     def _taken(self) -> list[int]:
         """What is to be deleted; nothing of another incarnation of CSQ_ADMIN is (CS6)."""
         if self._incarnation != self._admin.incarnation:
             self._incarnation, self._served = self._admin.incarnation, []
         return self._served
-
-    def there(self, unit: bytes) -> Entry | None:
-        """The descriptor of a unit, if it was written."""
-        key = unit.ljust(KEY_LENGTH, b"\0")
-        (entries,) = self._admin.ask(ReadList(self._member, key, key))
-        return next(iter(entries), None)
 
     def sweep(self, kept: set[bytes], epoch: int) -> None:
         """Delete descriptors of this epoch that no unit has: their writing was not answered (CU4)."""
@@ -152,11 +176,24 @@ class Descriptors:
         if over:
             self._admin.ask(*(Delete(entry.number, self._member) for entry in over))
 
+    def sweep_words(self, structure: SharedStructure, kept: set[bytes], epoch: int) -> None:
+        """Delete words of this epoch in a structure that no unit needs: their writing was not answered (CU4)."""
+        at = decided_list(self._member)
+        self._decided = [each for each in self._decided if each.structure is not structure]
+        (entries,) = structure.ask(ReadList(at, most=EVERYTHING))
+        over = [entry for entry in entries if epoch_of(entry.data) == epoch and entry.data not in kept]
+        if over:
+            structure.ask(*(Delete(entry.number, at) for entry in over))
+
     def clear(self) -> None:
         """Nothing waits to be deleted any more: the member stops."""
         served, self._served = self._taken(), []
         if served:
             self._admin.ask(*(Delete(each, self._member) for each in served))
+        decided, self._decided = self._decided, []
+        for each in decided:
+            if each.incarnation == each.structure.incarnation:
+                each.structure.ask(Delete(each.number, decided_list(self._member)))
 
 
 class SharedUnit:
@@ -164,9 +201,12 @@ class SharedUnit:
 
     __slots__ = (
         "_committing",
+        "_decided",
+        "_described",
         "_descriptor",
         "_descriptors",
-        "_undecided",
+        "_outcome",
+        "_unanswered",
         "_works",
         "get_arrivals",
         "id",
@@ -179,9 +219,13 @@ class SharedUnit:
         self.get_arrivals: list[SharedArrival] = []
         self._descriptors = descriptors
         self._descriptor = 0
+        self._described: Descriptor | None = None
+        self._decided: Decided | None = None
+        self._unanswered: Work | None = None
         self._works: dict[str, Work] = {}
-        self._undecided = False
         self._committing: list[SharedStructure] = []
+        self._outcome: bool | None = None
+        """What was found out about a commit that was not answered (CU4)."""
 
     def __len__(self) -> int:
         return len(self.put_arrivals) + len(self.get_arrivals)
@@ -194,8 +238,8 @@ class SharedUnit:
 
     @property
     def described(self) -> bool:
-        """Whether CSQ_ADMIN has, or may have, its descriptor."""
-        return bool(self._descriptor) or self._undecided
+        """Whether CSQ_ADMIN has its descriptor."""
+        return bool(self._descriptor)
 
     def entries_in(self, structure: SharedStructure) -> set[int]:
         """The entries of a structure that this unit has now."""
@@ -228,25 +272,43 @@ class SharedUnit:
             self._describe(Descriptor(self.id, rba, urid))
             self._now_committing()
         elif len(self._works) > 1:
-            self._describe_commit()
+            self._decide_in_a_structure()
         else:
             for work in self._works.values():
                 self._end(work, commit=True)
             self._works.clear()
-
-    def _describe_commit(self) -> None:
-        """The descriptor that is the commit; if that was not answered, it may be there (CU3, CU4)."""
-        try:
-            self._describe(Descriptor(self.id, 0, 0))
-        except MQError as error:
-            self._undecided = bool(error.facts.get("sent"))
-            raise
 
     def _now_committing(self) -> None:
         """From the decision to the end of the force (CS7)."""
         self._committing = [work.structure for work in self._works.values()]
         for structure in self._committing:
             structure.committing += 1
+
+    def _decide_in_a_structure(self) -> None:
+        """The commit of a unit that logs nothing, over several structures (CU3)."""
+        for name, work in list(self._works.items()):
+            self._describe_in_time(Descriptor(self.id, 0, 0, structure=name))
+            try:
+                self._decided = self._descriptors.decide(self.id, work.structure, self._ending(work, commit=True))
+            except StructureRefusal as refusal:
+                if refusal.why != "FULL":
+                    raise Abend("CU1", "an entry of a unit is not where it was put", why=str(refusal)) from refusal
+                continue
+            except MQError as error:
+                self._unanswered = work if error.facts.get("sent") else None
+                raise
+            del self._works[name]
+            return
+        self._describe_in_time(Descriptor(self.id, 0, 0))
+
+    def _describe_in_time(self, descriptor: Descriptor) -> None:
+        """Before anything is decided: what becomes of the descriptor decides nothing either."""
+        try:
+            self._describe(descriptor)
+        except MQError as error:
+            if not descriptor.structure:
+                raise
+            raise MQError(error.reason, structure=error.facts.get("structure"), why="nothing is decided") from error
 
     def prepare(self, urid: int) -> None:
         """In doubt, in the structures first; the PREPARED record follows (CU7)."""
@@ -257,23 +319,34 @@ class SharedUnit:
                 work.structure.ask(*moves, multiple=True)
             work.puts = [(number, at, as_in_doubt(key)) for number, at, key in work.puts]
 
-    def adopt(self, descriptor: int, works: Iterable[Work]) -> None:
+    def adopt(self, number: int, descriptor: Descriptor, works: Iterable[Work]) -> None:
         """Work that was found in structures when the member started, under this descriptor (CU7)."""
-        self._descriptor = descriptor
+        self._descriptor, self._described = number, descriptor
         self._works = {work.structure.name: work for work in works}
+
+    def replace(self, work: Work) -> None:
+        """Work in a structure that was recovered: other entries than before, or none (ID2)."""
+        self._works.pop(work.structure.name, None)
+        if work.puts or work.gets:
+            self._works[work.structure.name] = work
+
+    def describe_again(self) -> None:
+        """CSQ_ADMIN has lost the descriptor (ID1)."""
+        if self._described is not None:
+            self._descriptor = self._descriptors.write(self._described)
 
     def finish(self, *, commit: bool, again: bool = False) -> bool:
         """Make the outcome so in every structure; whether all could be reached (CU4)."""
         for structure in self._committing:
             structure.committing -= 1
         self._committing = []
-        if self._undecided:
+        if self._unanswered is not None:
             try:
-                found = self._descriptors.there(self.id)
+                self._outcome = self._has_committed(self._unanswered)
             except MQError:
                 return False
-            self._undecided, commit = False, found is not None
-            self._descriptor = 0 if found is None else found.number
+            self._unanswered = None
+        commit = commit if self._outcome is None else self._outcome
         for name, work in list(self._works.items()):
             try:
                 if not (again and not commit and self._has_committed(work)):
@@ -287,6 +360,9 @@ class SharedUnit:
         if not self._works and self._descriptor:
             self._descriptors.served(self._descriptor)
             self._descriptor = 0
+        if not self._works and self._decided is not None:
+            self._descriptors.needed_no_more(self._decided)
+            self._decided = None
         return not self._works
 
     @staticmethod
@@ -296,21 +372,24 @@ class SharedUnit:
             return True
         if work.puts:
             number, at, _ = work.puts[0]
-            (entry,) = work.structure.ask(Read(number))
+            (entry,) = work.structure.ask_heads(Read(number))
             return entry is None or entry.list != at or entry.key[0] == COMMITTED
-        (entry,) = work.structure.ask(Read(work.gets[0].entry.number))
+        (entry,) = work.structure.ask_heads(Read(work.gets[0].entry.number))
         return entry is None
 
     def _end(self, work: Work, *, commit: bool) -> None:
         if work.gone:
             return  # recovery knows the outcome from the log
-        gets = (arrival.entry for arrival in work.gets)
-        puts = ending_puts(work.puts, commit=commit)
-        operations = (*puts, *ending_gets(gets, member_of(self.id), commit=commit))
+        operations = self._ending(work, commit=commit)
         if operations:
             work.structure.ask(*operations, multiple=True)
+
+    def _ending(self, work: Work, *, commit: bool) -> tuple[Operation, ...]:
+        gets = (arrival.entry for arrival in work.gets)
+        puts = ending_puts(work.puts, commit=commit)
+        return *puts, *ending_gets(gets, member_of(self.id), commit=commit)
 
     def _describe(self, descriptor: Descriptor) -> None:
         if self._descriptor:
             self._descriptors.served(self._descriptor)
-        self._descriptor = self._descriptors.write(descriptor)
+        self._descriptor, self._described = self._descriptors.write(descriptor), descriptor

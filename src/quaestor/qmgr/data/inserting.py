@@ -64,7 +64,7 @@ class MessagePages:
         if arrival.length <= SURELY_SHORT and not self._packing:
             subqueue = PERSISTENT_SUBQUEUES + arrival.priority
             change = short_beginning(queue.queue_id, subqueue, message, arrival.sequence)
-            self._begin_page(unit, queue.page_set, arrival, change, message)
+            self._begin_page(unit, queue.page_set, arrival, change, message.body, message)
             return
         packed, savepoint = message.pack(), unit.last
         fits = arrival.length <= FIRST_PAGE and fits_in_page(message, packed)
@@ -110,21 +110,26 @@ class MessagePages:
         """A record that begins a page of its own."""
         subqueue = PERSISTENT_SUBQUEUES + arrival.priority
         change = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
-        self._begin_page(unit, queue.page_set, arrival, change, message)
+        self._begin_page(unit, queue.page_set, arrival, change, b"", message)
 
     def _begin_page(
-        self, unit: UnitOfRecovery, page_set: PageSet, arrival: Arrival, change: bytes, message: Message | None
+        self,
+        unit: UnitOfRecovery,
+        page_set: PageSet,
+        arrival: Arrival,
+        change: bytes,
+        rest: bytes,
+        message: Message | None,
     ) -> None:
-        """A page begun by a change: an emptied one, else a free one that the change also takes (PG1)."""
+        """A page begun by a change in two parts: an emptied one, else a free one that the change also takes (PG1)."""
         empty = self._space.empty[page_set.number]
         if not empty:
             page = self._space.free_page(page_set)
-            frame = self._recovery.begin_page(unit, ALLOCATES, page_set, page, change)
+            self._recovery.begin_page(unit, ALLOCATES, page_set, page, change, rest, message)
         else:
             page = empty[-1]
-            frame = self._recovery.begin_page(unit, 0, page_set, page, change)
+            self._recovery.begin_page(unit, 0, page_set, page, change, rest, message)
             empty.pop()
-        frame.content = message
         arrival.page = page
         arrival.slot = HEADER_LENGTH
 
@@ -179,9 +184,14 @@ class MessagePages:
         """A non-persistent message (PG4)."""
         page_set = queue.page_set
         pool = self._buffers.pool_of[page_set.number]
-        body = message.body
         arrival.slot = HEADER_LENGTH
-        if len(body) <= SURELY_SHORT or (len(body) <= FIRST_PAGE and fits_in_page(message, message.pack())):
+        if arrival.length <= SURELY_SHORT:
+            kept = self._space.volatile[page_set.number]
+            arrival.page = page = kept.pop() if kept else self._space.volatile_page(page_set)
+            pool.started_volatile(page_set, page, (queue.queue_id, arrival.sequence, message), page_set.freed_rba)
+            return
+        body = message.body
+        if arrival.length <= FIRST_PAGE and fits_in_page(message, message.pack()):
             arrival.page = self._volatile_page(pool, page_set, (queue.queue_id, arrival.sequence, message))
             return
         arrival.text_pages = []

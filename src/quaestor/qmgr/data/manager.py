@@ -239,16 +239,19 @@ class DataManager:
 
     def committed(self, unit: Unit) -> None:
         """Puts become available, gets are gone (D3, D4)."""
-        self.locks.unlock_all(unit.puts, unit)
-        for arrival in unit.puts:
-            queue = arrival.queue
-            queue.uncommitted -= 1
-            queue.add(arrival)
-        self.locks.unlock_all(unit.gets, unit)
-        for arrival in unit.gets:
-            arrival.queue.uncommitted -= 1
-            arrival.state = GONE
-            self.release_pages(arrival)
+        puts, gets = unit.puts, unit.gets
+        if puts:
+            self.locks.unlock_all(puts, unit)
+            for arrival in puts:
+                queue = arrival.queue
+                queue.uncommitted -= 1
+                queue.add(arrival)
+        if gets:
+            self.locks.unlock_all(gets, unit)
+            for arrival in gets:
+                arrival.queue.uncommitted -= 1
+                arrival.state = GONE
+                self.release_pages(arrival)
 
     def backed_out(self, unit: Unit) -> None:
         """Gets return to their place with a higher backout count, which HARDENBO makes durable; puts are gone (D4)."""

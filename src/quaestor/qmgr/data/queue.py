@@ -71,21 +71,26 @@ class PrivateQueue:
 
     def add(self, arrival: Arrival) -> None:
         """An arrival becomes available at its place (E1)."""
-        end = self.chains[arrival.priority]
-        before = end.sooner
-        sequence = arrival.sequence
-        while before is not end and before.sequence > sequence:
-            before = before.sooner
-        after = before.later
+        priority = arrival.priority
+        after = self.chains[priority]
+        before = after.sooner
+        if before.sequence > arrival.sequence:  # an empty chain's end has 0
+            after, before = self._place(after, before, arrival.sequence)
         arrival.sooner = before
         arrival.later = after
-        before.later = arrival
-        after.sooner = arrival
+        before.later = after.sooner = arrival
         arrival.state = AVAILABLE
-        if arrival.priority > self.high:  # noqa: PLR1730 - a comparison is cheaper than a call, and this is hot
-            self.high = arrival.priority
+        if priority > self.high:  # noqa: PLR1730 - a comparison is cheaper than a call, and this is hot
+            self.high = priority
         if self.index is not None:
             self._index(arrival)
+
+    @staticmethod
+    def _place(end: Arrival, before: Arrival, sequence: int) -> tuple[Arrival, Arrival]:
+        """Between which two an arrival stands that is not the last of its chain (E1)."""
+        while before is not end and before.sequence > sequence:
+            before = before.sooner
+        return before.later, before
 
     def remove(self, arrival: Arrival) -> None:
         """An arrival is no longer available; it keeps pointing onwards (E3)."""

@@ -44,6 +44,8 @@ Parts = tuple[bytes, ...]
 BEGINNING = struct.Struct(INSERTION.format + RECORD.format[1:] + MESSAGE.format[1:])
 """Of the change that begins a page with a short message: the change's own head, the record's, the message's."""
 
+pack_beginning = BEGINNING.pack
+
 
 def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 0) -> Parts:
     """The record of a short message (Z1), at least `reserve` bytes longer than its body, in parts to be joined once."""
@@ -57,17 +59,19 @@ def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 
 
 
 def short_beginning(queue_id: int, subqueue: int, message: Message, sequence: int) -> bytes:
-    """The change that begins a page with a short message (Z1): INSERTION, `short_record` and `pack` at once."""
+    """The change that begins a page with a short message (Z1): INSERTION, `short_record` and `pack` at once.
+
+    The body, which ends the change, is left out: it is in the message, and need not be there twice.
+    """
     body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, _, _ = message
     packed, length = envelope.packed(), len(body)
     described = len(packed)
     header = MESSAGE_LENGTH + described
-    head = BEGINNING.pack(
+    return pack_beginning(
         queue_id, subqueue | STARTS, 0, HEADER_LENGTH,
         LIVE, SHORT, 0, RECORD_LENGTH + header + length, header, length, 0, sequence,
         msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, described,
-    )  # fmt: skip
-    return b"".join((head, packed, body))
+    ) + packed  # fmt: skip
 
 
 def fits_in_page(message: Message, packed: bytes) -> bool:

@@ -15,7 +15,7 @@ from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
 from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
 
-_CHECKSUM = Struct(">I")
+_pack_header, _pack_checksum = HEADER.pack_into, Struct(">I").pack_into
 END_OF_LOG = 1 << 63
 LEADS_MAX = 8
 """How often a thread forces the log for others before one of them has to (J3)."""
@@ -51,13 +51,14 @@ class LogManager:
     ) -> None:
         self.files = files
         self._clock = clock or SystemClock()
-        self.stats = LogStatistics()
+        self._stats = LogStatistics()
         self.buffers = outbuff_kb * 1024 // CI
-        self.since_checkpoint = 0
+        self.records = self.records_checkpointed = self._records_counted = 0
         self.switched = False
         self._wrthrsh = min(wrthrsh, self.buffers)
-        self._meter = LogMeter(self.stats, files.copies, ci_per_io, self.buffers, self._clock)
-        self._reader = LogReader(files, self.stats)
+        self._now_ns = self._clock.monotonic_ns
+        self._meter = LogMeter(self._stats, files.copies, ci_per_io, self.buffers, self._clock)
+        self._reader = LogReader(files, self._stats)
         self._buffer = memory.mmap(-1, max(self.buffers * CI, 2 * RECORD_MAX), flags=MEMORY)  # J8
         self._view = memoryview(self._buffer)
         self._io, self._queue = allocate_lock(), allocate_lock()
@@ -67,6 +68,19 @@ class LogManager:
         self.ready = False
         self.epoch = 0
         self.base = self.end = self.written = self.hardened = self._stop = FIRST_RBA
+
+    @property
+    def stats(self) -> LogStatistics:
+        """What has been counted, all forces that have ended included (LM4)."""
+        self._meter.settle()
+        new, self._records_counted = self.records - self._records_counted, self.records
+        self._stats.writes_nowait += new
+        return self._stats
+
+    @property
+    def since_checkpoint(self) -> int:
+        """Records logged since the last checkpoint."""
+        return self.records - self.records_checkpointed
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -83,7 +97,7 @@ class LogManager:
         self.files.inventory.epoch = self.epoch
         self.files.inventory.written_rba = end
         self._save_bootstrap()
-        self._meter.cis_begun = (end + CI - 1) // CI
+        self._meter.begin(end)
         self._set_stop()
 
     def append(
@@ -92,18 +106,18 @@ class LogManager:
         """Put a record in the buffers and give its RBA (J1). A FIRST record's body ends with its identity."""
         rba = self.end
         length = HEADER_LENGTH + len(body)
-        if rba + length > self._stop:
+        end = rba + length
+        if end > self._stop:
             self._before(length)
-        at = rba - self.base
-        buffer = self._buffer
-        HEADER.pack_into(
-            buffer, at, 0, length, rba, rba if flags & 1 else urid, previous, page, self.epoch, page_set, kind, flags
-        )
-        buffer[at + HEADER_LENGTH : at + length] = body
-        _CHECKSUM.pack_into(buffer, at, crc32(self._view[at + 4 : at + length]))
-        self.end = rba + length
-        self.since_checkpoint += 1
-        self.stats.writes_nowait += 1
+        buffer, at = self._buffer, rba - self.base
+        to = at + length
+        if flags & 1:
+            urid = rba
+        _pack_header(buffer, at, 0, length, rba, urid, previous, page, self.epoch, page_set, kind, flags)
+        buffer[at + HEADER_LENGTH : to] = body
+        _pack_checksum(buffer, at, crc32(self._view[at + 4 : to]))
+        self.end = end
+        self.records += 1
         return rba
 
     def check_space(self) -> None:
@@ -117,56 +131,51 @@ class LogManager:
         """Return when the record at `rba` is durable (J2, J3)."""
         if rba < self.hardened:
             return
-        waiter = None
+        since_ns, waiter = self._now_ns(), None
         with self._queue:
             if rba < self.hardened:
                 return
             if self._leading:
-                waiter = _Waiter(rba, self._clock.monotonic_ns())
+                waiter = _Waiter(rba, since_ns)
                 self._waiting.append(waiter)
             else:
                 self._leading = True
         if waiter is None:
-            self._lead(self._clock.monotonic_ns())
+            self._lead(since_ns)
         else:
             waiter.gate.acquire()
             if waiter.leads:
-                self._lead(waiter.since_ns)
+                self._lead(since_ns)
         if self._failed is not None:
             self._raise_if_failed()
 
     def _lead(self, since_ns: int) -> None:
         """Force all there is, wake those it serves, and go on for those it does not (J3)."""
         leads = 1
-        self._force_all()
-        while self._serve(since_ns, hand_over=leads == LEADS_MAX):
+        while True:
+            try:
+                with self._io:
+                    if self._failed is None:  # J5
+                        self._stats.logger_calls += 1
+                        self._write(self.end, force=True)
+            except OSError as error:
+                self._failed = error
+            with self._queue:
+                if not self._waiting:
+                    self._leading = False
+                    self._meter.suspended(since_ns)
+                    return
+            if not self._serve(since_ns, hand_over=leads == LEADS_MAX):
+                return
             since_ns, leads = 0, leads + 1
-            self._force_all()
-
-    def _force_all(self) -> None:
-        try:
-            with self._io:
-                if self._failed is None:  # J5
-                    self.stats.logger_calls += 1
-                    self._write(self.end)
-                    if self.hardened < self.written:
-                        self._harden()
-        except OSError as error:
-            self._failed = error
 
     def _serve(self, since_ns: int, *, hand_over: bool) -> bool:
         """After a force: wake those it served, and one to lead if this thread has to go; True while it leads on."""
-        now_ns = self._clock.monotonic_ns()
         with self._queue:
             waiting = self._waiting
-            if not waiting:
-                self._leading = False
-                if since_ns:
-                    self._meter.suspended((since_ns,), now_ns)
-                return False
             served = [waiter for waiter in waiting if waiter.rba < self.hardened or self._failed]
             self._waiting = waiting = [waiter for waiter in waiting if waiter.rba >= self.hardened and not self._failed]
-            self._meter.suspended([*([since_ns] if since_ns else ()), *(waiter.since_ns for waiter in served)], now_ns)
+            self._meter.suspended(since_ns, *(waiter.since_ns for waiter in served))
             self._leading = bool(waiting)
             if waiting and hand_over:
                 successor = waiting.pop(0)
@@ -186,8 +195,8 @@ class LogManager:
             self._slide(length)
         if self._full_cis(self.end + length) >= self._wrthrsh:
             with self._guarded_io():
-                self.stats.threshold_writes += 1
-                self.stats.logger_calls += 1
+                self._stats.threshold_writes += 1
+                self._stats.logger_calls += 1
                 self._write((self.end // CI) * CI)  # J4: up to the previous CI
         self._set_stop(length)
 
@@ -204,7 +213,7 @@ class LogManager:
         """The buffers are used up: begin them again with what is not yet written; if that is all, it is written now."""
         with self._guarded_io():
             if self.end - self.written + CI + length > len(self._buffer):
-                self.stats.waits_no_buffer += 1
+                self._stats.waits_no_buffer += 1
                 self._write(self.end)
             start = (self.written // CI) * CI
             at, kept = start - self.base, self.end - start
@@ -218,7 +227,7 @@ class LogManager:
             self._harden()
             self.files.switch()
             self.ready = False
-            self.stats.bsds_accesses += 1
+            self._stats.bsds_accesses += 1
         self.switched = True
 
     @property
@@ -253,8 +262,8 @@ class LogManager:
             self.archive_error = error
         else:
             self.ready = True
-        self.stats.cis_offloaded += self.files.archived_cis - before
-        self.stats.archive_write_allocations += self.files.archives_made - made
+        self._stats.cis_offloaded += self.files.archived_cis - before
+        self._stats.archive_write_allocations += self.files.archives_made - made
 
     def make_ready_step(self) -> bool:
         """Background: archive what is due and make the next active log ready before it is wanted."""
@@ -263,31 +272,31 @@ class LogManager:
             return self.files.offload_step()
         return False
 
-    def _write(self, upto: int) -> None:
-        """Hand the buffers up to an RBA to the data sets, and count it (J7)."""
-        start = self.written
-        if upto <= start:
-            return
-        files, clock, first = self.files, self._clock, start - start % CI
-        began_ns = clock.monotonic_ns()
-        if self.hardened == start and self.end == upto and first >= files.start:
-            last = min(upto + -upto % CI, files.start + files.size)  # J8: one data set, and nothing volatile is before
-            files.write_through(first, self._view[first - self.base : last - self.base])
-            self.hardened = upto
-        else:
-            files.write(start, self._view[start - self.base : upto - self.base])
-        self.written = upto
-        if self._meter.wrote(start, upto, clock.monotonic_ns() - began_ns):
-            self.stats.bsds_accesses += 1
-            files.inventory.written_rba = self.hardened
+    def _write(self, upto: int, *, force: bool = False) -> None:
+        """Hand the buffers up to an RBA to the data sets, durably if it is a force, and note it (J7)."""
+        start, files = self.written, self.files
+        if upto > start:
+            began_ns, first, base = self._now_ns(), start - start % CI, self.base
+            if force and self.hardened == start and first >= files.start:  # J8: one data set, nothing volatile before
+                last, ends = upto + -upto % CI, files.start + files.size
+                files.write_through(first, self._view[first - base : min(last, ends) - base])
+                self.hardened = upto
+            else:
+                files.write(start, self._view[start - base : upto - base])
+            self.written = upto
+            if self._meter.wrote(start, upto, began_ns, self._now_ns()):
+                self._stats.bsds_accesses += 1
+                files.inventory.written_rba = self.hardened
+        if force and self.hardened < upto:
+            self._harden()
 
     def _harden(self) -> None:
         """Sync what has been written."""
         if self.hardened < self.written:
-            began_ns = self._clock.monotonic_ns()
+            began_ns = self._now_ns()
             self.files.sync(self.hardened)
             self.hardened = self.written
-            self._meter.synced(self._clock.monotonic_ns() - began_ns)
+            self._meter.synced(began_ns, self._now_ns())
 
     def _guarded_io(self) -> "_Guard":
         return _Guard(self)
@@ -298,14 +307,14 @@ class LogManager:
 
     def _save_bootstrap(self) -> None:
         self.files.save()
-        self.stats.bsds_accesses += 1
+        self._stats.bsds_accesses += 1
 
     def note_checkpoint(self, rba: int) -> None:
         """Tell the bootstrap data set of a checkpoint that is durable."""
         self.files.inventory.add_checkpoint(rba)
         self.files.inventory.written_rba = self.hardened
         self._save_bootstrap()
-        self.since_checkpoint = 0
+        self.records_checkpointed = self.records
         self.switched = False
 
     # --- reading ------------------------------------------------------------------------------------------------------
@@ -313,7 +322,7 @@ class LogManager:
     def read(self, rba: int) -> LogRecord:
         """The record at an RBA, to undo it (J1: latch held)."""
         if self.base <= rba < self.end:
-            self.stats.reads_from_buffer += 1
+            self._stats.reads_from_buffer += 1
             at = rba - self.base
             length = record_length(self._buffer[at : at + 8])
             record = parse(bytes(self._buffer[at : at + length]), rba) or self._reader.record(rba)

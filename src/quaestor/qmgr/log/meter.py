@@ -4,90 +4,151 @@ Rules
   LM1 A CI that was begun by an earlier write is written again: a rewrite. Full CIs go in groups of at most `ci_per_io`,
       the current one by itself.
   LM2 Both copies are written by the same request, so each took as long.
-  LM3 A write of one part-filled CI, which most forces are, is counted without the general reckoning.
+  LM3 A force costs a commit its time, so it leaves notes (what was written, how long it took, who waited since when)
+      which are reckoned up by the dozen.
+  LM4 Whoever reads the figures has the notes reckoned up first (`settle`).
 
 Called by the log manager.  Counts into QJST.
 """
 
-from collections.abc import Sequence
+from _thread import allocate_lock
 
 from quaestor.clock import Clock, tod_from_us, tod_of_ns
-from quaestor.smf.sections.log import LogStatistics
+from quaestor.smf.sections.log import LogIo, LogStatistics
 from quaestor.storage.log_files import CI
 
 SINGLE, MULTIPLE = 0, 1
 """Kinds of log I/O: one CI, several CIs."""
 
+NOTES_MAX = 64
+SYNC, WAIT = -1, -2
+Note = tuple[int, int, int, int]
+"""What was written (from one RBA up to another), or SYNC or WAIT and 0; since when and until when, in nanoseconds."""
+
+Sums = tuple[int, int, int, int]
+"""How many, how long together, the longest, when that ended."""
+
+NONE: Sums = (0, 0, 0, 0)
+
 
 class LogMeter:
-    """The figures of log I/O (LM1-LM3)."""
+    """The figures of log I/O (LM1-LM4)."""
 
     def __init__(self, stats: LogStatistics, copies: int, ci_per_io: int, buffers: int, clock: Clock) -> None:
         self._stats, self._copies, self._ci_per_io, self._buffers = stats, copies, ci_per_io, buffers
-        self._clock = clock
-        self.cis_begun = 0
+        self._clock, self._now_ns = clock, clock.monotonic_ns
+        self._cis_begun = 0
+        self._bootstrap_at = 0
         self._kind = SINGLE
+        self._requests, self._cis = [0, 0], [0, 0]  # by kind, not yet in the figures
+        self._notes: list[Note] = []
+        self._settling = allocate_lock()
 
-    def wrote(self, start: int, upto: int, took_ns: int) -> bool:
+    def begin(self, end: int) -> None:
+        """The log goes on at this RBA."""
+        self._cis_begun = (end + CI - 1) // CI
+        self._set_bootstrap_at(end)
+
+    # --- noting, while somebody waits ---------------------------------------------------------------------------------
+
+    def wrote(self, start: int, upto: int, since_ns: int, now_ns: int) -> bool:
         """Bytes from one RBA up to another were written; whether the bootstrap data set is due to hear of it."""
-        first, last = start // CI, (upto - 1) // CI
-        if first != last or not upto % CI:
-            self._wrote_many(first, last, upto, took_ns)
-            return (last + 1) // self._buffers > first // self._buffers or (last + 1) % self._buffers == 0
-        stats, copies = self._stats, self._copies
-        if first < self.cis_begun:
-            stats.serial_rewrites += copies
-        else:
-            stats.buffers_filled += 1
-            self.cis_begun = last + 1
-        stats.cis_written += copies
-        stats.log_ios += copies
-        self._kind = SINGLE
-        self._io(SINGLE, 1, 1, took_ns)
-        return (last + 1) % self._buffers == 0
+        self._notes.append((start, upto, since_ns, now_ns))
+        if upto <= self._bootstrap_at:
+            return False
+        self._set_bootstrap_at(upto)
+        return True
 
-    def _wrote_many(self, first: int, last: int, upto: int, took_ns: int) -> None:
-        stats, copies = self._stats, self._copies
-        rewrites = 1 if first < self.cis_begun else 0
-        new = last + 1 - max(first, self.cis_begun)
+    def synced(self, since_ns: int, now_ns: int) -> None:
+        """What was written last was made durable by a request of its own."""
+        self._notes.append((SYNC, 0, since_ns, now_ns))
+
+    def suspended(self, *since_ns: int) -> None:
+        """Those who waited for a force, each since its own time (0: nobody), need wait no longer."""
+        notes, now_ns = self._notes, self._now_ns()
+        for since in since_ns:
+            if since:
+                notes.append((WAIT, 0, since, now_ns))
+        if len(notes) > NOTES_MAX:
+            self.settle()
+
+    def _set_bootstrap_at(self, written: int) -> None:
+        """It is due when a write reaches the last CI before so many CIs are full again."""
+        self._bootstrap_at = ((written // CI // self._buffers + 1) * self._buffers - 1) * CI
+
+    # --- reckoning ----------------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Reckon up what was noted (LM4)."""
+        with self._settling:
+            notes = self._notes[:]
+            del self._notes[: len(notes)]
+            written, waited = [NONE, NONE], [NONE, NONE]
+            for start, upto, since_ns, until_ns in notes:
+                if upto:
+                    self._count(start // CI, (upto - 1) // CI, upto)
+                kind, ns = self._kind, until_ns - since_ns
+                sums = waited if start == WAIT else written
+                number, total_ns, longest_ns, longest_at = sums[kind]
+                if ns > longest_ns:
+                    longest_ns, longest_at = ns, until_ns
+                sums[kind] = (number + 1, total_ns + ns, longest_ns, longest_at)
+            for kind in (SINGLE, MULTIPLE):
+                self._add_writes(kind, written[kind])
+                self._add_waits(self._stats.copies[0].kinds[kind], waited[kind])
+
+    def _count(self, first: int, last: int, upto: int) -> None:
+        """Requests and CIs of one write (LM1)."""
+        stats, copies, begun = self._stats, self._copies, self._cis_begun
+        self._kind = SINGLE
+        if first == last and upto % CI:
+            if first < begun:
+                stats.serial_rewrites += copies
+            else:
+                stats.buffers_filled += 1
+                self._cis_begun = last + 1
+            stats.cis_written += copies
+            stats.log_ios += copies
+            self._requests[SINGLE] += 1
+            self._cis[SINGLE] += 1
+            return
+        rewrites = 1 if first < begun else 0
+        new = last + 1 - max(first, begun)
         partial = 1 if upto % CI and new else 0
-        ios = rewrites + -(-(new - partial) // self._ci_per_io) + partial
+        many = new - partial
+        ios = -(-many // self._ci_per_io)
         stats.buffers_filled += new
         stats.cis_written += copies * (rewrites + new)
         stats.serial_rewrites += copies * rewrites
-        stats.log_ios += copies * ios
-        many = new - partial
-        self._kind = MULTIPLE if many else SINGLE
-        if not many:
-            self._io(SINGLE, rewrites + partial, rewrites + partial, took_ns)
-        else:
-            if rewrites + partial:
-                self._io(SINGLE, rewrites + partial, rewrites + partial, 0)
-            self._io(MULTIPLE, ios - rewrites - partial, many, took_ns)
-        self.cis_begun = max(self.cis_begun, last + 1)
+        stats.log_ios += copies * (rewrites + ios + partial)
+        self._requests[SINGLE] += rewrites + partial
+        self._cis[SINGLE] += rewrites + partial
+        if many:
+            self._kind = MULTIPLE
+            self._requests[MULTIPLE] += ios
+            self._cis[MULTIPLE] += many
+        self._cis_begun = max(begun, last + 1)
 
-    def synced(self, took_ns: int) -> None:
-        """What was written last was made durable by a request of its own."""
-        self._io(self._kind, 0, 0, took_ns)
-
-    def _io(self, kind: int, ios: int, cis: int, took_ns: int) -> None:
-        took = tod_of_ns(took_ns)
+    def _add_writes(self, kind: int, sums: Sums) -> None:
+        _, total_ns, longest_ns, longest_at = sums
+        total, longest = tod_of_ns(total_ns), tod_of_ns(longest_ns)
         for copy in range(self._copies):  # LM2
             figures = self._stats.copies[copy].kinds[kind]
-            figures.ios += ios
-            figures.cis += cis
-            figures.io_elapsed += took
-            if took > figures.longest_io:
-                figures.longest_io, figures.longest_io_at = took, tod_from_us(self._clock.now_us())
+            figures.ios += self._requests[kind]
+            figures.cis += self._cis[kind]
+            figures.io_elapsed += total
+            if longest > figures.longest_io:
+                figures.longest_io, figures.longest_io_at = longest, self._stamp(longest_at)
+        self._requests[kind] = self._cis[kind] = 0
 
-    def suspended(self, since_ns: Sequence[int], now_ns: int) -> None:
-        """Those who waited for a force, each since its own time, need wait no longer."""
-        if not since_ns:
-            return
-        self._stats.suspensions += len(since_ns)
-        figures = self._stats.copies[0].kinds[self._kind]
-        for since in since_ns:
-            figures.suspended += tod_of_ns(now_ns - since)
-        longest = tod_of_ns(now_ns - since_ns[0])  # who came first has waited longest
+    def _add_waits(self, figures: LogIo, sums: Sums) -> None:
+        number, total_ns, longest_ns, longest_at = sums
+        longest = tod_of_ns(longest_ns)
+        self._stats.suspensions += number
+        figures.suspended += tod_of_ns(total_ns)
         if longest > figures.longest_suspension:
-            figures.longest_suspension, figures.longest_suspension_at = longest, tod_from_us(self._clock.now_us())
+            figures.longest_suspension, figures.longest_suspension_at = longest, self._stamp(longest_at)
+
+    def _stamp(self, monotonic_ns: int) -> int:
+        """The time of day of a moment on the monotonic clock."""
+        return tod_from_us(self._clock.now_us() - (self._now_ns() - monotonic_ns) // 1000)

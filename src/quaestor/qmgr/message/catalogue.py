@@ -12,6 +12,8 @@ Rules
   V6  A queue stays on the page set where its messages are; it moves to another only while it is empty and not open.
   V7  A shared queue is defined for the group: it is kept by the coupling facility manager, and what other members
       change is in force here when it is noticed, at the latest when a name is opened that is not known.
+  V8  A definition takes the place of one of its own disposition only. A shared queue that has the name of a queue of
+      this queue manager is in nobody's force here: whoever opens the name is told (2343) until one of them is deleted.
 
 Called by the parts of the message manager.  Calls the stores and recovery.
 """
@@ -97,6 +99,7 @@ class Catalogue:
         self._changing: set[tuple[type[MQObject], str]] = set()
         self._default_page_set = default_page_set
         self._doomed: list[QueueState] = []
+        self._shadowed: dict[str, LocalQueue] = {}
 
     def load(self) -> None:
         """Bring the saved definitions into force, at start."""
@@ -136,6 +139,8 @@ class Catalogue:
         found = self._queues.get(name)
         if found is None or (isinstance(found, LocalQueue) and found.shared):
             self.follow_group()
+        if name in self._shadowed:
+            raise MQError(Reason.OBJECT_NOT_UNIQUE, queue=name)  # V8
         return self._queues.get(name)
 
     def follow_group(self) -> None:
@@ -144,9 +149,12 @@ class Catalogue:
             return
         changed, deleted = self._shared.changes()
         for definition in changed:
-            if type(self._queues.get(definition.name, definition)) is LocalQueue:
+            if self._queues.get(definition.name, definition).disposition == definition.disposition:
                 self._enforce(definition)
+            else:
+                self._shadowed[definition.name] = definition  # V8
         for name in deleted:
+            self._shadowed.pop(name, None)
             found = self._queues.get(name)
             if isinstance(found, LocalQueue) and found.shared:
                 state = self._out_of_force(found)
@@ -161,7 +169,11 @@ class Catalogue:
 
     def all(self) -> Iterable[MQObject]:
         """Every definition there is."""
-        return (self.qmgr, *self._queues.values(), *self._others.values())
+        return (self.qmgr, *self._queues.values(), *self._others.values(), *self._shadowed.values())
+
+    def in_force(self, queue: Queue) -> bool:
+        """Whether a name means this queue, and no other (V8)."""
+        return self._queues.get(queue.name) is queue and queue.name not in self._shadowed
 
     def state(self, name: str) -> QueueState:
         """The working part of a local queue, made when it is first needed."""
@@ -189,8 +201,9 @@ class Catalogue:
         self.follow_group()
         with self._change(type(definition), definition.name):
             old = self._namesake(definition)
-            if old is not None and (not replace or type(old) is not type(definition)):
-                raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=definition.name, type=type(old).MQSC_TYPE)
+            if old is not None and (not replace or not _alike(old, definition)):
+                name, kind = definition.name, old.MQSC_TYPE
+                raise MQError(Reason.OBJECT_ALREADY_EXISTS, name=name, type=kind, disposition=old.disposition)
             if old is not None:
                 definition = definition.altered(**_kept(old))
             self._save(definition)
@@ -223,6 +236,9 @@ class Catalogue:
                 raise
             if state is not None and not state.handles:
                 self.forget(state)
+        shared = self._shadowed.pop(definition.name, None) if isinstance(definition, _QUEUES) else None
+        if shared is not None:
+            self._enforce(shared)  # V8
 
     def _out_of_force(self, definition: MQObject) -> QueueState | None:
         """From now on nobody finds it, while its end is being logged."""
@@ -379,6 +395,11 @@ _QUEUES = (LocalQueue, ModelQueue, AliasQueue, RemoteQueue)
 KINDS: dict[str, type[MQObject]] = {
     kind.MQSC_TYPE: kind for kind in (*_QUEUES, Process, Namelist, StorageClass, QueueManagerAttributes)
 }
+
+
+def _alike(old: MQObject, new: MQObject) -> bool:
+    """Whether one may take the place of the other (V8)."""
+    return type(old) is type(new) and old.disposition == new.disposition
 
 
 def _kept(old: MQObject) -> dict[str, Any]:

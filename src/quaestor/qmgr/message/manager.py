@@ -135,19 +135,23 @@ class MessageManager:
     # -- definitions
 
     def define(self, user: str, definition: MQObject, *, replace: bool = False) -> None:
-        self._authorise(user, definition)
+        self.administer(user, type(definition), definition.name)
         self.catalogue.define(definition, replace=replace)
         self._opener.altered(definition)
 
-    def alter(self, user: str, kind: type[MQObject], name: str, **changes: Any) -> None:
+    def administer(self, user: str, kind: type[MQObject], name: str) -> None:
+        """Refuse a user who may not define, alter or delete an object of this kind and name."""
         self._security.check(user, _resource(kind), name, Access.ADMINISTER)
+
+    def alter(self, user: str, kind: type[MQObject], name: str, **changes: Any) -> None:
+        self.administer(user, kind, name)
         self.catalogue.alter(kind, name, **changes)
         altered = self.catalogue.find(kind, name)
         if altered is not None:
             self._opener.altered(altered)
 
     def delete(self, user: str, kind: type[MQObject], name: str, *, purge: bool = False) -> None:
-        self._security.check(user, _resource(kind), name, Access.ADMINISTER)
+        self.administer(user, kind, name)
         self.catalogue.delete(kind, name, purge=purge)
 
     def clear(self, user: str, name: str) -> int:
@@ -160,9 +164,6 @@ class MessageManager:
         for name in (source, target):
             self._security.check(user, "queue", name, Access.ADMINISTER)
         return administering.move(self.catalogue, self._recovery, source, target, add=add)
-
-    def _authorise(self, user: str, definition: MQObject) -> None:
-        self._security.check(user, _resource(type(definition)), definition.name, Access.ADMINISTER)
 
     # -- units of recovery (MM1)
 

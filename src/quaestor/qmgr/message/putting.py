@@ -10,6 +10,8 @@ Rules
   PU4 Out of syncpoint, a message that a waiting getter (out of syncpoint too) asks for goes straight to it.
   PU5 After the put: trigger rule, confirm-on-arrival report, one waiter woken. A shared queue triggers where a member
       notices the message (M-89), not here, unless every message does.
+  PU6 Puts in syncpoint that differ in nothing but their bodies decide once (`put_more`). The first that has anything
+      more to think of, or would be refused, is left to a put of its own, which says why.
 
 Called by opening (which makes an `OutputPath`) and connection.  Calls describing, grouping, consequences, the store.
 """
@@ -83,6 +85,7 @@ class OutputPath:
         "_stored",
         "_text_seen",
         "_triggers",
+        "_usual",
         "_version",
         "_waiters",
         "_waiting",
@@ -130,6 +133,7 @@ class OutputPath:
         self._plain = self._path_is_plain()
         self._md_seen: MQMD | None = None
         self._described = NOTHING_DESCRIBED
+        self._usual = False
 
     def definitions(self) -> tuple[Queue, ...]:
         """The definitions of the path that are still there, the queue itself last."""
@@ -155,24 +159,22 @@ class OutputPath:
         context: "InputPath | None" = None,
     ) -> Message:
         """Put one message (PU2-PU5). What the application gave may be of any type; a wrong one is refused here."""
-        if self._version != self._catalogue.version:
-            self._refresh()
-        if options is not self._options_seen:
-            self._plan, self._options_seen = put_plan(options), options
-        plan = self._plan
-        if self._refusal is not None:
-            refuse(self._refusal, plan.fail_if_quiescing)
-        md = descriptor if descriptor is not None else DEFAULT_DESCRIPTOR
-        if type(body) is not bytes:
-            body, md = self._as_bytes(body, md)
-        if len(body) > self._max_length:
-            raise self._too_long(len(body))
-        if plan.context or context is not None:
-            described = self._with_context(md, plan, context)
-        elif md is self._md_seen:
-            described = self._described
+        if descriptor is None:
+            descriptor = DEFAULT_DESCRIPTOR
+        if (
+            descriptor is not self._md_seen
+            or options is not self._options_seen
+            or self._version != self._catalogue.version
+            or type(body) is not bytes
+            or context is not None
+            or not self._usual
+        ):
+            body, described = self._looked_up(body, descriptor, options, context)
         else:
-            described = self._describe(md)
+            described = self._described
+        length, plan = len(body), self._plan
+        if length > self._max_length:
+            raise self._too_long(length)
         if self._counted.depth >= self._max_depth:
             raise self._full()
 
@@ -190,7 +192,12 @@ class OutputPath:
         )
         if plain and self._plain and plan.plain:
             unit = self._caller.unit
-            if plan.in_syncpoint and unit is not None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
+            if not plan.in_syncpoint:
+                if persistence or self._waiting:
+                    self._queue(message, rank, plan)
+                else:
+                    self._store_put(None, self._stored, message, rank)
+            elif unit is not None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
                 self._store_put(unit, self._stored, message, rank)
             else:
                 self._queue(message, rank, plan)
@@ -200,11 +207,69 @@ class OutputPath:
         stats.puts += 1
         if persistence:
             stats.persistent_puts += 1
-            stats.persistent_bytes_put += len(body)
+            stats.persistent_bytes_put += length
         else:
             stats.nonpersistent_puts += 1
-            stats.nonpersistent_bytes_put += len(body)
+            stats.nonpersistent_bytes_put += length
         return message
+
+    def _looked_up(self, body: Any, md: Any, options: Any, context: "InputPath | None") -> tuple[bytes, Described]:
+        """A put that is not like the one before it on this handle: what is asked for, and whether it may be (PU2)."""
+        if self._version != self._catalogue.version:
+            self._refresh()
+        if options is not self._options_seen:
+            self._plan, self._options_seen = put_plan(options), options
+        plan = self._plan
+        if self._refusal is not None:
+            refuse(self._refusal, plan.fail_if_quiescing)
+        if type(body) is not bytes:
+            body, md = self._as_bytes(body, md)
+        if len(body) > self._max_length:
+            raise self._too_long(len(body))
+        if plan.context or context is not None:
+            self._usual = False
+            return body, self._with_context(md, plan, context)
+        self._usual = self._refusal is None
+        if md is not self._md_seen:
+            self._describe(md)
+        return body, self._described
+
+    def put_more(self, bodies: list[bytes], at: int, descriptor: MQMD | None, options: int) -> int:
+        """Put from `at` on what is like the message put last; gives the first that needs a put of its own (PU6)."""
+        plan, described, unit = self._plan, self._described, self._caller.unit
+        md = descriptor if descriptor is not None else DEFAULT_DESCRIPTOR
+        envelope, msg_id, correl_id, priority, rank, persistence, expiry, plain = described
+        if not (plain and self._plain and plan.plain and plan.in_syncpoint) or unit is None or msg_id is not None:
+            return at
+        if self._refusal is not None or self._version != self._catalogue.version:
+            return at
+        if options is not self._options_seen or md is not self._md_seen:
+            return at
+        new_id, now_us, store_put, stored, counted = (
+            self._new_id, self._now_us, self._store_put, self._stored, self._counted,
+        )  # fmt: skip
+        room = min(self._max_uncommitted - len(unit.puts) - len(unit.gets), self._max_depth - counted.depth)
+        began, put_bytes = at, 0
+        for body in bodies[at : at + max(room, 0)]:
+            if len(body) > self._max_length:
+                break
+            put_us = now_us()
+            expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
+            known = (body, envelope, new_id(), correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
+            try:
+                store_put(unit, stored, new_message(Message, known), rank)
+            except MQError:
+                break
+            at += 1
+            put_bytes += len(body)
+        self._stats.puts += at - began
+        if persistence:
+            self._stats.persistent_puts += at - began
+            self._stats.persistent_bytes_put += put_bytes
+        else:
+            self._stats.nonpersistent_puts += at - began
+            self._stats.nonpersistent_bytes_put += put_bytes
+        return at
 
     def _queue(self, message: Message, rank: int, plan: PutPlan) -> None:
         """A message from which nothing follows (PU3, PU4)."""
@@ -280,12 +345,11 @@ class OutputPath:
             raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
         return b"" if isinstance(body, str) else bytes(body), md  # a descriptor that is none is refused later
 
-    def _describe(self, md: MQMD) -> Described:
+    def _describe(self, md: MQMD) -> None:
         if type(md) is not MQMD:
             raise MQError(Reason.MD_ERROR, descriptor=type(md).__name__)
-        described = describe(md, self.definitions(), self._caller, self._catalogue.qmgr.name)
-        self._md_seen, self._described = md, described
-        return described
+        self._described = describe(md, self.definitions(), self._caller, self._catalogue.qmgr.name)
+        self._md_seen = md
 
     def _with_context(self, md: MQMD, plan: PutPlan, context: "InputPath | None") -> Described:
         """A put that passes, sets or refuses context; these are rare and looked up each time."""

@@ -58,6 +58,7 @@ from quaestor.storage.page_set import PageSet
 SHUNT_AFTER = 2
 COMMIT = int(Kind.COMMIT)
 NOBODY = Identity()
+IN_DOUBT, IN_COMMIT_2, ENDED = State.IN_DOUBT, State.IN_COMMIT_2, State.ENDED
 
 
 class RecoveryManager:
@@ -96,19 +97,32 @@ class RecoveryManager:
         pool.release(frame)
         return frame
 
-    def begin_page(self, unit: UnitOfRecovery, flags: int, page_set: PageSet, page: int, body: bytes) -> Frame:
-        """Begin a page with a message: `change` without its questions, because every put does it (V1)."""
+    def begin_page(
+        self,
+        unit: UnitOfRecovery,
+        flags: int,
+        page_set: PageSet,
+        page: int,
+        body: bytes,
+        rest: bytes = b"",
+        content: object = None,
+    ) -> None:
+        """Begin a page with a message: `change` without its questions, because every put does it (V1).
+
+        The change is `body` and `rest`; `content` is kept with the page.
+        """
         log, number = self.log, page_set.number
         if not log.ready:
             log.check_space()
-        if unit.urid:
-            unit.last = rba = log.append(INSERT, flags, unit.urid, unit.last, number, page, body)
+        urid = unit.urid
+        if urid:
+            unit.last = rba = log.append(INSERT, flags, urid, unit.last, number, page, body + rest)
         else:
-            rba = self._log_first(unit, INSERT, flags, number, page, body)
+            rba = self._log_first(unit, INSERT, flags, number, page, body, rest)
         pool = self.buffers.pool_of[number]
         if flags:
             self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
-        return pool.started(page_set, page, insert, body, rba)
+        pool.started(page_set, page, insert, body, rba, rest, content)
 
     def change_in_use(self, unit: UnitOfRecovery | None, kind: int, frame: Frame, body: bytes) -> None:
         """Change a page that the caller has in use already (V1)."""
@@ -134,9 +148,12 @@ class RecoveryManager:
         unit.last = rba = log.append(kind, flags, unit.urid, unit.last, page_set, page, body)
         return rba
 
-    def _log_first(self, unit: UnitOfRecovery, kind: int, flags: int, page_set: int, page: int, body: bytes) -> int:
+    def _log_first(
+        self, unit: UnitOfRecovery, kind: int, flags: int, page_set: int, page: int, body: bytes, rest: bytes = b""
+    ) -> int:
         """The first record of a unit, from which the unit has its URID."""
-        rba = self.log.append(kind, flags | FIRST, 0, 0, page_set, page, body + pack_identity(unit.identity))
+        whole = b"".join((body, rest, pack_identity(unit.identity)))
+        rba = self.log.append(kind, flags | FIRST, 0, 0, page_set, page, whole)
         unit.urid = unit.first = unit.last = rba
         unit.born = self.checkpoints
         self.units[rba] = unit
@@ -155,7 +172,8 @@ class RecoveryManager:
     def begin(self, connection: str = "", user: str = "", thread: str = "") -> UnitOfRecovery:
         """A new unit; it leaves no trace until it changes something recoverable."""
         if connection or user or thread:
-            return UnitOfRecovery(Identity(connection, user, thread, self._clock.now_us()), self.checkpoints)
+            who = tuple.__new__(Identity, (connection, user, thread, self._clock.now_us()))
+            return UnitOfRecovery(who, self.checkpoints)
         return UnitOfRecovery(NOBODY, self.checkpoints)
 
     def commit(self, unit: UnitOfRecovery) -> None:
@@ -174,7 +192,7 @@ class RecoveryManager:
         if not unit.urid:
             return 0
         rba = self.log.append(COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
-        unit.become(State.IN_COMMIT_2)
+        unit.become(IN_COMMIT_2)
         return rba
 
     def _decide_shared(self, unit: UnitOfRecovery) -> None:
@@ -193,13 +211,14 @@ class RecoveryManager:
     def end_commit(self, unit: UnitOfRecovery) -> None:
         """Its COMMIT record is durable: tell the managers (V2)."""
         if unit.urid:
-            self._forget(unit)
-        elif unit.state is State.IN_DOUBT:
-            unit.become(State.IN_COMMIT_2)
-        unit.become(State.ENDED)
+            del self.units[unit.urid]
+        elif unit.state is IN_DOUBT:
+            unit.become(IN_COMMIT_2)
+        unit.become(ENDED)
         for manager in self.managers:
             manager.committed(unit)
-        if self.log.since_checkpoint >= self.logload or self.log.switched:
+        log = self.log
+        if log.switched or log.records - log.records_checkpointed >= self.logload:
             self.checkpoint()
 
     def prepare(self, unit: UnitOfRecovery, xid: bytes) -> None:
@@ -214,9 +233,8 @@ class RecoveryManager:
         unit.become(State.IN_DOUBT)
 
     def _prepare_shared(self, unit: UnitOfRecovery) -> None:
-        """A unit in doubt in the structures must be in doubt on the log, even if it has logged nothing (V4, V10)."""
-        if not unit.urid:
-            self.note(unit, Kind.SHARED_UNIT, unit.shared.id)
+        """A unit in doubt in the structures must be so on the log, by name, even if it has logged nothing (V4, V10)."""
+        self.note(unit, Kind.SHARED_UNIT, unit.shared.id)
         try:
             unit.shared.prepare(unit.urid)
         except MQError as error:

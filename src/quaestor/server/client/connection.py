@@ -167,21 +167,19 @@ class Connection:
         context: Handle | None,
     ) -> Message:
         """A put without an answer (CC2)."""
-        run, key = self._run, (handle, md, options, type(body))
-        plain = correl_id is None and context is None and type(body) is bytes and not options & _NO_SYNCPOINT
-        if plain and run is not None and run.key == key and run.key[1] is md:
-            run.add(body)
-            if run.size >= RUN_BYTES or len(run.bodies) >= RUN_MESSAGES:
-                self._send_run(now=True)
-        else:
-            if run is not None:
-                self._send_run(now=False)
-            if plain:
-                self._run = PutRun(key, *handle.put_head(md, options, None, None))
-                self._run.add(body)
-            else:
-                request = handle.put_request(body, md, options, correl_id, context)
-                self._link.send(self._conversation, request, answered=False, now=bool(options & _NO_SYNCPOINT))
+        run, plain = self._run, correl_id is None and context is None and type(body) is bytes
+        if run is not None:
+            if plain and run.handle is handle and run.md is md and run.options == options:
+                message = run.add(body)
+                if run.size >= RUN_BYTES or run.messages >= RUN_MESSAGES:
+                    self._send_run(now=True)
+                return message
+            self._send_run(now=False)
+        if plain and not options & _NO_SYNCPOINT:
+            run = self._run = PutRun(handle, md, options)
+            return run.add(body)
+        request = handle.put_request(body, md, options, correl_id, context)
+        self._link.send(self._conversation, request, answered=False, now=bool(options & _NO_SYNCPOINT))
         return handle.put_unanswered(body, md)
 
     def _send_run(self, *, now: bool) -> None:

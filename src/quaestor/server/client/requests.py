@@ -34,6 +34,7 @@ from quaestor.server.protocol import (
     Op,
     ProtocolError,
 )
+from quaestor.server.wire import new_message
 
 ASYNC = int(PutOptions.ASYNC_RESPONSE)
 _NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
@@ -236,20 +237,26 @@ class HandleRequests:
 class PutRun:
     """Asynchronous puts of one handle under one descriptor, gathered into one frame."""
 
-    __slots__ = ("bodies", "flags", "head", "key", "size")
+    __slots__ = ("_flags", "_head", "_parts", "_unanswered", "handle", "md", "messages", "options", "size")
 
-    def __init__(self, key: tuple[Any, ...], flags: int, head: bytes) -> None:
-        self.key, self.flags, self.head = key, flags, head
-        self.bodies: list[bytes] = []
-        self.size = 0
+    def __init__(self, handle: HandleRequests, md: MQMD | None, options: int) -> None:
+        self.handle, self.md, self.options = handle, md, options
+        self._flags, self._head = handle.put_head(md, options, None, None)
+        self._unanswered = HandleRequests.put_unanswered(b"", md)[1:]
+        self._parts: list[bytes] = []
+        self.messages = self.size = 0
 
-    def add(self, body: bytes) -> None:
-        self.bodies.append(wire.LENGTH.pack(len(body)) + body)
-        self.size += len(body)
+    def add(self, body: bytes) -> Message:
+        """One more; what is known of it (RQ3)."""
+        length = len(body)
+        self._parts += wire.LENGTH.pack(length), body
+        self.messages += 1
+        self.size += length
+        return new_message(Message, (body, *self._unanswered))
 
     def request(self) -> Request:
-        payload = b"".join((self.head, wire.COUNT.pack(len(self.bodies)), *self.bodies))
-        return Request(int(Op.PUT), self.flags | MANY, payload)
+        payload = b"".join((self._head, wire.COUNT.pack(self.messages), *self._parts))
+        return Request(_PUT, self._flags | MANY, payload)
 
 
 def kind_name(kind: type[MQObject]) -> str:

@@ -22,17 +22,16 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
+from quaestor.storage.lists.index import Indexes
 from quaestor.storage.lists.operations import (
     DELETED,
     FLAGGED,
     LEFT,
     MOVED,
     OPERATIONS,
-    Operation,
     Where,
-    answers,
 )
-from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
+from quaestor.storage.lists.structure import Shape, StructureRefusal
 
 Undo = Callable[[], object]
 _ARRIVAL = struct.Struct(">Q").pack
@@ -74,6 +73,7 @@ class MemoryStructure:
         self._lock = ThreadLock()
         self._entries: dict[int, _Entry] = {}
         self._lists: dict[int, Any] = {}  # list -> SortedDict of places (LM4) -> entry
+        self._indexes = Indexes()
         self._limits: dict[int, int] = {}
         self._locks: dict[int, str] = {}
         self._watches: dict[tuple[str, int], _Watch] = {}
@@ -154,12 +154,22 @@ class MemoryStructure:
             if self.elements + elements - entry.elements > self.elements_total:
                 raise StructureRefusal("FULL")
             self._use(elements - entry.elements)
-            entry.data, entry.elements = data, elements
+            self._redata(entry, data, elements)
         if adjunct is not None:
             entry.adjunct = adjunct
         entry.version += 1
-        self._undo.append(lambda: _restore(entry, *old))
+        self._undo.append(lambda: self._restore(entry, *old))
         return entry.version
+
+    def _redata(self, entry: _Entry, data: bytes, elements: int) -> None:
+        """Other data, and with it another secondary key (LI1)."""
+        self._indexes.remove(entry)
+        entry.data, entry.elements = data, elements
+        self._indexes.add(entry)
+
+    def _restore(self, entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
+        self._redata(entry, data, elements)
+        entry.adjunct, entry.version = adjunct, version
 
     def _do_read(self, number: int) -> list[Any] | None:
         entry = self._entries.get(number)
@@ -244,6 +254,11 @@ class MemoryStructure:
         old = self._limits.get(number, 0)
         self._limits[number] = entries_max
         self._undo.append(lambda: self._limits.__setitem__(number, old))
+        return True
+
+    def _do_index(self, number: int, at: int, length: int) -> bool:
+        old = self._indexes.make(number, at, length, self._lists.get(number, {}).values())
+        self._undo.append(lambda: self._indexes.restore(number, old))
         return True
 
     def _do_space(self) -> list[int]:
@@ -335,9 +350,12 @@ class MemoryStructure:
     def _fitting(self, number: int, low: bytes, high: bytes, where: Where) -> Iterator[_Entry]:
         """Entries from a place on whose keys are not behind `high`, and that fit."""
         placed = self._lists.get(number)
-        if placed is not None:
+        if placed is None:
+            return
+        found = self._indexes.fitting(number, where, low, high + _BEHIND_ALL) if where else None
+        if found is None:
             found = (placed[place] for place in placed.irange(low, high + _BEHIND_ALL))
-            yield from (entry for entry in found if _fits(entry, where)) if where else found
+        yield from (entry for entry in found if _fits(entry, where)) if where else found
 
     def _any(self, number: int, low: bytes, high: bytes) -> bool:
         return self._first(number, low, high) is not None
@@ -369,10 +387,14 @@ class MemoryStructure:
         if placed is None:
             placed = self._lists[number] = SortedDict()
         placed[entry.place] = entry
+        if self._indexes:
+            self._indexes.add(entry)
 
     def _take_off(self, entry: _Entry) -> None:
         placed = self._lists[entry.where]
         del placed[entry.place]
+        if self._indexes:
+            self._indexes.remove(entry)
         if not placed:
             del self._lists[entry.where]
 
@@ -387,116 +409,3 @@ def _range(watch: _Watch) -> tuple[int, bytes, bytes]:
 
 def _fits(entry: _Entry, where: Where) -> bool:
     return all(entry.data.startswith(wanted, at) for at, wanted in where)
-
-
-def _restore(entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
-    entry.data, entry.adjunct, entry.version, entry.elements = data, adjunct, version, elements
-
-
-class MemoryFacility:
-    """Structures of one process, with their connectors; for tests and for the coupling facility's own process."""
-
-    def __init__(self) -> None:
-        self._structures: dict[str, MemoryStructure] = {}
-        self._told: dict[tuple[str, str], Told] = {}
-        self._connectors: dict[str, dict[str, bool]] = {}
-        self._live: dict[tuple[str, str], MemoryConnection] = {}
-
-    def connect(self, shape: Shape, connector: str, told: Told) -> "MemoryConnection":
-        """The first connector allocates the structure; later ones find it as it is."""
-        structure = self._structures.setdefault(shape.name, MemoryStructure(shape))
-        self.fence(shape.name, connector)
-        self._connectors.setdefault(shape.name, {})[connector] = True
-        self._told[shape.name, connector] = told
-        made = self._live[shape.name, connector] = MemoryConnection(self, structure, connector)
-        return made
-
-    def fence(self, structure: str, connector: str) -> None:
-        """The connection of a connector is of no use any more (LS5)."""
-        connection = self._live.pop((structure, connector), None)
-        if connection is not None:
-            connection.fenced = True
-            self.leave(structure, connector, failed=True)
-
-    def tell(self, structure: str, watches: list[tuple[str, int]]) -> None:
-        for connector, token in watches:
-            told = self._told.get((structure, connector))
-            if told is not None:
-                told(token)
-
-    def leave(self, structure: str, connector: str, *, failed: bool) -> None:
-        """A connector has gone; one that failed stays known until it is recovered."""
-        known = self._connectors[structure]
-        if failed:
-            known[connector] = False
-        else:
-            known.pop(connector, None)
-            self._live.pop((structure, connector), None)
-        self._told.pop((structure, connector), None)
-        self._structures[structure].forget_watches(connector)
-
-    def connectors(self, structure: str) -> dict[str, bool]:
-        return dict(self._connectors[structure])
-
-    def status(self) -> dict[str, Any]:
-        """Space and connectors of every structure."""
-        return {
-            name: {"space": structure.run([["space"]])[0][0], "connectors": self.connectors(name)}
-            for name, structure in self._structures.items()
-        }
-
-    def delete(self, structure: str) -> None:
-        """SETXCF FORCE: the structure and what is in it are gone."""
-        for known in [each for each in self._live if each[0] == structure]:
-            self._live.pop(known).fenced = True
-        self._structures.pop(structure, None)
-        self._connectors.pop(structure, None)
-
-
-class MemoryConnection:
-    """A connector of a structure in this process."""
-
-    def __init__(self, facility: MemoryFacility, structure: MemoryStructure, connector: str) -> None:
-        self._facility, self._structure = facility, structure
-        self.shape, self.connector = structure.shape, connector
-        self.fenced = False
-
-    def request(self, *operations: Operation) -> tuple[Any, ...]:
-        return answers(operations, self.run([operation.packed() for operation in operations]))
-
-    @property
-    def used(self) -> tuple[int, int]:
-        return self._structure.used
-
-    def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
-        """A request as it is written; what each operation answers, before it is made a value."""
-        self._still_ours()
-        found, watches = self._structure.run(request)
-        if watches:
-            self._facility.tell(self.shape.name, watches)
-        return found
-
-    def _still_ours(self) -> None:
-        if self.fenced:
-            raise StructureLostError(f"{self.shape.name}: another connection of {self.connector} has taken over")
-
-    def connectors(self) -> dict[str, bool]:
-        self._still_ours()
-        return self._facility.connectors(self.shape.name)
-
-    def forget(self, connector: str) -> None:
-        self._still_ours()
-        self._facility.leave(self.shape.name, connector, failed=False)
-
-    def fence(self, connector: str) -> None:
-        self._still_ours()
-        self._facility.fence(self.shape.name, connector)
-
-    def disconnect(self) -> None:
-        if not self.fenced:
-            self._facility.leave(self.shape.name, self.connector, failed=False)
-
-    def fail(self) -> None:
-        """The connector is gone without a word; one that has another connection by now is not."""
-        if not self.fenced:
-            self._facility.leave(self.shape.name, self.connector, failed=True)

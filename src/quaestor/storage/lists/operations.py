@@ -9,6 +9,8 @@ Rules
   LO4 `where` is a list of (place, bytes): an entry fits when its data has those bytes at those places.
   LO5 A claim looks at the first five bytes of adjunct data: a byte of flags and the length that the entry's owner gives
       it. By them it leaves the entry, moves it, or deletes it; so a get decides and takes with one request.
+  LO6 A list may have a secondary key, which is a part of the data. A `where` that asks for it finds entries by it; any
+      other reads through the list. What is answered is the same.
 
 Called by structure and the engines.  Calls nothing.
 """
@@ -212,6 +214,16 @@ class Limit(Operation):
     NAME: ClassVar[str] = "limit"
     list: int
     entries_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class Index(Operation):
+    """The secondary key of a list: so many bytes of data at a place; a length of 0 is none (LO6)."""
+
+    NAME: ClassVar[str] = "index"
+    list: int
+    at: int
+    length: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,33 +10,39 @@
 --
 -- prefix:entries   hash: number -> packed {list, key, adjunct, version, data, arrival, elements}
 -- prefix:list:N    sorted set, all scores 0: key (16) .. arrival (8) .. number (8), so the order is that of the bytes
--- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total, limits, server, tokens
--- prefix:limits, prefix:locks, prefix:watches  hashes
+-- prefix:index:N   sorted set, all scores 0: secondary key of a list that has one .. what prefix:list:N has
+-- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total, limits, indexes, server, tokens
+-- prefix:limits, prefix:indexes, prefix:locks, prefix:watches  hashes
 --
 -- Redis keeps what a function has written when it fails, so every operation says how it is undone. The state is read
 -- once, changed here, and written at the end.
 
-local FIELDS = {"number", "arrival", "entries", "elements", "entries_total", "elements_total", "limits"}
-local NUMBER, ARRIVAL, ENTRIES, ELEMENTS, ENTRIES_TOTAL, ELEMENTS_TOTAL, LIMITS, TOKEN = 1, 2, 3, 4, 5, 6, 7, 8
+local FIELDS = {"number", "arrival", "entries", "elements", "entries_total", "elements_total", "limits", "indexes"}
+local NUMBER, ARRIVAL, ENTRIES, ELEMENTS, ENTRIES_TOTAL, ELEMENTS_TOTAL, LIMITS, INDEXES = 1, 2, 3, 4, 5, 6, 7, 8
+local TOKEN = #FIELDS + 1
+local fields -- and the connector's token behind them
 local call, pack, unpack_message, BEHIND_ALL, BEHIND_NUMBERS -- found at the first call: a library has them only then
 
 -- of the request being done
-local entries_key, state_key, limits_key, locks_key, watches_key, list_prefix, prefix
+local entries_key, state_key, limits_key, indexes_key, locks_key, watches_key, list_prefix, index_prefix, prefix
 local element_bytes, elements_max
 local state, undo, filled, watches, before, new, refused
 
 local function begin(key, size, most, field, token)
   if not call then
     call, pack, unpack_message = redis.call, cmsgpack.pack, cmsgpack.unpack
+    fields = {unpack(FIELDS)}
     BEHIND_ALL, BEHIND_NUMBERS = string.rep("\255", 16), string.rep("\255", 8)
   end
   if prefix ~= key then
     prefix, entries_key, state_key, limits_key = key, key .. ":entries", key .. ":state", key .. ":limits"
     locks_key, watches_key, list_prefix = key .. ":locks", key .. ":watches", key .. ":list:"
+    indexes_key, index_prefix = key .. ":indexes", key .. ":index:"
   end
   element_bytes, elements_max = tonumber(size), tonumber(most)
   undo, filled, watches, before, new, refused = {}, {}, nil, {}, {}, nil
-  state = call("HMGET", state_key, FIELDS[1], FIELDS[2], FIELDS[3], FIELDS[4], FIELDS[5], FIELDS[6], FIELDS[7], field)
+  fields[TOKEN] = field
+  state = call("HMGET", state_key, unpack(fields))
   if not state[ENTRIES_TOTAL] then return "LOST" end
   if state[TOKEN] ~= token then return "FENCED" end
   for at = 1, #FIELDS do state[at] = tonumber(state[at] or "0") end
@@ -88,6 +94,34 @@ local function told(e)
 end
 local function member(e) return e.key .. big(e.arrival) .. big(e.number) end
 
+-- where the secondary key of a list is in the data of its entries: place, length; nil when it has none
+local function index_of(list)
+  if state[INDEXES] == 0 then return nil end
+  local packed = call("HGET", indexes_key, list)
+  if not packed then return nil end
+  local at, length = string.match(packed, "^(%d+) (%d+)$")
+  return tonumber(at), tonumber(length)
+end
+local function second_key(e, at, length)
+  local second = string.sub(e.data, at + 1, at + length)
+  return second .. string.rep("\0", length - #second)
+end
+-- an entry comes to the index of its list, or goes from it
+local function index(e, coming)
+  local at, length = index_of(e.list)
+  if not at then return end
+  local name = second_key(e, at, length) .. member(e)
+  if coming then call("ZADD", index_prefix .. e.list, 0, name) else call("ZREM", index_prefix .. e.list, name) end
+end
+-- the secondary key that `where` asks for; nil when it does not
+local function asked_second(list, where)
+  local at, length = index_of(list)
+  if not at then return nil end
+  for _, each in ipairs(where) do
+    if each[1] == at and #each[2] == length then return each[2] end
+  end
+end
+
 local function first_member(list, low, high)
   return call("ZRANGEBYLEX", list_prefix .. list, "[" .. low, "[" .. high .. BEHIND_ALL, "LIMIT", 0, 1)[1]
 end
@@ -99,12 +133,20 @@ local function fits(e, where)
 end
 -- entries of a range that fit, from a place on, at most so many
 local function entries_from(list, from, high, most, where)
-  local found, upto, step = {}, "[" .. high .. BEHIND_ALL, most
-  if #where > 0 and step < 64 then step = 64 end
+  local found, step = {}, most
+  local second = #where > 0 and asked_second(list, where)
+  local members_key, skipped = list_prefix .. list, 0
+  local upto = "[" .. (second or "") .. high .. BEHIND_ALL
+  if second then
+    members_key, skipped = index_prefix .. list, #second
+    from = string.sub(from, 1, 1) .. second .. string.sub(from, 2)
+  elseif #where > 0 and step < 64 then
+    step = 64
+  end
   while #found < most do
-    local members = call("ZRANGEBYLEX", list_prefix .. list, from, upto, "LIMIT", 0, step)
+    local members = call("ZRANGEBYLEX", members_key, from, upto, "LIMIT", 0, step)
     for _, each in ipairs(members) do
-      local e = entry_of(number_at(each, 25))
+      local e = entry_of(number_at(each, 25 + skipped))
       if fits(e, where) and #found < most then found[#found + 1] = e end
     end
     if #members < step then break end
@@ -134,8 +176,12 @@ end
 local function put_at(e, list, key, arrival)
   e.list, e.key, e.arrival = list, key, arrival
   call("ZADD", list_prefix .. list, 0, member(e))
+  if state[INDEXES] ~= 0 then index(e, true) end
 end
-local function take_off(e) call("ZREM", list_prefix .. e.list, member(e)) end
+local function take_off(e)
+  call("ZREM", list_prefix .. e.list, member(e))
+  if state[INDEXES] ~= 0 then index(e, false) end
+end
 local function place(e, list, key)
   touch(list)
   state[ARRIVAL] = state[ARRIVAL] + 1
@@ -200,12 +246,14 @@ function run.rewrite(number, data, adjunct, version)
     if elements > elements_max then return refuse("TOO_LONG") end
     if state[ELEMENTS] + elements - e.elements > state[ELEMENTS_TOTAL] then return refuse("FULL") end
     state[ELEMENTS] = state[ELEMENTS] + elements - e.elements
+    index(e, false)
     e.data, e.elements = data, elements
+    index(e, true)
   end
   if adjunct then e.adjunct = adjunct end
   e.version = e.version + 1
   store(e)
-  undo[#undo + 1] = function() store(old) end
+  undo[#undo + 1] = function() index(e, false); store(old); index(old, true) end
   return e.version
 end
 
@@ -276,6 +324,25 @@ function run.limit(list, most)
   call("HSET", limits_key, list, most)
   state[LIMITS] = 1
   undo[#undo + 1] = function() call("HSET", limits_key, list, old) end
+  return true
+end
+local function reindex(list, packed)
+  call("DEL", index_prefix .. list)
+  if not packed then call("HDEL", indexes_key, list) return end
+  call("HSET", indexes_key, list, packed)
+  state[INDEXES] = 1
+  local from, upto = "-", "+"
+  while true do
+    local members = call("ZRANGEBYLEX", list_prefix .. list, from, upto, "LIMIT", 0, 100)
+    for _, each in ipairs(members) do index(entry_of(number_at(each, 25)), true) end
+    if #members < 100 then return end
+    from = "(" .. members[#members]
+  end
+end
+function run.index(list, at, length)
+  local old = call("HGET", indexes_key, list)
+  reindex(list, length > 0 and at .. " " .. length)
+  undo[#undo + 1] = function() reindex(list, old) end
   return true
 end
 function run.space()
@@ -365,10 +432,10 @@ local function allocate(keys, arguments)
   local state_of = key .. ":state"
   local known = redis.call("HGET", state_of, "server")
   if known and known ~= server and arguments[2] ~= "1" then
-    for _, part in ipairs({":entries", ":state", ":limits", ":locks", ":watches", ":connectors"}) do
+    for _, part in ipairs({":entries", ":state", ":limits", ":indexes", ":locks", ":watches", ":connectors"}) do
       redis.call("DEL", key .. part)
     end
-    for list = 0, tonumber(arguments[5]) do redis.call("DEL", key .. ":list:" .. list) end
+    for list = 0, tonumber(arguments[5]) do redis.call("DEL", key .. ":list:" .. list, key .. ":index:" .. list) end
   end
   redis.call("HSETNX", state_of, "entries_total", arguments[3])
   redis.call("HSETNX", state_of, "elements_total", arguments[4])

@@ -1,0 +1,100 @@
+"""Resetting: RESET CFSTRUCT ACTION(FAIL), a structure made to fail as if it had lost what is in it.
+
+Rules
+  RT1 Nobody uses the structure while it is emptied: its own entry is removed, so that whoever connects finds it without
+      one (CS3), and every active member is told that it has failed before anything is deleted. When one gives no
+      answer the structure is as it was, and the command has failed.
+  RT2 Then everything is removed from its lists. One with RECOVER(YES) has failed until RECOVER CFSTRUCT; any other is
+      empty and used again at once.
+
+Called by operating.  Calls structures, forwarding.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.coupling_facility.structures import LISTS, OWN_LIST, OWN_LOCK, Failing, SharedStructure
+from quaestor.storage.lists.operations import Delete, Entry, First, Limit, Operation, ReadList, Unlock, Write
+
+if TYPE_CHECKING:
+    from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
+
+FAIL = b"\0FAIL "
+"""How a member is told: this, and the structure's name."""
+
+AT_ONCE, PIECE = 64, 1000
+
+
+def fail(manager: "CouplingFacilityManager", name: str, now_us: int) -> None:
+    """Make a structure fail for all members. The latch is not held."""
+    with manager.latch:
+        structure = manager.structure(name)
+        if structure.failing is not None:
+            raise MQError(structure.failing.value, structure=name)
+        own = _close(structure)
+    silent = _told(manager, name)
+    with manager.latch:
+        if silent:
+            _open(structure, own)  # RT1
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why=f"{', '.join(silent)} gave no answer")
+        _empty(structure)
+        row = manager.group.tables.structures.read(name)
+        if row is not None:
+            manager.group.tables.structures.write(replace(row, failed_us=now_us))
+        if row is None or row.attributes.get("RECOVER") != "YES":
+            if not structure.lock_own():
+                raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why="another member is at it")
+            structure.format()  # RT2
+            manager.format(structure)
+
+
+def answered(manager: "CouplingFacilityManager", question: bytes) -> bytes:
+    """Another member makes a structure fail: it has failed here too (RT1)."""
+    with manager.latch:
+        found = manager.structures.get(question.removeprefix(FAIL).decode())
+        if found is not None and found.failing is None:
+            found.failing = Failing.FAILED
+    return b"failed"
+
+
+def _close(structure: SharedStructure) -> Entry | None:
+    own: Entry | None
+    if not structure.lock_own():
+        raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member is at it")
+    (own,) = structure.ask(First(OWN_LIST))
+    removed = () if own is None else (Delete(own.number, OWN_LIST),)
+    structure.ask(*removed, Unlock(OWN_LOCK, structure.member))
+    structure.failing = Failing.FAILED
+    return own
+
+
+def _open(structure: SharedStructure, own: Entry | None) -> None:
+    if own is not None:
+        structure.ask_for_recovery(Write(OWN_LIST, own.key, own.data))
+    structure.failing = None
+
+
+def _told(manager: "CouplingFacilityManager", name: str) -> list[str]:
+    """Tell the other active members; those that gave no answer."""
+    active = manager.admin.connectors()
+    others = [
+        each for each in manager.group.tables.members.all() if active.get(each.name) and each.name != manager.qmgr
+    ]
+    asked = manager.forwarding.ask([(each.name, each.number) for each in others], FAIL + name.encode())
+    answers = manager.forwarding.collect(asked)
+    still = manager.admin.connectors()
+    return [member for member, answer in answers.items() if answer is None and still.get(member)]
+
+
+def _empty(structure: SharedStructure) -> None:
+    """RT2."""
+    for first in range(OWN_LIST + 1, LISTS, AT_ONCE):
+        lists = range(first, min(first + AT_ONCE, LISTS))
+        structure.ask_for_recovery(*(Limit(at, 0) for at in lists))
+        while True:
+            found = structure.ask_for_recovery(*(ReadList(at, most=PIECE) for at in lists))
+            gone: list[Operation] = [Delete(entry.number, entry.list) for entries in found for entry in entries]
+            if not gone:
+                break
+            structure.ask_for_recovery(*gone)
