@@ -114,4 +114,8 @@ def empty(world):
 
 
 def leaks(world):
-    return check_structures(world.group(), idle=True)
+    group = world.group()
+    try:
+        return check_structures(group, idle=True)
+    finally:
+        group.tables.close()

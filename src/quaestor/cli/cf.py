@@ -122,7 +122,10 @@ def check_command(directory: Path, *, idle: bool, as_json: bool) -> None:
     except MQError as error:
         click.echo(str(error), err=True)
         raise click.exceptions.Exit(2) from None
-    problems = check_structures(group, idle=idle)
+    try:
+        problems = check_structures(group, idle=idle)
+    finally:
+        group.tables.close()
     if as_json:
         click.echo(json.dumps({"group": settings.name, "problems": problems}))
     else:
