@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser servers test check lint type format docs advise-proof bench bench-engine compile \
+.PHONY: help setup demo browser servers test chaos check lint type format docs advise-proof bench bench-engine compile \
 	test-compiled clean all
 
 help:  ## list the targets
@@ -34,6 +34,10 @@ servers:  ## Redis and PostgreSQL for the tests that run against them, where the
 
 test: setup check browser servers  ## everything continuous integration runs
 	@$(PY) -m pytest -n $(WORKERS) --dist loadgroup --randomly-seed=1 -q
+
+MINUTES ?= 5
+chaos: setup servers  ## three members, kill -9 of everything, cut networks; CHAOS="--seed 7 --engine redis --fault store+member"
+	@PYTHONPATH=tests $(PY) -m chaos.run --minutes $(MINUTES) $(CHAOS)
 
 lint: setup  ## ruff (rules and format) and spelling
 	@$(VENV)/bin/ruff check .

@@ -46,26 +46,33 @@ def _wait_for(url):
 class PostgresServer:
     """A PostgreSQL server of our own that can be stopped and started. It does not run as root, so nobody runs it."""
 
-    def __init__(self, options: str = "") -> None:
+    def __init__(self, options: str = "", port: int = 0) -> None:
         places = os.pathsep.join([os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))])
         self._found = {program: shutil.which(program, path=places) for program in ("initdb", "pg_ctl", "psql")}
         if None in self._found.values():
             pytest.skip("no PostgreSQL: `make servers` installs it")
-        self._options = options
+        self._options, self._port = options, port
+        self.running = False
         self.where = Path(tempfile.mkdtemp(prefix="postgres"))
         self._who = {"user": "nobody"} if os.getuid() == 0 else {}
         if self._who:
             shutil.chown(self.where, "nobody")
         self.url = f"postgresql://test@/postgres?host={self.where}"
         self._run("initdb", "-D", self.where / "data", "-U", "test", "-A", "trust", "--no-sync")
+        if port:
+            with (self.where / "data" / "pg_hba.conf").open("a") as allowed:
+                allowed.write("host all all 0.0.0.0/0 trust\n")
 
     def start(self):
-        options = f"-c listen_addresses='' -c fsync=off -k {self.where} {self._options}"
+        listening = f"-c listen_addresses='*' -p {self._port}" if self._port else "-c listen_addresses=''"
+        options = f"{listening} -c fsync=off -k {self.where} {self._options}"
         command = [self._found["pg_ctl"], "-D", self.where / "data", "-w", "-o", options]
         subprocess.run([*command, "-l", self.where / "log", "start"], check=True, cwd=self.where, **self._who)
+        self.running = True
 
     def kill(self):
         self._run("pg_ctl", "-D", self.where / "data", "-m", "immediate", "stop")
+        self.running = False
 
     def sql(self, statements: str) -> list[str]:
         """One statement after the other, stopping at the first that fails; the words that come back."""

@@ -10,10 +10,13 @@ from threading import Event
 import pytest
 from click.testing import CliRunner
 
+import quaestor
+from quaestor import GroupSettings
 from quaestor.cli.cf import cf_group
 from quaestor.storage.lists.client import FacilityConnection, reach, send
 from quaestor.storage.lists.operations import Write
 from quaestor.storage.lists.structure import Shape, StructureLostError
+from quaestor.storage.shared_tables import GroupTables, Structure, open_tables
 
 SOURCE = Path(__file__).parents[2] / "src"
 
@@ -94,3 +97,27 @@ def test_noise_ends_its_socket_and_nothing_else(facility, noise):
     assert 1 == good.request(Write(1, bytes(16), b""))[0]
     bad.close()
     good.disconnect()
+
+
+def test_the_structures_of_a_group_are_checked_while_members_work(facility, tmp_path):
+    where, _ = facility
+    group = GroupSettings("QSG1", f"cf://{where}", str(tmp_path / "group.db"))
+    tables = GroupTables(open_tables(group.repository, group.name))
+    tables.structures.insert(Structure("APPL1", {"SIZE": 4096}))
+    tables.close()
+    with quaestor.connect("QM1", tmp_path / "QM1", group=group, user="ALICE") as app:
+        app.define(quaestor.LocalQueue("ORDERS", structure="APPL1"))
+        app.put("ORDERS", b"not committed")
+        assert (0, "all is well\n") == (run("check", tmp_path / "QM1").exit_code, run("check", tmp_path / "QM1").output)
+        idle = run("check", tmp_path / "QM1", "--idle", "--json")
+        assert 1 == idle.exit_code
+        assert ["put by QM1, was left there (SC2)"] == [
+            each.split(", ", 1)[1] for each in json.loads(idle.stdout)["problems"]
+        ]
+        app.commit()
+        assert 0 == run("check", tmp_path / "QM1", "--idle").exit_code
+
+
+def test_a_directory_of_no_member_is_refused(tmp_path):
+    refused = run("check", tmp_path)
+    assert (2, True) == (refused.exit_code, "no member" in refused.stderr)

@@ -9,7 +9,7 @@ from quaestor.cqs.policy import Policy
 from quaestor.cqs.redo import told_by_log
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.cqs.server import CommonQueueServer
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.structure import StructureLostError
 from quaestor.testing import FaultyDisk
 

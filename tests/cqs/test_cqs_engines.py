@@ -13,7 +13,7 @@ from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.disk import RealDisk
 from quaestor.storage.lists import redis_engine
 from quaestor.storage.lists.client import FacilityConnection
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.redis_engine import RedisConnection
 from servers import redis_server
 

@@ -11,7 +11,7 @@ from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import Private, QueueType, lterm, program, remote, transaction
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.cqs.transaction_manager import TransactionManager
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.operations import ReadList
 from quaestor.storage.lists.structure import StructureLostError
 

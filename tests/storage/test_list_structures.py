@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.lists import memory
 from quaestor.storage.lists.client import FacilityConnection
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.operations import (
     DELETED,
     KEY_MAX,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.operations import ReadSpace, Space, Write
 from quaestor.storage.lists.structure import Shape, StructureRefusal
 from quaestor.storage.message_data_set import SIZE_MAX

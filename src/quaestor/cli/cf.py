@@ -117,6 +117,50 @@ def rebuild_command(path: Path | None, to: Path, structure: str) -> None:
         raise click.exceptions.Exit(2) from None
 
 
+@cf_group.command("check")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--idle", is_flag=True, help="Nobody works now: uncommitted work of any member is a problem too.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def check_command(directory: Path, *, idle: bool, as_json: bool) -> None:
+    """Check that nothing in the structures of a group belongs to nobody: the group of the queue manager in DIRECTORY.
+
+    Members may work on while this looks; nothing is changed.
+    Exit code 0: all is well. 1: something was left over. 2: DIRECTORY is not that of a member.
+
+    \b
+    Example:
+      quaestor cf check /var/quaestor/QM1
+    """
+    from quaestor.clock import SystemClock
+    from quaestor.mqi.reasons import MQError
+    from quaestor.qmgr.coupling_facility import group_of
+    from quaestor.qmgr.coupling_facility.checking import check_structures
+    from quaestor.qmgr.group_settings import group_in
+    from quaestor.qmgr.operator_log import OperatorLog
+
+    settings = group_in(directory)
+    if settings is None:
+        click.echo(f"{directory}: no member of a queue-sharing group is kept here", err=True)
+        raise click.exceptions.Exit(2)
+    clock = SystemClock()
+    try:
+        group = group_of(settings, directory, clock, OperatorLog(settings.name, clock))
+    except MQError as error:
+        click.echo(str(error), err=True)
+        raise click.exceptions.Exit(2) from None
+    try:
+        problems = check_structures(group, idle=idle)
+    finally:
+        group.tables.close()
+    if as_json:
+        click.echo(json.dumps({"group": settings.name, "problems": problems}))
+    else:
+        for problem in problems:
+            click.echo(problem, err=True)
+        click.echo("all is well" if not problems else f"{len(problems)} problems")
+    raise click.exceptions.Exit(1 if problems else 0)
+
+
 def _answers(where: Path) -> bool:
     from quaestor.storage.lists.client import facility_status
     from quaestor.storage.lists.structure import StructureLostError

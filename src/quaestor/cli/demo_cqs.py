@@ -146,7 +146,7 @@ class LosableFacility:
     """A coupling facility in this process whose connectors can fail, and that can be lost."""
 
     def __init__(self) -> None:
-        from quaestor.storage.lists.memory import MemoryFacility
+        from quaestor.storage.lists.facility import MemoryFacility
 
         self._new = MemoryFacility
         self._facility = MemoryFacility()

@@ -11,7 +11,6 @@ Rules
       the queue managers, as after the loss of a real one.
   FA6 Structures have no cycles. In a process of their own the cyclic collector would walk over every entry again and
       again for nothing.
-
   FA7 A structure that was rebuilt in another facility is refused with where it is (RB1). One that ends when everything
       has moved leaves its name to the other.
 
@@ -31,7 +30,7 @@ import msgpack
 from quaestor.readiness import READ, WRITE, Readiness
 from quaestor.server.structure_rebuild import Rebuilding, moved_to
 from quaestor.storage.lists.client import LENGTH, RECEIVE, framed, frames
-from quaestor.storage.lists.memory import MemoryConnection, MemoryFacility
+from quaestor.storage.lists.facility import MemoryConnection, MemoryFacility
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 
@@ -73,6 +72,7 @@ class CouplingFacility:
             "request": lambda link, request: (link.run(request), *link.connection.used),
             "connectors": self._connectors,
             "forget": self._forget,
+            "fence": self._fence,
             "disconnect": self._disconnect,
             "status": self._status,
         }
@@ -154,6 +154,8 @@ class CouplingFacility:
         except (ValueError, TypeError, KeyError, IndexError, msgpack.UnpackException) as error:
             LOG.warning("a socket was closed: %s", error)  # FA4
             self._lost(link)
+        except StructureLostError:
+            self._lost(link)  # LS5: its connector has another connection, or was fenced
 
     def _answer(self, link: _Link, asked: Any) -> None:
         verb, *arguments = asked
@@ -162,8 +164,6 @@ class CouplingFacility:
             if link.moved:
                 raise moved_to(link.moved)
             answer = ("ok", self._verbs[verb](link, *arguments))
-        except StructureLostError as lost:
-            answer = ("no", "LOST", str(lost))  # the facility that a structure was to move to
         except StructureRefusal as refusal:
             answer = ("no", refusal.why, refusal.at)
         self._send(link, answer)
@@ -186,6 +186,10 @@ class CouplingFacility:
 
     def _forget(self, link: _Link, connector: str) -> bool:
         self._connected(link).forget(connector)
+        return True
+
+    def _fence(self, link: _Link, connector: str) -> bool:
+        self._connected(link).fence(connector)
         return True
 
     def _disconnect(self, link: _Link) -> bool:

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.image import Incoming, head_of, pieces_of
-from quaestor.storage.lists.memory import MemoryFacility
 from quaestor.storage.lists.movable import MOVED, Operator
-from quaestor.storage.lists.structure import StructureRefusal
+from quaestor.storage.lists.structure import StructureLostError, StructureRefusal
 
 
 class Rebuilding:
@@ -58,6 +58,15 @@ class Rebuilding:
         return names
 
     def _move(self, name: str, path: str) -> None:
+        try:
+            self._copy(name, path)
+        except StructureLostError as lost:
+            raise _refusal("LOST", str(lost)) from lost
+        self._moved[name] = path
+        self._facility.delete(name)
+        self._gone(name, path)
+
+    def _copy(self, name: str, path: str) -> None:
         other = Operator(path)
         try:
             other.ask("incoming", name, head_of(self._facility, name))
@@ -66,9 +75,6 @@ class Rebuilding:
             other.ask("complete", name)
         finally:
             other.close()
-        self._moved[name] = path
-        self._facility.delete(name)
-        self._gone(name, path)
 
     # -- coming
 
@@ -90,4 +96,8 @@ class Rebuilding:
 
 def moved_to(path: str) -> StructureRefusal:
     """The refusal that says where a structure is now, in place of an operation (LV1)."""
-    return StructureRefusal(MOVED, path)  # type: ignore[arg-type] # see above
+    return _refusal(MOVED, path)
+
+
+def _refusal(why: str, said: str) -> StructureRefusal:
+    return StructureRefusal(why, said)  # type: ignore[arg-type] # words in place of the number of an operation

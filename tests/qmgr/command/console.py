@@ -16,7 +16,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import OpenOptions
 from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
 from quaestor.qmgr.queue_manager import QueueManager
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.structure import StructureLostError
 from quaestor.storage.shared_tables import GroupTables, SqliteTables
 from quaestor.testing import SMALL, FaultyDisk

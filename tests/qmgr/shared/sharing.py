@@ -12,7 +12,7 @@ from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
 from quaestor.qmgr.coupling_facility.keys import got_list
 from quaestor.qmgr.coupling_facility.units import descriptor_in
 from quaestor.qmgr.queue_manager import QueueManager
-from quaestor.storage.lists.memory import MemoryFacility
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.operations import ReadList, ReadSpace
 from quaestor.storage.lists.structure import Shape, StructureLostError
 from quaestor.storage.shared_tables import GroupTables, SqliteTables, Structure
@@ -51,6 +51,9 @@ class Breakable:
 
     def forget(self, connector):
         self._checked().forget(connector)
+
+    def fence(self, connector):
+        self._checked().fence(connector)
 
     def disconnect(self):
         self._checked().disconnect()

@@ -102,7 +102,7 @@ class _Cut:
     def __init__(self, connection, power):
         self._connection, self._power = connection, power
         self.shape, self.connector = connection.shape, connection.connector
-        self.connectors, self.forget = connection.connectors, connection.forget
+        self.connectors, self.forget, self.fence = connection.connectors, connection.forget, connection.fence
         self.disconnect, self.fail = connection.disconnect, connection.fail
 
     @property

@@ -422,7 +422,7 @@ def test_purging_leaves_nothing_of_a_recovery_that_was_cut(sharing, one, two, mo
 
     def cut(*operations):
         asked.append(operations)
-        if isinstance(operations[0], Write) and len(operations) < 50:
+        if isinstance(operations[-1], Write) and len(operations) < 50:
             raise MQError(Reason.CF_NOT_AVAILABLE)  # the last piece
         return ask(*operations)
 

@@ -8,6 +8,7 @@ Rules
       member's log is needed (PO2, PO3), and every member keeps its log from there.
   BR3 The outcome of a unit that the backup found unfinished is told by the record that names it before its COMMIT.
   BR4 What is recovered is complete before the structure says that it is in use; a recovery that is cut is begun again.
+      Every request of it is refused when another member has taken the lock.
   BR5 Messages that are not persistent are gone.
   BR6 A message that moves between a queue and a list of gets while a backup is read must not be missed: everything is
       read with one request, and where that would be too much, twice: queues between two readings of the lists of gets.
@@ -20,6 +21,7 @@ Called by media.  Calls log, structures, positions.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import (
@@ -43,11 +45,11 @@ from quaestor.qmgr.coupling_facility.keys import (
 )
 from quaestor.qmgr.coupling_facility.positions import Mark
 from quaestor.qmgr.coupling_facility.store import SHARED_PUT, entry_of_log, identity_of_log, pieces
-from quaestor.qmgr.coupling_facility.structures import NAME_MAX, OWN_LIST, SharedStructure
+from quaestor.qmgr.coupling_facility.structures import NAME_MAX, OWN_LIST, OWN_LOCK, SharedStructure
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.disk import Disk
-from quaestor.storage.lists.operations import Delete, Entry, Limit, ReadList, ReadSpace, Write
+from quaestor.storage.lists.operations import Delete, Entry, Holding, Limit, Operation, ReadList, ReadSpace, Write
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.log_record import Kind, LogRecord
 
@@ -207,6 +209,7 @@ class LogReader:
             before = reached
             files = LogFiles.open(open_disk())
             try:
+                files.sync()  # PR3: what a killed member wrote may be in memory only
                 for record in LogManager(files, outbuff_kb=0).scan(reached, repair=False):
                     self._record(record)
                     reached = record.end
@@ -286,7 +289,12 @@ def read_backup(recovered: Recovered, open_disk: Callable[[], Disk], start_rba: 
 
 def write_messages(structure: SharedStructure, lists: Iterable[int], entries: list[Entry]) -> None:
     """Put recovered messages on a structure in place of what is there (BR4)."""
-    ask = structure.ask_for_recovery
+
+    def ask(*operations: Operation) -> tuple[Any, ...]:
+        """Only while the lock is ours: a member that stood still may have been taken for dead (BR4)."""
+        _, *answers = structure.ask_for_recovery(Holding(OWN_LOCK, structure.member), *operations)
+        return tuple(answers)
+
     members = range(1, MEMBERS_MAX + 1)
     every = [OWN_LIST, *lists, *map(got_list, members), *map(decided_list, members)]
     for number in every:

@@ -34,7 +34,6 @@ from quaestor.storage.lists.operations import (
     Holding,
     Index,
     Limit,
-    Lock,
     ReadList,
     Rewrite,
     Unlock,
@@ -170,7 +169,9 @@ def format_list(queue: SharedQueue, member: str) -> None:
     """Give a queue's list its last entry, its maximum and its secondary key (SD3)."""
     structure, definition = queue.structure, queue.definition
     limit = Limit(queue.list, definition.max_depth + OWN_ENTRIES)
-    _, own = structure.ask(Lock(FORMAT_LOCK, member), First(queue.list, LAST_KEY, LAST_KEY))
+    if not structure.take_lock(FORMAT_LOCK):
+        raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member formats it")
+    (own,) = structure.ask(First(queue.list, LAST_KEY, LAST_KEY))
     packed = definition.pack()
     written = Write(queue.list, LAST_KEY, packed) if own is None else Rewrite(own.number, packed)
     limits = (Limit(queue.list, 0), written, limit) if own is None else (written, limit)

@@ -15,10 +15,17 @@ Called by the coupling facility manager.  Calls units, resolving, recovery.
 from collections.abc import Callable, Iterable
 
 from quaestor.mqi.objects import LocalQueue
-from quaestor.qmgr.coupling_facility.resolving import EVERYTHING, Found, left_in
+from quaestor.qmgr.coupling_facility.resolving import Found, left_in
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival, SharedQueue
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit, Work, descriptor_in
+from quaestor.qmgr.coupling_facility.units import (
+    EVERYTHING,
+    Descriptor,
+    Descriptors,
+    SharedUnit,
+    Work,
+    descriptor_in,
+)
 from quaestor.qmgr.recovery import RecoveryManager, State, UnitOfRecovery
 from quaestor.storage.lists.operations import Entry, ReadList
 from quaestor.storage.log_record import Kind
@@ -57,7 +64,7 @@ class UnitsInDoubt:
         found = [left_in(structure, lists, self._member) for structure, lists in usable]
         for number, descriptor in self._described():
             unit = self._recovery.units.get(descriptor.urid)
-            if unit is not None and unit.state is State.IN_DOUBT:
+            if unit is not None and unit.state is State.IN_DOUBT and unit.shared is None:
                 unit.shared = SharedUnit(descriptor.unit, self._descriptors)
                 works = (_work(each, descriptor.unit) for each in found)
                 unit.shared.adopt(number, descriptor, [work for work in works if work.puts or work.gets])

@@ -6,8 +6,9 @@ Rules
   CF2 Starting resolves what the member itself left unfinished, before anybody works: a member recovers itself by the
       same rules as peers do. Units in doubt on its log have their part in structures again.
   CF3 Without CSQ_ADMIN shared queues cannot be changed in syncpoint and peers are not watched; everything else goes
-      on. Structures that were lost are connected to again in the background, and what could not be finished is
-      finished.
+      on. Structures that were lost are reached again in the background, without the latch. Then what could not be
+      finished is finished, and what requests did whose answers were lost is undone (PR8). If a unit's work is gone,
+      somebody else has ended it: the queue manager stops, because it was taken for dead.
   CF4 A structure that is found empty and was not so before has lost its messages: the non-persistent ones are gone; if
       it is one that is recovered it has failed until RECOVER CFSTRUCT, else it is usable at once.
   CF5 What structures tell (a message has come) is only noted where it is told; whoever waits is looked for in a
@@ -17,13 +18,14 @@ Called by queue_manager, message, recovery.  Calls structures, store, peers.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
+from threading import RLock
 
 from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, empty_list, format_list
@@ -34,11 +36,11 @@ from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
 from quaestor.qmgr.coupling_facility.peers import PeerRecovery
-from quaestor.qmgr.coupling_facility.resolving import Resolved, record_at, resolve, says_committed
+from quaestor.qmgr.coupling_facility.resolving import Resolved, reconcile, record_at, resolve, says_committed
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.shared_queue import SharedQueue
 from quaestor.qmgr.coupling_facility.store import SharedStore
-from quaestor.qmgr.coupling_facility.structures import ADMIN, LISTS, Contents, Failing, SharedStructure
+from quaestor.qmgr.coupling_facility.structures import ADMIN, Contents, Failing, SharedStructure, admin_shape, shape_of
 from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import RecoveryManager, State
@@ -46,11 +48,9 @@ from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics, StructureFigures
 from quaestor.smf.sections.db2 import Db2Statistics
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
-from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
+from quaestor.storage.lists.structure import ListStructure, StructureLostError, StructureRefusal
 from quaestor.storage.shared_tables import RepositoryAwayError, Structure
 
-SIZE_KB = 65_536
-ADMIN_ENTRIES = 40_000
 IN_USE, EMPTY = "ALLOCATED", "EMPTY"
 PEERS_MS, CONNECT_MS = 500, 1000
 NOTICES_MS = 60_000  # it is run as soon as anything is told
@@ -71,7 +71,7 @@ class CouplingFacilityManager:
             group.db2.served = recovery.served
         self.definitions = SharedDefinitions(group.tables)
         self.admin = SharedStructure(
-            Shape(ADMIN, lists=LISTS, entries=ADMIN_ENTRIES, elements=ADMIN_ENTRIES),
+            admin_shape(),
             qmgr,
             group.connect,
             partial(self._told, ADMIN),
@@ -82,6 +82,10 @@ class CouplingFacilityManager:
         self.structures: dict[str, SharedStructure] = {}
         self._queues: dict[str, SharedQueue] = {}
         self._unfinished: list[tuple[SharedUnit, bool]] = []
+        self._log_end, self._own_left = 0, True
+        self._making = RLock()
+        """Held while a structure is connected to for the first time or reached again: never twice at once."""
+
         self._notices: deque[tuple[str, int]] = deque()
         self.nudge: Callable[[], None] = _nobody
         self.interest = Interest(qmgr)
@@ -119,11 +123,14 @@ class CouplingFacilityManager:
             known = self._known(row)
             if known.failing is None:
                 self.interest.clean(known)
-        return self._resolve_own(log_end)
+        self._log_end = log_end
+        return self._resolve_own()
 
-    def _resolve_own(self, log_end: int) -> Resolved:
+    def _resolve_own(self) -> Resolved:
+        """End what this member left when it was last up; what cannot be reached yet is for the next time (CF2)."""
+
         def committed(descriptor: Descriptor) -> bool:
-            before_end = descriptor.rba < log_end
+            before_end = descriptor.rba < self._log_end
             return before_end and says_committed(record_at(self._recovery.log, descriptor.rba), descriptor)
 
         def stays(descriptor: Descriptor) -> bool:
@@ -131,10 +138,14 @@ class CouplingFacilityManager:
             return unit is not None and unit.state is State.IN_DOUBT
 
         if self.admin.failing is not None:
-            return Resolved()
-        self._in_doubt.describe()
-        done = resolve(self.number, self.admin, self.in_use(), committed, self._recovery.log.epoch, stays)
-        self._in_doubt.adopt(self.in_use())
+            return Resolved(complete=False)
+        try:
+            self._in_doubt.describe()
+            done = resolve(self.number, self.admin, self.in_use(), committed, self._recovery.log.epoch, stays)
+            self._in_doubt.adopt(self.in_use())
+        except MQError:
+            return Resolved(complete=False)  # lost in the middle: begun again when it is back (PR5)
+        self._own_left = not done.complete
         return done
 
     def stop(self) -> None:
@@ -158,18 +169,17 @@ class CouplingFacilityManager:
     def structure(self, name: str) -> SharedStructure:
         """A structure by name, connected to when it is new here. Raises MQError 2085 when there is none."""
         found = self.structures.get(name)
-        if found is None:
+        if found is not None:
+            return found
+        with self._making:
             row = self.group.tables.structures.read(name)
             if row is None:
                 raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type="CFSTRUCT")
-            found = self._known(row)
-        return found
+            return self.structures.get(name) or self._known(row)
 
     def _known(self, row: Structure) -> SharedStructure:
-        size_kb = int(row.attributes.get("SIZE", SIZE_KB))
-        shape = Shape.sized(row.name, size_kb, lists=LISTS)
         made = SharedStructure(
-            shape,
+            shape_of(row.name, row.attributes),
             self.qmgr,
             self.data_sets.connecting(row),
             partial(self._told, row.name),
@@ -181,13 +191,16 @@ class CouplingFacilityManager:
         self._connect(made, recovered=row.attributes.get("RECOVER") == "YES")
         return made
 
-    def _connect(self, structure: SharedStructure, *, recovered: bool) -> bool:
+    def _connect(self, structure: SharedStructure, *, recovered: bool, connection: ListStructure | None = None) -> bool:
         """Connect, and say what became of a structure that is new (CF4)."""
         try:
-            contents = structure.connect()
+            contents = structure.connect(connection)
             if contents is Contents.NEW:
                 self._is_new(structure, recovered=recovered)
-        except MQError as error:
+            elif contents is Contents.BUSY:
+                structure.let_go()
+        except (MQError, RepositoryAwayError) as error:
+            structure.let_go()
             self._say("CSQE153I", "a structure cannot be reached", structure=structure.name, why=str(error))
             return False
         return structure.failing is None
@@ -197,17 +210,17 @@ class CouplingFacilityManager:
         lost = row is not None and row.status != EMPTY
         if lost:
             self._say("CSQE034E", "a structure has lost its messages", structure=structure.name)
+        if row is not None and row.status != IN_USE:  # first: a structure in which something was put must be missed
+            self.group.tables.structures.write(
+                Structure(row.name, row.attributes, IN_USE, row.failed_us, row.recovering)
+            )
         structure.take_over(failed=lost and recovered)
         if structure.failing is None:
             self.format(structure)
 
     def format(self, structure: SharedStructure) -> None:
-        """A structure is used from now on: every queue has its list (SD3)."""
-        row = self.group.tables.structures.read(structure.name)
-        if row is not None and row.status != IN_USE:
-            self.group.tables.structures.write(
-                Structure(row.name, row.attributes, IN_USE, row.failed_us, row.recovering)
-            )
+        """A structure is used from now on: every queue has its list (SD3), also those that others have just defined."""
+        self.definitions.refresh()
         for definition in self.definitions.known.values():
             if definition.queue.structure == structure.name:
                 format_list(SharedQueue(definition.queue, structure, definition.list), self.qmgr)
@@ -220,7 +233,10 @@ class CouplingFacilityManager:
         """RECOVER CFSTRUCT: a structure that has failed has its persistent messages again. The latch is held."""
         structure = self.structure(name)
         self._recovery.harden()
-        done = self.media.recover(structure, self._lists(name))
+        try:
+            done = self.media.recover(structure, self._lists(name))
+        except StructureRefusal as refusal:
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why=str(refusal)) from refusal  # BR4
         self.used_again(structure)
         return done
 
@@ -229,10 +245,13 @@ class CouplingFacilityManager:
         structure.failing = None
         try:
             self.format(structure)
-        except BaseException:
+            structure.format()
+        except StructureRefusal as refusal:
             structure.failing = Failing.FAILED
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why=str(refusal)) from refusal
+        except BaseException:
+            structure.failing = structure.failing or Failing.FAILED
             raise
-        structure.format()
         self._in_doubt.adopt_in(structure, self._lists(structure.name))
         self.data_sets.recovered(structure.name)
         self._watch_again(structure)
@@ -348,12 +367,18 @@ class CouplingFacilityManager:
     # -- units of recovery
 
     def committed(self, unit: Unit) -> None:
-        if unit.shared is not None and not unit.shared.finish(commit=True):
-            self._unfinished.append((unit.shared, True))
+        if unit.shared is not None:
+            self._finish(unit.shared, commit=True)
 
     def backed_out(self, unit: Unit) -> None:
-        if unit.shared is not None and not unit.shared.finish(commit=False):
-            self._unfinished.append((unit.shared, False))
+        if unit.shared is not None:
+            self._finish(unit.shared, commit=False)
+
+    def _finish(self, part: SharedUnit, *, commit: bool, again: bool = False) -> None:
+        if part.finish(commit=commit, again=again):
+            self.store.units.pop(part.id, None)
+        else:
+            self._unfinished.append((part, commit))
 
     # -- background
 
@@ -363,7 +388,7 @@ class CouplingFacilityManager:
             *own,
             *self.forwarding.tasks(),
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
-            Task("connect to structures again", self.connect_step, CONNECT_MS),
+            Task("connect to structures again", self.reach_step, CONNECT_MS, latched=False),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
         )
 
@@ -374,39 +399,81 @@ class CouplingFacilityManager:
         except StructureLostError:
             return False
 
-    def connect_step(self) -> bool:
+    def reach_step(self) -> bool:
+        """Reach what was lost, without the latch: a way that is cut takes its time. Then `connect_step` with it."""
+        reached: dict[str, ListStructure] = {}
+        for structure in self._all_structures() if self.number else ():
+            try:
+                with self._making:
+                    if not structure.connected and not structure.committing:
+                        reached[structure.name] = structure.reach()
+            except MQError:
+                break  # the others are behind the same way
+        with self.latch:
+            return self.connect_step(reached)
+
+    def connect_step(self, reached: Mapping[str, ListStructure] | None = None) -> bool:
         """Connect to what was lost, and finish what could not be finished (CF3)."""
         if not self.number:
             return False
-        for structure in (self.admin, *self.structures.values()):
+        for structure in self._all_structures():
             with suppress(MQError):  # lost again: the next step is for that
-                self._look_at(structure)
+                self._look_at(structure, reached)
         self.data_sets.follow()
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
+                if self._own_left:
+                    self._resolve_own()
                 self.media.publish(self.clock, self._identities)
         self.interest.step(self._queues)
         unfinished, self._unfinished = self._unfinished, []
-        self._unfinished += [each for each in unfinished if not each[0].finish(commit=each[1], again=True)]
+        for part, commit in unfinished:
+            self._finish(part, commit=commit, again=True)
         return False
 
-    def _look_at(self, structure: SharedStructure) -> None:
+    def _all_structures(self) -> tuple[SharedStructure, ...]:
+        return (self.admin, *self.structures.values())
+
+    def _look_at(self, structure: SharedStructure, reached: Mapping[str, ListStructure] | None) -> None:
         """Connect to a structure that was lost; what it is another than before means (ID1, ID2)."""
         before = structure.incarnation
         if structure.connected:
-            with suppress(MQError):  # lost: connected to again below
+            with suppress(MQError):  # lost: connected to again now, or by the next step if it has to be reached first
                 structure.look_again()
-        if not structure.connected:
-            row = self.group.tables.structures.read(structure.name)
-            recovered = row is not None and row.attributes.get("RECOVER") == "YES"
-            if self._connect(structure, recovered=recovered):
-                self._watch_again(structure)
-                self._say("CSQE005I", "a structure is connected again", structure=structure.name)
+        if not structure.connected and not structure.committing and (reached is None or structure.name in reached):
+            self._connect_again(structure, (reached or {}).get(structure.name))
         if structure.failing is None and structure.incarnation != before:
             if structure is self.admin:
                 self._in_doubt.describe_again()
             else:
                 self._in_doubt.adopt_in(structure, self._lists(structure.name))
+
+    def _connect_again(self, structure: SharedStructure, connection: ListStructure | None) -> None:
+        row = self.group.tables.structures.read(structure.name)
+        recovered = row is not None and row.attributes.get("RECOVER") == "YES"
+        if not self._connect(structure, recovered=recovered, connection=connection):
+            return
+        try:
+            self._reconcile(structure)
+        except MQError:
+            structure.let_go()  # lost again: the next step begins anew
+            return
+        self._watch_again(structure)
+        self._say("CSQE005I", "a structure is connected again", structure=structure.name)
+
+    def _reconcile(self, structure: SharedStructure) -> None:
+        """End what was done without being answered, before anybody works on (CF3, PR8)."""
+        epoch, units = self._recovery.log.epoch, self.store.units
+        if structure is self.admin:
+            self._descriptors.sweep({part.id for part in units.values() if part.described}, epoch)
+            return
+        unanswered = {number for part, _ in self._unfinished for number in part.entries_in(structure)}
+        known = self.store.entries_in(structure)
+        in_doubt = {unit.shared.id for unit in self._recovery.in_doubt() if unit.shared is not None}
+        gone = reconcile(structure, self._lists(structure.name), self.number, epoch, known, in_doubt) - unanswered
+        if gone:
+            raise Abend("CF3", "work of this member was ended by another", structure=structure.name, entries=len(gone))
+        self._descriptors.sweep_words(structure, set(units), epoch)
 
     def _watch_again(self, structure: SharedStructure) -> None:
         if structure is self.admin:

@@ -8,6 +8,8 @@ Rules
   SM3 Without a backup a structure is recovered from the beginning of all logs, if they still have it.
   SM4 A data set that has failed is written again, page by page where the entries of the structure say, with the data
       that backup and logs have. The structure is in use meanwhile; only what is in that data set waits.
+  SM5 A member that lives must be connected to the structure that failed before its log is read: then nothing of what it
+      did in the lost one can commit any more (CS7). One that is not is waited for (2346: try again).
 
 Called by the coupling facility manager, for commands and in the background.  Calls backup, positions.
 """
@@ -31,7 +33,7 @@ from quaestor.qmgr.coupling_facility.positions import Mark, Position, Positions
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.structures import Failing, SharedStructure
 from quaestor.qmgr.recovery import RecoveryManager
-from quaestor.storage.disk import Disk
+from quaestor.storage.disk import Disk, InUseError
 from quaestor.storage.log_files import FIRST_RBA, LogFiles
 from quaestor.storage.shared_tables import Backup, Member, RepositoryAwayError
 
@@ -48,7 +50,7 @@ class RecoveredStructure:
 
 
 class Media:
-    """Backups and recovery of structures (SM1-SM4)."""
+    """Backups and recovery of structures (SM1-SM5)."""
 
     def __init__(self, own: Member, group: Group, admin: SharedStructure, recovery: RecoveryManager) -> None:
         self._own, self._group, self._admin, self._recovery = own, group, admin, recovery
@@ -115,6 +117,8 @@ class Media:
         if not structure.lock_own():
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
         try:
+            self._refuse_if_in_use(structure)
+            self._wait_for_all(structure)
             recovered, members = self._read_logs(structure.name, LogReader)
             messages = recovered.messages()
             write_messages(structure, lists, messages)
@@ -122,6 +126,12 @@ class Media:
             structure.unlock_own()  # another member may have more luck
             raise
         return RecoveredStructure(structure.name, len(messages), members)
+
+    def _refuse_if_in_use(self, structure: SharedStructure) -> None:
+        """Another member has recovered it, and this one has not noticed yet."""
+        if structure.in_use():
+            structure.look_again()
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member has recovered it")
 
     def _read_logs(self, structure: str, reader: type[LogReader]) -> tuple[Recovered, int]:
         """What the backup of a structure and the logs of all members tell of it; how many those are."""
@@ -148,7 +158,26 @@ class Media:
         """RECOVER CFSTRUCT TYPE(PURGE): nothing is there, nor what a recovery that was cut had written (SM2)."""
         if not structure.lock_own():
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
+        self._refuse_if_in_use(structure)
         write_messages(structure, lists, [])
+
+    def _wait_for_all(self, structure: SharedStructure) -> None:
+        """Every member that lives has let go of the structure that was lost (SM5)."""
+        connected = {name for name, living in structure.connectors().items() if living}
+        for member in self._group.tables.members.all():
+            if member.name not in connected and self._lives(member):
+                why = "it has not connected to the structure that failed; try again"
+                raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, member=member.name, why=why)
+
+    def _lives(self, member: Member) -> bool:
+        """Whether a member is up: its directory cannot be owned."""
+        disk = self._disk_of(member.name)()
+        try:
+            disk.own()
+        except InUseError:
+            return True
+        disk.disown()
+        return False
 
     def _mark_in(self, backup: Backup | None, member: str, open_disk: Callable[[], Disk]) -> Mark:
         """From where a member's log is needed; all of it when it has joined since, or there is no backup (SM3)."""

@@ -97,7 +97,7 @@ class OffloadingConnection:
     def __init__(self, connection: ListStructure, media: OffloadMedia, rules: Offload, lists: int) -> None:
         self._connection, self._media, self.own, self.rules = connection, media, media.own, rules
         self.shape, self.connector = connection.shape, connection.connector
-        self.connectors, self.forget = connection.connectors, connection.forget
+        self.connectors, self.forget, self.fence = connection.connectors, connection.forget, connection.fence
         self.ended = False
         self._lock = RLock()
         self._seen: OrderedDict[int, Place] = OrderedDict()

@@ -8,6 +8,8 @@ Rules
   PE3 A failed connector is forgotten when nothing of it is left that a peer could end; what is in doubt waits for the
       member itself, and is no reason to look again.
   PE4 What cannot be done is said once, and tried again.
+  PE5 A dead member is fenced before anything of it is read: what it sent and nobody has done yet is not done afterwards
+      (LS5). A structure that cannot be reached now is looked at again: the failed connector is not forgotten before.
 
 Called by the coupling facility manager, in the background and without the latch.  Calls resolving.
 """
@@ -72,13 +74,17 @@ class PeerRecovery:
 
     def _recover(self, member: Member, disk: Disk) -> Resolved:
         files = LogFiles.open(disk)
+        structures = list(self._structures())
         try:
             log = _OnDemand(files)
-            done = resolve(member.number, self._admin, self._structures(), log.committed, files.inventory.epoch + 1)
+            self._fence(member.name, structures)
+            done = resolve(member.number, self._admin, structures, log.committed, files.inventory.epoch + 1)
         finally:
             files.close()
-        if not done.left:
+        if not done.left and done.complete:
             self._forget(member.name)
+        elif not done.committed and not done.backed_out:
+            return done
         self.recovered.append((member.name, done))
         self._say(
             "CSQE131I",
@@ -90,6 +96,13 @@ class PeerRecovery:
             left=len(done.left),
         )
         return done
+
+    def _fence(self, name: str, structures: list[tuple[SharedStructure, list[int]]]) -> None:
+        """PE5: a structure that cannot be reached is left for the next time."""
+        self._admin.fence(name)
+        for structure, _ in structures:
+            if structure.connected:
+                structure.fence(name)
 
     def _forget(self, name: str) -> None:
         """PE3: application structures first, so that a peer that is cut looks again."""

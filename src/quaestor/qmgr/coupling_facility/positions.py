@@ -59,11 +59,9 @@ class Positions:
         write = Write(POSITIONS_LIST, _key(member), data)
         if self._incarnation != self._admin.incarnation:
             self._incarnation, self._entry = self._admin.incarnation, 0
-        if self._entry:
-            self._entry, _ = self._admin.ask(write, Delete(self._entry, POSITIONS_LIST))
-        else:
-            old = self._entries(member)
-            self._entry, *_ = self._admin.ask(write, *(Delete(number, POSITIONS_LIST) for number in old))
+        known, self._entry = self._entry, 0  # if the answer is lost, what is there is looked up the next time
+        old = [known] if known else self._entries(member)
+        self._entry, *_ = self._admin.ask(write, *(Delete(number, POSITIONS_LIST) for number in old))
 
     def _entries(self, member: int) -> list[int]:
         (entries,) = self._admin.ask(ReadList(POSITIONS_LIST, _key(member), _key(member)))

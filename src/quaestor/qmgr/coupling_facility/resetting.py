@@ -43,6 +43,8 @@ def fail(manager: "CouplingFacilityManager", name: str, now_us: int) -> None:
         if row is not None:
             manager.group.tables.structures.write(replace(row, failed_us=now_us))
         if row is None or row.attributes.get("RECOVER") != "YES":
+            if not structure.lock_own():
+                raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why="another member is at it")
             manager.used_again(structure)  # RT2
 
 

@@ -15,6 +15,8 @@ Rules
   PR6 If the log cannot be read, units with an RBA stay as they are; the member's own restart resolves them. Units whose
       structure cannot be asked stay too.
   PR7 Messages that handles of the member had locked are there for others again; that counts as no backout.
+  PR8 A request whose answer was lost may have put or got something that no unit knows of. When the member is connected
+      again, and before it works on, it gives back and deletes what none of its units has.
 
 Called by the coupling facility manager, for peers and for the member itself at start.  Calls structures, log.
 """
@@ -34,14 +36,20 @@ from quaestor.qmgr.coupling_facility.keys import (
     puts_of,
 )
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.qmgr.coupling_facility.units import Descriptor, descriptor_in, ending_gets, ending_puts, returning
+from quaestor.qmgr.coupling_facility.units import (
+    EVERYTHING,
+    Descriptor,
+    descriptor_in,
+    ending_gets,
+    ending_puts,
+    returning,
+)
 from quaestor.qmgr.log import LogManager
 from quaestor.storage.lists.operations import Delete, Entry, Operation, ReadList
 from quaestor.storage.lists.structure import StructureRefusal
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.log_record import Kind, LogRecord
 
-EVERYTHING = 1 << 20
 Committed = Callable[[Descriptor], bool]
 """Whether the log has the COMMIT record that a descriptor announces (PR2)."""
 
@@ -62,12 +70,16 @@ class Found:
 
 @dataclass(slots=True)
 class Resolved:
-    """What was done: units committed, backed out, left in doubt, left because the log cannot be read."""
+    """What was done: units committed, backed out, left in doubt, left because the log cannot be read.
+
+    Not `complete` when a structure could not be reached: it has to be looked at again.
+    """
 
     committed: list[bytes] = field(default_factory=list)
     backed_out: list[bytes] = field(default_factory=list)
     in_doubt: list[bytes] = field(default_factory=list)
     left: list[bytes] = field(default_factory=list)
+    complete: bool = True
 
 
 def left_in(structure: SharedStructure, lists: Iterable[int], member: int) -> Found:
@@ -153,15 +165,16 @@ def resolve(
     (entries,) = admin.ask(ReadList(member, most=EVERYTHING))
     descriptors = {each.unit: each for each in map(descriptor_in, entries) if epoch_of(each.unit) < epoch_before}
     outcomes: dict[bytes, bool | None] = {}
-    done, complete, structures = Resolved(), True, list(structures)
+    done, structures = Resolved(), list(structures)
     words = _Words(member, [structure for structure, _ in structures], epoch_before)
     for structure, lists in structures:
         try:
             found = left_in(structure, lists, member)
         except MQError:
-            complete = False  # its units stay described until it can be reached
+            done.complete = False  # its units stay described until it can be reached
             continue
-        ask_once(structure, [returning(entry, member, counted=False) for entry in found.locked])  # PR7
+        locked = [entry for entry in found.locked if epoch_of(beside(entry.adjunct).holder) < epoch_before]
+        ask_once(structure, [returning(entry, member, counted=False) for entry in locked])  # PR7
         for unit in found.units:
             if epoch_of(unit) >= epoch_before:
                 continue
@@ -170,7 +183,7 @@ def resolve(
             outcome = outcomes[unit]
             if outcome is not None:
                 end_unit(found, unit, member, commit=outcome)
-    if complete:
+    if done.complete:
         kept = {*done.in_doubt, *done.left}
         words.delete()
         over = [e for e in entries if (unit := descriptor_in(e).unit) in descriptors and unit not in kept]
@@ -203,6 +216,36 @@ def _outcome(
         return None
     (done.committed if outcome else done.backed_out).append(unit)
     return outcome
+
+
+def reconcile(
+    structure: SharedStructure, lists: Iterable[int], member: int, epoch: int, known: set[int], in_doubt: set[bytes]
+) -> set[int]:
+    """After a connection was lost: end what this member's requests did without being answered (PR8).
+
+    `known` are the entries that its units and handles have; the answer is those of them that are not there. Units in
+    doubt find theirs by themselves (ID2).
+    """
+    found = left_in(structure, lists, member)
+    puts = [entry for entries in found.puts.values() for entry in entries]
+    gets = [entry for entries in found.gets.values() for entry in entries] + found.locked
+    strays = [
+        entry
+        for entry in (*puts, *gets)
+        if entry.number not in known
+        and epoch_of(holder := beside(entry.adjunct).holder) == epoch
+        and holder not in in_doubt
+    ]
+    ask_once(
+        structure,
+        [
+            returning(entry, member, counted=False)
+            if entry.list == got_list(member)
+            else Delete(entry.number, entry.list)
+            for entry in strays
+        ],
+    )
+    return known - {entry.number for entry in (*puts, *gets)}
 
 
 class LogAwayError(Exception):

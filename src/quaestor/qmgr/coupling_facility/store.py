@@ -51,7 +51,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     where,
 )
 from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue, just_put
-from quaestor.qmgr.coupling_facility.structures import NAME_MAX, refused
+from quaestor.qmgr.coupling_facility.structures import NAME_MAX, SharedStructure, refused
 from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit, returning
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
@@ -98,6 +98,8 @@ class SharedStore:
         self._identities, self._descriptors = identities, descriptors
         self._member = identities.member
         self._held: dict[object, SharedArrival] = {}
+        self.units: dict[bytes, SharedUnit] = {}
+        """The parts in structures of units that have not ended there."""
 
     # --- put ----------------------------------------------------------------------------------------------------------
 
@@ -144,8 +146,18 @@ class SharedStore:
         """The unit's part in structures, begun with its first work there."""
         part: SharedUnit | None = unit.shared
         if part is None:
-            part = unit.shared = SharedUnit(self._identities.new(), self._descriptors)
+            part = unit.shared = self.begun(self._identities.new())
         return part
+
+    def begun(self, identity: bytes) -> SharedUnit:
+        """A part in structures under a name; it is known until it has ended."""
+        part = self.units[identity] = SharedUnit(identity, self._descriptors)
+        return part
+
+    def entries_in(self, structure: SharedStructure) -> set[int]:
+        """The entries of a structure that units and handles of this member have now."""
+        held = {each.entry.number for each in self._held.values() if each.queue.structure is structure}
+        return held.union(*(unit.entries_in(structure) for unit in self.units.values()))
 
     # --- get ----------------------------------------------------------------------------------------------------------
 
@@ -283,7 +295,7 @@ class SharedStore:
     def _claimed_for(self, unit: UnitOfRecovery, arrival: SharedArrival) -> None:
         """The claim named the unit's part in structures before there was one."""
         if unit.shared is None:
-            unit.shared = SharedUnit(arrival.beside.holder, self._descriptors)
+            unit.shared = self.begun(arrival.beside.holder)
         elif unit.shared.id != arrival.beside.holder:
             raise Abend("CM2", "a message was claimed for another unit", queue=arrival.queue.name)
 

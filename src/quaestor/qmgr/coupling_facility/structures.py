@@ -16,11 +16,14 @@ Rules
       (MP1B F-36).
   CS6 A structure that was lost and is used again is another incarnation: it says so in its own entry. What a member
       knows of entries by their numbers counts only in the incarnation in which it learned it.
+  CS7 A member connects again to a structure only when none of its units is between its decision and the end of its
+      force: a member that is connected to a structure that has failed has on its log what it will ever have committed
+      of the work in it. Recovery waits for that (SM4).
 
 Called by the parts of the coupling facility manager.  Calls list structures.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import Enum
 from secrets import token_hex
@@ -45,8 +48,18 @@ ADMIN = "CSQ_ADMIN"
 OWN_LIST, OWN_LOCK = 0, 0
 LISTS = 1024
 NAME_MAX = 12
+SIZE_KB, ADMIN_ENTRIES = 65_536, 40_000
 ConnectStructure = Callable[[Shape, str, Told], ListStructure]
 """How an engine is connected to: shape, connector, whom to tell."""
+
+
+def admin_shape() -> Shape:
+    return Shape(ADMIN, lists=LISTS, entries=ADMIN_ENTRIES, elements=ADMIN_ENTRIES)
+
+
+def shape_of(name: str, attributes: Mapping[str, Any]) -> Shape:
+    """The shape of an application structure, as it is defined."""
+    return Shape.sized(name, int(attributes.get("SIZE", SIZE_KB)), lists=LISTS)
 
 
 class Contents(Enum):
@@ -79,15 +92,21 @@ class SharedStructure:
         self.member, self._connect, self._told, self._clock = member, connect, told, clock
         self._served = served
         self._connection: ListStructure | None = None
+        self.committing = 0
+        """Units of this member that worked here and are being forced (CS7)."""
 
     # -- connecting
 
-    def connect(self) -> Contents:
-        """Connect, or raise MQError 2345; what was found (CS3). It is not yet usable when the contents are new."""
+    def reach(self) -> ListStructure:
+        """A connection that nobody uses yet, or MQError 2345. It may take its time, so no latch is held."""
         try:
-            self._connection = self._connect(self.shape, self.member, self._told)
+            return self._connect(self.shape, self.member, self._told)
         except StructureLostError as error:
-            raise self._lost(error) from error
+            raise MQError(Reason.CF_NOT_AVAILABLE, structure=self.name, why=str(error)) from error
+
+    def connect(self, connection: ListStructure | None = None) -> Contents:
+        """Connect, or raise MQError 2345; what was found (CS3). It is not yet usable when the contents are new."""
+        self._connection = connection or self.reach()
         found = self._look()
         self.failing = None if found is Contents.AS_BEFORE else Failing.LOST
         return found
@@ -102,17 +121,26 @@ class SharedStructure:
         return Contents.NEW if holder == self.member or self.lock_own() else Contents.BUSY
 
     def lock_own(self) -> bool:
-        """Take the structure's own lock, also from a member that died with it; whether it is ours (CS3)."""
-        (holder,) = self._request((Lock(OWN_LOCK, self.member),))
+        """Take the structure's own lock; whether it is ours (CS3)."""
+        return self.take_lock(OWN_LOCK)
+
+    def take_lock(self, lock: int) -> bool:
+        """Take a lock, also from a member that died with it; whether it is ours."""
+        (holder,) = self._request((Lock(lock, self.member),))
         if holder != self.member and self.connectors().get(holder) is not True:
-            self._request((Unlock(OWN_LOCK, holder),))
-            (holder,) = self._request((Lock(OWN_LOCK, self.member),))
+            self._request((Unlock(lock, holder),))
+            (holder,) = self._request((Lock(lock, self.member),))
         return bool(holder == self.member)
 
     def unlock_own(self) -> None:
         """Give the structure's own lock back; one that is lost meanwhile has none."""
         with suppress(MQError):
             self._request((Unlock(OWN_LOCK, self.member),))
+
+    def in_use(self) -> bool:
+        """Whether somebody has said what the structure is (CS3)."""
+        (own,) = self._request((First(OWN_LIST),))
+        return own is not None
 
     def look_again(self) -> None:
         """How much is in use, whether it can still be reached, and whether another member has recovered it."""
@@ -124,18 +152,24 @@ class SharedStructure:
     def take_over(self, *, failed: bool) -> None:
         """This member, which found the structure new, says what it is from now on (CS3)."""
         if failed:
-            self._request((Unlock(OWN_LOCK, self.member),))
+            self.unlock_own()
             self.failing = Failing.FAILED
         else:
             self.format()
 
     def format(self) -> None:
-        """The structure is in use from now on."""
+        """The structure is in use from now on; its own lock is held."""
         incarnation = f"{self.member} {token_hex(8)}".encode()
         own = Write(OWN_LIST, bytes(16), incarnation)
-        self._request((Lock(OWN_LOCK, self.member), Holding(OWN_LOCK, self.member), own))
-        self._request((Unlock(OWN_LOCK, self.member),))
+        self._request((Holding(OWN_LOCK, self.member), own, Unlock(OWN_LOCK, self.member)))
         self.failing, self.incarnation = None, incarnation
+
+    def let_go(self) -> None:
+        """What was found cannot be dealt with now: connect again later."""
+        self.failing = Failing.LOST
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.fail()
 
     def disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -147,17 +181,29 @@ class SharedStructure:
                 return  # it is gone already
 
     def connectors(self) -> dict[str, bool]:
+        connection = self._connection
         try:
-            return {} if self._connection is None else self._connection.connectors()
+            return {} if connection is None else connection.connectors()
         except StructureLostError as error:
-            raise self._lost(error) from error
+            raise self._lost(error, connection) from error
+
+    def fence(self, connector: str) -> None:
+        """Nothing more of a dead member is done, whatever is still under way (LS5)."""
+        connection = self._connection
+        if connection is None:
+            raise MQError(Reason.CF_NOT_AVAILABLE, structure=self.name)
+        try:
+            connection.fence(connector)
+        except StructureLostError as error:
+            raise self._lost(error, connection) from error
 
     def forget(self, connector: str) -> None:
+        connection = self._connection
         try:
-            if self._connection is not None:
-                self._connection.forget(connector)
+            if connection is not None:
+                connection.forget(connector)
         except StructureLostError as error:
-            raise self._lost(error) from error
+            raise self._lost(error, connection) from error
 
     @property
     def connected(self) -> bool:
@@ -203,7 +249,7 @@ class SharedStructure:
                 self.figures.structure_full += 1
             raise
         except StructureLostError as error:
-            raise self._lost(error) from error
+            raise self._lost(error, connection) from error
         finally:
             took_ns = self._clock.monotonic_ns() - began_ns
             self._count(len(operations) > 1 if multiple is None else multiple, took_ns, int(redriven))
@@ -231,11 +277,12 @@ class SharedStructure:
             figures.entries_high = max(figures.entries_high, entries)
             figures.elements_high = max(figures.elements_high, elements)
 
-    def _lost(self, error: StructureLostError) -> MQError:
-        self.failing = Failing.LOST
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.fail()
+    def _lost(self, error: StructureLostError, connection: ListStructure | None) -> MQError:
+        """A connection has failed; one that took its place meanwhile has not."""
+        if connection is self._connection:
+            self.failing, self._connection = Failing.LOST, None
+            if connection is not None:
+                connection.fail()
         return MQError(Reason.CF_NOT_AVAILABLE, structure=self.name, why=str(error), sent=True)
 
 

@@ -13,12 +13,15 @@ Rules
       when no structure has room for that word, the descriptor itself is the commit point.
   CU4 After the commit point the rest is one request for each structure. One that cannot be reached then is tried again
       when it can; the outcome no longer depends on it. A request whose answer was lost may have been done: then its
-      entries are no longer where they were, and that is the proof.
+      entries are no longer where they were, and that is the proof. What was found out
+      so of a unit over several structures holds for all of them.
   CU5 A descriptor that has served its purpose is deleted with the next one that is written, so a commit costs one
       request to CSQ_ADMIN.
   CU6 A backed-out get returns to its list and key with a higher backout count; a backed-out put is deleted.
   CU7 A prepared unit is in doubt in the structures too: its puts stand under keys that say so, its descriptor has its
       URID, and nobody but its coordinator ends it.
+  CU8 Nothing is decided while a structure in which the unit worked cannot be used: it may have lost the work, and may
+      be recovered from a log that does not have the decision yet.
 
 Called by the shared store and recovery.  Calls structures.
 """
@@ -36,15 +39,17 @@ from quaestor.qmgr.coupling_facility.keys import (
     as_in_doubt,
     beside,
     decided_list,
+    epoch_of,
     got_list,
     member_of,
 )
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, Move, Operation, Read, Write
+from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, Move, Operation, Read, ReadList, Write
 from quaestor.storage.lists.structure import StructureRefusal
 
 BACKOUTS_MAX = 255
+EVERYTHING = 1 << 20
 _DESCRIPTOR = struct.Struct(">10sQQ?12s")
 
 
@@ -162,6 +167,24 @@ class Descriptors:
             self._incarnation, self._served = self._admin.incarnation, []
         return self._served
 
+    def sweep(self, kept: set[bytes], epoch: int) -> None:
+        """Delete descriptors of this epoch that no unit has: their writing was not answered (CU4)."""
+        self._served = []
+        (entries,) = self._admin.ask(ReadList(self._member, most=EVERYTHING))
+        units = ((entry, descriptor_in(entry).unit) for entry in entries)
+        over = [entry for entry, unit in units if epoch_of(unit) == epoch and unit not in kept]
+        if over:
+            self._admin.ask(*(Delete(entry.number, self._member) for entry in over))
+
+    def sweep_words(self, structure: SharedStructure, kept: set[bytes], epoch: int) -> None:
+        """Delete words of this epoch in a structure that no unit needs: their writing was not answered (CU4)."""
+        at = decided_list(self._member)
+        self._decided = [each for each in self._decided if each.structure is not structure]
+        (entries,) = structure.ask(ReadList(at, most=EVERYTHING))
+        over = [entry for entry in entries if epoch_of(entry.data) == epoch and entry.data not in kept]
+        if over:
+            structure.ask(*(Delete(entry.number, at) for entry in over))
+
     def clear(self) -> None:
         """Nothing waits to be deleted any more: the member stops."""
         served, self._served = self._taken(), []
@@ -177,10 +200,12 @@ class SharedUnit:
     """The part of a unit of recovery that is in structures (CU1-CU7)."""
 
     __slots__ = (
+        "_committing",
         "_decided",
         "_described",
         "_descriptor",
         "_descriptors",
+        "_outcome",
         "_unanswered",
         "_works",
         "get_arrivals",
@@ -198,6 +223,9 @@ class SharedUnit:
         self._decided: Decided | None = None
         self._unanswered: Work | None = None
         self._works: dict[str, Work] = {}
+        self._committing: list[SharedStructure] = []
+        self._outcome: bool | None = None
+        """What was found out about a commit that was not answered (CU4)."""
 
     def __len__(self) -> int:
         return len(self.put_arrivals) + len(self.get_arrivals)
@@ -207,6 +235,18 @@ class SharedUnit:
         if found is None:
             found = self._works[structure.name] = Work(structure, incarnation=structure.incarnation)
         return found
+
+    @property
+    def described(self) -> bool:
+        """Whether CSQ_ADMIN has its descriptor."""
+        return bool(self._descriptor)
+
+    def entries_in(self, structure: SharedStructure) -> set[int]:
+        """The entries of a structure that this unit has now."""
+        work = self._works.get(structure.name)
+        if work is None or work.gone:
+            return set()
+        return {number for number, _, _ in work.puts} | {arrival.entry.number for arrival in work.gets}
 
     def put(self, arrival: SharedArrival, structure: SharedStructure) -> None:
         entry = arrival.entry
@@ -225,14 +265,24 @@ class SharedUnit:
             return
         if any(work.gone for work in self._works.values()):
             raise MQError(Reason.CF_STRUC_FAILED, structures=sorted(self._works), why="what the unit did is lost")
+        for work in self._works.values():
+            if work.structure.failing is not None:
+                raise MQError(work.structure.failing.value, structure=work.structure.name)  # CU8
         if urid:
             self._describe(Descriptor(self.id, rba, urid))
+            self._now_committing()
         elif len(self._works) > 1:
             self._decide_in_a_structure()
         else:
             for work in self._works.values():
                 self._end(work, commit=True)
             self._works.clear()
+
+    def _now_committing(self) -> None:
+        """From the decision to the end of the force (CS7)."""
+        self._committing = [work.structure for work in self._works.values()]
+        for structure in self._committing:
+            structure.committing += 1
 
     def _decide_in_a_structure(self) -> None:
         """The commit of a unit that logs nothing, over several structures (CU3)."""
@@ -287,12 +337,16 @@ class SharedUnit:
 
     def finish(self, *, commit: bool, again: bool = False) -> bool:
         """Make the outcome so in every structure; whether all could be reached (CU4)."""
+        for structure in self._committing:
+            structure.committing -= 1
+        self._committing = []
         if self._unanswered is not None:
             try:
-                commit = self._has_committed(self._unanswered)
+                self._outcome = self._has_committed(self._unanswered)
             except MQError:
                 return False
             self._unanswered = None
+        commit = commit if self._outcome is None else self._outcome
         for name, work in list(self._works.items()):
             try:
                 if not (again and not commit and self._has_committed(work)):

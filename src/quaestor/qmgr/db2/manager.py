@@ -110,7 +110,10 @@ class Db2Manager:
     def newest(self) -> int:
         if self.away:
             return self.copy.newest()
-        return int(self._asked("list", lambda tables: tables.newest()))
+        try:
+            return int(self._asked("list", lambda tables: tables.newest()))
+        except RepositoryAwayError:
+            return self.copy.newest()  # DM3
 
     def change(self, *changes: Change) -> int:
         """Make changes as one; refused at once while the repository is away (DM3)."""

@@ -9,6 +9,8 @@ Rules
       A request is answered with what its operations answer and the entries and elements then in use.
   LC3 A socket that fails means the structure is lost; the connector is seen as failed by the facility when the request
       socket ends without a word of parting.
+  LC4 A facility that does not answer for `AWAY_S` is lost, as one whose socket fails: it may have done the request or
+      may do it later, unless there is another connection by then (LS5).
 
 Called by whoever was given a socket.  Calls operations, structure, readiness.
 """
@@ -29,6 +31,8 @@ from quaestor.storage.lists.operations import Operation, answers
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
 LENGTH = struct.Struct(">I")
+AWAY_S = 10
+_TIME = struct.Struct("ll")
 FRAME_MAX = 64 << 20
 RECEIVE = 1 << 16
 _packed = msgpack.packb
@@ -93,8 +97,8 @@ def reach(path: str | Path) -> socket.socket:
 class Questions:
     """A socket on which questions are asked, each answered before the next (LC1, LC2)."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.sock = reach(path)
+    def __init__(self, path: str | Path, within_s: int | None = None) -> None:
+        self.sock = reach(path) if within_s is None else reach_within(path, within_s)
         self._arrival = Arrival(self.sock.fileno())
         self._packed = msgpack.Packer().pack  # one for all: a new one has a new buffer
         self._room = memoryview(bytearray(RECEIVE))
@@ -132,6 +136,14 @@ class Questions:
         return more
 
 
+def reach_within(path: str | Path, seconds: int) -> socket.socket:
+    """A socket on which nothing waits longer; the system keeps the time, so a request costs no more (LC4)."""
+    sock = reach(path)
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        sock.setsockopt(socket.SOL_SOCKET, option, _TIME.pack(seconds, 0))
+    return sock
+
+
 def facility_status(path: str | Path) -> dict[str, Any]:
     """{structure: {"space": [...], "connectors": {...}}} of a coupling facility."""
     questions = Questions(path)
@@ -150,7 +162,7 @@ class FacilityConnection:
         self.used = (0, 0)
         self._told = told
         self._lock = Lock()
-        self._requests, self._listening = Questions(path), Questions(path)
+        self._requests, self._listening = Questions(path, AWAY_S), Questions(path)
         try:
             self.shape = Shape(*self._ask("connect", astuple(shape), connector))
             self._listening.ask("listen", shape.name, connector)
@@ -171,6 +183,9 @@ class FacilityConnection:
 
     def forget(self, connector: str) -> None:
         self._ask("forget", connector)
+
+    def fence(self, connector: str) -> None:
+        self._ask("fence", connector)
 
     def disconnect(self) -> None:
         self._ask("disconnect")

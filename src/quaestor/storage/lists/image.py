@@ -9,7 +9,7 @@ Rules
   LG3 Connectors come as failed: each is there again when it connects to the copy, and one that never does is recovered
       by its peers.
 
-Called by the coupling facility.  Calls memory.
+Called by the coupling facility.  Calls facility, memory.
 """
 # ruff: noqa: SLF001 - an image is a structure's inside; the structure itself has no use for it
 
@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from dataclasses import astuple
 from typing import Any
 
-from quaestor.storage.lists.memory import MemoryFacility, MemoryStructure, _Entry, _Watch
+from quaestor.storage.lists.facility import MemoryFacility
+from quaestor.storage.lists.memory import MemoryStructure, _Entry, _Watch
 from quaestor.storage.lists.structure import Shape, StructureRefusal
 
 PIECE_BYTES = 4 << 20

@@ -30,11 +30,9 @@ from quaestor.storage.lists.operations import (
     MOVED,
     OPERATIONS,
     SHORT,
-    Operation,
     Where,
-    answers,
 )
-from quaestor.storage.lists.structure import Shape, StructureRefusal, Told
+from quaestor.storage.lists.structure import Shape, StructureRefusal
 
 Undo = Callable[[], object]
 _ARRIVAL = struct.Struct(">Q").pack
@@ -414,85 +412,3 @@ def _range(watch: _Watch) -> tuple[int, bytes, bytes]:
 
 def _fits(entry: _Entry, where: Where) -> bool:
     return all(entry.data.startswith(wanted, at) for at, wanted in where)
-
-
-class MemoryFacility:
-    """Structures of one process, with their connectors; for tests and for the coupling facility's own process."""
-
-    def __init__(self) -> None:
-        self._structures: dict[str, MemoryStructure] = {}
-        self._told: dict[tuple[str, str], Told] = {}
-        self._connectors: dict[str, dict[str, bool]] = {}
-
-    def connect(self, shape: Shape, connector: str, told: Told) -> "MemoryConnection":
-        """The first connector allocates the structure; later ones find it as it is."""
-        structure = self._structures.setdefault(shape.name, MemoryStructure(shape))
-        self._connectors.setdefault(shape.name, {})[connector] = True
-        self._told[shape.name, connector] = told
-        return MemoryConnection(self, structure, connector)
-
-    def tell(self, structure: str, watches: list[tuple[str, int]]) -> None:
-        for connector, token in watches:
-            told = self._told.get((structure, connector))
-            if told is not None:
-                told(token)
-
-    def leave(self, structure: str, connector: str, *, failed: bool) -> None:
-        """A connector has gone; one that failed stays known until it is recovered."""
-        known = self._connectors[structure]
-        if failed:
-            known[connector] = False
-        else:
-            known.pop(connector, None)
-        self._told.pop((structure, connector), None)
-        self._structures[structure].forget_watches(connector)
-
-    def connectors(self, structure: str) -> dict[str, bool]:
-        return dict(self._connectors[structure])
-
-    def status(self) -> dict[str, Any]:
-        """Space and connectors of every structure."""
-        return {
-            name: {"space": structure.run([["space"]])[0][0], "connectors": self.connectors(name)}
-            for name, structure in self._structures.items()
-        }
-
-    def delete(self, structure: str) -> None:
-        """SETXCF FORCE: the structure and what is in it are gone."""
-        self._structures.pop(structure, None)
-        self._connectors.pop(structure, None)
-
-
-class MemoryConnection:
-    """A connector of a structure in this process."""
-
-    def __init__(self, facility: MemoryFacility, structure: MemoryStructure, connector: str) -> None:
-        self._facility, self._structure = facility, structure
-        self.shape, self.connector = structure.shape, connector
-
-    def request(self, *operations: Operation) -> tuple[Any, ...]:
-        return answers(operations, self.run([operation.packed() for operation in operations]))
-
-    @property
-    def used(self) -> tuple[int, int]:
-        return self._structure.used
-
-    def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
-        """A request as it is written; what each operation answers, before it is made a value."""
-        found, watches = self._structure.run(request)
-        if watches:
-            self._facility.tell(self.shape.name, watches)
-        return found
-
-    def connectors(self) -> dict[str, bool]:
-        return self._facility.connectors(self.shape.name)
-
-    def forget(self, connector: str) -> None:
-        self._facility.leave(self.shape.name, connector, failed=False)
-
-    def disconnect(self) -> None:
-        self._facility.leave(self.shape.name, self.connector, failed=False)
-
-    def fail(self) -> None:
-        """The connector is gone without a word."""
-        self._facility.leave(self.shape.name, self.connector, failed=True)

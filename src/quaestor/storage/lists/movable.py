@@ -49,6 +49,9 @@ class MovableConnection:
     def forget(self, connector: str) -> None:
         self._asked("forget", connector)
 
+    def fence(self, connector: str) -> None:
+        self._asked("fence", connector)
+
     def disconnect(self) -> None:
         self._asked("disconnect")
 

@@ -2,12 +2,16 @@
 -- compiled once, when it is loaded, and a request is one call.
 --
 -- FCALL run: KEYS[1] the structure's prefix; ARGV[1] the request, ARGV[2] element size, ARGV[3] elements an entry may
--- have. Answers {"ok", answers, entries, elements} or {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there.
+-- have, ARGV[4] the field of the connector's token, ARGV[5] the token. Answers {"ok", answers, entries, elements} or
+-- {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there, "FENCED" when the token is another.
+--
+-- FCALL allocate: KEYS[1] the prefix; ARGV[1] which server this is, ARGV[2] whether it forces every write, ARGV[3] entries,
+-- ARGV[4] elements, ARGV[5] lists, ARGV[6] the connector, ARGV[7] the field of its token, ARGV[8] the token.
 --
 -- prefix:entries   hash: number -> packed {list, key, adjunct, version, data, arrival, elements}
 -- prefix:list:N    sorted set, all scores 0: key (16) .. arrival (8) .. number (8), so the order is that of the bytes
 -- prefix:index:N   sorted set, all scores 0: secondary key of a list that has one .. what prefix:list:N has
--- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total, limits, indexes
+-- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total, limits, indexes, server, tokens
 -- prefix:limits, prefix:indexes, prefix:locks, prefix:watches  hashes
 --
 -- Redis keeps what a function has written when it fails, so every operation says how it is undone. The state is read
@@ -15,6 +19,8 @@
 
 local FIELDS = {"number", "arrival", "entries", "elements", "entries_total", "elements_total", "limits", "indexes"}
 local NUMBER, ARRIVAL, ENTRIES, ELEMENTS, ENTRIES_TOTAL, ELEMENTS_TOTAL, LIMITS, INDEXES = 1, 2, 3, 4, 5, 6, 7, 8
+local TOKEN = #FIELDS + 1
+local fields -- and the connector's token behind them
 local call, pack, unpack_message, BEHIND_ALL, BEHIND_NUMBERS -- found at the first call: a library has them only then
 
 -- of the request being done
@@ -22,9 +28,10 @@ local entries_key, state_key, limits_key, indexes_key, locks_key, watches_key, l
 local element_bytes, elements_max
 local state, undo, filled, watches, before, new, refused
 
-local function begin(key, size, most)
+local function begin(key, size, most, field, token)
   if not call then
     call, pack, unpack_message = redis.call, cmsgpack.pack, cmsgpack.unpack
+    fields = {unpack(FIELDS)}
     BEHIND_ALL, BEHIND_NUMBERS = string.rep("\255", 16), string.rep("\255", 8)
   end
   if prefix ~= key then
@@ -34,10 +41,11 @@ local function begin(key, size, most)
   end
   element_bytes, elements_max = tonumber(size), tonumber(most)
   undo, filled, watches, before, new, refused = {}, {}, nil, {}, {}, nil
-  state = call("HMGET", state_key, unpack(FIELDS))
-  if not state[ENTRIES_TOTAL] then return false end
+  fields[TOKEN] = field
+  state = call("HMGET", state_key, unpack(fields))
+  if not state[ENTRIES_TOTAL] then return "LOST" end
+  if state[TOKEN] ~= token then return "FENCED" end
   for at = 1, #FIELDS do state[at] = tonumber(state[at] or "0") end
-  return true
 end
 
 local function save(old)
@@ -405,7 +413,8 @@ local function tell()
 end
 
 local function request(keys, arguments)
-  if not begin(keys[1], arguments[2], arguments[3]) then return pack({"no", "LOST", 0}) end
+  local why = begin(keys[1], arguments[2], arguments[3], arguments[4], arguments[5])
+  if why then return pack({"no", why, 0}) end
   local old = {unpack(state)}
   local answers = {}
   for at, operation in ipairs(unpack_message(arguments[1])) do
@@ -421,4 +430,23 @@ local function request(keys, arguments)
   return pack({"ok", answers, state[ENTRIES], state[ELEMENTS]})
 end
 
+-- what a server has that was started again and does not force its writes may be old: it is thrown away
+local function allocate(keys, arguments)
+  local key, server = keys[1], arguments[1]
+  local state_of = key .. ":state"
+  local known = redis.call("HGET", state_of, "server")
+  if known and known ~= server and arguments[2] ~= "1" then
+    for _, part in ipairs({":entries", ":state", ":limits", ":indexes", ":locks", ":watches", ":connectors"}) do
+      redis.call("DEL", key .. part)
+    end
+    for list = 0, tonumber(arguments[5]) do redis.call("DEL", key .. ":list:" .. list, key .. ":index:" .. list) end
+  end
+  redis.call("HSETNX", state_of, "entries_total", arguments[3])
+  redis.call("HSETNX", state_of, "elements_total", arguments[4])
+  redis.call("HSET", state_of, "server", server, arguments[7], arguments[8])
+  redis.call("SADD", key .. ":connectors", arguments[6])
+  return 1
+end
+
 redis.register_function("NAME_run", request)
+redis.register_function("NAME_allocate", allocate)

@@ -9,27 +9,39 @@ Rules
   LR4 A connector says that it lives by a key that expires; one whose key is gone has failed.
 
   LR5 One connection of its own carries the requests, one at a time. When it fails, the structure is lost to whoever
-      asked: the request may have been done or not. The next request connects again; a server that has forgotten the
-      structure (it keeps it in memory, or was told to) answers that it is lost. Whoever asks looks out for the answer
-      before it sleeps (RD2), on the socket of the first connection: on a later one it may sleep at once.
+      asked: the request may have been done or not. It is never made again behind the caller's back; a server that has
+      forgotten the structure (it keeps it in memory, or was told to) answers that it is lost.
+      Whoever asks looks out for the answer before it sleeps (RD2), on the socket of the first connection.
+  LR6 Each connection has a token, without which nothing is done; who connects again, or fences a connector, replaces it
+      (LS5). So what a cut or a stopped process sent is not done when it arrives after all.
+  LR7 A server that was started again has what it had only if it forces every write (`appendonly yes`, `appendfsync
+      always`). Otherwise it may come back with an older state, in which messages are missing or twice: the first
+      connector throws that away, and the structure is lost.
 
 Called by whoever was given an address.  Calls structure, operations, readiness, the library beside this module.
 """
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib.resources import files
+from secrets import token_hex
 from threading import Event, Lock, Thread
 from typing import Any
 
 import msgpack
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from quaestor.readiness import Arrival
 from quaestor.storage.lists.operations import Operation, answer, packed
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
 ALIVE_MS, SIGN_S = 6_000, 2.0
+AWAY_S = 5.0
+"""How long anything waits for the server: a way that is cut is noticed within it."""
+
 LOOK_AT_ALL = -1
 """The token that says: something may have been missed, look at everything that is watched (LR3)."""
 
@@ -38,7 +50,7 @@ END = -2
 
 _CODE = files(__package__).joinpath("redis_engine.lua").read_text(encoding="utf-8")
 _NAME = f"quaestor_{sha256(_CODE.encode()).hexdigest()[:12]}"
-_LIBRARY = f"#!lua name={_NAME}\n" + _CODE.replace("NAME_run", f"{_NAME}_run")
+_LIBRARY = f"#!lua name={_NAME}\n" + _CODE.replace("NAME_", f"{_NAME}_")
 _ABSENT_AS_FALSE = {"read", "first", "take", "claim"}
 
 
@@ -50,10 +62,12 @@ class RedisConnection:
         self._told = told
         self._prefix = f"quaestor:{{{shape.name}}}"
         self._channel = f"{self._prefix}:told:{connector}"
-        self._client = redis.Redis.from_url(url, socket_timeout=10, health_check_interval=15)
-        self._head = _command("FCALL", f"{_NAME}_run", 1, self._prefix, arguments=7)
-        self._tail = _command(shape.element_bytes, shape.elements_max)
+        self._token = token_hex(8)
+        self._client = redis.Redis.from_url(url, socket_timeout=AWAY_S, retry=Retry(NoBackoff(), 0))
+        self._head = _command("FCALL", f"{_NAME}_run", 1, self._prefix, arguments=9)
+        self._tail = _command(shape.element_bytes, shape.elements_max, _token_of(connector), self._token)
         self.used = (0, 0)
+        self._gone = False
         self._requests: Any = None
         self._lock = Lock()
         self._ending = Event()
@@ -64,7 +78,8 @@ class RedisConnection:
             self._arrival = Arrival(self._requests._sock.fileno())  # noqa: SLF001 - to look before sleeping (RD2)
             self._subscription = self._subscribe()
             self._sign()
-        except redis.RedisError as error:
+        except (redis.RedisError, OSError) as error:
+            self._client.close()
             raise StructureLostError(f"{shape.name}: {error}") from error
         self._threads = [Thread(target=each, daemon=True) for each in (self._listen, self._live)]
         for thread in self._threads:
@@ -79,21 +94,31 @@ class RedisConnection:
                 raise
 
     def _allocate(self) -> None:
-        """The first connector allocates the structure; later ones find it as it is."""
-        state = f"{self._prefix}:state"
-        with self._client.pipeline(transaction=True) as together:
-            together.hsetnx(state, "entries_total", str(self.shape.entries))
-            together.hsetnx(state, "elements_total", str(self.shape.elements))
-            together.sadd(f"{self._prefix}:connectors", self.connector)
-            together.execute()
+        """The first connector allocates the structure; later ones find it as it is (LR6, LR7)."""
+        server: Any = self._client.info("server")
+        words = [server["run_id"], int(self._keeps_everything()), self.shape.entries, self.shape.elements]
+        words += [self.shape.lists, self.connector, _token_of(self.connector), self._token]
+        self._client.fcall(f"{_NAME}_allocate", 1, self._prefix, *words)
+
+    def _keeps_everything(self) -> bool:
+        """Whether every write is forced before it is answered; a server that does not tell does not (LR7)."""
+        try:
+            told: Any = self._client.config_get("append*")
+        except redis.ResponseError:
+            return False
+        return bool(told.get("appendonly") == "yes" and told.get("appendfsync") == "always")
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
         body = packed(operations)
+        whole = b"%s$%d\r\n%s\r\n%s" % (self._head, len(body), body, self._tail)
         with self._lock:
+            if self._gone:
+                raise StructureLostError(f"{self.shape.name}: the connection has failed")
             try:
-                self._requests.send_packed_command([b"%s$%d\r\n%s\r\n%s" % (self._head, len(body), body, self._tail)])
+                self._requests.send_packed_command([whole], check_health=False)
                 raw = self._arrival.receive(self._requests.read_response, True)
-            except redis.RedisError as error:
+            except (redis.RedisError, OSError) as error:
+                self._gone = True  # LR5
                 self._requests.disconnect()
                 raise StructureLostError(f"{self.shape.name}: {error}") from error
         status, *rest = msgpack.unpackb(raw, raw=True)
@@ -105,35 +130,50 @@ class RedisConnection:
     def _refused(self, why: str, at: int) -> None:
         if why == "LOST":
             raise StructureLostError(f"{self.shape.name}: the server has forgotten it")  # LR5
+        if why == "FENCED":
+            raise StructureLostError(f"{self.shape.name}: another connection of {self.connector} has taken over")
         raise StructureRefusal(why, at)
 
     # -- connectors
 
     def connectors(self) -> dict[str, bool]:
-        known = sorted(_text(each) for each in self._client.smembers(f"{self._prefix}:connectors"))
-        return {each: bool(self._client.exists(self._alive(each))) for each in known}
+        with self._reached():
+            known = sorted(_text(each) for each in self._client.smembers(f"{self._prefix}:connectors"))
+            return {each: bool(self._client.exists(self._alive(each))) for each in known}
+
+    def fence(self, connector: str) -> None:
+        with self._reached():
+            self._client.hdel(f"{self._prefix}:state", _token_of(connector))
 
     def forget(self, connector: str) -> None:
-        self._client.srem(f"{self._prefix}:connectors", connector)
-        watches = f"{self._prefix}:watches"
-        gone = [name for name in self._client.hkeys(watches) if _text(name).partition("@")[2] == connector]
-        if gone:
-            self._client.hdel(watches, *gone)
+        with self._reached():
+            self._client.srem(f"{self._prefix}:connectors", connector)
+            watches = f"{self._prefix}:watches"
+            gone = [name for name in self._client.hkeys(watches) if _text(name).partition("@")[2] == connector]
+            if gone:
+                self._client.hdel(watches, *gone)
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """What the server does not answer is lost, whoever asked (LR5)."""
+        try:
+            yield
+        except (redis.RedisError, OSError) as error:
+            raise StructureLostError(f"{self.shape.name}: {error}") from error
 
     def disconnect(self) -> None:
         self._end()
         try:
-            self.forget(self.connector)
-            self._client.delete(self._alive(self.connector))
-        except redis.RedisError as error:
-            raise StructureLostError(f"{self.shape.name}: {error}") from error
+            with self._reached():
+                self.forget(self.connector)
+                self._client.delete(self._alive(self.connector))
         finally:
             self._close()
 
     def fail(self) -> None:
-        """The connector is gone without a word; its key expires by itself."""
-        self._end()
-        self._close()
+        """The connector is gone without a word; its key expires by itself. The way may be cut: nobody waits for it."""
+        self._gone = True
+        self._ending.set()
 
     def _end(self) -> None:
         self._ending.set()
@@ -170,6 +210,13 @@ class RedisConnection:
         return subscription
 
     def _listen(self) -> None:
+        try:
+            self._listened()
+        finally:
+            if self._gone:
+                self._close()
+
+    def _listened(self) -> None:
         while not self._ending.is_set():
             try:
                 message = self._subscription.get_message(timeout=0.5)
@@ -187,6 +234,11 @@ class RedisConnection:
         except (redis.RedisError, OSError):
             return
         self._told(LOOK_AT_ALL)
+
+
+def _token_of(connector: str) -> str:
+    """The field of the structure's state that has a connector's token (LR6)."""
+    return f"token:{connector}"
 
 
 def _command(*words: str | int, arguments: int = 0) -> bytes:

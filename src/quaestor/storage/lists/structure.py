@@ -8,6 +8,8 @@ Rules
       alter below what is in use).
   LS3 A structure lives on when all connectors are gone. One that ended without disconnecting is seen to have failed.
   LS4 What is watched is told after the request that caused it, once for each change from empty to not empty.
+  LS5 A connector has one connection: a new one, or a peer that fences it, ends the one before. What was sent on that
+      and arrives late is not done: its sender may have been taken for dead and its work ended by others.
 
 Called by the coupling facility manager and the common queue server.  Answered by memory, redis_engine and the client of
 the coupling facility.
@@ -84,6 +86,9 @@ class ListStructure(Protocol):
 
     def forget(self, connector: str) -> None:
         """A failed connector has been recovered."""
+
+    def fence(self, connector: str) -> None:
+        """Nothing more of a connector that has failed is done, whatever is still under way (LS5)."""
 
     def disconnect(self) -> None:
         """Leave in good order."""

@@ -1,0 +1,121 @@
+"""A round of the chaos test: a world at work, faults, and the reckoning: nothing lost, nothing twice, nothing left."""
+
+import threading
+import time
+from random import Random
+
+from chaos.faults import combination, wait
+from chaos.serve import CANNOT_START
+from chaos.world import MEMBERS, STRUCTURES, World, drained
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.checking import check_structures
+from quaestor.testing.verdict import verdict
+
+
+class Operator(threading.Thread):
+    """Recovers structures that have failed and starts members that could not start, until it works."""
+
+    def __init__(self, world):
+        super().__init__(daemon=True)
+        self._world, self._ending = world, threading.Event()
+        self.recovered = 0
+        self.last = ""
+
+    def run(self):
+        while not self._ending.wait(0.5):
+            for member in MEMBERS:
+                program = self._world.members[member]
+                if program.paused:
+                    continue
+                if not program.up and program.process.returncode == CANNOT_START:
+                    program.start()
+                    continue
+                try:
+                    self._try(member)
+                except (MQError, OSError) as error:
+                    self.last = str(error)
+
+    def _try(self, member):
+        with self._world.connect(member) as app:
+            for structure in STRUCTURES.values():
+                shown = app.mqsc(f"DISPLAY CFSTATUS({structure})")
+                if any(row.get("STATUS") == "FAILED" for row in shown["rows"]):
+                    told = app.mqsc(f"RECOVER CFSTRUCT({structure})")
+                    self.recovered += told["ok"]
+                    self.last = str(told["lines"])
+
+    def stop(self):
+        self._ending.set()
+        self.join(60)
+
+
+def usable(world):
+    """Every member can use every queue."""
+    for member in MEMBERS:
+        with world.connect(member) as app:
+            for queue in STRUCTURES:
+                with app.open(queue, 0x20) as handle:  # MQOO_INQUIRE
+                    handle.inquire("CURDEPTH")
+    return True
+
+
+def run_round(folder, engine, names, seed, *, calm_s=1.0, namespaces=None):
+    """One round; what was found, as a list of reasons why it failed, and how much was done."""
+    choose = Random(seed)
+    world = World(folder, engine, seed, namespaces=namespaces)
+    operator = Operator(world)
+    problems = []
+    try:
+        world.start()
+        world.history.note("settled")
+        operator.start()
+        wait(world, calm_s)
+        for each in names:
+            combination(world, each, choose)
+            wait(world, choose.uniform(0.1, 0.6))
+        world.heal()
+        world.wait_until(lambda: usable(world), "not everything is usable again", 40)
+        wait(world, 0.5)
+        world.end_clients()
+        operator.stop()
+        problems += settle(world)
+        drained(world, choose.choice(MEMBERS))
+        problems += empty(world)
+        problems += world.died()
+    except AssertionError as error:
+        problems.append(f"{error} (operator: {operator.last})")
+        problems += world.died()
+    finally:
+        operator.stop()
+        world.close()
+    events = world.events()
+    problems += [str(each) for each in verdict(events)]
+    return problems, len(events)
+
+
+def settle(world):
+    """Until nothing of anybody's uncommitted work is left; what is still there then is a leak."""
+    until, left = time.monotonic() + 15, ["not looked"]
+    while left and time.monotonic() < until:
+        wait(world, 0.2)
+        left = leaks(world)
+    if not left:
+        world.history.note("settled")
+    return left
+
+
+def empty(world):
+    """Everything was got: nothing is on lists, and no page of a data set is in use."""
+    until, left = time.monotonic() + 10, ["not looked"]
+    while left and time.monotonic() < until:
+        wait(world, 0.3)
+        left = leaks(world) + [f"pages of {name} are in use: {used}" for name, used in world.pages().items() if used]
+    return left
+
+
+def leaks(world):
+    group = world.group()
+    try:
+        return check_structures(group, idle=True)
+    finally:
+        group.tables.close()
