@@ -160,6 +160,26 @@ def test_descriptors_that_were_not_answered_go_when_csq_admin_is_connected_again
     assert ([], []) == (drained(group.other), group.sharing.descriptors())
 
 
+@pytest.mark.parametrize("who", ["a peer", "the member"])
+def test_a_committed_unit_is_described_again_when_csq_admin_was_lost(group, who):
+    """Its COMMIT record is on the log and APPL1 is away; then CSQ_ADMIN forgets, and then the member dies."""
+    group.orders.put(b"1", PERSISTENT, IN)
+    group.sharing.cut_off("APPL1")
+    group.app.commit()
+    group.lose(ADMIN)
+    group.connect_again("QM1", "QM2")
+    group.connect_again("QM1", "QM2")
+    assert 1 == len(group.sharing.descriptors())
+    group.kill()
+    group.fate.disk = group.sharing.disks["QM1"]
+    group.sharing.reach_again("APPL1")
+    if who == "the member":
+        group.sharing.start("QM1")
+    else:
+        group.two.shared.peers.step()
+    assert ([b"1"], []) == (drained(group.other), group.problems())
+
+
 def test_positions_are_published_again_after_a_lost_answer(group):
     group.sharing.publish()
     group.strike("answer lost", left=3)

@@ -4,6 +4,7 @@ import pytest
 
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility import resetting
 
 
 def started(tmp_path, **attributes):
@@ -82,3 +83,17 @@ def test_a_member_that_joins_while_it_has_failed_finds_it_failed(tmp_path):
     app = sharing.start("QM3").connect("ALICE")
     with pytest.raises(MQError, match="2373"):
         app.put("ORDERS", b"x", VOLATILE, OUT)
+
+
+@pytest.mark.parametrize("forcing", ["QM1", "QM2"])
+def test_a_reset_waits_for_a_unit_in_its_force(tmp_path, monkeypatch, forcing):
+    """What is decided and not yet on the log could not be recovered: the structure is in use (RT3)."""
+    monkeypatch.setattr(resetting, "SETTLE_S", 0.05)
+    sharing = started(tmp_path, RECOVER="YES")
+    structure = sharing.members[forcing].shared.structures["APPL1"]
+    structure.committing = 1
+    run(sharing, "RESET CFSTRUCT(APPL1) ACTION(FAIL)", ok=False)
+    structure.committing = 0
+    sharing.publish()
+    assert ["ACTIVE"] == [row["STATUS"] for row in run(sharing, "DISPLAY CFSTATUS(APPL1)", "QM2").rows]
+    run(sharing, "RESET CFSTRUCT(APPL1) ACTION(FAIL)")

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from quaestor.qmgr.coupling_facility.data_sets import file_name
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions
 from quaestor.qmgr.coupling_facility.forwarding import ANSWERS_LIST, QUESTIONS_LIST
+from quaestor.qmgr.coupling_facility.interest import INTEREST_LIST
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED,
     HEAD_LENGTH,
@@ -98,7 +99,7 @@ def _structure(group: Group, row: Structure, queues: list[int], known: _Known) -
         gets = {got_list(member) for member in known.names}
         words = {freed_list(member) for member in known.names}
         decided = {decided_list(member) for member in known.names}
-        yield from _places(connection, name, {OWN_LIST, *queues, *gets, *words, *decided})
+        yield from _places(connection, name, {OWN_LIST, INTEREST_LIST, *queues, *gets, *words, *decided})
         yield from _own_entries(connection, name, queues)
         yield from _open_work(connection, name, queues, sorted(gets), known)
         yield from _locks(connection, name, known)

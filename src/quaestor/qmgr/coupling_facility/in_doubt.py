@@ -50,12 +50,6 @@ class UnitsInDoubt:
             if name and unit.urid not in described:
                 self._descriptors.write(Descriptor(name, 0, unit.urid, in_doubt=True))
 
-    def describe_again(self) -> None:
-        """CSQ_ADMIN is another than before (ID1)."""
-        for unit in self._units():
-            if unit.shared is not None:
-                unit.shared.describe_again()
-
     def adopt(self, structures: Iterable[tuple[SharedStructure, list[int]]]) -> None:
         """At start: units have their part in structures again (ID2); in those that have failed, when they are back."""
         if not self._units():

@@ -8,7 +8,7 @@ Rules
       writes its name and then looks for the mark. Both are one request, so one of them always sees the other: the
       deletion is refused (2042, with the members), or the open is.
   IR3 Only members that are connected count. What a dead member has left means nothing, and it removes it itself when
-      it starts again. A mark of a deleter that is gone is removed by whoever meets it.
+      it starts or connects again. A mark of a deleter that is gone is removed by whoever meets it.
   IR4 A structure that cannot be reached, or is full, keeps nobody from opening or deleting: the name is written when it
       can be.
 
@@ -48,11 +48,12 @@ class Interest:
         self._number = number
 
     def clean(self, structure: SharedStructure) -> None:
-        """Remove what a former life of this member has left (IR3)."""
+        """Remove what a former life of this member has left, and what it wrote without being answered (IR3)."""
         (entries,) = structure.ask(ReadList(INTEREST_LIST, most=MOST))
-        own = [entry for entry in entries if entry.data == self._qmgr.encode()]
+        known = {number for incarnation, number in self._written.values() if incarnation == structure.incarnation}
+        own = [entry.number for entry in entries if entry.data == self._qmgr.encode() and entry.number not in known]
         if own:
-            structure.ask(*(Delete(entry.number, INTEREST_LIST) for entry in own))
+            structure.ask(*(Delete(number, INTEREST_LIST) for number in own))
 
     def opened(self, queue: "SharedQueue") -> None:
         """This member has its first handle on a queue; 2042 when it is being deleted."""
@@ -98,9 +99,7 @@ class Interest:
     def _withdraw(self, name: str, queue: "SharedQueue | None") -> None:
         incarnation, number = self._written.pop(name)
         if queue is not None and queue.structure.incarnation == incarnation:
-            with suppress(
-                MQError, StructureRefusal
-            ):  # lost: it is gone with its structure, or removed at the next start
+            with suppress(MQError, StructureRefusal):  # lost: gone with its structure, or removed by `clean`
                 queue.structure.ask(Delete(number, INTEREST_LIST))
 
     @contextmanager

@@ -122,7 +122,8 @@ class CouplingFacilityManager:
         for row in self.group.tables.structures.all():
             known = self._known(row)
             if known.failing is None:
-                self.interest.clean(known)
+                with suppress(MQError):  # lost: cleaned when it is connected again
+                    self.interest.clean(known)
         self._log_end = log_end
         return self._resolve_own()
 
@@ -444,9 +445,15 @@ class CouplingFacilityManager:
             self._connect_again(structure, (reached or {}).get(structure.name))
         if structure.failing is None and structure.incarnation != before:
             if structure is self.admin:
-                self._in_doubt.describe_again()
+                self._describe_again()
             else:
                 self._in_doubt.adopt_in(structure, self._lists(structure.name))
+
+    def _describe_again(self) -> None:
+        """CSQ_ADMIN is another than before: units in doubt (ID1), and those still to be ended, are told again."""
+        in_doubt = {unit.shared.id: unit.shared for unit in self._recovery.in_doubt() if unit.shared is not None}
+        for part in (in_doubt | self.store.units).values():
+            part.describe_again()
 
     def _connect_again(self, structure: SharedStructure, connection: ListStructure | None) -> None:
         row = self.group.tables.structures.read(structure.name)
@@ -474,6 +481,7 @@ class CouplingFacilityManager:
         if gone:
             raise Abend("CF3", "work of this member was ended by another", structure=structure.name, entries=len(gone))
         self._descriptors.sweep_words(structure, set(units), epoch)
+        self.interest.clean(structure)
 
     def _watch_again(self, structure: SharedStructure) -> None:
         if structure is self.admin:

@@ -4,6 +4,8 @@ Rules
   RT1 Nobody uses the structure while it is emptied: its own entry is removed, so that whoever connects finds it without
       one (CS3), and every active member is told that it has failed before anything is deleted. When one gives no
       answer the structure is as it was, and the command has failed.
+  RT3 A member answers when no unit of it that worked there is in its force any more (CS7): whoever recovers the
+      structure afterwards reads every commit on its log.
   RT2 Then everything is removed from its lists. One with RECOVER(YES) has failed until RECOVER CFSTRUCT; any other is
       empty and used again at once.
 
@@ -11,6 +13,8 @@ Called by operating.  Calls structures, forwarding.
 """
 
 from dataclasses import replace
+from threading import Event
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from quaestor.mqi.reasons import MQError, Reason
@@ -23,7 +27,9 @@ if TYPE_CHECKING:
 FAIL = b"\0FAIL "
 """How a member is told: this, and the structure's name."""
 
+FAILED, BUSY = b"failed", b"busy"
 AT_ONCE, PIECE = 64, 1000
+SETTLE_S, _LOOK_S = 5.0, 0.002
 
 
 def fail(manager: "CouplingFacilityManager", name: str, now_us: int) -> None:
@@ -33,7 +39,7 @@ def fail(manager: "CouplingFacilityManager", name: str, now_us: int) -> None:
         if structure.failing is not None:
             raise MQError(structure.failing.value, structure=name)
         own = _close(structure)
-    silent = _told(manager, name)
+    silent = [*_told(manager, name), *([] if _settled(structure) else [manager.qmgr])]
     with manager.latch:
         if silent:
             _open(structure, own)  # RT1
@@ -54,7 +60,15 @@ def answered(manager: "CouplingFacilityManager", question: bytes) -> bytes:
         found = manager.structures.get(question.removeprefix(FAIL).decode())
         if found is not None and found.failing is None:
             found.failing = Failing.FAILED
-    return b"failed"
+    return FAILED if found is None or _settled(found) else BUSY
+
+
+def _settled(structure: SharedStructure) -> bool:
+    """Wait until nothing is being forced that worked in a structure, which has failed meanwhile (RT3)."""
+    until, for_a_moment = monotonic() + SETTLE_S, Event()
+    while structure.committing and monotonic() < until:
+        for_a_moment.wait(_LOOK_S)
+    return not structure.committing
 
 
 def _close(structure: SharedStructure) -> Entry | None:
@@ -83,7 +97,7 @@ def _told(manager: "CouplingFacilityManager", name: str) -> list[str]:
     asked = manager.forwarding.ask([(each.name, each.number) for each in others], FAIL + name.encode())
     answers = manager.forwarding.collect(asked)
     still = manager.admin.connectors()
-    return [member for member, answer in answers.items() if answer is None and still.get(member)]
+    return [member for member, answer in answers.items() if answer in (None, BUSY) and still.get(member)]
 
 
 def _empty(structure: SharedStructure) -> None:
