@@ -34,7 +34,12 @@ def dies_like_one_that_disconnects(patch):
 
 
 def connections_stay(patch):
-    patch.setattr(Conversation, "abandon", nothing)
+    kept = []  # or what is forgotten would be collected, and closed by that
+
+    def abandon(conversation):
+        kept.append(conversation)
+
+    patch.setattr(Conversation, "abandon", abandon)
 
 
 def handles_stay(patch):

@@ -115,7 +115,7 @@ class Console:
     def lose(self, structure):
         """The structure and everything in it are gone."""
         found = self.qm.shared.structures[structure]
-        found._lost(StructureLostError("it is gone"))
+        found._lost(StructureLostError("it is gone"), found._connection)
         self.facility.delete(found.shape.name)
 
     def steps(self):
