@@ -73,6 +73,18 @@ def test_rounds_and_orders_do_not_matter(small, name, monkeypatch):
     assert whole == rows_of(day_part._added(parts, stored))
 
 
+def test_joined_structures_are_split_between_queue_managers_only(small):
+    """The files of one queue manager stay in one order, however large they are (U3, U4)."""
+    files = {name: small.snapshot().live(name) for name in ("WTAS", "WQST")}
+    managers = {each.queue_manager for some in files.values() for each in some}
+    orders = split(files, 1, joined=True)
+    assert len(managers) == len(orders) > 1
+    for order in orders:
+        assert 1 == len({each.queue_manager for some in order.values() for each in some})
+    assert sum(map(len, files.values())) == sum(len(some) for order in orders for some in order.values())
+    assert 1 == len(split(files, 1 << 40, joined=True))
+
+
 def test_structures_of_one_record_are_joined_from_their_files(tmp_path):
     """QJST and QSST of one 115-1 record stand in one scope, whatever queue manager comes first (U3)."""
     records = [each for n, name in enumerate(("QM02", "QM01")) for each in statistics(n, MONDAY_US + HOUR_US, name)]

@@ -6,8 +6,8 @@ Rules
   U2  So many bytes of files at a time are in memory. Groups of one round are laid beside those of the next and grouped
       again by how they add up (daily_parts, P2); rows of several updates of one table meet the same way (Y3).
   U3  Structures joined by record are read a queue manager at a time: a record is of one.
-  U4  A day that is too large for one task is several orders, each a file of its own; reading adds them up. Only updates
-      without a join are split.
+  U4  A day that is too large for one task is several orders, each a file of its own; reading adds them up. Where
+      structures are joined, a queue manager's files stay together (U3).
   U5  The file has the columns and types of `part_schema`, whatever rows there are.
 
 Called by flow, on executors.  Calls arrow_expressions and Arrow.
@@ -55,16 +55,27 @@ class PartOrder:
     files: Mapping[str, tuple[LakeFile, ...]]
 
 
-def split(files: Mapping[str, Sequence[LakeFile]], most: int | None) -> list[dict[str, tuple[LakeFile, ...]]]:
-    """The files of a day as those of one order or several of at most so many bytes (U4)."""
+Files = dict[str, tuple[LakeFile, ...]]
+
+
+def split(files: Mapping[str, Sequence[LakeFile]], most: int, *, joined: bool = False) -> list[Files]:
+    """The files of a day as those of one order or several of about so many bytes (U4)."""
+    every = [(name, each) for name, some in files.items() for each in some]
+    if joined:
+        every.sort(key=lambda each: each[1].queue_manager or "")
+        units = [list(group) for _, group in groupby(every, key=lambda each: each[1].queue_manager)]
+    else:
+        units = [[each] for each in every]
     made: list[dict[str, list[LakeFile]]] = [{}]
     taken = 0
-    for structure, file in ((name, each) for name, some in files.items() for each in some):
-        if most is not None and taken and taken + file.bytes > most:
+    for unit in units:
+        size = sum(file.bytes for _, file in unit)
+        if taken and taken + size > most:
             made.append({})
             taken = 0
-        made[-1].setdefault(structure, []).append(file)
-        taken += file.bytes
+        for structure, file in unit:
+            made[-1].setdefault(structure, []).append(file)
+        taken += size
     return [{name: tuple(some) for name, some in each.items()} for each in made]
 
 

@@ -26,12 +26,12 @@ from quaestor.pipeline.day_part import PartOrder, make_parts, part_schema, split
 from quaestor.pipeline.errors import LakeError, NoSpaceError
 from quaestor.pipeline.ingest import IngestReport, ingest
 from quaestor.pipeline.lake import Change, Lake
-from quaestor.pipeline.manifest import LakeFile, Snapshot, load_number
+from quaestor.pipeline.manifest import RAW, LakeFile, Snapshot, as_files, load_number
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
 from quaestor.pipeline.raw_tables import spark_type
 from quaestor.pipeline.summary import SummaryTable, read_definitions
 
-ORDER_BYTES = 64 << 20
+SMALLEST_ORDER, LARGEST_ORDER = 8 << 20, 64 << 20
 _FILE_COSTS_BYTES = 50_000
 _NO_SPACE = 28
 
@@ -129,9 +129,10 @@ def _summaries(spark: SparkSession | None, change: Change, definitions: Definiti
         for name, table in definitions.tables.items()
         if (days := _touched(change, snapshot, table, definitions.plan))
     }
+    most = _order_bytes(snapshot, {day for days in work.values() for day in days}, jobs.parallelism(spark))
     for name, days in work.items():
         stored = daily_parts.in_parts(definitions.tables[name], definitions.plan)
-        orders += _orders(change, snapshot, stored, days)
+        orders += _orders(change, snapshot, stored, days, most)
         change.removed |= {each.path for each in change.base.live(name, days=days)}
         description = daily_parts.describe(definitions.tables[name], _spark_schema(stored), definitions.plan)
         change.summaries[name] = {**description, "days": _computed(change, definitions, name, days)}
@@ -150,7 +151,9 @@ def _describe_unused(change: Change, definitions: Definitions, work: Collection[
             change.summaries[name] = {**description, "days": {}}
 
 
-def _orders(change: Change, snapshot: Snapshot, stored: SummaryTable, days: Sequence[date]) -> list[PartOrder]:
+def _orders(
+    change: Change, snapshot: Snapshot, stored: SummaryTable, days: Sequence[date], most: int
+) -> list[PartOrder]:
     """One for each day, or several where a day is large (day_part, U4)."""
     by_day: dict[date, dict[str, list[LakeFile]]] = {day: {} for day in days}
     for structure in sorted(stored.structures):
@@ -160,9 +163,15 @@ def _orders(change: Change, snapshot: Snapshot, stored: SummaryTable, days: Sequ
     joins = any(len(each.structures) > 1 for each in stored.updates)
     made: list[PartOrder] = []
     for day, files in by_day.items():
-        for number, some in enumerate(split(files, ORDER_BYTES if not joins else None)):
+        for number, some in enumerate(split(files, most, joined=joins)):
             made.append(PartOrder(change.lake.place, f"{change.id}.{number:04d}", stored, day, some))
     return made
+
+
+def _order_bytes(snapshot: Snapshot, days: Collection[date], cores: int) -> int:
+    """How much an order reads at most: so little that all cores have some, not so little that parts are many."""
+    whole = sum(each.bytes for each in as_files(snapshot.files) if each.kind == RAW and each.day in days)
+    return min(LARGEST_ORDER, max(SMALLEST_ORDER, whole // (4 * cores)))
 
 
 def _weight(order: PartOrder) -> int:
