@@ -16,9 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from quaestor.storage.lists.client import Questions
 from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.image import Incoming, head_of, pieces_of
-from quaestor.storage.lists.movable import MOVED, Operator
+from quaestor.storage.lists.movable import MOVED
 from quaestor.storage.lists.structure import StructureLostError, StructureRefusal
 
 
@@ -67,14 +68,14 @@ class Rebuilding:
         self._gone(name, path)
 
     def _copy(self, name: str, path: str) -> None:
-        other = Operator(path)
+        other = Questions(path)
         try:
             other.ask("incoming", name, head_of(self._facility, name))
             for piece in pieces_of(self._facility, name):
                 other.ask("entries", name, piece)
             other.ask("complete", name)
         finally:
-            other.close()
+            other.sock.close()
 
     # -- coming
 

@@ -12,7 +12,7 @@ Called by whoever was given a socket.  Calls client.
 from pathlib import Path
 from typing import Any
 
-from quaestor.storage.lists.client import FacilityConnection, reach, received, send
+from quaestor.storage.lists.client import FacilityConnection, Questions
 from quaestor.storage.lists.operations import Operation
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
@@ -91,32 +91,11 @@ def _connected(path: str, shape: Shape, connector: str, told: Told) -> FacilityC
     raise StructureLostError(f"{shape.name} is not where it is said to be")
 
 
-class Operator:
-    """Somebody who asks a coupling facility without being connected to a structure."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._sock = reach(path)
-        self._answers = received(self._sock)
-
-    def ask(self, *question: Any) -> Any:
-        try:
-            send(self._sock, question)
-            status, *rest = next(self._answers)
-        except (OSError, EOFError) as error:
-            raise StructureLostError(f"the coupling facility is gone: {error}") from error
-        if status == "no":
-            raise StructureRefusal(*rest)
-        return rest[0]
-
-    def close(self) -> None:
-        self._sock.close()
-
-
 def rebuild(path: str | Path, to: str | Path, structure: str = "") -> list[str]:
     """SETXCF START,REBUILD: move one structure, or all, from a coupling facility to another; what has moved."""
-    operator = Operator(path)
+    operator = Questions(path)
     try:
         moved: list[str] = operator.ask("rebuild", structure, str(Path(to).absolute()))
     finally:
-        operator.close()
+        operator.sock.close()
     return moved
