@@ -221,13 +221,17 @@ class LogReader:
         if reached < written:
             raise MQError(Reason.CF_STRUC_FAILED, why="a member's log is not complete", reached=reached, needed=written)
 
+    def _put(self, record: LogRecord) -> tuple[str, Entry]:
+        """The structure and the entry of a put, with the data that was logged before it."""
+        structure, entry = entry_of_log(record.body)
+        parts, self._unit(record).parts = self._unit(record).parts, []
+        return structure, entry._replace(data=b"".join((*parts, entry.data)))
+
     def _record(self, record: LogRecord) -> None:
         if record.kind == Kind.SHARED_DATA:
             self._unit(record).parts.append(record.body[NAME_MAX:])
         elif record.kind == Kind.SHARED_PUT:
-            structure, entry = entry_of_log(record.body)
-            parts, self._unit(record).parts = self._unit(record).parts, []
-            entry = entry._replace(data=b"".join((*parts, entry.data)))
+            structure, entry = self._put(record)
             if structure == self._recovered.structure and self._is_new(beside(entry.adjunct).identity):
                 self._unit(record).puts.append(entry)
         elif record.kind == Kind.SHARED_GET:

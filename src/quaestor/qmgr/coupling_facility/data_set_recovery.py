@@ -21,7 +21,6 @@ from quaestor.qmgr.coupling_facility.data_sets import file_name
 from quaestor.qmgr.coupling_facility.keys import HEAD_LENGTH, MEMBERS_MAX, PERSISTENT, beside, got_list
 from quaestor.qmgr.coupling_facility.offloading import has_left, place_of
 from quaestor.qmgr.coupling_facility.resolving import ask_once
-from quaestor.qmgr.coupling_facility.store import entry_of_log
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, SharedStructure
 from quaestor.storage.disk import Disk, File
 from quaestor.storage.lists.operations import Delete, Entry, ReadList
@@ -37,11 +36,9 @@ class EveryPut(LogReader):
         if record.kind == Kind.SHARED_DATA:
             self._unit(record).parts.append(record.body[NAME_MAX:])
         elif record.kind == Kind.SHARED_PUT:
-            structure, entry = entry_of_log(record.body)
-            parts, self._unit(record).parts = self._unit(record).parts, []
+            structure, entry = self._put(record)
             if structure == self._recovered.structure:
-                data = b"".join((*parts, entry.data))
-                self._recovered.there[beside(entry.adjunct).identity] = entry._replace(data=data)
+                self._recovered.there[beside(entry.adjunct).identity] = entry
         elif record.kind in (Kind.COMMIT, Kind.END_BACKOUT):
             self._units.pop(record.urid, None)
 
