@@ -23,11 +23,11 @@ from quaestor.pipeline import jobs
 from quaestor.pipeline.manifest import LakeFile
 from quaestor.pipeline.place import Place
 from quaestor.pipeline.raw_tables import QUEUE_MANAGER, stored_schema
-from quaestor.pipeline.report_queries.steps import Parameters, Tables, raw, sql_pattern
+from quaestor.pipeline.report_queries.steps import RAW_NAMES, Parameters, Tables, raw, sql_pattern
 from quaestor.pipeline.report_queries.summary_rows import LakeTables
 
 FEW_ROWS = 300_000
-_NAMES = {"qmgr": QUEUE_MANAGER, "job": "task_connection_name", "queue": "base_name"}
+_READERS = 2
 
 AddUp = Callable[[pa.Table], pa.Table]
 
@@ -69,7 +69,7 @@ def added_up(part: Part) -> pa.Table:
     stored = stored_schema(part.structure)
     schema = pa.schema([stored.field(each) for each in part.columns if each != QUEUE_MANAGER])
     empty = schema.empty_table().append_column(QUEUE_MANAGER, pa.array([], pa.string()))
-    with ThreadPoolExecutor(2) as pool:
+    with ThreadPoolExecutor(_READERS) as pool:
         tables = list(pool.map(lambda file: _read(part, schema, file), part.files))
     return part.add_up(pa.concat_tables([empty, *tables]).select(part.columns))
 
@@ -79,7 +79,7 @@ def _read(part: Part, schema: pa.Schema, file: LakeFile) -> pa.Table:
     with part.place.filesystem.open_input_file(part.place.path(file.path)) as stream:
         rows = pq.ParquetFile(stream).read(columns=schema.names, use_threads=False).cast(schema)
     named = rows.append_column(QUEUE_MANAGER, pa.repeat(pa.scalar(file.queue_manager, pa.string()), len(rows)))
-    for parameter, column in _NAMES.items():
+    for parameter, column in RAW_NAMES.items():
         if part.asked.get(parameter) is not None and column in named.column_names:
             named = named.filter(pc.match_like(named[column], sql_pattern(part.asked[parameter])))
     return named

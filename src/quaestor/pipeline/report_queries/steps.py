@@ -27,6 +27,9 @@ Parameters = Mapping[str, Any]
 Query = Callable[[Tables, Parameters], DataFrame | pa.Table]
 """What it finds, in its order; as rows where they are in memory already."""
 
+RAW_NAMES = {"qmgr": "queue_manager", "job": "task_connection_name", "queue": "base_name"}
+"""The columns of raw tables that patterns are given for."""
+
 SUMMARY_NAMES = {"job": "JOBNAME", "tran": "TRAN", "queue": "BASENAME", "channel": "CHANNEL"}
 """The columns of summary tables that patterns are given for."""
 
@@ -41,7 +44,7 @@ def raw(tables: Tables, structure: str, asked: Parameters) -> DataFrame:
         frame = frame.where(F.col("day") >= F.lit(asked["from"]))
     if asked.get("to") is not None:
         frame = frame.where(F.col("day") <= F.lit(asked["to"]))
-    return matching(frame, asked, qmgr="queue_manager", job="task_connection_name", queue="base_name")
+    return matching(frame, asked, **RAW_NAMES)
 
 
 def summarised(tables: Tables, name: str, asked: Parameters, *, qmgr: str = "QMGR") -> DataFrame:

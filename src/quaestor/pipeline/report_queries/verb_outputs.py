@@ -2,8 +2,8 @@
 
 Rules
   O1 to O3 of accounting hold here too. In addition:
-  O6  A verb that was not called has no row in STATS; commit, backout and other have no queue.
-  O7  What is neither CPU nor log nor page set is other.
+  O9  A verb that was not called has no row in STATS; commit, backout and other have no queue.
+  O10 What is neither CPU nor log nor page set is other.
 
 Called by the package's register.  Calls record_sums.
 """
@@ -69,7 +69,7 @@ def summary(tables: Tables, asked: Parameters) -> pa.Table:
     elapsed = rows["elapsed_us"]
     shares = {f"{part}_percent": percent(rows[part], elapsed) for part in _SHARES}
     used = reduce(pc.add, (shares[f"{part}_percent"] for part in ("log", "pset", "cpu")))
-    other = pc.subtract(100, used)  # O7
+    other = pc.subtract(100, used)  # O10
     thousands = average(elapsed, pa.repeat(1000, len(rows)))
     return pa.table({"jobname": rows["jobname"], "et_ms": thousands, **shares, "other_percent": other})
 
@@ -93,7 +93,7 @@ def stats(tables: Tables, asked: Parameters) -> pa.Table:
 
 
 def _called(tables: Tables, structure: str, asked: Parameters, verbs: Sequence[Verb]) -> pa.Table:
-    """The rows of a structure, one for each verb that was called (O6)."""
+    """The rows of a structure, one for each verb that was called (O9)."""
     keys = keys_of(asked, *(["queue"] if structure == "WQST" else []))
     reads = [*(COLUMNS[each] for each in keys), *(column for _, *columns in verbs for column in columns)]
     return details(tables, structure, asked, reads, partial(_verb_sums, keys, verbs))
