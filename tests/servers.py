@@ -14,15 +14,21 @@ import redis
 REDIS = shutil.which("redis-server") or shutil.which("valkey-server")
 
 
+def redis_program():
+    """The program of a Redis server; a test that needs one is skipped where none could be installed."""
+    if REDIS is None:
+        pytest.skip("no redis-server: `make servers` installs it")
+    return REDIS
+
+
 @contextmanager
 def redis_server(folder: Path):
     """A Redis server that keeps nothing on disk; its address."""
-    if REDIS is None:
-        pytest.skip("no redis-server: `make servers` installs it")
+    program = redis_program()
     folder.mkdir(parents=True, exist_ok=True)
     socket = folder / "redis.sock"
     options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--appendonly", "no", "--dir", str(folder)]
-    with subprocess.Popen([REDIS, *options], stdout=subprocess.DEVNULL) as server:
+    with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as server:
         try:
             _wait_for(f"unix://{socket}")
             yield f"unix://{socket}"

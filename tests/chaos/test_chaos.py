@@ -7,7 +7,7 @@ Networks are cut by pulling the cables of namespaces where those can be made, an
 import pytest
 
 from chaos.rounds import run_round
-from servers import REDIS
+from servers import redis_program
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow, pytest.mark.xdist_group("chaos")]
 
@@ -25,15 +25,14 @@ def named(value):
 
 @pytest.mark.parametrize(("engine", "faults", "seed"), ROUNDS, ids=named)
 def test_every_confirmed_message_is_delivered_once(tmp_path, engine, faults, seed):
-    if engine != "facility" and REDIS is None:
-        pytest.skip("no redis-server: `make servers` installs it")
+    if engine != "facility":
+        redis_program()
     problems, events = run_round(tmp_path, engine, faults, seed)
     assert [] == problems
     assert events > 200
 
 
 def test_ways_are_cut_by_proxies_where_namespaces_cannot_be_made(tmp_path):
-    if REDIS is None:
-        pytest.skip("no redis-server: `make servers` installs it")
+    redis_program()
     problems, _ = run_round(tmp_path, "forgetful", [["cut", "repository cut"]], 5, namespaces=False)
     assert [] == problems

@@ -10,15 +10,6 @@ from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility.interest import INTEREST_LIST
 
 
-@pytest.fixture
-def sharing(tmp_path):
-    made = Sharing(tmp_path)
-    for name in ("QM1", "QM2"):
-        made.start(name)
-    made.define()
-    return made
-
-
 def run(sharing, text, name="QM1", *, ok=True):
     reply = sharing.members[name].commands.run(text, "OPER")
     assert reply.ok is ok, reply.lines

@@ -116,15 +116,6 @@ class _Cut:
         return self._connection.request(*operations)
 
 
-@pytest.fixture
-def sharing(tmp_path):
-    made = Sharing(tmp_path)
-    for name in ("QM1", "QM2"):
-        made.start(name)
-    made.define()
-    return made
-
-
 def test_in_flight_work_of_a_dead_member_is_there_for_others_at_once(sharing):
     """Puts are gone; gets are back in their place with a backout count; a browse lock counts as none."""
     one, two = (sharing.members[name].connect("ALICE") for name in ("QM1", "QM2"))

@@ -14,15 +14,6 @@ ORDERS_LIST = 1
 
 
 @pytest.fixture
-def sharing(tmp_path):
-    made = Sharing(tmp_path)
-    for name in ("QM1", "QM2"):
-        made.start(name)
-    made.define()
-    return made
-
-
-@pytest.fixture
 def one(sharing):
     return sharing.members["QM1"].connect("ALICE")
 

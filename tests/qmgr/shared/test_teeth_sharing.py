@@ -3,7 +3,7 @@
 import pytest
 
 from qmgr.shared.cutting import World, died_in, without_csq_admin
-from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed
+from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, USES, VOLATILE, browsed
 from quaestor.qmgr.coupling_facility import resolving, units
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.resolving import DeadLog
@@ -103,15 +103,6 @@ def test_cu3_the_outcome_is_in_a_structure_and_not_in_csq_admin_alone(tmp_path, 
     assert not half_done(tmp_path / "with")
     monkeypatch.setattr(SharedUnit, "_decide_in_a_structure", lambda self: self._describe(Descriptor(self.id, 0, 0)))
     assert half_done(tmp_path / "without")
-
-
-@pytest.fixture
-def sharing(tmp_path):
-    made = Sharing(tmp_path)
-    for name in ("QM1", "QM2"):
-        made.start(name)
-    made.define()
-    return made
 
 
 def test_pr1_nobody_ends_the_units_of_a_member_that_lives(sharing, monkeypatch):
