@@ -52,7 +52,7 @@ class Figure:
 
     def __str__(self) -> str:
         promise = f"at least {self.at_least:,g}" if self.at_least else ""
-        promise = f"at most {self.at_most:,.0f}" if self.at_most < float("inf") else promise
+        promise = f"at most {self.at_most:,g}" if self.at_most < float("inf") else promise
         return f"{self.what:<56} {self.value:>8,.1f} {self.unit:<9} {promise}{'' if self.met else '   MISSED'}"
 
 
