@@ -17,6 +17,8 @@ Rules
       buffers. What stands behind the last record in its CI is no record: it has another RBA.
   J9  An active log may be left before it is full (ARCHIVE LOG): records that say nothing fill it, so that the log stays
       one sequence without a hole.
+  J10 Records of one unit that are there together are appended in one piece (`append_run`), as many of them as need
+      nothing written first; they are the same bytes that `append` makes of them one by one.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.

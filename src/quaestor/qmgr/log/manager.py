@@ -14,9 +14,20 @@ from quaestor.qmgr.log.reading import LogReader
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
-from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
+from quaestor.storage.log_record import (
+    CHECKED,
+    HEADER,
+    HEADER_LENGTH,
+    RECORD_MAX,
+    Kind,
+    LogRecord,
+    parse,
+    record_length,
+)
 
 _pack_header: Final = HEADER.pack_into
+_pack_checked: Final = CHECKED.pack
+_pack_sum: Final = Struct(">I").pack
 _pack_checksum: Final = Struct(">I").pack_into
 _checksum: Final = crc32
 END_OF_LOG = 1 << 63
@@ -121,6 +132,37 @@ class LogManager:
         self.end = end
         self.records += 1
         return rba
+
+    def append_run(
+        self,
+        kind: int,
+        flags: int,
+        urid: int,
+        previous: int,
+        page_set: int,
+        pages: Sequence[int],
+        heads: Sequence[bytes],
+        tails: Sequence[bytes],
+    ) -> list[int]:
+        """Records of one unit, each the next one's `previous`, of a body in two parts each; gives their RBAs (J10)."""
+        start = rba = self.end
+        stop, epoch = self._stop, self.epoch
+        parts: list[bytes] = []
+        rbas: list[int] = []
+        for page, head, tail in zip(pages, heads, tails, strict=True):
+            length = HEADER_LENGTH + len(head) + len(tail)
+            if rba + length > stop:
+                break
+            header = _pack_checked(length, rba, urid, previous, page, epoch, page_set, kind, flags) + head
+            parts += (_pack_sum(_checksum(tail, _checksum(header))), header, tail)
+            rbas.append(rba)
+            previous = rba
+            rba += length
+        at = start - self.base
+        self._buffer[at : at + rba - start] = b"".join(parts)
+        self.end = rba
+        self.records += len(rbas)
+        return rbas
 
     def check_space(self) -> None:
         """Refuse new work while the next active log cannot be made ready: what is left is for ending units (J6)."""
