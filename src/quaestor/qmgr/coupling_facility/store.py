@@ -37,6 +37,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     LOCKED,
     MARK,
     NO_MARK,
+    OFFLOADED,
     PERSISTENT,
     PUT,
     UNCOMMITTED,
@@ -86,6 +87,9 @@ LOGGED_MAX = 128 * 1024
 
 IN_UNIT = 0xFF
 """Whatever its flags, it stays on this member's list until a unit ends."""
+
+THOUGHT_OF = EXPIRES | OFFLOADED
+"""Flags of an entry that a claim only tells (CM2): it may have expired, or its data is to be read first (CO5)."""
 
 
 class SharedStore:
@@ -185,7 +189,7 @@ class SharedStore:
             got_list(self._member),
             MARK.pack(tag, queue.list, GOT),
             IN_UNIT if in_unit else PERSISTENT,
-            EXPIRES,
+            THOUGHT_OF,
             min(max_length, LENGTH_MAX),
             where(asked.msg_id, asked.correl_id, asked.group_id),
             queue.buffer.size,
@@ -246,6 +250,8 @@ class SharedStore:
         while True:
             (entries,) = queue.structure.ask(ReadList(queue.list, low, COMMITTED_RANGE[1], most, behind, asked))
             for entry in entries:
+                if entry.adjunct[0] & OFFLOADED:
+                    queue.structure.check_offloads()
                 if held is not None and _place(held) < entry.key:
                     yield held
                     held = None
