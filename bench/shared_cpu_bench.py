@@ -98,8 +98,7 @@ def measure(on: OneThread, rounds: int) -> dict[str, tuple[float, float]]:
             served = on.served_ns / MESSAGES / 1e3
             found.setdefault(name, []).append((served, all_ns / MESSAGES / 1e3 - served))
     return {
-        name: (min(facility for facility, _ in all_), min(member for _, member in all_))
-        for name, all_ in found.items()
+        name: (min(facility for facility, _ in all_), min(member for _, member in all_)) for name, all_ in found.items()
     }
 
 

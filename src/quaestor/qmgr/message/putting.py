@@ -197,7 +197,7 @@ class OutputPath:
                     self._queue(message, rank, plan)
                 else:
                     self._store_put(None, self._stored, message, rank)
-            elif unit is not None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
+            elif unit is not None and unit.shared is None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
                 self._store_put(unit, self._stored, message, rank)
             else:
                 self._queue(message, rank, plan)
@@ -241,7 +241,7 @@ class OutputPath:
         envelope, msg_id, correl_id, priority, rank, persistence, expiry, plain = described
         if not (plain and self._plain and plan.plain and plan.in_syncpoint) or unit is None or msg_id is not None:
             return at
-        if self._refusal is not None or self._version != self._catalogue.version:
+        if self._refusal is not None or self._version != self._catalogue.version or self._stored.shared:
             return at
         if options is not self._options_seen or md is not self._md_seen:
             return at
@@ -333,8 +333,7 @@ class OutputPath:
 
     def _path_is_plain(self) -> bool:
         """Whether nothing but the queue itself has to be thought of at a put."""
-        alone = self._remote is None and not self._stored.shared
-        return alone and self._group is None and not self._triggers and self._watch is None
+        return self._remote is None and self._group is None and not self._triggers and self._watch is None
 
     def _as_bytes(self, body: object, md: MQMD) -> tuple[bytes, MQMD]:
         """A body as bytes; text says so in the descriptor."""
