@@ -11,7 +11,7 @@ Rules
       socket ends without a word of parting.
   LC4 A facility that does not answer for `AWAY_S` is lost, as one whose socket fails: it may have done the request or
       may do it later, unless there is another connection by then (LS5).
-  LC5 Operations are values, so one that is asked again, the very same object, is sent as the bytes it was sent as before.
+  LC5 Operations are values: one that is asked again, the very same object, is sent as the same bytes.
 
 Called by whoever was given a socket.  Calls operations, structure, readiness.
 """
