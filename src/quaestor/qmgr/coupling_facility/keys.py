@@ -37,8 +37,8 @@ QUEUES_MAX, MEMBERS_MAX = 512, 31
 GOT_LISTS = QUEUES_MAX
 """Lists 1 to 512 are queues; behind them one list for each member's uncommitted gets."""
 
-PERSISTENT, EXPIRES = 1, 2
-"""Flags of an entry (CK5)."""
+PERSISTENT, EXPIRES, OFFLOADED = 1, 2, 4
+"""Flags of an entry (CK5); the data of one that is OFFLOADED is elsewhere."""
 
 NOBODYS, PUT, GOT, LOCKED = range(4)
 """As what a unit or handle has an entry (CK5)."""

@@ -23,7 +23,7 @@ Called by message.  Calls structures, units, recovery (to log).
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -40,6 +40,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     LOCKED,
     MARK,
     NO_MARK,
+    OFFLOADED,
     PERSISTENT,
     PUT,
     UNCOMMITTED,
@@ -56,7 +57,7 @@ from quaestor.qmgr.coupling_facility.keys import (
 from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue, just_put
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, SharedStructure, refused
 from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit, returning
-from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError
+from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError, put_singly
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 from quaestor.storage.lists.operations import (
     DELETED,
@@ -91,6 +92,9 @@ LOGGED_MAX = 128 * 1024
 IN_UNIT = 0xFF
 """Whatever its flags, it stays on this member's list until a unit ends."""
 
+THOUGHT_OF = EXPIRES | OFFLOADED
+"""Flags of an entry that a claim only tells (CM2): it may have expired, or its data is to be read first (CO5)."""
+
 
 class SharedStore:
     """Shared queues of one member (CM1-CM5)."""
@@ -106,6 +110,12 @@ class SharedStore:
         """The parts in structures of units that have not ended there."""
 
     # --- put ----------------------------------------------------------------------------------------------------------
+
+    def put_run(
+        self, unit: UnitOfRecovery | None, queue: SharedQueue, messages: Sequence[Message], priority: int
+    ) -> int:
+        """Put messages that differ in body and identifier only (Q8)."""
+        return put_singly(self.put, unit, queue, messages, priority)
 
     def put(self, unit: UnitOfRecovery | None, queue: SharedQueue, message: Message, priority: int) -> SharedArrival:
         """Put a message at the end of its priority (CM1)."""
@@ -200,7 +210,7 @@ class SharedStore:
             got_list(self._member),
             MARK.pack(tag, queue.list, GOT),
             IN_UNIT if in_unit else PERSISTENT,
-            EXPIRES,
+            THOUGHT_OF,
             min(max_length, LENGTH_MAX),
             where(asked.msg_id, asked.correl_id, asked.group_id),
             buffer,
@@ -254,6 +264,8 @@ class SharedStore:
         while True:
             (entries,) = queue.structure.ask(ReadList(queue.list, low, COMMITTED_RANGE[1], most, behind, asked))
             for entry in entries:
+                if entry.adjunct[0] & OFFLOADED:
+                    queue.structure.check_offloads()
                 if held is not None and _place(held) < entry.key:
                     yield held
                     held = None

@@ -19,6 +19,8 @@ Rules
   CS7 A member connects again to a structure only when none of its units is between its decision and the end of its
       force: a member that is connected to a structure that has failed has on its log what it will ever have committed
       of the work in it. Recovery waits for that (SM4).
+  CS8 A structure whose CFLEVEL is raised begins to keep long messages elsewhere while it is used. A member that has not
+      noticed takes none of them: it says 2346 for them until it has.
 
 Called by the parts of the coupling facility manager.  Calls list structures.
 """
@@ -209,6 +211,19 @@ class SharedStructure:
     def connected(self) -> bool:
         return self._connection is not None
 
+    # -- long messages
+
+    def go_through(self, offloading: Callable[[ListStructure], OffloadingConnection]) -> None:
+        """Long messages leave the structure from now on, or may have left it (CS8)."""
+        if self._connection is not None and not isinstance(self._connection, OffloadingConnection):
+            self._connection = offloading(self._connection)
+
+    def check_offloads(self) -> None:
+        """A message was met whose data is elsewhere. Raises MQError 2346 when this member has not noticed yet (CS8)."""
+        if not isinstance(self._connection, OffloadingConnection):
+            why = "it keeps long messages elsewhere, which is noticed here soon: try again"
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=self.name, why=why)
+
     # -- asking
 
     def ask(self, *operations: Operation, multiple: bool | None = None, redriven: bool = False) -> tuple[Any, ...]:
@@ -224,8 +239,8 @@ class SharedStructure:
         return self._request(operations, heads=True)
 
     def ask_for_recovery(self, *operations: Operation) -> tuple[Any, ...]:
-        """The same for whoever recovers a structure that has failed."""
-        return self._request(operations)
+        """The same for whoever recovers a structure that has failed; it needs no data of what is there."""
+        return self._request(operations, heads=True)
 
     def _request(
         self,
