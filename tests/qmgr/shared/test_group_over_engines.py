@@ -209,3 +209,24 @@ def test_a_queue_manager_that_joined_stays_a_member(members, settings, tmp_path)
     with pytest.raises(MQError, match="2059"):
         quaestor.connect("QM2", tmp_path / "QM2", group=other)
     members[1] = quaestor.connect("QM2", tmp_path / "QM2", user="ALICE")
+
+
+def test_long_messages_go_through_the_repository(settings, tmp_path):
+    """CFLEVEL(4): each member gets what the other put, and the bodies go in the background."""
+    tables = open_tables(settings.repository, settings.name)
+    GroupTables(tables).structures.insert(Structure("LONG", {"SIZE": 4096, "CFLEVEL": 4}))
+    one, two = (quaestor.connect(name, tmp_path / name, settings=SMALL, group=settings) for name in ("QM1", "QM2"))
+    one.define(LocalQueue("LETTERS", structure="LONG", share=True, def_exclusive=False))
+    bodies = [bytes([at]) * 600_000 for at in range(4)]
+    with one.open("LETTERS", USES) as here, two.open("LETTERS", USES) as there:
+        for at, body in enumerate(bodies):
+            (here, there)[at % 2].put(body, VOLATILE, OUT)
+        assert 4 == len(tables.bodies("LONG"))
+        assert bodies == [(there, here)[at % 2].get(GET_OUT).body for at in range(4)]
+    until = time.monotonic() + 10
+    while tables.bodies("LONG") and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [] == tables.bodies("LONG")
+    for app in (one, two):
+        app.disconnect()
+    tables.close()
