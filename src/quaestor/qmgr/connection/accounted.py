@@ -6,6 +6,7 @@ Rules
   AH2 `account_for` and `stop_accounting` may come at any time, also while the application waits for a message: a call
       in progress ends with the latch it began with and is not tallied.
   AH3 A get that waits by being asked again (`look`) is one get: what is asked again adds time, not a call.
+  AH4 A call for many messages is tallied as so many calls that took its time together.
 
 Called by the connection manager.  Calls session and handle.
 """
@@ -86,6 +87,22 @@ class AccountedHandle(Handle):
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         return message
+
+    def _put_all(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
+        tally = self.tally
+        verb, task = tally.put, tally.task
+        tally.fold()
+        began_ns, cpu_ns = task.began(verb)
+        refused = True
+        try:
+            Handle._put_all(self, bodies, descriptor, options, put)  # noqa: SLF001 - its own parent
+            refused = False
+        finally:
+            task.ended_together(verb, began_ns, cpu_ns, len(put) + refused)
+            if put:
+                tally.puts_persistent += sum(message.persistence for message in put)
+                tally.depth_high = max(tally.depth_high, tally.stored.depth)
+                tally.put_worked([len(message.body) for message in put])
 
     def get(self, options: int = GetOptions.NONE, **named: Any) -> Message:
         tally = self.tally

@@ -74,13 +74,13 @@ class Verb:
         self.forces = self.force_ns = self.reads = self.read_ns = self.suspends = self.suspend_ns = 0
         self.skipped = self.expired = self.to_waiter = self.generated = 0
 
-    def cpu_read(self, cpu_ns: int) -> None:
-        """The CPU time of a call that was due (AC4)."""
+    def cpu_read(self, cpu_ns: int, calls: int = 1) -> None:
+        """The CPU time of a call that was due, or of so many made as one (AC4)."""
         self.cpu_ns += cpu_ns
-        self.timed += 1
-        calls = 1 if self.timed < CPU_ALWAYS else CPU_EVERY
-        self.room = calls * NOTE
-        self.due = self.calls + calls
+        self.timed += calls
+        until = 1 if self.timed < CPU_ALWAYS else CPU_EVERY
+        self.room = until * NOTE
+        self.due = self.calls + until
 
     def hardened(self, ns: int) -> None:
         """A call is over at last: its commit was forced together with others, after it had returned to a server."""
@@ -384,6 +384,14 @@ class TaskTally:
         self.waited_ns = 0
         if cpu_ns >= 0:
             verb.cpu_read(self.cpu_ns() - cpu_ns)
+        self.verb = self.other
+
+    def ended_together(self, verb: Verb, began_ns: int, cpu_ns: int, calls: int) -> None:
+        """A call that stands for so many has ended, well or not."""
+        verb.calls += calls
+        verb.elapsed_ns += self.now_ns() - began_ns
+        if cpu_ns >= 0:
+            verb.cpu_read(self.cpu_ns() - cpu_ns, calls)
         self.verb = self.other
 
     # -- what the managers tell (AC5)

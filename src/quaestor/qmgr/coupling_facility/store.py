@@ -20,7 +20,7 @@ Called by message.  Calls structures, units, recovery (to log).
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ from quaestor.qmgr.coupling_facility.keys import (
 from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue, just_put
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, SharedStructure, refused
 from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit, returning
-from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError
+from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError, put_singly
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 from quaestor.storage.lists.operations import (
     DELETED,
@@ -106,6 +106,12 @@ class SharedStore:
         """The parts in structures of units that have not ended there."""
 
     # --- put ----------------------------------------------------------------------------------------------------------
+
+    def put_run(
+        self, unit: UnitOfRecovery | None, queue: SharedQueue, messages: Sequence[Message], priority: int
+    ) -> int:
+        """Put messages that differ in body and identifier only (Q8)."""
+        return put_singly(self.put, unit, queue, messages, priority)
 
     def put(self, unit: UnitOfRecovery | None, queue: SharedQueue, message: Message, priority: int) -> SharedArrival:
         """Put a message at the end of its priority (CM1)."""
