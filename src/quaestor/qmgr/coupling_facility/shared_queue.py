@@ -15,7 +15,7 @@ from itertools import count
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.coupling_facility.get_buffer import GetBuffer
-from quaestor.qmgr.coupling_facility.interest import Interest
+from quaestor.qmgr.coupling_facility.interest import NOT_READ, READ_ALONE, READ_SHARED, Interest
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED_RANGE,
     MEMBERS_MAX,
@@ -72,10 +72,15 @@ class SharedQueue:
         self.interest: Interest | None = None
         """Who is told that this member has it open (IR1)."""
 
-    def opened(self) -> None:
-        """This member's first handle; 2042 when the queue is being deleted."""
+    def opened(self, *, reads: bool, alone: bool) -> None:
+        """This member's first handle, or its first that reads; 2042 when that cannot be (IR2, IR5)."""
         if self.interest is not None:
-            self.interest.opened(self)
+            self.interest.opened(self, READ_ALONE if alone else READ_SHARED if reads else NOT_READ)
+
+    def read_no_more(self) -> None:
+        """This member's last input handle is closed."""
+        if self.interest is not None:
+            self.interest.read_no_more(self)
 
     def closed(self) -> None:
         """This member's last handle is closed."""
