@@ -144,8 +144,8 @@ class RecoveryManager:
         log, number = self.log, page_set.number
         if not log.ready:
             log.check_space()
-        bodies = [message[0] for message in contents[: len(heads)]]
-        rbas = log.append_run(INSERT, flags, unit.urid, unit.last, number, pages, heads, bodies)
+        changes = zip(pages, heads, [message[0] for message in contents], strict=False)
+        rbas = log.append_run(INSERT, flags, unit.urid, unit.last, number, changes)
         if rbas:
             unit.last = rbas[-1]
             pool = self.buffers.pool_of[number]
