@@ -418,12 +418,15 @@ class RecoveryManager:
 
     def checkpoint_step(self) -> bool:
         """Background: take a checkpoint when one is due."""
-        if self.log.since_checkpoint >= self.logload or self.log.switched:
+        if self._checkpoint_due():
             self.checkpoint()
         return False
 
+    def _checkpoint_due(self) -> bool:
+        return self.log.since_checkpoint >= self.logload or self.log.switched
+
     def tasks(self) -> Sequence[Task]:
-        return (Task("checkpoint", self.checkpoint_step, every_ms=100),)
+        return (Task("checkpoint", self.checkpoint_step, every_ms=100, due=self._checkpoint_due),)
 
 
 def _everything_may_go() -> int:
