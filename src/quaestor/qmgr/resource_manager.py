@@ -32,6 +32,9 @@ class Task:
     urgent: bool = False
     """Whether the step runs at once when the scheduler is nudged."""
 
+    apart: bool = False
+    """Whether the step takes as long as what others ask for does, and must hold up no other (never `latched`)."""
+
 
 class Waits(Protocol):
     """What a task that is accounted for is told of its waits, in nanoseconds (R5)."""
