@@ -27,7 +27,7 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, BufferPool, TornPageError
 from quaestor.qmgr.data import PrivateQueue
 from quaestor.qmgr.lock import LockManager
-from quaestor.qmgr.log.manager import _Waiter
+from quaestor.qmgr.log.in_flight import Waiter
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.active_log import ActiveLog
 from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_of
@@ -260,7 +260,7 @@ def with_waiters_woken_early(patch):
     def unlocked(self, rba, since_ns):
         self.rba, self.since_ns, self.leads, self.gate = rba, since_ns, False, threading.Lock()
 
-    patch.setattr(_Waiter, "__init__", unlocked)
+    patch.setattr(Waiter, "__init__", unlocked)
 
 
 def a_force_returns_when_its_record_is_durable():

@@ -6,6 +6,8 @@ Rules
       before anything that was written without it is confirmed. Until another range begins in the data set it is neither
       written nor read: the log goes on with the other copy.
   AL3 When no copy can be written the error is the caller's: nothing is confirmed any more (J5).
+  AL4 A write that is started is started on every good copy, and over when it is over on all of them; AL2 and AL3 are
+      judged then. A copy that cannot start one while the first has is written at once.
 
 Called by log_files.  Calls disk.
 """
@@ -13,14 +15,14 @@ Called by log_files.  Calls disk.
 from collections.abc import Callable
 from functools import partial
 
-from quaestor.storage.disk import Disk, File
+from quaestor.storage.disk import Disk, File, Started, outcome
 
 Stopped = Callable[[int, OSError], None]
 """Told of a copy that is stopped, before anything is confirmed without it."""
 
 
 class ActiveLog:
-    """One active log (AL1-AL3)."""
+    """One active log (AL1-AL4)."""
 
     def __init__(self, disk: Disk, files: list[File], stopped: list[int], told: Stopped) -> None:
         self._disk, self._files, self._told = disk, files, told
@@ -35,6 +37,29 @@ class ActiveLog:
             self._only.write_through(at, data)
         else:
             self._each(lambda file: file.write_through(at, data))
+
+    def start_write_through(self, at: int, data: memoryview) -> Started | None:
+        """Begin a write-through to every good copy; None where it must be waited for (AL4)."""
+        if self._only is not None:
+            return self._only.start_write_through(at, data)
+        under_way: dict[int, Started] = {}
+        failed: dict[int, OSError] = {}
+        for copy in self._good:
+            file = self._files[copy]
+            try:
+                started = file.start_write_through(at, data)
+            except OSError as error:
+                failed[copy] = error
+                continue
+            if started is not None:
+                under_way[copy] = started
+                continue
+            if not under_way and not failed:
+                return None
+            refused = outcome(partial(file.write_through, at, data))
+            if refused is not None:
+                failed[copy] = refused
+        return StartedOnCopies(self, under_way, failed)
 
     def sync(self) -> None:
         self._each(lambda file: file.sync())
@@ -57,11 +82,33 @@ class ActiveLog:
         """The same request to every copy that is good (AL1)."""
         good = self._good
         errors = self._disk.together([partial(request, self._files[copy]) for copy in good])
-        failed = {copy: error for copy, error in zip(good, errors, strict=True) if error is not None}
+        self.judge({copy: error for copy, error in zip(good, errors, strict=True) if error is not None})
+
+    def judge(self, failed: dict[int, OSError]) -> None:
+        """Copies that could not be written are stopped, unless none is left (AL2, AL3)."""
         if not failed:
             return
+        good = self._good
         if len(failed) == len(good):
             raise failed[good[0]]  # AL3
         self._good = [copy for copy in good if copy not in failed]
         for copy, error in failed.items():
             self._told(copy, error)
+
+
+class StartedOnCopies:
+    """A write-through that is under way on several copies (AL4)."""
+
+    def __init__(self, log: ActiveLog, under_way: dict[int, Started], failed: dict[int, OSError]) -> None:
+        self._log, self._under_way, self._failed = log, under_way, failed
+
+    def over(self, *, wait: bool) -> bool:
+        for copy, started in list(self._under_way.items()):
+            try:
+                if not started.over(wait=wait):
+                    return False
+            except OSError as error:
+                self._failed[copy] = error
+            del self._under_way[copy]
+        self._log.judge(self._failed)
+        return True

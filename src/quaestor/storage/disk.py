@@ -13,8 +13,11 @@ Rules
   K7  Where several processes share a directory, `exclusive` lets one of them at a time do what must not be done by two;
       the system gives the right back when a process ends.
   K8  Requests made `together` are overlapped: while one thread waits for the first, another waits for the second.
+  K9  A write-through may be started and waited for later (`start_write_through`), where K6 applies and the kernel
+      offers it. It is volatile until `over` says otherwise, whatever has happened to the disk meanwhile; its memory
+      stays where it is until then. What is written over while it is under way may or may not be in it.
 
-Called by log_files, page_set, log_stream and the log manager.  Calls the operating system.
+Called by log_files, page_set, log_stream and the log manager.  Calls the operating system, asynchronous_write.
 The power-cut tests use `FaultyDisk` (quaestor.testing) in its place.
 """
 
@@ -27,6 +30,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from quaestor.storage.asynchronous_write import Announcement, KernelWrites, kernel_writes
+
 OWNER_FILE = "in-use"
 FORMAT_CHUNK = bytes(1 << 20)
 IOV_MAX = 1024
@@ -34,6 +39,8 @@ WRITE_THROUGH = getattr(os, "RWF_DSYNC", 0)
 DIRECT = getattr(os, "O_DIRECT", 0)
 BLOCK = 4096
 NOT_TRIED, NOT_POSSIBLE = -1, -2
+REFUSED = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
+"""How a system says that it cannot do this here, whatever the state of the disk."""
 
 
 class InUseError(OSError):
@@ -52,6 +59,13 @@ def outcome(request: Request) -> OSError | None:
     return None
 
 
+class Started(Protocol):
+    """A write-through that is under way (K9)."""
+
+    def over(self, *, wait: bool) -> bool:
+        """Whether it is over, and durable; waits until it is, if asked. Raises what it failed with."""
+
+
 class File(Protocol):
     """An open file (K1, K2, K4)."""
 
@@ -66,6 +80,9 @@ class File(Protocol):
 
     def write_through(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """Write and sync these bytes; earlier volatile writes may stay volatile."""
+
+    def start_write_through(self, offset: int, data: memoryview) -> Started | None:
+        """Begin a write-through and return (K9); None where it must be waited for."""
 
     def extend(self, size: int) -> None:
         """Make the file longer with zeros whose space is set aside, so that a later write there cannot fail."""
@@ -94,6 +111,9 @@ class Disk(Protocol):
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
         """Make requests at the same time (K8); gives what each failed with."""
 
+    def announce(self) -> Announcement | None:
+        """Says from now on when a write that was started is over; None where none can be (K9)."""
+
     def own(self) -> None:
         """Take ownership, or raise `InUseError`."""
 
@@ -110,10 +130,10 @@ class SharedDisk(Disk, Protocol):
 class RealFile:
     """A file of the operating system."""
 
-    __slots__ = ("_direct", "_fd", "_path", "name")
+    __slots__ = ("_direct", "_fd", "_path", "_writes", "name")
 
-    def __init__(self, path: Path, flags: int) -> None:
-        self.name, self._path = path.name, path
+    def __init__(self, path: Path, flags: int, writes: "StartedWrites") -> None:
+        self.name, self._path, self._writes = path.name, path, writes
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
         self._direct = NOT_TRIED if DIRECT and WRITE_THROUGH else NOT_POSSIBLE
 
@@ -138,18 +158,40 @@ class RealFile:
         length, written = len(data), 0
         if self._direct != NOT_POSSIBLE and not (offset | length) % BLOCK:
             try:
-                if self._direct == NOT_TRIED:
-                    self._direct = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | DIRECT)
-                written = os.pwritev(self._direct, (data,), offset, WRITE_THROUGH)  # K6
+                written = os.pwritev(self._open_direct(), (data,), offset, WRITE_THROUGH)  # K6
             except OSError as error:
-                if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                if error.errno not in REFUSED:
                     raise
                 self._close_direct()
         elif WRITE_THROUGH:
             written = os.pwritev(self._fd, (data,), offset, WRITE_THROUGH)
         if written != length:
-            self.write(offset + written, memoryview(data)[written:])
-            os.fdatasync(self._fd)
+            self.write_rest(offset, data, written)
+
+    def write_rest(self, offset: int, data: bytes | bytearray | memoryview, written: int) -> None:
+        """A write-through wrote less than it was given: the rest, durably."""
+        self.write(offset + written, memoryview(data)[written:])
+        os.fdatasync(self._fd)
+
+    def start_write_through(self, offset: int, data: memoryview) -> Started | None:
+        if self._direct == NOT_POSSIBLE or (offset | len(data)) % BLOCK:
+            return None
+        writes = self._writes.kernel()
+        if writes is None:
+            return None
+        try:
+            return StartedWrite(self, writes, writes.submit(self._open_direct(), offset, data), offset, data)  # K9
+        except OSError as error:
+            if error.errno in REFUSED:
+                self._writes.refused()
+            elif error.errno != errno.EAGAIN:
+                raise
+            return None
+
+    def _open_direct(self) -> int:
+        if self._direct == NOT_TRIED:
+            self._direct = os.open(self._path, os.O_RDWR | os.O_CLOEXEC | DIRECT)
+        return self._direct
 
     def _close_direct(self) -> None:
         if self._direct >= 0:
@@ -172,6 +214,51 @@ class RealFile:
         os.close(self._fd)
 
 
+class StartedWrite:
+    """A write-through of a file of the operating system (K9)."""
+
+    __slots__ = ("_data", "_file", "_number", "_offset", "_writes")
+
+    def __init__(self, file: RealFile, writes: KernelWrites, number: int, offset: int, data: memoryview) -> None:
+        self._file, self._writes, self._number, self._offset, self._data = file, writes, number, offset, data
+
+    def over(self, *, wait: bool) -> bool:
+        try:
+            written = self._writes.take(self._number, wait=wait)
+        except OSError as error:
+            if error.errno not in REFUSED:
+                raise
+            written = 0
+        if written is None:
+            return False
+        if written != len(self._data):
+            self._file.write_rest(self._offset, self._data, written)
+        return True
+
+
+class StartedWrites:
+    """The kernel's queue for the writes that a disk starts; made with the first, given up when it refuses one (K9)."""
+
+    def __init__(self) -> None:
+        self._kernel: KernelWrites | None = None
+        self._offered = True
+
+    def kernel(self) -> KernelWrites | None:
+        if self._kernel is None and self._offered:
+            self._kernel = kernel_writes()
+            self._offered = self._kernel is not None
+        return self._kernel
+
+    def refused(self) -> None:
+        self.close()
+        self._offered = False
+
+    def close(self) -> None:
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None
+
+
 class RealDisk:
     """A directory of the operating system."""
 
@@ -180,9 +267,10 @@ class RealDisk:
         self.directory.mkdir(parents=True, exist_ok=True)
         self._owner: int | None = None
         self._others: ThreadPoolExecutor | None = None
+        self._writes = StartedWrites()
 
     def create(self, name: str, size: int) -> RealFile:
-        file = RealFile(self.directory / name, os.O_CREAT | os.O_EXCL)
+        file = RealFile(self.directory / name, os.O_CREAT | os.O_EXCL, self._writes)
         try:
             for at in range(0, size, len(FORMAT_CHUNK)):
                 file.write(at, memoryview(FORMAT_CHUNK)[: min(len(FORMAT_CHUNK), size - at)])
@@ -195,7 +283,7 @@ class RealDisk:
         return file
 
     def open(self, name: str) -> RealFile:
-        return RealFile(self.directory / name, 0)
+        return RealFile(self.directory / name, 0, self._writes)
 
     def exists(self, name: str) -> bool:
         return (self.directory / name).exists()
@@ -216,6 +304,10 @@ class RealDisk:
         first = outcome(requests[0])
         return [first, *(other.result() for other in others)]
 
+    def announce(self) -> Announcement | None:
+        writes = self._writes.kernel()
+        return None if writes is None else writes.announce()
+
     def own(self) -> None:
         fd = os.open(self.directory / OWNER_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -232,6 +324,7 @@ class RealDisk:
         if self._others is not None:
             self._others.shutdown()
             self._others = None
+        self._writes.close()
         if self._owner is not None:
             os.close(self._owner)
             self._owner = None

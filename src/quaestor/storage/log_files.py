@@ -22,8 +22,9 @@ from typing import Final
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.active_log import ActiveLog
+from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.bootstrap import Bootstrap, Inventory
-from quaestor.storage.disk import Disk, File
+from quaestor.storage.disk import Disk, File, Started
 
 CI: Final = 4096
 FIRST_RBA: Final = CI
@@ -94,6 +95,14 @@ class LogFiles:
     def write_through(self, rba: int, data: memoryview) -> None:
         """Write log bytes of the current data set, durably."""
         self._active[self._current].write_through(rba - self.start, data)  # F4
+
+    def start_write_through(self, rba: int, data: memoryview) -> Started | None:
+        """Begin to write log bytes of the current data set durably; None where that must be waited for (AL4)."""
+        return self._active[self._current].start_write_through(rba - self.start, data)
+
+    def announce(self) -> Announcement | None:
+        """Says from now on when a write that was started is over, if any can be."""
+        return self._disk.announce()
 
     def repair(self, rba: int, data: memoryview) -> None:
         """Write bytes that one copy lacks to both, where they are in active logs."""

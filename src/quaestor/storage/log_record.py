@@ -25,6 +25,9 @@ from zlib import crc32
 HEADER: Final = struct.Struct(">IIQQQIIHBB")
 """checksum, length, rba, urid, previous, page, epoch, page set, kind, flags"""
 
+CHECKED: Final = struct.Struct(">IQQQIIHBB")
+"""The same without the checksum, which is of all that follows it."""
+
 HEADER_LENGTH: Final = HEADER.size
 RECORD_MAX: Final = 1 << 18
 FIRST: Final = 1

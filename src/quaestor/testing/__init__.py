@@ -7,6 +7,10 @@ Rules
   Q2  Power goes at the n-th operation that changes something (`cut_after`); that operation itself may be torn. From
       then on every call raises `PowerCut`, until the survivor (`after_power_cut`) is used in its place.
   Q3  `fail_at` makes one operation raise an OSError instead: no space, or an I/O error.
+  Q4  A write-through that is started is two operations: handing it over, and its end. A cut between them keeps, loses
+      or tears it. Until its end it may take what was put into its memory after it was handed over, sector by sector.
+      While the disk is `held` it is not over, unless one waits for it; a disk that is not `asynchronous` starts none.
+      When its file is opened again, whoever started it is gone: it was finished or dropped.
 
 Called by tests and by anybody who wants to prove the same of their own programs.
 """
@@ -26,6 +30,7 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.recovery import UnitOfRecovery
+from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.disk import InUseError, Request, outcome
 
 SECTOR = 512
@@ -39,11 +44,12 @@ class PowerCut(Exception):  # noqa: N818 - what happens, not an error of anybody
 class _Image:
     """A file's two images, and the writes between them (Q1)."""
 
-    __slots__ = ("durable", "pending", "seen")
+    __slots__ = ("durable", "in_flight", "pending", "seen")
 
     def __init__(self, contents: bytes) -> None:
         self.durable, self.seen = bytearray(contents), bytearray(contents)
         self.pending: list[tuple[int, bytes]] = []
+        self.in_flight: list[tuple[int, bytes, memoryview]] = []
 
     def write(self, offset: int, data: bytes) -> None:
         _overlay(self.seen, offset, data)
@@ -54,10 +60,25 @@ class _Image:
             _overlay(self.durable, offset, data)
         self.pending.clear()
 
+    def end_flight(self, offset: int, handed_over: bytes, memory: memoryview, choose: Random) -> None:
+        """A write that was started is durable, with what came into its memory or without (Q4)."""
+        self.in_flight.remove((offset, handed_over, memory))
+        written = _mixed(handed_over, memory, choose)
+        _overlay(self.seen, offset, written)
+        _overlay(self.durable, offset, written)
+
+    def forget_flights(self, choose: Random) -> None:
+        """Whoever started writes is gone: each was finished by the system, or dropped."""
+        for flight in self.in_flight.copy():
+            if choose.random() < 0.5:
+                self.end_flight(*flight, choose)
+        self.in_flight.clear()
+
     def cut(self, choose: Random) -> bytes:
         """What the power cut leaves."""
         survived = bytearray(self.durable)
-        for offset, data in self.pending:
+        in_flight = [(offset, _mixed(before, memory, choose)) for offset, before, memory in self.in_flight]
+        for offset, data in [*self.pending, *in_flight]:
             fate = choose.random()
             if fate < 0.4:
                 _overlay(survived, offset, data)
@@ -83,6 +104,33 @@ def _tear(image: bytearray, offset: int, data: bytes, choose: Random) -> None:
         at = border
 
 
+def _mixed(handed_over: bytes, memory: memoryview, choose: Random) -> bytes:
+    """Every sector as it was when the write was handed over, or as it is now (Q4)."""
+    later = bytes(memory)
+    if later == handed_over:
+        return later
+    sectors = range(0, len(later), SECTOR)
+    return b"".join((later if choose.random() < 0.5 else handed_over)[at : at + SECTOR] for at in sectors)
+
+
+class StartedFaultyWrite:
+    """A write-through of a `FaultyFile` that is under way (Q4)."""
+
+    def __init__(self, file: "FaultyFile", disk: "FaultyDisk", flight: tuple[int, bytes, memoryview]) -> None:
+        self._file, self._disk, self._flight = file, disk, flight
+
+    def over(self, *, wait: bool) -> bool:
+        self._disk.check_power()
+        if self._disk.held and not wait:
+            return False
+
+        def sync() -> None:
+            self._file.image.end_flight(*self._flight, self._disk.choose)
+
+        self._disk.operate(sync)
+        return True
+
+
 class FaultyFile:
     """A file of a `FaultyDisk`."""
 
@@ -90,15 +138,15 @@ class FaultyFile:
         self._disk, self.name = disk, name
 
     @property
-    def _image(self) -> _Image:
+    def image(self) -> _Image:
         return self._disk.files[self.name]
 
     def read(self, offset: int, size: int) -> bytes:
         self._disk.check_power()
-        return bytes(self._image.seen[offset : offset + size])
+        return bytes(self.image.seen[offset : offset + size])
 
     def write(self, offset: int, data: Bytes) -> None:
-        self._disk.operate(lambda: self._image.write(offset, bytes(data)))
+        self._disk.operate(lambda: self.image.write(offset, bytes(data)))
 
     def write_many(self, offset: int, parts: Sequence[Bytes]) -> None:
         self.write(offset, b"".join(parts))
@@ -107,30 +155,44 @@ class FaultyFile:
         self.write(offset, data)
         self.sync()
 
+    def start_write_through(self, offset: int, data: memoryview) -> StartedFaultyWrite | None:
+        if not self._disk.asynchronous:
+            return None
+        flight = (offset, bytes(data), data)
+        self._disk.operate(lambda: self.image.in_flight.append(flight))
+        if not self._disk.held:
+            self._disk.let_go()
+        return StartedFaultyWrite(self, self._disk, flight)
+
     def extend(self, size: int) -> None:
-        missing = size - len(self._image.seen)
+        missing = size - len(self.image.seen)
         if missing > 0:
-            self._disk.operate(lambda: self._image.write(len(self._image.seen), bytes(missing)))
+            self._disk.operate(lambda: self.image.write(len(self.image.seen), bytes(missing)))
 
     def sync(self) -> None:
-        self._disk.operate(self._image.sync)
+        self._disk.operate(self.image.sync)
 
     def size(self) -> int:
         self._disk.check_power()
-        return len(self._image.seen)
+        return len(self.image.seen)
 
     def close(self) -> None:
         """Closing makes nothing durable."""
 
 
 class FaultyDisk:
-    """A disk whose power can be cut (Q1-Q3)."""
+    """A disk whose power can be cut (Q1-Q4)."""
+
+    asynchronous = True
 
     def __init__(self, cut_after: int | None = None, seed: int = 0) -> None:
         self.files: dict[str, _Image] = {}
         self.cut_after, self.seed = cut_after, seed
         self.operations = 0
         self.fail_at: dict[int, int] = {}
+        self.held = False
+        self.choose = Random(seed)  # noqa: S311 - chance, not secrecy
+        self._announcement: Announcement | None = None
         self._off = False
         self._owned = False
         self._alone = RLock()
@@ -175,6 +237,7 @@ class FaultyDisk:
         self.check_power()
         if name not in self.files:
             raise FileNotFoundError(name)
+        self.files[name].forget_flights(self.choose)
         return FaultyFile(self, name)
 
     def exists(self, name: str) -> bool:
@@ -194,6 +257,17 @@ class FaultyDisk:
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
         """One after the other, so that a run can be repeated."""
         return [outcome(request) for request in requests]
+
+    def announce(self) -> Announcement | None:
+        if self._announcement is None and self.asynchronous:
+            self._announcement = Announcement()
+        return self._announcement
+
+    def let_go(self) -> None:
+        """Writes that were held are over, and that is announced (Q4)."""
+        self.held = False
+        if self._announcement is not None:
+            self._announcement.ring()
 
     def own(self) -> None:
         if self._owned:
@@ -220,6 +294,9 @@ SMALL = EngineSettings(
     pages=64,
     expansion=256,
 )
+
+
+DESCRIPTOR = MQMD()
 
 
 class SmallEngine:
@@ -254,6 +331,15 @@ class SmallEngine:
         msg_id = (self.data.sequence + 1).to_bytes(24, "big")
         message = Message(body, MQMD(), msg_id, correl_id, priority, int(persistent), self.clock.now_us())
         self.data.put(unit, queue or self.queue, message, priority)
+
+    def put_all(self, unit: UnitOfRecovery, bodies: Sequence[bytes], *, priority: int = 0) -> int:
+        """Put persistent messages together; gives how many were."""
+        now_us, ids = self.clock.now_us(), range(self.data.sequence + 1, self.data.sequence + 1 + len(bodies))
+        messages = [
+            Message(body, DESCRIPTOR, number.to_bytes(24, "big"), NO_ID, priority, 1, now_us)
+            for number, body in zip(ids, bodies, strict=True)
+        ]
+        return self.data.put_run(unit, self.queue, messages, priority)
 
     def get(self, unit: UnitOfRecovery | None, queue: PrivateQueue | None = None, **wanted: Any) -> bytes | None:
         arrival = self.data.locate(queue or self.queue, **wanted)

@@ -7,6 +7,7 @@ from quaestor.mqi.headers import TriggerMessage
 from quaestor.mqi.objects import LocalQueue, Process, TriggerType
 from quaestor.mqi.options import OpenOptions
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.recovering import recover
 from quaestor.qmgr.recovery.manager import SHUNT_AFTER
 from quaestor.storage.log_record import Kind
 from quaestor.testing import PowerCut
@@ -150,7 +151,7 @@ def test_a_structure_that_another_member_has_recovered_tells_of_messages(sharing
     sharing.cut_off("APPL1", lost=True)
     sharing.reach_again("APPL1")
     with sharing.members["QM1"].engine.recovery.latch:
-        sharing.members["QM1"].shared.recover("APPL1")
+        recover(sharing.members["QM1"].shared, "APPL1")
     sharing.publish()
     list(sharing.members["QM2"].shared.noticed())
     with one.open("ORDERS", USES) as orders:

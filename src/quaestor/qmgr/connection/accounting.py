@@ -3,8 +3,8 @@
 Rules
   AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
       accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
-  AC2 A put or get that worked leaves a note when it has ended: four numbers behind those of the calls before it
-      (`PUT_NOTE`, `GET_NOTE`). Notes are added up by the dozen (`fold`), which is cheaper than one by one, and by
+  AC2 A put or get that worked leaves a note when it has ended: what it has at hand, behind the notes of the calls
+      before it (`NOTE`). Notes are added up by the dozen (`fold`), which is cheaper than one by one, and by
       whoever reads. Numbers only grow, but for extremes, which the reader takes away (`take_extremes`).
   AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
       queue manager's work.
@@ -19,6 +19,8 @@ Called by connection, and by the managers that wait (`Waits`).  Read by statisti
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import repeat
+from operator import mul, sub
 from typing import TYPE_CHECKING, Any, Protocol
 
 from quaestor.clock import Clock
@@ -33,12 +35,12 @@ CPU_EVERY = 64
 BANDS = (100, 1000, 10_000)
 """Where the second, third and fourth size band of SMF 116-0 begin."""
 
-NOTE = 4
-"""Numbers of a note. A put: elapsed nanoseconds, length, persistence, depth of the queue. A get: elapsed nanoseconds,
-length, persistence, time on the queue on the monotonic clock."""
+NOTE = 5
+"""Numbers of a note: when the call began and ended (nanoseconds), length, persistence; then, of a put, the depth of the
+queue, of a get when the message was put (microseconds)."""
 
-NOT_GOT = -(1 << 80)
-"""In place of the time on the queue: a browse, which leaves the message there."""
+NOT_GOT = -1
+"""In place of when the message was put: a browse, which leaves it there."""
 
 SIZE_UNSET = 0x0FFFFFFF
 TIME_UNSET = (1 << 64) - 1
@@ -74,13 +76,13 @@ class Verb:
         self.forces = self.force_ns = self.reads = self.read_ns = self.suspends = self.suspend_ns = 0
         self.skipped = self.expired = self.to_waiter = self.generated = 0
 
-    def cpu_read(self, cpu_ns: int) -> None:
-        """The CPU time of a call that was due (AC4)."""
+    def cpu_read(self, cpu_ns: int, calls: int = 1) -> None:
+        """The CPU time of a call that was due, or of so many made as one (AC4)."""
         self.cpu_ns += cpu_ns
-        self.timed += 1
-        calls = 1 if self.timed < CPU_ALWAYS else CPU_EVERY
-        self.room = calls * NOTE
-        self.due = self.calls + calls
+        self.timed += calls
+        until = 1 if self.timed < CPU_ALWAYS else CPU_EVERY
+        self.room = until * NOTE
+        self.due = self.calls + until
 
     def hardened(self, ns: int) -> None:
         """A call is over at last: its commit was forced together with others, after it had returned to a server."""
@@ -131,6 +133,7 @@ class QueueTally:
         "on_queue_us",
         "open",
         "opened_us",
+        "options_got",
         "options_seen",
         "put",
         "put1",
@@ -162,6 +165,7 @@ class QueueTally:
         self.gets_persistent = self.puts_persistent = self.put1s_persistent = 0
         self.on_queue_us = 0
         self.options_seen: int | None = None
+        self.options_got: int | None = None  # the same, if they are not those of a browse
         self.now_browsing = False
         self.put_notes: list[int] = []
         self.get_notes: list[int] = []
@@ -191,21 +195,20 @@ class QueueTally:
     def fold(self) -> None:
         """Add up what calls have noted since the last time (AC2)."""
         if self.put_notes:
-            times_ns, lengths, persistent, depths = _taken(self.put_notes)
-            self.put.calls += len(times_ns)
-            self.put.elapsed_ns += sum(times_ns)
+            began_ns, ended_ns, lengths, persistent, depths = _taken(self.put_notes)
+            self.put.calls += len(lengths)
+            self.put.elapsed_ns += sum(ended_ns) - sum(began_ns)
             self.puts_persistent += sum(persistent)
             self.depth_high = max(self.depth_high, *depths)
             self.put_worked(lengths)
         if self.get_notes:
-            times_ns, lengths, persistent, waits_ns = _taken(self.get_notes)
-            self.get.calls += len(times_ns)
-            self.get.elapsed_ns += sum(times_ns)
+            began_ns, ended_ns, lengths, persistent, put_us = _taken(self.get_notes)
+            self.get.calls += len(lengths)
+            self.gets_any += len(lengths)
+            self.get.elapsed_ns += sum(ended_ns) - sum(began_ns)
             self.gets_persistent += sum(persistent)
             self._fold_gets(lengths)
-            if min(waits_ns) == NOT_GOT:
-                waits_ns = [wait_ns for wait_ns in waits_ns if wait_ns != NOT_GOT]
-            self._fold_waits(waits_ns)
+            self._fold_waits(put_us, ended_ns)
 
     def put_worked(self, lengths: Sequence[int]) -> None:
         """MQPUTs or MQPUT1s that worked."""
@@ -225,11 +228,15 @@ class QueueTally:
         self.get_size_low = min(self.get_size_low, shortest)
         _count_sizes(self.task.gets_by_size, lengths, shortest, longest)
 
-    def _fold_waits(self, waits_ns: Sequence[int]) -> None:
-        """How long the messages got were on the queue; a wait is noted on the monotonic clock, less the time of day."""
-        ahead_ns, number = self.task.offset_us * 1000, len(waits_ns)
+    def _fold_waits(self, put_us: Sequence[int], got_ns: Sequence[int]) -> None:
+        """How long the messages got were on the queue: put by the time of day, got by the monotonic clock."""
+        if min(put_us) == NOT_GOT:
+            pairs = [pair for pair in zip(put_us, got_ns, strict=True) if pair[0] != NOT_GOT]
+            put_us, got_ns = [put for put, _ in pairs], [got for _, got in pairs]
+        ahead_ns, number = self.task.offset_us * 1000, len(put_us)
         if not number:
             return
+        waits_ns = list(map(sub, got_ns, map(mul, put_us, repeat(1000))))
         longest_us = max(max(waits_ns) + ahead_ns, 0) // 1000
         shortest_us = max(min(waits_ns) + ahead_ns, 0) // 1000  # the time of day may have been put back
         self.valid_destructive_gets += number
@@ -241,16 +248,17 @@ class QueueTally:
         """Remember what the options of a get mean."""
         self.options_seen = options
         self.now_browsing = bool(int(options) & _BROWSE)
+        self.options_got = None if self.now_browsing else options
 
 
-def _taken(noted: list[int]) -> tuple[list[int], list[int], list[int], list[int]]:
+def _taken(noted: list[int]) -> tuple[list[int], ...]:
     """The numbers of the notes that are there now, in their order.
 
     What another thread adds meanwhile stays for the next time; a note is added as one.
     """
     some = noted[:]
     del noted[: len(some)]
-    return some[::NOTE], some[1::NOTE], some[2::NOTE], some[3::NOTE]
+    return some[::NOTE], some[1::NOTE], some[2::NOTE], some[3::NOTE], some[4::NOTE]
 
 
 def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longest: int) -> None:
@@ -376,6 +384,11 @@ class TaskTally:
         self.verb = verb
         return self.now_ns(), self.cpu_ns() if verb.calls >= verb.due else -1
 
+    def take_waited(self) -> int:
+        """How long the call in progress has waited for a message; it is said once (AC3)."""
+        waited_ns, self.waited_ns = self.waited_ns, 0
+        return waited_ns
+
     def ended(self, verb: Verb, began_ns: int, cpu_ns: int) -> None:
         """A call has ended, well or not."""
         elapsed_ns = self.now_ns() - began_ns - self.waited_ns
@@ -384,6 +397,14 @@ class TaskTally:
         self.waited_ns = 0
         if cpu_ns >= 0:
             verb.cpu_read(self.cpu_ns() - cpu_ns)
+        self.verb = self.other
+
+    def ended_together(self, verb: Verb, began_ns: int, cpu_ns: int, calls: int) -> None:
+        """A call that stands for so many has ended, well or not."""
+        verb.calls += calls
+        verb.elapsed_ns += self.now_ns() - began_ns
+        if cpu_ns >= 0:
+            verb.cpu_read(self.cpu_ns() - cpu_ns, calls)
         self.verb = self.other
 
     # -- what the managers tell (AC5)

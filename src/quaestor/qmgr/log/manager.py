@@ -1,7 +1,7 @@
-"""The log manager itself: buffers, forcing, ends of data sets. The rules (J1-J9) stand in the package's docstring."""
+"""The log manager itself: buffers, forcing, ends of data sets. The rules (J1-J11) stand in the package's docstring."""
 
 import mmap as memory
-from _thread import LockType, allocate_lock
+from _thread import allocate_lock
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final
@@ -9,14 +9,27 @@ from zlib import crc32
 
 from quaestor.clock import Clock, SystemClock
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.log.in_flight import Flight, Waiter
 from quaestor.qmgr.log.meter import LogMeter
 from quaestor.qmgr.log.reading import LogReader
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
+from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
-from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
+from quaestor.storage.log_record import (
+    CHECKED,
+    HEADER,
+    HEADER_LENGTH,
+    RECORD_MAX,
+    Kind,
+    LogRecord,
+    parse,
+    record_length,
+)
 
 _pack_header: Final = HEADER.pack_into
+_pack_checked: Final = CHECKED.pack
+_pack_sum: Final = Struct(">I").pack
 _pack_checksum: Final = Struct(">I").pack_into
 _checksum: Final = crc32
 END_OF_LOG = 1 << 63
@@ -27,19 +40,8 @@ MEMORY: int = memory.MAP_PRIVATE | memory.MAP_ANONYMOUS | getattr(memory, "MAP_P
 """Log buffers are real memory from the beginning: no put has to wait for a page of them."""
 
 
-class _Waiter:
-    """A thread in `force` that another leads."""
-
-    __slots__ = ("gate", "leads", "rba", "since_ns")
-
-    def __init__(self, rba: int, since_ns: int) -> None:
-        self.rba, self.since_ns, self.leads = rba, since_ns, False
-        self.gate: LockType = allocate_lock()
-        self.gate.acquire()
-
-
 class LogManager:
-    """The log (J1-J9). `end` is the RBA of the next record, `hardened` the RBA up to which the disk has it."""
+    """The log (J1-J11). `end` is the RBA of the next record, `hardened` the RBA up to which the disk has it."""
 
     name = "log"
 
@@ -65,7 +67,11 @@ class LogManager:
         self._buffer = memory.mmap(-1, max(self.buffers * CI, 2 * RECORD_MAX), flags=MEMORY)  # J8
         self._view = memoryview(self._buffer)
         self._io, self._queue = allocate_lock(), allocate_lock()
-        self._leading, self._waiting = False, list[_Waiter]()
+        self._leading, self._waiting = False, list[Waiter]()
+        self._flight: Flight | None = None  # guarded by _io
+        self._left = False  # the lead is with nobody: its force was started and not yet finished
+        self._started_ns = self._started_upto = 0
+        self._announcement: Announcement | None = None
         self._failed: OSError | None = None
         self.archive_error: OSError | None = None
         self.ready = False
@@ -122,6 +128,37 @@ class LogManager:
         self.records += 1
         return rba
 
+    def append_run(
+        self,
+        kind: int,
+        flags: int,
+        urid: int,
+        previous: int,
+        page_set: int,
+        pages: Sequence[int],
+        heads: Sequence[bytes],
+        tails: Sequence[bytes],
+    ) -> list[int]:
+        """Records of one unit, each the next one's `previous`, of a body in two parts each; gives their RBAs (J10)."""
+        start = rba = self.end
+        stop, epoch = self._stop, self.epoch
+        parts: list[bytes] = []
+        rbas: list[int] = []
+        for page, head, tail in zip(pages, heads, tails, strict=True):
+            length = HEADER_LENGTH + len(head) + len(tail)
+            if rba + length > stop:
+                break
+            header = _pack_checked(length, rba, urid, previous, page, epoch, page_set, kind, flags) + head
+            parts += (_pack_sum(_checksum(tail, _checksum(header))), header, tail)
+            rbas.append(rba)
+            previous = rba
+            rba += length
+        at = start - self.base
+        self._buffer[at : at + rba - start] = b"".join(parts)
+        self.end = rba
+        self.records += len(rbas)
+        return rbas
+
     def check_space(self) -> None:
         """Refuse new work while the next active log cannot be made ready: what is left is for ending units (J6)."""
         if not self.ready:
@@ -137,27 +174,29 @@ class LogManager:
         with self._queue:
             if rba < self.hardened:
                 return
-            if self._leading:
-                waiter = _Waiter(rba, since_ns)
+            if self._leading and not self._left:
+                waiter = Waiter(rba, since_ns)
                 self._waiting.append(waiter)
             else:
-                self._leading = True
+                self._leading, self._left = True, False  # J10: who has to wait takes the lead that nobody has
         if waiter is None:
-            self._lead(since_ns)
+            self._lead(rba, since_ns)
         else:
             waiter.gate.acquire()
             if waiter.leads:
-                self._lead(since_ns)
+                self._lead(rba, since_ns)
         if self._failed is not None:
             self._raise_if_failed()
 
-    def _lead(self, since_ns: int) -> None:
+    def _lead(self, rba: int, since_ns: int) -> None:
         """Force all there is, wake those it serves, and go on for those it does not (J3)."""
         leads = 1
         while True:
             try:
                 with self._io:
-                    if self._failed is None:  # J5
+                    if self._flight is not None:
+                        self._land(wait=True)
+                    if self._failed is None and rba >= self.hardened:  # J5
                         self._stats.logger_calls += 1
                         self._write(self.end, force=True)
             except OSError as error:
@@ -169,7 +208,90 @@ class LogManager:
                     return
             if not self._serve(since_ns, hand_over=leads == LEADS_MAX):
                 return
-            since_ns, leads = 0, leads + 1
+            rba, since_ns, leads = END_OF_LOG, 0, leads + 1
+
+    # --- forces that are started and finished (J10) -------------------------------------------------------------------
+
+    @property
+    def force_ready_fd(self) -> int | None:
+        """Readable when a force that was started is over; None where none can be."""
+        if self._announcement is None:
+            self._announcement = self.files.announce()
+        return None if self._announcement is None else self._announcement.fd
+
+    def start_force(self, rba: int) -> bool:
+        """Begin to force all there is and return; False where `force` has to be used (J10)."""
+        if not self._io.acquire(False):
+            return False
+        try:
+            if not self._land(wait=False) or self._failed is not None:
+                return False
+            with self._queue:
+                if self._leading or rba < self.hardened:
+                    return False
+                self._leading = self._left = True
+            if self._take_off(self.end):
+                self._stats.logger_calls += 1
+                return True
+            with self._queue:
+                if self._left:  # nobody has taken the lead meanwhile
+                    self._leading = self._left = False
+            return False
+        finally:
+            self._io.release()
+
+    def finish_force(self, *, wait: bool) -> bool:
+        """Whether the force that was started is over, and durable; waits until it is, if asked (J10)."""
+        if self._announcement is not None:
+            self._announcement.clear()
+        with self._io:
+            if not self._land(wait=wait) and self.hardened < self._started_upto:
+                return False
+        with self._queue:
+            mine, self._left = self._left, False
+        since_ns, self._started_ns = self._started_ns, 0
+        if mine:
+            self._serve(since_ns, hand_over=True)
+        else:
+            self._meter.suspended(since_ns)
+        if self._failed is not None:
+            self._raise_if_failed()
+        return True
+
+    def _take_off(self, upto: int) -> bool:
+        """Start the write of the buffers up to an RBA, if it can be one (J8)."""
+        start, files = self.written, self.files
+        first, base = start - start % CI, self.base
+        if upto <= start or self.hardened != start or first < files.start:
+            return False
+        since_ns, ends = self._now_ns(), files.start + files.size
+        data = self._view[first - base : min(upto + -upto % CI, ends) - base]
+        try:
+            started = files.start_write_through(first, data)
+        except OSError as error:
+            self._failed = error
+            return False
+        if started is None:
+            return False
+        self._flight = Flight(started, start, upto, since_ns)
+        self._started_ns, self._started_upto = since_ns, upto
+        return True
+
+    def _land(self, *, wait: bool) -> bool:
+        """Take the end of the write in flight; True when none is in flight any more."""
+        flight = self._flight
+        if flight is None:
+            return True
+        try:
+            if not flight.started.over(wait=wait):
+                return False
+        except OSError as error:
+            self._failed = error
+        else:
+            self.hardened = flight.upto
+            self._wrote(flight.start, flight.upto, flight.since_ns)
+        self._flight = None
+        return True
 
     def _serve(self, since_ns: int, *, hand_over: bool) -> bool:
         """After a force: wake those it served, and one to lead if this thread has to go; True while it leads on."""
@@ -196,11 +318,16 @@ class LogManager:
         if self.end + length > self.base + len(self._buffer):
             self._slide(length)
         if self._full_cis(self.end + length) >= self._wrthrsh:
-            with self._guarded_io():
+            self._write_threshold(length)
+        self._set_stop(length)
+
+    def _write_threshold(self, length: int) -> None:
+        """Write the full buffers (J4), unless the write that was in flight has done so."""
+        with self._guarded_io():
+            if self._full_cis(self.end + length) >= self._wrthrsh:
                 self._stats.threshold_writes += 1
                 self._stats.logger_calls += 1
                 self._write((self.end // CI) * CI)  # J4: up to the previous CI
-        self._set_stop(length)
 
     def _full_cis(self, end: int) -> int:
         return end // CI - self.written // CI
@@ -285,12 +412,15 @@ class LogManager:
                 self.hardened = upto
             else:
                 files.write(start, self._view[start - base : upto - base])
-            self.written = upto
-            if self._meter.wrote(start, upto, began_ns, self._now_ns()):
-                self._stats.bsds_accesses += 1
-                files.inventory.written_rba = self.hardened
+            self._wrote(start, upto, began_ns)
         if force and self.hardened < upto:
             self._harden()
+
+    def _wrote(self, start: int, upto: int, since_ns: int) -> None:
+        self.written = upto
+        if self._meter.wrote(start, upto, since_ns, self._now_ns()):
+            self._stats.bsds_accesses += 1
+            self.files.inventory.written_rba = self.hardened
 
     def _harden(self) -> None:
         """Sync what has been written."""
@@ -327,8 +457,7 @@ class LogManager:
             self._stats.reads_from_buffer += 1
             at = rba - self.base
             length = record_length(self._buffer[at : at + 8])
-            record = parse(bytes(self._buffer[at : at + length]), rba) if length else None
-            record = record or self._reader.record(rba)
+            record = (parse(bytes(self._buffer[at : at + length]), rba) if length else None) or self._reader.record(rba)
         else:
             record = self._reader.record(rba)
         if record is None:
@@ -364,7 +493,15 @@ class _Guard:
         self._log = log
 
     def __enter__(self) -> None:
-        self._log._io.acquire()  # noqa: SLF001 - the manager's own guard
+        log = self._log
+        log._io.acquire()  # noqa: SLF001 - the manager's own guard
+        if log._flight is not None:  # noqa: SLF001
+            try:
+                log._land(wait=True)  # noqa: SLF001 - J10: what is in flight is waited for
+                log._raise_if_failed()  # noqa: SLF001
+            except BaseException:
+                log._io.release()  # noqa: SLF001
+                raise
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         log = self._log
