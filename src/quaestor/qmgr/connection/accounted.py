@@ -63,7 +63,7 @@ class AccountedHandle(Handle):
         except BaseException:
             task.ended(verb, began_ns, cpu_ns)
             raise
-        tally.put_notes += (began_ns, task.now_ns(), len(message.body), message.persistence, tally.stored.depth)
+        tally.put_notes += (task.now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth)
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         return message
@@ -113,9 +113,9 @@ class AccountedHandle(Handle):
     def _note(self, message: Message, began_ns: int, ended_ns: int) -> None:
         """A get or a browse whose kind has been counted."""
         tally = self.tally
-        put_us = NOT_GOT if tally.now_browsing else message.put_us
-        began_ns += tally.task.take_waited()
-        tally.get_notes += (began_ns, ended_ns, len(message.body), message.persistence, put_us)
+        on_queue_ns = NOT_GOT if tally.now_browsing else ended_ns - message.put_us * 1000
+        took_ns = ended_ns - began_ns - tally.task.take_waited()
+        tally.get_notes += (took_ns, len(message.body), message.persistence, on_queue_ns)
         tally.gets_any -= 1  # whoever adds up the notes counts all of them as such
 
     def _tally_kind(self, options: int, named: dict[str, Any]) -> None:

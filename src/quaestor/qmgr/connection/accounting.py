@@ -9,7 +9,7 @@ Rules
   AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
       queue manager's work.
   AC4 Reading the CPU clock is a system call that costs a tenth of a put. It is read for the first 32 calls of a verb
-      on a queue and for each 64th after that; those read stand for all (`Verb.cpu_total_ns`).
+      on a queue and for each 256th after that; those read stand for all (`Verb.cpu_total_ns`).
   AC5 Waits (page reads, the log, the latch) are counted with the verb that is being served, whoever measures them.
   AC6 A call that failed is counted with its time; sizes, bytes and time on queue are those of calls that worked. A call
       that belongs to no queue (an open that failed, a definition) is an "other" call of the task.
@@ -19,8 +19,6 @@ Called by connection, and by the managers that wait (`Waits`).  Read by statisti
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import repeat
-from operator import mul, sub
 from typing import TYPE_CHECKING, Any, Protocol
 
 from quaestor.clock import Clock
@@ -31,16 +29,16 @@ if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
 
 CPU_ALWAYS = 32
-CPU_EVERY = 64
+CPU_EVERY = 256
 BANDS = (100, 1000, 10_000)
 """Where the second, third and fourth size band of SMF 116-0 begin."""
 
-NOTE = 5
-"""Numbers of a note: when the call began and ended (nanoseconds), length, persistence; then, of a put, the depth of the
-queue, of a get when the message was put (microseconds)."""
+NOTE = 4
+"""Numbers of a note. A put: elapsed nanoseconds, length, persistence, depth of the queue. A get: elapsed nanoseconds,
+length, persistence, time on the queue on the monotonic clock."""
 
-NOT_GOT = -1
-"""In place of when the message was put: a browse, which leaves it there."""
+NOT_GOT = -(1 << 80)
+"""In place of the time on the queue: a browse, which leaves the message there."""
 
 SIZE_UNSET = 0x0FFFFFFF
 TIME_UNSET = (1 << 64) - 1
@@ -195,48 +193,46 @@ class QueueTally:
     def fold(self) -> None:
         """Add up what calls have noted since the last time (AC2)."""
         if self.put_notes:
-            began_ns, ended_ns, lengths, persistent, depths = _taken(self.put_notes)
+            times_ns, lengths, persistent, depths = _taken(self.put_notes)
             self.put.calls += len(lengths)
-            self.put.elapsed_ns += sum(ended_ns) - sum(began_ns)
+            self.put.elapsed_ns += sum(times_ns)
             self.puts_persistent += sum(persistent)
             self.depth_high = max(self.depth_high, *depths)
             self.put_worked(lengths)
         if self.get_notes:
-            began_ns, ended_ns, lengths, persistent, put_us = _taken(self.get_notes)
+            times_ns, lengths, persistent, waits_ns = _taken(self.get_notes)
             self.get.calls += len(lengths)
             self.gets_any += len(lengths)
-            self.get.elapsed_ns += sum(ended_ns) - sum(began_ns)
+            self.get.elapsed_ns += sum(times_ns)
             self.gets_persistent += sum(persistent)
             self._fold_gets(lengths)
-            self._fold_waits(put_us, ended_ns)
+            self._fold_waits(waits_ns)
 
     def put_worked(self, lengths: Sequence[int]) -> None:
         """MQPUTs or MQPUT1s that worked."""
-        longest, shortest = max(lengths), min(lengths)
+        total, longest, shortest = _summed(lengths)
         self.valid_puts += len(lengths)
-        self.put_bytes += sum(lengths)
+        self.put_bytes += total
         self.put_size_high = max(self.put_size_high, longest)
         self.put_size_low = min(self.put_size_low, shortest)
         _count_sizes(self.task.puts_by_size, lengths, shortest, longest)
 
     def _fold_gets(self, lengths: Sequence[int]) -> None:
         """Gets and browses that brought a message."""
-        longest, shortest = max(lengths), min(lengths)
+        total, longest, shortest = _summed(lengths)
         self.valid_gets += len(lengths)
-        self.get_bytes += sum(lengths)
+        self.get_bytes += total
         self.get_size_high = max(self.get_size_high, longest)
         self.get_size_low = min(self.get_size_low, shortest)
         _count_sizes(self.task.gets_by_size, lengths, shortest, longest)
 
-    def _fold_waits(self, put_us: Sequence[int], got_ns: Sequence[int]) -> None:
-        """How long the messages got were on the queue: put by the time of day, got by the monotonic clock."""
-        if min(put_us) == NOT_GOT:
-            pairs = [pair for pair in zip(put_us, got_ns, strict=True) if pair[0] != NOT_GOT]
-            put_us, got_ns = [put for put, _ in pairs], [got for _, got in pairs]
-        ahead_ns, number = self.task.offset_us * 1000, len(put_us)
+    def _fold_waits(self, waits_ns: Sequence[int]) -> None:
+        """How long the messages got were on the queue; a wait is noted on the monotonic clock, less the time of day."""
+        if min(waits_ns) == NOT_GOT:
+            waits_ns = [wait_ns for wait_ns in waits_ns if wait_ns != NOT_GOT]
+        ahead_ns, number = self.task.offset_us * 1000, len(waits_ns)
         if not number:
             return
-        waits_ns = list(map(sub, got_ns, map(mul, put_us, repeat(1000))))
         longest_us = max(max(waits_ns) + ahead_ns, 0) // 1000
         shortest_us = max(min(waits_ns) + ahead_ns, 0) // 1000  # the time of day may have been put back
         self.valid_destructive_gets += number
@@ -251,14 +247,22 @@ class QueueTally:
         self.options_got = None if self.now_browsing else options
 
 
-def _taken(noted: list[int]) -> tuple[list[int], ...]:
+def _taken(noted: list[int]) -> tuple[list[int], list[int], list[int], list[int]]:
     """The numbers of the notes that are there now, in their order.
 
     What another thread adds meanwhile stays for the next time; a note is added as one.
     """
     some = noted[:]
     del noted[: len(some)]
-    return some[::NOTE], some[1::NOTE], some[2::NOTE], some[3::NOTE], some[4::NOTE]
+    return some[::NOTE], some[1::NOTE], some[2::NOTE], some[3::NOTE]
+
+
+def _summed(lengths: Sequence[int]) -> tuple[int, int, int]:
+    """Sum, greatest and least of lengths, which are often all the same."""
+    length = lengths[0]
+    if lengths.count(length) == len(lengths):
+        return length * len(lengths), length, length
+    return sum(lengths), max(lengths), min(lengths)
 
 
 def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longest: int) -> None:

@@ -144,8 +144,8 @@ class RecoveryManager:
         log, number = self.log, page_set.number
         if not log.ready:
             log.check_space()
-        bodies = [message[0] for message in contents[: len(heads)]]
-        rbas = log.append_run(INSERT, flags, unit.urid, unit.last, number, pages, heads, bodies)
+        changes = zip(pages, heads, [message[0] for message in contents], strict=False)
+        rbas = log.append_run(INSERT, flags, unit.urid, unit.last, number, changes)
         if rbas:
             unit.last = rbas[-1]
             pool = self.buffers.pool_of[number]
@@ -423,12 +423,15 @@ class RecoveryManager:
 
     def checkpoint_step(self) -> bool:
         """Background: take a checkpoint when one is due."""
-        if self.log.since_checkpoint >= self.logload or self.log.switched:
+        if self._checkpoint_due():
             self.checkpoint()
         return False
 
+    def _checkpoint_due(self) -> bool:
+        return self.log.since_checkpoint >= self.logload or self.log.switched
+
     def tasks(self) -> Sequence[Task]:
-        return (Task("checkpoint", self.checkpoint_step, every_ms=100),)
+        return (Task("checkpoint", self.checkpoint_step, every_ms=100, due=self._checkpoint_due),)
 
 
 def _everything_may_go() -> int:
