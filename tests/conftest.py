@@ -5,6 +5,9 @@ import os
 import pytest
 from hypothesis import settings
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""Hundreds of processes are started: each finds what the first of them has compiled."""
+
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")

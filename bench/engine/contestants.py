@@ -49,9 +49,10 @@ class Quaestor:
         self.queue = self.app.open(QUEUE, OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | OpenOptions.INQUIRE)
 
     def put(self, bodies: Sequence[bytes]) -> None:
-        put = self.queue.put
-        for body in bodies:
-            put(body, PERSISTENT)
+        if len(bodies) == 1:
+            self.queue.put(bodies[0], PERSISTENT)
+        else:
+            self.queue.put_all(bodies, PERSISTENT)
         self.app.commit()
 
     def get(self, count: int) -> None:
@@ -73,6 +74,27 @@ class Quaestor:
     def for_thread(self) -> "Quaestor":
         directory, connecting = self._again
         return Quaestor(directory, define=False, **connecting)
+
+
+class Singly:
+    """The queue manager, put to with a call for each message."""
+
+    name = "quaestor, a call each"
+
+    def __init__(self, ours: Contestant) -> None:
+        if not isinstance(ours, Quaestor):
+            raise TypeError("the queue manager comes first")
+        self._ours = ours
+        self.get = ours.get
+
+    def put(self, bodies: Sequence[bytes]) -> None:
+        put = self._ours.queue.put
+        for body in bodies:
+            put(body, PERSISTENT)
+        self._ours.app.commit()
+
+    def for_thread(self) -> "Singly":
+        return Singly(self._ours.for_thread())
 
 
 class Sqlite:

@@ -26,14 +26,17 @@ class World:
     def state(self):
         return self.allowed[-1]
 
-    def unit(self, puts=(), gets=0, outcome="commit", volatile=()):
-        """One unit of recovery: gets from the front, puts at the end, then its end."""
+    def unit(self, puts=(), gets=0, outcome="commit", volatile=(), *, together=False):
+        """One unit of recovery: gets from the front, puts at the end (one by one or together), then its end."""
         engine, before = self.engine, self.state
         unit = engine.begin()
         for _ in range(gets):
             engine.get(unit)
-        for body in puts:
-            engine.put(unit, body)
+        if together:
+            assert len(puts) == engine.put_all(unit, puts)
+        else:
+            for body in puts:
+                engine.put(unit, body)
         for body in volatile:
             engine.put(unit, body, persistent=False)
         if outcome == "commit":
@@ -64,6 +67,16 @@ def backouts(world):
     world.unit(gets=1, puts=[message(8)])
     world.unit(gets=2, puts=[message(9)], outcome="back out")
     world.unit(puts=[message(10)])
+
+
+def puts_together(world):
+    """Runs of puts: over new pages and kept ones, a growing page set, a switch of the log, all three ends of a unit."""
+    world.unit(puts=[message(n) for n in range(20)], together=True)
+    world.unit(puts=[message(n, 900) for n in range(20, 32)], outcome="back out", together=True)
+    world.unit(gets=12, puts=[message(n, 1500) for n in range(40, 60)], together=True)
+    world.unit(puts=[message(n, 3500 if n == 64 else 300) for n in range(60, 70)], outcome="leave", together=True)
+    world.engine.buffers.write_all()
+    world.unit(gets=2, puts=[message(n, 2000) for n in range(70, 90)], together=True)
 
 
 def pages_leave_early(world):
@@ -170,6 +183,7 @@ def dropped_queues(world):
 SCENARIOS = [
     puts_and_gets,
     backouts,
+    puts_together,
     pages_leave_early,
     checkpoints,
     log_switches,

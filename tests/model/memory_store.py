@@ -10,7 +10,7 @@ from threading import Lock
 
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival
+from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, put_singly
 from quaestor.qmgr.recovery.outcomes import Outcomes
 
 BACKOUT_MAX = 255
@@ -71,6 +71,9 @@ class MemoryStore:
             queue.uncommitted += 1
             unit.puts.append(arrival)
         return arrival
+
+    def put_run(self, unit, queue, messages, priority):
+        return put_singly(self.put, unit, queue, messages, priority)
 
     def locate(self, queue, msg_id=None, correl_id=None, group_id=None, after=None, fits=None, holder=None):
         for arrival in queue.arrivals:

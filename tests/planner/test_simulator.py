@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -121,7 +122,7 @@ def test_more_putters_never_put_less():
 
 def test_a_slower_log_never_puts_more_and_never_answers_sooner():
     runs = [
-        simulate(Model(message_bytes=1000, putters=6, getters=2, log_io_ms=io_ms), 3) for io_ms in (0.2, 0.5, 1.0, 3.0)
+        simulate(Model(message_bytes=1000, putters=6, getters=2, log_io_ms=io_ms), 1) for io_ms in (0.2, 0.5, 1.0, 3.0)
     ]
     rates = [run.puts_per_s for run in runs]
     means = [run.put_times.mean_ms for run in runs]
@@ -265,12 +266,11 @@ def test_a_slow_network_makes_batches_longer_until_they_are_full():
     assert flooded.messages_per_s < 50 * 1000 / 50
 
 
-@settings(max_examples=10)
-@given(st.integers(1, 3))
-def test_more_channels_never_carry_less(channels):
+def test_more_channels_never_carry_less():
     model = channel_model(network_ms=50, arrivals_per_s=2_500)
-    fewer, more = (simulate(replace(model, channels=n), 4, warm_up_s=1) for n in (channels, channels + 1))
-    assert more.messages_per_s >= 0.98 * fewer.messages_per_s
+    carried = [simulate(replace(model, channels=n), 3, warm_up_s=1).messages_per_s for n in range(1, 5)]
+    for fewer, more in pairwise(carried):
+        assert more >= 0.98 * fewer
 
 
 def test_messages_wait_for_the_end_of_their_batch():

@@ -10,7 +10,7 @@ import pytest
 
 import quaestor
 from model.answers import bodies, drain, fails
-from quaestor import MQMD, GetOptions, LocalQueue, OpenOptions, PutOptions, Reason
+from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
 from quaestor.mqi.calls import QueueConnection, QueueHandle
 from quaestor.server.client import asynchronous
 from quaestor.server.client.opening import hello_of
@@ -181,6 +181,26 @@ def test_asyncio_put_get_commit_and_backout(server):
         assert app.warning.reason is Reason.PRIORITY_EXCEEDS_MAXIMUM
         assert await orders.inquire("CURDEPTH") == {"CURDEPTH": 1}
         await app.put1("ORDERS", "z")
+
+    talk(server, conversation)
+
+
+def test_asyncio_puts_many_messages_in_one_call(server):
+    async def conversation(app, orders):
+        bodies = [b"%d" % number for number in range(600)]
+        put = await orders.put_all(bodies, PERSISTENT)
+        assert len({message.msg_id for message in put}) == 600
+        await app.commit()
+        assert [(await orders.get(GET_NOW)).body for _ in bodies] == bodies
+        await orders.set(PUT="DISABLED")
+        with pytest.raises(MQError) as refused:
+            await orders.put_all(["x", "y"], PERSISTENT, NOW)
+        assert (refused.value.reason, refused.value.facts["put"]) == (Reason.PUT_INHIBITED, 0)
+        later = PutOptions.ASYNC_RESPONSE
+        await orders.set(PUT="ENABLED")
+        assert len(await orders.put_all(["x", "y"], PERSISTENT, later)) == 2
+        await app.commit()
+        assert [(await orders.get(GET_NOW)).text for _ in range(2)] == ["x", "y"]
 
     talk(server, conversation)
 

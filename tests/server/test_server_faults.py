@@ -351,6 +351,25 @@ def test_a_put_out_of_syncpoint_whose_answer_is_lost_is_not_repeated(serve):
     app.disconnect()
 
 
+def test_a_call_for_many_messages_goes_on_over_a_new_link_or_says_that_it_was_cut(serve):
+    """RC2, RQ4: the first frame of a unit is made again; out of syncpoint nothing is repeated."""
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=20)
+    queue = app.open("ORDERS", BOTH)
+    queue.put_all(["zero"], PERSISTENT, NOW)
+    server.stop()
+    server = serve()
+    queue.put_all(["one", "two"], PERSISTENT)
+    app.commit()
+    server.stop()
+    server = serve()
+    with fails(Reason.CALL_INTERRUPTED):
+        queue.put_all(["three"], PERSISTENT, NOW)
+    app.disconnect()
+    assert left_on(server) == ["zero", "one", "two"]
+
+
 def test_a_unit_that_a_repeated_call_began_is_backed_out_as_a_whole(serve):
     """RC2: the first put of a unit is made again on a new link; when that is lost too, the unit was open."""
     server = serve()

@@ -336,7 +336,7 @@ def test_a_task_does_not_work_longer_than_it_lives(either):
     assert np.all(total[short] <= (end - start)[short] + 1)
 
 
-def test_correlators_tie_queues_to_their_task(either):
+def test_correlators_tie_queues_to_their_task():
     records = read_records(DumpReader(io.BytesIO(dump_of(thin(load_profile("small"), 0.1))[0])))
     found = [task for task in tasks(records) if task.queues]
     assert found

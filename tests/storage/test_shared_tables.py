@@ -30,38 +30,7 @@ from quaestor.storage.shared_tables.group_tables import GroupIsFullError, put
 from quaestor.storage.shared_tables.table import ABSENT
 from servers import postgres_server
 
-GROUPS = count(1)
-
-
-@pytest.fixture(scope="module")
-def postgres():
-    with postgres_server() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def address(request, tmp_path):
-    """Where each database is."""
-    return str(tmp_path / "group.db") if request.param == "sqlite" else request.getfixturevalue("postgres").url
-
-
-@pytest.fixture
-def member(address):
-    """A way for further members of one group to come to its tables."""
-    group, opened = f"QSG{next(GROUPS)}", []
-
-    def come():
-        opened.append(open_tables(address, group))
-        return opened[-1]
-
-    yield come
-    for each in opened:
-        each.close()
-
-
-@pytest.fixture
-def tables(member):
-    return member()
+SAME = count(1)
 
 
 def drawn(depth):
@@ -205,7 +174,7 @@ CHANGES = st.one_of(
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(CHANGES, min_size=1, max_size=3), max_size=8))
 def test_both_databases_answer_the_same(tmp_path, postgres, requests):
-    group = f"SAME{next(GROUPS)}"
+    group = f"SAME{next(SAME)}"
     engines = [open_tables(str(tmp_path / "same.db"), group), open_tables(postgres.url, group)]
     for changes in requests:
         ours, theirs = (_outcome(engine, changes) for engine in engines)
@@ -364,7 +333,7 @@ def test_a_writer_that_hangs_does_not_hang_the_others(tmp_path, monkeypatch):
 
 
 def _change_until_killed(address, started):
-    tables = open_tables(address, "QSG1")
+    tables = open_tables(address, "KILLED")
     for number in count(1):
         tables.change(Put("objects", "A", drawn(number)), Put("objects", "B", drawn(number)))
         started.set()
@@ -380,7 +349,7 @@ def test_a_member_killed_in_the_middle_leaves_no_half_change(address):
     victim.kill()
     victim.join()
     assert -signal.SIGKILL == victim.exitcode
-    tables = open_tables(address, "QSG1")
+    tables = open_tables(address, "KILLED")
     a, b = tables.rows("objects")
     assert (a.value, a.version, tables.newest()) == (b.value, b.version, a.version)
     tables.change(Put("objects", "A", drawn(0)))

@@ -5,10 +5,14 @@ Rules
       but by speed.
   NA2 A call that fails raises `MQError` with the reason; one that succeeds with a warning leaves it in `warning`.
   NA3 As a context manager a unit of work commits at the end and backs out when an exception leaves it, behind any door.
+  NA4 `put_all` is as many puts as it has bodies, in order, of one descriptor. If one is refused, those before it are
+      put (in the unit of recovery, if there is one), those behind it are not; the reason's fact `put` says how many
+      were.
 
 Answered by qmgr.connection and server.client.  Asked by applications, the command line and the ibmmqc seam.
 """
 
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -37,6 +41,13 @@ class QueueHandle(Protocol):
         correl_id: bytes | None = None,
         context: Any = None,
     ) -> Message: ...
+
+    def put_all(
+        self,
+        bodies: Iterable[bytes | bytearray | memoryview | str],
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+    ) -> list[Message]: ...
 
     def get(
         self,

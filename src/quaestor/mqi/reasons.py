@@ -191,6 +191,10 @@ class MQError(Exception):
         self.facts = facts
         self.comp_code = comp_code or (CompCode.WARNING if reason in WARNINGS else CompCode.FAILED)  # R4
 
+    def having_put(self, messages: int) -> "MQError":
+        """The same answer of a call for many messages, of which so many were put before (fact `put`)."""
+        return MQError(self.reason, self.comp_code, **self.facts | {"put": messages})
+
     def __str__(self) -> str:
         facts = ", ".join(f"{name}={value!r}" for name, value in self.facts.items())
         return f"MQRC {int(self.reason)} {self.reason.name}: {self.reason.meaning}" + (f" ({facts})" if facts else "")

@@ -4,14 +4,17 @@ Rules
   SU1 Attributes are declared as those of other objects are, and kept in the shared repository by their keywords, as
       DISPLAY shows them.
   SU2 SIZE is ours: where there is no policy of the sysplex, the definition says how large the structure is, in KB.
-  SU3 Messages are offloaded only at CFLEVEL(5). Levels are never lowered.
+  SU3 Messages too long for an entry need CFLEVEL(4), which keeps them in the shared repository. From CFLEVEL(5) on
+      OFFLOAD says where they are kept, and the rules OFFLDnTH and OFFLDnSZ send shorter ones there too. Levels are
+      never lowered.
+  SU4 With OFFLOAD(DB2) no rule sends anything away unless the definition says so: sizes are 64K where none is given.
 
 Called by the commands on CFSTRUCT.  Calls attributes.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quaestor.mqi.attributes import Attribute, AttributeValueError, declared, number, text, words
@@ -19,7 +22,11 @@ from quaestor.mqi.attributes import Attribute, AttributeValueError, declared, nu
 NAME = re.compile(r"[A-Z@#$][A-Z0-9@#$_]{0,11}")
 SIZES = {f"{size}K": size for size in range(65)}
 BLOCKS = {word: word for word in ("8K", "16K", "32K", "64K", "128K", "256K", "512K", "1M")}
-OFFLOAD_LEVEL = 5
+LONG_LEVEL, OFFLOAD_LEVEL = 4, 5
+"""Levels from which messages leave their structure, and from which OFFLOAD and its rules say which and where (SU3)."""
+
+RULE_SIZES = {"OFFLD1SZ": "offload1_size", "OFFLD2SZ": "offload2_size", "OFFLD3SZ": "offload3_size"}
+NO_RULE = 64
 
 
 def _words(keyword: str, at: int, *choices: str) -> Any:
@@ -54,6 +61,23 @@ class StructureDefinition:
             raise AttributeValueError("CFSTRUCT", self.name, "1 to 12 characters of A-Z 0-9 @ # $ _, not CSQ_ADMIN")
         for field, attribute in ATTRIBUTES.items():
             attribute.check(getattr(self, field))
+
+    @property
+    def keeps_long(self) -> bool:
+        """Whether messages may be longer than an entry (SU3)."""
+        return self.level >= LONG_LEVEL
+
+    @property
+    def in_data_sets(self) -> bool:
+        """Whether what leaves the structure goes to data sets, else to the repository (SU3)."""
+        return self.level >= OFFLOAD_LEVEL and self.offload == "SMDS"
+
+    def without_rules(self, given: Collection[str]) -> "StructureDefinition":
+        """As a new definition with OFFLOAD(DB2) is that gives these keywords (SU4)."""
+        if self.offload != "DB2":
+            return self
+        sizes: dict[str, Any] = {field: NO_RULE for keyword, field in RULE_SIZES.items() if keyword not in given}
+        return replace(self, **sizes)
 
     def row(self) -> dict[str, Any]:
         """{keyword: value}, as it is kept and shown."""

@@ -13,14 +13,16 @@ Rules
   Q5  Position is fixed at arrival: priority, then order of arrival; a backed-out get returns to its place.
   Q6  A call is made with the engine latch held; no call waits for anything but its own page I/O.
   Q7  On a shared queue an arrival may be gone when it is taken or held: `VanishedError`, and the caller looks again.
+  Q8  Messages put together are to everybody else the same as put one by one.
 
 Called by message.  Answered by data (private) and coupling_facility (shared).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 from quaestor.mqi.messages import Message
+from quaestor.mqi.reasons import MQError
 
 
 class Arrival:
@@ -114,6 +116,16 @@ Fits = Callable[[Arrival], bool]
 """A further test of an arrival (groups, logical order, expiry ...); must not change anything."""
 
 
+def put_singly(put: Callable[..., object], unit: object, queue: object, messages: Sequence[Message], rank: int) -> int:
+    """`put_run` of a store that has no better way."""
+    for at, message in enumerate(messages):
+        try:
+            put(unit, queue, message, rank)
+        except MQError:
+            return at
+    return len(messages)
+
+
 UnitT_contra = TypeVar("UnitT_contra", contravariant=True)
 QueueT_contra = TypeVar("QueueT_contra", contravariant=True)
 
@@ -126,6 +138,11 @@ class QueueStore(Protocol[UnitT_contra, QueueT_contra]):
 
         `priority` is that of the position: the message's own, or the queue's default under MSGDLVSQ FIFO.
         """
+
+    def put_run(
+        self, unit: UnitT_contra | None, queue: QueueT_contra, messages: Sequence[Message], priority: int
+    ) -> int:
+        """Put messages that differ in body and identifier only (Q8); gives how many, all unless one is refused."""
 
     def locate(
         self,

@@ -32,6 +32,9 @@ class Task:
     urgent: bool = False
     """Whether the step runs at once when the scheduler is nudged."""
 
+    due: Callable[[], bool] | None = None
+    """Whether there is anything to do, looked at without the latch; None for a step that finds out itself."""
+
 
 class Waits(Protocol):
     """What a task that is accounted for is told of its waits, in nanoseconds (R5)."""

@@ -14,6 +14,7 @@ Rules
 Called by link and service.  Calls the connection and its handles, as any application of the process would.
 """
 
+import dataclasses
 from collections import deque
 from struct import error as StructError  # noqa: N812 - a class
 from threading import Thread
@@ -247,28 +248,31 @@ class Conversation:
         if at > end:
             raise ProtocolError("a put that ends before its body")
         if flags & MANY:
-            self._put_many(opened.handle, wire.unpack_bodies(packed, at, end), md, options, correl_id, flags)
-            return b""
+            if correl_id is not None:
+                md = dataclasses.replace(md or MQMD(), correl_id=correl_id)
+            bodies: list[Any] = wire.unpack_bodies(packed, at, end)
+            if flags & TEXT:
+                bodies = [_text(body) for body in bodies]
+            if not number:
+                self._put_unanswered(opened.handle, bodies, md, options)
+                return b""
+            messages = opened.handle.put_all(bodies, md, options)
+            return self.reply(number, b"".join(wire.pack_message(one, 0, opened.knows_put(one)) for one in messages))
         body: bytes | str = packed[at:end]
         if flags & TEXT:
             body = _text(packed[at:end])
         message = opened.handle.put(body, md, options, correl_id=correl_id, context=context)
         return self._message_answer(number, message, b"", 0, opened.knows_put(message)) if number else b""
 
-    def _put_many(
-        self, handle: Handle, bodies: list[bytes], md: MQMD | None, options: int, correl_id: bytes | None, flags: int
-    ) -> None:
+    def _put_unanswered(self, handle: Handle, bodies: list[Any], md: MQMD | None, options: int) -> None:
         """Asynchronous puts of one descriptor; each stands for itself, the first error is kept (CV3)."""
-        alike, at = correl_id is None and not flags & TEXT, 0
+        at = 0
         while at < len(bodies):
-            body = bodies[at]
             try:
-                handle.put(_text(body) if flags & TEXT else body, md, options, correl_id=correl_id)
+                at += len(handle.put_all(bodies[at:], md, options))
             except MQError as error:
                 self._error(0, b"", error)
-            at += 1
-            if alike and at < len(bodies):
-                at = handle.put_more(bodies, at, md, options)
+                at += error.facts["put"] + 1
 
     # -- get
 

@@ -108,6 +108,11 @@ def unpack_message(
     return new_message(Message, known), token, last
 
 
+def message_end(packed: bytes, at: int) -> int:
+    """Where a message without a body ends."""
+    return at + MESSAGE_LENGTH + int.from_bytes(packed[at + MESSAGE_LENGTH - 2 : at + MESSAGE_LENGTH], "big")
+
+
 def pack_descriptor(md: MQMD) -> bytes:
     """A descriptor as its application gave it, without the correlation identifier (WI1)."""
     if type(md) is not MQMD:

@@ -296,6 +296,9 @@ SMALL = EngineSettings(
 )
 
 
+DESCRIPTOR = MQMD()
+
+
 class SmallEngine:
     """An engine with one queue, used as the papers' examples do: put, get, commit, back out."""
 
@@ -328,6 +331,15 @@ class SmallEngine:
         msg_id = (self.data.sequence + 1).to_bytes(24, "big")
         message = Message(body, MQMD(), msg_id, correl_id, priority, int(persistent), self.clock.now_us())
         self.data.put(unit, queue or self.queue, message, priority)
+
+    def put_all(self, unit: UnitOfRecovery, bodies: Sequence[bytes], *, priority: int = 0) -> int:
+        """Put persistent messages together; gives how many were."""
+        now_us, ids = self.clock.now_us(), range(self.data.sequence + 1, self.data.sequence + 1 + len(bodies))
+        messages = [
+            Message(body, DESCRIPTOR, number.to_bytes(24, "big"), NO_ID, priority, 1, now_us)
+            for number, body in zip(ids, bodies, strict=True)
+        ]
+        return self.data.put_run(unit, self.queue, messages, priority)
 
     def get(self, unit: UnitOfRecovery | None, queue: PrivateQueue | None = None, **wanted: Any) -> bytes | None:
         arrival = self.data.locate(queue or self.queue, **wanted)

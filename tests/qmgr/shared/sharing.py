@@ -15,7 +15,7 @@ from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.operations import ReadList, ReadSpace
 from quaestor.storage.lists.structure import Shape, StructureLostError
-from quaestor.storage.shared_tables import GroupTables, SqliteTables, Structure
+from quaestor.storage.shared_tables import GroupTables, Structure, open_tables
 from quaestor.testing import SMALL, FaultyDisk
 
 USES = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | OpenOptions.BROWSE | OpenOptions.INQUIRE | OpenOptions.SET
@@ -66,22 +66,29 @@ class Breakable:
 class Sharing:
     """A group: its tables, its structures, its members by name."""
 
-    def __init__(self, folder, connect=None, structures=(STRUCTURE,), **attributes):
+    def __init__(self, folder, connect=None, structures=(STRUCTURE,), repository=None, **attributes):
         self.facility = MemoryFacility()
         self.prefix = f"G{next(_GROUPS)}"
         self._connect = connect or self.facility.connect
-        self.address = str(folder / f"{self.prefix}.db")
+        self.address = repository or str(folder / f"{self.prefix}.db")
+        self.wrap_tables = lambda _name, tables: tables
         self.clock = FakeClock()
         self.disks, self.members, self.away = {}, {}, set()
         self.wrap = lambda _name, connection: connection
-        self.breakable = []
+        self.breakable, self._opened = [], []
         tables = self.tables()
         for name in structures:
             tables.structures.insert(Structure(name, {"SIZE": 4096, **attributes}))
         tables.close()
 
     def tables(self):
-        return GroupTables(SqliteTables(self.address, "QSG1"))
+        self._opened.append(open_tables(self.address, self.prefix))
+        return GroupTables(self._opened[-1])
+
+    def close(self):
+        """Leave the repository, also for members that were killed."""
+        for tables in self._opened:
+            tables.close()
 
     def connect(self, name, shape, connector, told):
         own = Shape(self.prefix + shape.name, shape.lists, entries=shape.entries, elements=shape.elements)
@@ -114,7 +121,8 @@ class Sharing:
                     manager.shared.connect_step()
 
     def group(self, name):
-        return Group("QSG1", self.tables(), partial(self.connect, name), name, self._disk)
+        tables = GroupTables(self.wrap_tables(name, self.tables().tables))
+        return Group("QSG1", tables, partial(self.connect, name), name, self._disk)
 
     def _disk(self, name):
         return self.disks[name]

@@ -16,7 +16,7 @@ from qmgr.shared.sharing import (
     drained,
 )
 from quaestor.mqi.reasons import MQError
-from quaestor.qmgr.coupling_facility.offloading import OFFLOADED
+from quaestor.qmgr.coupling_facility.keys import OFFLOADED
 from quaestor.qmgr.statistics.collect import collect
 from quaestor.qmgr.statistics.intervals import Looks
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics
@@ -121,8 +121,8 @@ def _last(sharing):
     return max(committed(sharing), key=lambda entry: entry.number)
 
 
-def test_without_cflevel_5_a_long_message_is_refused(tmp_path):
-    sharing = Sharing(tmp_path, CFLEVEL=4)
+def test_without_cflevel_4_a_long_message_is_refused(tmp_path):
+    sharing = Sharing(tmp_path, CFLEVEL=3)
     sharing.start("QM1")
     sharing.define(**LENGTH)
     _, queue = app(sharing, "QM1")

@@ -7,6 +7,7 @@ import pytest
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.coupling_facility import recovering
 from quaestor.qmgr.coupling_facility.structures import Failing
 from quaestor.storage.lists.operations import Write
 
@@ -35,7 +36,7 @@ def two(sharing):
 def operate(sharing, name, what, structure="APPL1"):
     manager = sharing.members[name]
     with manager.engine.recovery.latch:
-        return getattr(manager.shared, what)(structure)
+        return getattr(recovering, what)(manager.shared, structure)
 
 
 # -- connectivity

@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby, islice
 
+from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
 from quaestor.qmgr.buffer.meter import IoMeter
@@ -111,6 +112,42 @@ class BufferPool:
         if self._writing and not frame.in_use:
             self._write_if_behind()
         return frame
+
+    def started_run(
+        self,
+        page_set: PageSet,
+        pages: Sequence[int],
+        redo: Redo,
+        heads: Sequence[bytes],
+        rbas: Sequence[int],
+        contents: Sequence[Message],
+    ) -> None:
+        """`started` for as many pages as there are RBAs; the rest of each change is the body of its message (B8)."""
+        stats, frames = self.stats, page_set.frames
+        stats.get_new_page += len(rbas)
+        stats.set_writes += len(rbas)
+        for rba, page, head, content in zip(rbas, pages, heads, contents, strict=False):
+            frame: Frame | None = frames.get(page)
+            if frame is None:
+                frame = self._take_buffer(page_set, page)
+                self._note_stealable()
+            elif not frame.changed and not frame.in_use:
+                del self._stealable[frame]
+                self._note_stealable()
+            frame.starting = redo
+            frame.started_with = head
+            frame.rest = content[0]
+            frame.content = content
+            frame.further = frame.raw = None
+            frame.rba = rba
+            frame.whole = True
+            if not frame.first_rba:
+                frame.first_rba = rba
+                frame.volatile = False
+                if not frame.changed:
+                    self._mark_changed(frame)
+            if self._writing and not frame.in_use:
+                self._write_if_behind()
 
     def started_volatile(self, page_set: PageSet, page: int, content: object, rba: int) -> None:
         """A page of non-persistent messages: got, given its contents, set to be written, released in one step (B7).
@@ -324,6 +361,11 @@ class BufferPool:
         if not self._writing:
             self._writing = True
             self.stats.deferred_write_starts += 1
+
+    @property
+    def due(self) -> bool:
+        """Whether pages are to be written or buffers to be given up (B5, B9)."""
+        return self._writing or self.buffers > self.wanted
 
     def deferred_write_step(self, *, immediate: bool = False) -> bool:
         """Write the oldest changed pages until enough buffers are stealable; True while that is not reached (B5)."""

@@ -68,6 +68,9 @@ class SharingGroup(Protocol):
     def look(self, structure: str) -> StructureView:
         """A structure that is defined, as it is now."""
 
+    def offloaded_to(self, structure: str) -> str:
+        """Where data of its messages may be: NONE, SMDS, DB2, BOTH; blank when that is not known."""
+
     def queues_on(self, structure: str) -> list[str]:
         """Names of the shared queues defined on it."""
 

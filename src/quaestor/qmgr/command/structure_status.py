@@ -77,6 +77,7 @@ def _summary(group: SharingGroup, structure: Structure) -> Iterator[Row]:
         "CFTYPE": "ADMIN" if structure.name == CSQ_ADMIN else "APPL",
         "STATUS": structure.status if structure.status == "INRECOVER" else view.status,
         "SIZEMAX": view.size_kb,
+        "OFFLDUSE": group.offloaded_to(structure.name),
     }
     if view.space is None:
         row |= {"SIZEUSED": "", "ENTSMAX": "", "ENTSUSED": "", "ELEMMAX": "", "ELEMUSED": ""}

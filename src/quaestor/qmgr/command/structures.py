@@ -19,7 +19,7 @@ from dataclasses import replace
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.syntax import NO_VALUE, UNACCEPTABLE
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.mqi.structures import ATTRIBUTES, StructureDefinition
+from quaestor.mqi.structures import ATTRIBUTES, OFFLOAD_LEVEL, RULE_SIZES, StructureDefinition
 from quaestor.qmgr.command.family import runs
 from quaestor.qmgr.command.group_part import SharingGroup
 from quaestor.qmgr.command.parts import Parts
@@ -43,6 +43,8 @@ class StructureCommands:
         if old is not None and not command.has("REPLACE"):
             raise MQError(Reason.OBJECT_ALREADY_EXISTS, type="CFSTRUCT", name=name)
         made = replace(self._like(group, command, name), **command.typed(ATTRIBUTES))
+        if not command.value("LIKE"):
+            made = made.without_rules([word for word in RULE_SIZES if command.has(word)])
         if old is not None:
             _check_level(old, made)
         row = Structure(name, made.row()) if old is None else replace(old, attributes=made.row())
@@ -174,7 +176,10 @@ def _keep(group: SharingGroup, row: Structure) -> None:
 
 
 def _shown(row: Structure) -> Row:
-    return {"CFSTRUCT": row.name, **StructureDefinition.of(row.name, row.attributes).row()}
+    """As it is defined; OFFLOAD says something from CFLEVEL(5) on."""
+    definition = StructureDefinition.of(row.name, row.attributes)
+    shown = {"CFSTRUCT": row.name, **definition.row()}
+    return shown if definition.level >= OFFLOAD_LEVEL else shown | {"OFFLOAD": "NONE"}
 
 
 def _check_level(old: Structure, made: StructureDefinition) -> None:

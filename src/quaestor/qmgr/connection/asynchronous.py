@@ -10,6 +10,7 @@ Called by applications.  Calls session and handle.
 """
 
 import asyncio
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -42,6 +43,17 @@ class AsyncHandle:
         if int(options) & _NO_SYNCPOINT:
             return await asyncio.to_thread(self._handle.put, body, descriptor, options, **more)
         return self._handle.put(body, descriptor, options, **more)
+
+    async def put_all(
+        self,
+        bodies: Iterable[bytes | bytearray | memoryview | str],
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+    ) -> list[Message]:
+        """MQPUT for each of the bodies (AS1)."""
+        if int(options) & _NO_SYNCPOINT:
+            return await asyncio.to_thread(self._handle.put_all, bodies, descriptor, options)
+        return self._handle.put_all(bodies, descriptor, options)
 
     async def get(self, options: int = GetOptions.NONE, *, wait_ms: int | None = None, **selecting: Any) -> Message:
         """MQGET (AS1, AS2)."""

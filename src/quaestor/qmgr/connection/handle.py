@@ -9,12 +9,14 @@ Rules
       getter that does not take the message passes the wake on.
   HA5 What an engine cannot survive (an I/O error, a broken invariant, an interrupt in the middle of a change) ends
       the queue manager, not only the call: 2009 for everybody.
+  HA6 A call for many messages (`put_all`) is as many puts (NA4). The latch is given to others every `RUN_MAX` messages;
+      out of syncpoint so many share one unit of the call, which commits also if one of them was refused.
 
 Called by applications.  Calls the message manager; session ends units.
 """
 
 from _thread import LockType, allocate_lock
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -35,6 +37,12 @@ if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
 
 _WAIT = int(GetOptions.WAIT)
+RUN_MAX = 256
+
+
+def not_accounted(*_: Any, **__: Any) -> Message:
+    """In place of what notes a call, on a handle that nobody accounts for."""
+    raise AssertionError("a call is noted on a handle that nobody accounts for")
 
 
 class InterruptedWait(KeyboardInterrupt):
@@ -44,7 +52,18 @@ class InterruptedWait(KeyboardInterrupt):
 class Handle:
     """An open queue."""
 
-    __slots__ = ("_connection", "_input", "_latch", "_opened", "_output", "_thread", "name", "tally")
+    __slots__ = (
+        "_connection",
+        "_input",
+        "_latch",
+        "_opened",
+        "_output",
+        "_thread",
+        "name",
+        "noted_get",
+        "noted_put",
+        "tally",
+    )
 
     def __init__(self, connection: "Connection", opened: OpenQueue) -> None:
         self.name = opened.name
@@ -54,7 +73,8 @@ class Handle:
         self._opened: OpenQueue | None = opened
         self._output: OutputPath | None = opened.output
         self._input: InputPath | None = opened.input
-        self.tally: QueueTally | None = None  # of an accounted handle
+        self.tally: QueueTally | None = None  # of an accounted handle, as are its own put and get
+        self.noted_put = self.noted_get = not_accounted
 
     def put(
         self,
@@ -84,19 +104,46 @@ class Handle:
                 raise
         return message
 
-    def put_more(self, bodies: list[bytes], at: int, descriptor: MQMD | None, options: int) -> int:
-        """Put what is like the last message, from `at` on; gives the first that needs a put of its own.
+    def put_all(
+        self,
+        bodies: Iterable[bytes | bytearray | memoryview | str],
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+    ) -> list[Message]:
+        """MQPUT for each of the bodies, under one descriptor, in one call: what was put comes back (HA6)."""
+        put: list[Message] = []
+        try:
+            self._put_all(list(bodies), descriptor, options, put)
+        except MQError as error:
+            raise error.having_put(len(put)) from error
+        return put
 
-        An accounted handle puts one by one: each call is charged with what it took.
-        """
+    def _put_all(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
+        """Put all bodies; what is put stands in `put`, also when one is refused."""
+        self._thread.warning = None
+        for at in range(0, len(bodies), RUN_MAX):
+            with self._latch:
+                self._put_some(bodies[at : at + RUN_MAX], descriptor, options, put)
+
+    def _put_some(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
+        """What is put under one hold of the latch (HA6)."""
         output = self._output
-        if output is None or self.tally is not None:
-            return at
-        with self._latch:
-            try:
-                return output.put_more(bodies, at, descriptor, options)
-            except FATAL as error:
-                raise self._connection.fatal(error) from error
+        if output is None:
+            raise self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
+        before = len(put)
+        try:
+            while (at := len(put) - before) < len(bodies):
+                put.append(output.put(bodies[at], descriptor, options))
+                put += output.put_more(bodies, at + 1, descriptor, options)
+            self._connection.end_call(commit=True)
+        except FATAL as error:
+            raise self._connection.fatal(error) from error
+        except MQError:
+            self._connection.end_call(commit=True)
+            raise
+        except BaseException:
+            self._connection.end_call(commit=False)
+            raise
 
     def get(
         self,

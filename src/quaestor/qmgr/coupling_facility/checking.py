@@ -8,22 +8,24 @@ Rules
   SC4 The structure has one own entry, and each queue's list has one last entry.
   SC5 A lock is held by a member that is connected; where nobody works, by none.
   SC6 The data of a message that was offloaded is what was written. Where nobody works, nobody has still to be told of
-      space that he may free.
+      space that he may free, and no body is in the repository that no message names.
   SC7 A problem is named, never repaired here. A structure that cannot be reached, or has failed, is a problem.
 
-Called by `quaestor cf check` and by tests, while members work.  Calls list structures, data sets, shared tables.
+Called by `quaestor cf check` and by tests, while members work.  Calls list structures, data sets, bodies, tables.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from quaestor.clock import SystemClock
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.bodies import Bodies, BodyPlace, named_in
 from quaestor.qmgr.coupling_facility.data_sets import file_name
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions
 from quaestor.qmgr.coupling_facility.forwarding import ANSWERS_LIST, QUESTIONS_LIST
 from quaestor.qmgr.coupling_facility.interest import INTEREST_LIST
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED,
-    HEAD_LENGTH,
     LAST_KEY,
     LOCKED,
     beside,
@@ -33,15 +35,16 @@ from quaestor.qmgr.coupling_facility.keys import (
     member_of,
     open_puts,
 )
-from quaestor.qmgr.coupling_facility.offloading import has_left
+from quaestor.qmgr.coupling_facility.offloading import has_left, place_of
 from quaestor.qmgr.coupling_facility.positions import POSITIONS_LIST
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.structures import ADMIN, LISTS, OWN_LIST, OWN_LOCK, admin_shape, shape_of
 from quaestor.qmgr.coupling_facility.units import EVERYTHING, descriptor_in
+from quaestor.storage.disk import File
 from quaestor.storage.lists.operations import Count, Entry, Lock, Operation, ReadList, ReadSpace, Unlock
 from quaestor.storage.lists.structure import ListStructure, StructureLostError
 from quaestor.storage.message_data_set import DataGoneError, Place, read_place
-from quaestor.storage.shared_tables import Structure
+from quaestor.storage.shared_tables import RepositoryAwayError, Structure
 
 CHECKER = "(CHECKER)"
 LOCK_NAMES = {OWN_LOCK: "its own lock", FORMAT_LOCK: "the lock of its formatting"}
@@ -107,6 +110,7 @@ def _structure(group: Group, row: Structure, queues: list[int], known: _Known) -
         if known.idle:
             left = _lists(connection, [freed_list(member) for member in known.living])
             yield from (f"{name}: {len(left)} words about space to free (SC6)" for _ in left[:1])
+            yield from _bodies_left(group, connection, name)
     finally:
         _leave(connection)
 
@@ -158,20 +162,40 @@ def _locks(connection: ListStructure, name: str, known: _Known) -> Iterator[str]
 def _offloaded(group: Group, connection: ListStructure, name: str, lists: list[int]) -> Iterator[str]:
     """Data sets have what the entries say (SC6); an entry that was got while it was looked at has no data any more."""
     directories = {each.number: each.log_directory for each in group.tables.members.all()}
+    bodies = Bodies(name, 0, group.objects, SystemClock())
     for entry in filter(has_left, _lists(connection, lists)):
-        place = Place.unpack(entry.data[HEAD_LENGTH:])
+        place = place_of(entry)
         try:
-            file = group.open_disk(directories.get(place.member, "")).open(file_name(name))
+            if isinstance(place, BodyPlace):
+                bodies.read(place)
+            else:
+                _read(group.open_disk(directories.get(place.member, "")).open(file_name(name)), place)
         except OSError as error:
             yield f"{name}: the data of entry {entry.number} is in {error.filename}, which cannot be read (SC6)"
-            continue
-        try:
-            read_place(file, place)
+        except MQError as error:
+            yield f"{name}: the data of entry {entry.number} cannot be read: {error} (SC6)"
         except DataGoneError as error:
             if any(entry.number == each.number for each in _lists(connection, [entry.list])):
                 yield f"{name}: entry {entry.number}: {error} (SC6)"
-        finally:
-            file.close()
+
+
+def _read(file: File, place: Place) -> None:
+    try:
+        read_place(file, place)
+    finally:
+        file.close()
+
+
+def _bodies_left(group: Group, connection: ListStructure, name: str) -> Iterator[str]:
+    """Bodies that nothing names (SC6)."""
+    try:
+        there = set(group.objects.bodies(name))
+    except RepositoryAwayError as error:
+        yield f"{name}: {error} (SC7)"
+        return
+    left = there - named_in(connection)
+    if left:
+        yield f"{name}: {len(left)} bodies in the repository that no message names (SC6)"
 
 
 def _lists(connection: ListStructure, numbers: list[int]) -> list[Entry]:

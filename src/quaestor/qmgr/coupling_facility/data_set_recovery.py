@@ -19,7 +19,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.backup import EVERYTHING, LogReader
 from quaestor.qmgr.coupling_facility.data_sets import file_name
 from quaestor.qmgr.coupling_facility.keys import HEAD_LENGTH, MEMBERS_MAX, PERSISTENT, beside, got_list
-from quaestor.qmgr.coupling_facility.offloading import has_left, place_of
+from quaestor.qmgr.coupling_facility.offloading import in_data_set_of
 from quaestor.qmgr.coupling_facility.resolving import ask_once
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, SharedStructure
 from quaestor.storage.disk import Disk, File
@@ -49,10 +49,10 @@ def write_again(
     """Bring a member's data set back (DR1, DR3); how many messages were written."""
     every = (*lists, *(got_list(member) for member in range(1, MEMBERS_MAX + 1)))
     pieces = structure.ask_heads(*(ReadList(number, most=EVERYTHING) for number in every))
-    entries = [each for piece in pieces for each in piece if has_left(each) and place_of(each).member == owner.number]
-    file = _opened(disk, file_name(structure.name), [place_of(each) for each in entries])
+    entries = [each for piece in pieces for each in piece if in_data_set_of(each, owner.number)]
+    file = _opened(disk, file_name(structure.name), [_place(each) for each in entries])
     try:
-        missing = [each for each in entries if not _is_there(file, place_of(each))]
+        missing = [each for each in entries if not _is_there(file, _place(each))]
         for entry in missing:
             if beside(entry.adjunct).flags & PERSISTENT:
                 _write(file, entry, data, structure.name)
@@ -62,6 +62,10 @@ def write_again(
     finally:
         file.close()
     return len(missing)
+
+
+def _place(entry: Entry) -> Place:
+    return Place.unpack(entry.data[HEAD_LENGTH:])
 
 
 def _opened(disk: Disk, name: str, places: list[Place]) -> File:
@@ -81,7 +85,7 @@ def _is_there(file: File, place: Place) -> bool:
 
 
 def _write(file: File, entry: Entry, data: Mapping[bytes, bytes], structure: str) -> None:
-    place, identity = place_of(entry), beside(entry.adjunct).identity
+    place, identity = _place(entry), beside(entry.adjunct).identity
     body = data.get(identity, b"")[HEAD_LENGTH:]
     if (len(body), crc32(body)) != (place.length, place.check):
         why = "the data of a message is neither in the backup nor on a log"

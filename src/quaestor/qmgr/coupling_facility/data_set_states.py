@@ -56,6 +56,10 @@ class DataSetStates:
     def row(self, structure: str, member: str) -> DataSet | None:
         return self._rows.get((structure, member))
 
+    def has_any(self, structure: str) -> bool:
+        """Whether a structure has data sets: its messages may be there."""
+        return any(each[0] == structure for each in self._rows)
+
     def owner(self, number: int) -> str:
         """The name of a member by its number."""
         if number not in self._members:

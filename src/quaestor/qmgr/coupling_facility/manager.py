@@ -26,14 +26,13 @@ from threading import RLock
 from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend, MQError, Reason
-from quaestor.qmgr.coupling_facility.backup import Written
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
-from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, empty_list, format_list
+from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.forwarding import Forwarding
 from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
 from quaestor.qmgr.coupling_facility.interest import Interest
 from quaestor.qmgr.coupling_facility.keys import Identities
-from quaestor.qmgr.coupling_facility.media import Media, RecoveredStructure
+from quaestor.qmgr.coupling_facility.media import Media
 from quaestor.qmgr.coupling_facility.operating import OperatedGroup
 from quaestor.qmgr.coupling_facility.peers import PeerRecovery
 from quaestor.qmgr.coupling_facility.resolving import Resolved, reconcile, record_at, resolve, says_committed
@@ -78,8 +77,8 @@ class CouplingFacilityManager:
             clock,
             recovery.served,
         )
-        self.data_sets = DataSets(group, qmgr, clock)
         self.structures: dict[str, SharedStructure] = {}
+        self.data_sets = DataSets(group, qmgr, clock, self.structures)
         self._queues: dict[str, SharedQueue] = {}
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._log_end, self._own_left = 0, True
@@ -226,21 +225,6 @@ class CouplingFacilityManager:
             if definition.queue.structure == structure.name:
                 format_list(SharedQueue(definition.queue, structure, definition.list), self.qmgr)
 
-    def backup(self, name: str) -> Written:
-        """BACKUP CFSTRUCT: its persistent messages, on this member's log. The latch is held."""
-        return self.media.backup(self.structure(name), self._lists(name), self.clock.now_us())
-
-    def recover(self, name: str) -> RecoveredStructure:
-        """RECOVER CFSTRUCT: a structure that has failed has its persistent messages again. The latch is held."""
-        structure = self.structure(name)
-        self._recovery.harden()
-        try:
-            done = self.media.recover(structure, self._lists(name))
-        except StructureRefusal as refusal:
-            raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why=str(refusal)) from refusal  # BR4
-        self.used_again(structure)
-        return done
-
     def used_again(self, structure: SharedStructure) -> None:
         """A structure that had failed is as it should be: its queues have their lists, then everybody uses it (BR4)."""
         structure.failing = None
@@ -253,29 +237,13 @@ class CouplingFacilityManager:
         except BaseException:
             structure.failing = structure.failing or Failing.FAILED
             raise
-        self._in_doubt.adopt_in(structure, self._lists(structure.name))
+        self._in_doubt.adopt_in(structure, self.lists_of(structure.name))
         self.data_sets.recovered(structure.name)
+        self.data_sets.another(structure.name)
         self._watch_again(structure)
 
-    def recover_data_sets(self, name: str) -> int:
-        """RECOVER CFSTRUCT of one that works while data sets of it have failed; how many messages were written."""
-        self._recovery.harden()
-        written = self.media.recover_data_sets(self.structure(name), self._lists(name), self.data_sets.failed_in(name))
-        self.data_sets.recovered(name)
-        return written
-
-    def purge(self, name: str) -> None:
-        """RECOVER CFSTRUCT TYPE(PURGE): the structure is empty, whatever was in it or half recovered."""
-        structure = self.structure(name)
-        if structure.failing is None:
-            for number in self._lists(name):
-                empty_list(structure, number)
-            self.data_sets.recovered(name)
-            return
-        self.media.purge(structure, self._lists(name))
-        self.used_again(structure)
-
-    def _lists(self, name: str) -> list[int]:
+    def lists_of(self, name: str) -> list[int]:
+        """The lists of a structure that are queues, as the shared tables have them now."""
         return self.definitions.all_lists().get(name, [])
 
     def structure_figures(self) -> list[StructureFigures]:
@@ -391,6 +359,7 @@ class CouplingFacilityManager:
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.reach_step, CONNECT_MS, latched=False),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
+            Task("remove bodies from the repository", self.care_step, CONNECT_MS, latched=False),
         )
 
     def reclaim_step(self) -> bool:
@@ -398,6 +367,13 @@ class CouplingFacilityManager:
         try:
             return self.data_sets.reclaim_step()
         except StructureLostError:
+            return False
+
+    def care_step(self) -> bool:
+        """Remove bodies in the repository that are needed no more; what cannot be reached is for the next step."""
+        try:
+            return self.data_sets.care_step()
+        except (StructureLostError, RepositoryAwayError):
             return False
 
     def reach_step(self) -> bool:
@@ -447,7 +423,8 @@ class CouplingFacilityManager:
             if structure is self.admin:
                 self._describe_again()
             else:
-                self._in_doubt.adopt_in(structure, self._lists(structure.name))
+                self.data_sets.another(structure.name)
+                self._in_doubt.adopt_in(structure, self.lists_of(structure.name))
 
     def _describe_again(self) -> None:
         """CSQ_ADMIN is another than before: units in doubt (ID1), and those still to be ended, are told again."""
@@ -477,7 +454,7 @@ class CouplingFacilityManager:
         unanswered = {number for part, _ in self._unfinished for number in part.entries_in(structure)}
         known = self.store.entries_in(structure)
         in_doubt = {unit.shared.id for unit in self._recovery.in_doubt() if unit.shared is not None}
-        gone = reconcile(structure, self._lists(structure.name), self.number, epoch, known, in_doubt) - unanswered
+        gone = reconcile(structure, self.lists_of(structure.name), self.number, epoch, known, in_doubt) - unanswered
         if gone:
             raise Abend("CF3", "work of this member was ended by another", structure=structure.name, entries=len(gone))
         self._descriptors.sweep_words(structure, set(units), epoch)

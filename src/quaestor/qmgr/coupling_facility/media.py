@@ -114,6 +114,7 @@ class Media:
         """RECOVER CFSTRUCT: what is there afterwards is not yet in use (SM2, BR4)."""
         if structure.failing is not Failing.FAILED:
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="it has not failed")
+        self._recovery.harden()
         if not structure.lock_own():
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member recovers it")
         try:
@@ -147,6 +148,7 @@ class Media:
 
     def recover_data_sets(self, structure: SharedStructure, lists: list[int], owners: list[str]) -> int:
         """Write the data of messages to data sets that have failed, from backup and logs (SM4); how many."""
+        self._recovery.harden()
         recovered, _ = self._read_logs(structure.name, EveryPut)
         bodies = {one: entry.data for one, entry in recovered.there.items()}
         bodies |= {one: entry.data for one, (_, entry) in recovered.waiting.items()}

@@ -20,6 +20,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.structures import StructureDefinition
 from quaestor.qmgr.coupling_facility.data_set_states import Connection
 from quaestor.qmgr.coupling_facility.forwarding import Answer, Asking
+from quaestor.qmgr.coupling_facility.recovering import backup, empty, recover, recover_data_sets
 from quaestor.qmgr.coupling_facility.resetting import FAIL, answered, fail
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Failing, SharedStructure
 from quaestor.storage.lists.operations import Alter, ReadSpace, Space
@@ -58,6 +59,9 @@ class OperatedGroup:
             return Seen(_STATUS[found.failing], space, found.connectors(), size_kb)
         except MQError:
             return Seen(_STATUS[found.failing], None, {}, size_kb)
+
+    def offloaded_to(self, structure: str) -> str:
+        return self._manager.data_sets.offloaded_to(structure)
 
     def queues_on(self, structure: str) -> list[str]:
         known = self._manager.definitions.known.values()
@@ -100,22 +104,23 @@ class OperatedGroup:
         found = self._manager.structures.pop(structure, None)
         if found is not None:
             found.disconnect()
+        self._manager.data_sets.deleted(structure)
 
     def fail(self, structure: str) -> None:
         fail(self._manager, structure, self._manager.clock.now_us())
 
     def backup(self, structure: str) -> None:
         with self._manager.latch:
-            self._manager.backup(structure)
+            backup(self._manager, structure)
 
     def recover(self, structure: str, *, purge: bool) -> None:
         with self._manager.latch:
             if purge:
-                self._manager.purge(structure)  # OP3
+                empty(self._manager, structure)  # OP3
             elif self._structure(structure).failing is None:
-                self._manager.recover_data_sets(structure)
+                recover_data_sets(self._manager, structure)
             else:
-                self._manager.recover(structure)
+                recover(self._manager, structure)
 
     # -- data sets
 

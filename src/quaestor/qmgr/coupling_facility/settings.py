@@ -12,6 +12,7 @@ Called by group_settings.  Calls the Db2 manager, list structures, disk.
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason
@@ -24,7 +25,7 @@ from quaestor.storage.disk import Disk, RealDisk
 from quaestor.storage.lists.movable import MovableConnection
 from quaestor.storage.lists.redis_engine import RedisConnection
 from quaestor.storage.lists.structure import ListStructure, Shape, Told
-from quaestor.storage.shared_tables import GroupTables, RepositoryAwayError, open_tables
+from quaestor.storage.shared_tables import GroupTables, LargeObjects, RepositoryAwayError, open_tables
 
 FACILITY, REDIS = "cf://", ("redis://", "rediss://", "unix://")
 
@@ -40,6 +41,11 @@ class Group:
     open_disk: Callable[[str], Disk]
     db2: Db2Manager | None = None
     """Who asks the tables; None where they are asked directly."""
+
+    @property
+    def objects(self) -> LargeObjects:
+        """Where the bodies of long messages are: whoever answers the group's tables has them."""
+        return cast("LargeObjects", self.tables.tables) if self.db2 is None else self.db2.objects
 
 
 def group_of(settings: GroupSettings, directory: Path, clock: Clock, operator_log: OperatorLog) -> Group:

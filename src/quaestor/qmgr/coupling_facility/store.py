@@ -15,17 +15,20 @@ Rules
 
   CM6 A get offers a buffer of the size that its queue remembers; a message that does not fit is asked for again, which
       is a redrive (GB1).
+  CM7 The mark of a claim names the unit that a moved message would be in. As long as nothing was moved the name is
+      free, and the next get that asks for the same makes the same claim: the very object, which is sent as it is. A
+      claim whose answer was lost may have moved something, so it is never made again.
 
 Called by message.  Calls structures, units, recovery (to log).
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from quaestor.clock import Clock
-from quaestor.mqi.matching import Selection
+from quaestor.mqi.matching import ANY, Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import (
@@ -37,6 +40,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     LOCKED,
     MARK,
     NO_MARK,
+    OFFLOADED,
     PERSISTENT,
     PUT,
     UNCOMMITTED,
@@ -53,12 +57,13 @@ from quaestor.qmgr.coupling_facility.keys import (
 from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue, just_put
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, SharedStructure, refused
 from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit, returning
-from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError
+from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError, put_singly
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 from quaestor.storage.lists.operations import (
     DELETED,
     LEFT,
     LENGTH_MAX,
+    MOVED,
     SHORT,
     Claim,
     Claimed,
@@ -87,6 +92,9 @@ LOGGED_MAX = 128 * 1024
 IN_UNIT = 0xFF
 """Whatever its flags, it stays on this member's list until a unit ends."""
 
+THOUGHT_OF = EXPIRES | OFFLOADED
+"""Flags of an entry that a claim only tells (CM2): it may have expired, or its data is to be read first (CO5)."""
+
 
 class SharedStore:
     """Shared queues of one member (CM1-CM5)."""
@@ -102,6 +110,12 @@ class SharedStore:
         """The parts in structures of units that have not ended there."""
 
     # --- put ----------------------------------------------------------------------------------------------------------
+
+    def put_run(
+        self, unit: UnitOfRecovery | None, queue: SharedQueue, messages: Sequence[Message], priority: int
+    ) -> int:
+        """Put messages that differ in body and identifier only (Q8)."""
+        return put_singly(self.put, unit, queue, messages, priority)
 
     def put(self, unit: UnitOfRecovery | None, queue: SharedQueue, message: Message, priority: int) -> SharedArrival:
         """Put a message at the end of its priority (CM1)."""
@@ -172,25 +186,35 @@ class SharedStore:
         if not self._recovery.log.ready:
             return self._located(queue, asked)  # CM4: the log may be full, so the get must be able to refuse
         part = None if unit is None else unit.shared
-        tag = self._identities.new() if part is None else part.id
-        claim = Claim(
-            queue.list,
-            *COMMITTED_RANGE,
-            got_list(self._member),
-            MARK.pack(tag, queue.list, GOT),
-            IN_UNIT if in_unit else PERSISTENT,
-            EXPIRES,
-            min(max_length, LENGTH_MAX),
-            where(asked.msg_id, asked.correl_id, asked.group_id),
-            queue.buffer.size,
-        )
+        asks, plain = (in_unit, max_length, queue.buffer.size), part is None and asked is ANY
+        again, queue.claim = queue.claim, None
+        if again is not None and plain and again[0] == asks:
+            claim = again[1]
+        else:
+            claim = self._claim(queue, self._identities.new() if part is None else part.id, asked, asks)
         claimed = self._claimed(queue, claim)
+        if plain and (claimed is None or claimed.done != MOVED):
+            queue.claim = asks, claim  # CM7
         if claimed is None:
             return None
         arrival = SharedArrival(queue, claimed.entry)
         if claimed.done != LEFT:
             arrival.state = REMOVED if claimed.done == DELETED else CLAIMED
         return arrival
+
+    def _claim(self, queue: SharedQueue, tag: bytes, asked: Selection, asks: tuple[bool, int, int]) -> Claim:
+        in_unit, max_length, buffer = asks
+        return Claim(
+            queue.list,
+            *COMMITTED_RANGE,
+            got_list(self._member),
+            MARK.pack(tag, queue.list, GOT),
+            IN_UNIT if in_unit else PERSISTENT,
+            THOUGHT_OF,
+            min(max_length, LENGTH_MAX),
+            where(asked.msg_id, asked.correl_id, asked.group_id),
+            buffer,
+        )
 
     @staticmethod
     def _claimed(queue: SharedQueue, claim: Claim) -> Claimed | None:
@@ -240,6 +264,8 @@ class SharedStore:
         while True:
             (entries,) = queue.structure.ask(ReadList(queue.list, low, COMMITTED_RANGE[1], most, behind, asked))
             for entry in entries:
+                if entry.adjunct[0] & OFFLOADED:
+                    queue.structure.check_offloads()
                 if held is not None and _place(held) < entry.key:
                     yield held
                     held = None

@@ -19,6 +19,8 @@ Rules
   CS7 A member connects again to a structure only when none of its units is between its decision and the end of its
       force: a member that is connected to a structure that has failed has on its log what it will ever have committed
       of the work in it. Recovery waits for that (SM4).
+  CS8 A structure whose CFLEVEL is raised begins to keep long messages elsewhere while it is used. A member that has not
+      noticed takes none of them: it says 2346 for them until it has.
 
 Called by the parts of the coupling facility manager.  Calls list structures.
 """
@@ -90,7 +92,7 @@ class SharedStructure:
         """Names what is in it: numbers of entries mean nothing in another one (CS6)."""
 
         self.member, self._connect, self._told, self._clock = member, connect, told, clock
-        self._served = served
+        self._served, self._now_ns = served, clock.monotonic_ns
         self._connection: ListStructure | None = None
         self.committing = 0
         """Units of this member that worked here and are being forced (CS7)."""
@@ -209,6 +211,19 @@ class SharedStructure:
     def connected(self) -> bool:
         return self._connection is not None
 
+    # -- long messages
+
+    def go_through(self, offloading: Callable[[ListStructure], OffloadingConnection]) -> None:
+        """Long messages leave the structure from now on, or may have left it (CS8)."""
+        if self._connection is not None and not isinstance(self._connection, OffloadingConnection):
+            self._connection = offloading(self._connection)
+
+    def check_offloads(self) -> None:
+        """A message was met whose data is elsewhere. Raises MQError 2346 when this member has not noticed yet (CS8)."""
+        if not isinstance(self._connection, OffloadingConnection):
+            why = "it keeps long messages elsewhere, which is noticed here soon: try again"
+            raise MQError(Reason.CF_STRUC_IN_USE, structure=self.name, why=why)
+
     # -- asking
 
     def ask(self, *operations: Operation, multiple: bool | None = None, redriven: bool = False) -> tuple[Any, ...]:
@@ -224,8 +239,8 @@ class SharedStructure:
         return self._request(operations, heads=True)
 
     def ask_for_recovery(self, *operations: Operation) -> tuple[Any, ...]:
-        """The same for whoever recovers a structure that has failed."""
-        return self._request(operations)
+        """The same for whoever recovers a structure that has failed; it needs no data of what is there."""
+        return self._request(operations, heads=True)
 
     def _request(
         self,
@@ -235,10 +250,10 @@ class SharedStructure:
         heads: bool = False,
         redriven: bool = False,
     ) -> tuple[Any, ...]:
-        connection, answers = self._connection, ()
+        connection = self._connection
         if connection is None:
             raise MQError(Reason.CF_NOT_AVAILABLE, structure=self.name)
-        began_ns = self._clock.monotonic_ns()
+        began_ns = self._now_ns()
         try:
             if heads and isinstance(connection, OffloadingConnection):
                 answers = connection.heads(*operations)
@@ -251,23 +266,28 @@ class SharedStructure:
         except StructureLostError as error:
             raise self._lost(error, connection) from error
         finally:
-            took_ns = self._clock.monotonic_ns() - began_ns
-            self._count(len(operations) > 1 if multiple is None else multiple, took_ns, int(redriven))
-        self.note_used()
+            took_ns = self._now_ns() - began_ns
+            self._count(len(operations) > 1 if multiple is None else multiple, took_ns, redriven)
+        entries, elements = connection.used
+        figures = self.figures
+        if entries > figures.entries_high:  # noqa: PLR1730 - seldom, and each request comes here
+            figures.entries_high = entries
+        if elements > figures.elements_high:  # noqa: PLR1730
+            figures.elements_high = elements
         return answers
 
-    def _count(self, multiple: bool, took_ns: int, redrives: int) -> None:
+    def _count(self, multiple: bool, took_ns: int, redriven: bool) -> None:
         figures = self.figures
         if multiple:
             figures.multiple_calls += 1
-            figures.multiple_redrives += redrives
+            figures.multiple_redrives += redriven
             figures.multiple_elapsed += tod_of_ns(took_ns)
         else:
             figures.single_calls += 1
-            figures.single_redrives += redrives
+            figures.single_redrives += redriven
             figures.single_elapsed += tod_of_ns(took_ns)
         if self._served.task is not None:
-            self._served.task.lists_called(took_ns, multiple=multiple, redrives=redrives)
+            self._served.task.lists_called(took_ns, multiple=multiple, redrives=int(redriven))
 
     def note_used(self) -> None:
         """What is in use now is at least the highest of the interval (CS1)."""

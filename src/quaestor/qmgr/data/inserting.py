@@ -9,10 +9,13 @@ Rules
   PG5 What fails (page set or log full) leaves nothing behind, whatever it had done (D5).
   PG6 Pages with more than one message are counted (`live`). An empty one that is not the last of its subqueue waits for
       the scavenger in `emptied` (D4).
+  PG7 Messages that are there together go into pages that are at hand, logged in one piece, as many of them as that is
+      possible for; the others are inserted one by one (J12).
 
 Called by the data manager.  Calls recovery, buffer, space.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from quaestor.mqi.messages import Message
@@ -30,6 +33,7 @@ from quaestor.qmgr.data.stored import (
     long_record,
     pack_references,
     short_beginning,
+    short_beginnings,
     short_record,
     text_of,
 )
@@ -83,6 +87,23 @@ class MessagePages:
             if unit.last != savepoint:
                 self._recovery.back_out_to(unit, savepoint)  # PG5
             raise
+
+    def insert_run(
+        self, unit: UnitOfRecovery, queue: PrivateQueue, messages: Sequence[Message], priority: int, sequence: int
+    ) -> list[int]:
+        """Short persistent messages that differ in body and identifier only; gives the pages of those there (PG7)."""
+        pages, flags = self._space.at_hand(queue.page_set)
+        if not (pages and messages and unit.urid) or self._packing:
+            return []
+        some = messages[: len(pages)]
+        subqueue = PERSISTENT_SUBQUEUES + priority
+        heads = short_beginnings(queue.queue_id, subqueue, some, sequence, SURELY_SHORT)
+        taken = pages[: -len(heads) - 1 : -1]
+        begun = self._recovery.begin_pages(unit, flags, queue.page_set, taken, heads, some)
+        if begun:
+            del pages[-begun:], taken[begun:]
+            return taken
+        return []
 
     def _insert_long(
         self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, packed: bytes, arrival: Arrival

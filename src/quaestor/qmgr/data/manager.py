@@ -13,6 +13,7 @@ Rules
   D6  Pages of messages that go with their queue are given back to the space map at once: nothing marks their records
       deleted, so a page that was only kept for reuse would be found with a message on it, perhaps of another queue that
       has the number by then.
+  D7  Messages that are put together (`put_run`) are the same on their pages and in the log as if put one by one.
 
 Called by message, the scheduler.  Calls inserting (pages of messages), recovery, buffer, lock; `objects` keeps
 definitions, `load` rebuilds all this.
@@ -95,6 +96,63 @@ class DataManager:
             queue.uncommitted += 1
             unit.puts.append(arrival)
         return arrival
+
+    def put_run(
+        self, unit: UnitOfRecovery | None, queue: PrivateQueue, messages: Sequence[Message], priority: int
+    ) -> int:
+        """Put messages that differ in body and identifier only; gives how many, all unless one is refused (D7)."""
+        at, together = 0, unit is not None and messages[0].persistence == 1
+        while True:
+            if together and unit is not None:
+                at += self._put_together(unit, queue, messages[at:] if at else messages, priority)
+            if at == len(messages):
+                return at
+            try:
+                self.put(unit, queue, messages[at], priority)
+            except MQError:
+                return at
+            at += 1
+
+    def _put_together(
+        self, unit: UnitOfRecovery, queue: PrivateQueue, messages: Sequence[Message], priority: int
+    ) -> int:
+        """Put persistent messages up to the first for which there is anything to decide (PG7); gives how many."""
+        sequence = self.sequence
+        pages = self._pages.insert_run(unit, queue, messages, priority, sequence)
+        if not pages:
+            return 0
+        _, envelope, _, correl_id, _, _, put_us, expires_us, _, _, _ = messages[0]
+        group_id, puts = envelope.group_id, unit.puts
+        for page, message in zip(pages, messages, strict=False):
+            sequence += 1
+            arrival = Arrival()
+            arrival.queue = queue
+            arrival.sequence = sequence
+            arrival.priority = priority
+            arrival.persistent = True
+            arrival.msg_id = message[2]
+            arrival.correl_id = correl_id
+            arrival.group_id = group_id
+            arrival.length = len(message[0])
+            arrival.put_us = put_us
+            arrival.expires_us = expires_us
+            arrival.backout_count = 0
+            arrival.holder = unit
+            arrival.state = WAITING
+            arrival.page = page
+            arrival.slot = HEADER_LENGTH
+            arrival.text_pages = None
+            puts.append(arrival)
+        count = len(pages)
+        self.sequence = sequence
+        self.stats.message_puts += count
+        self.locks.stats.lock_gets += count
+        queue.depth += count
+        queue.by_priority[priority] += count
+        queue.uncommitted += count
+        if expires_us:
+            queue.with_expiry += count
+        return count
 
     # --- get ----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.buffer import BufferManager
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.changes import FREE, SPAN, VOLATILE_PAGE, map_page_of, pack_free
-from quaestor.storage.log_record import Kind
+from quaestor.storage.log_record import ALLOCATES, Kind
 from quaestor.storage.page import HEADER_LENGTH
 from quaestor.storage.page_set import PAGES_MAX, PageSet, describe
 
@@ -58,6 +58,14 @@ class Space:
         if not found:
             self._look(page_set, found)
         return found.pop()
+
+    def at_hand(self, page_set: PageSet) -> tuple[list[int], int]:
+        """Pages that need not be looked for, the next one last, and the log flag of taking them (Y1, Y5).
+
+        Kept ones before free ones. The caller takes from the end of the list what it uses.
+        """
+        kept = self.empty[page_set.number]
+        return (kept, 0) if kept else (self._found[page_set.number], ALLOCATES)
 
     def _look(self, page_set: PageSet, found: list[int]) -> None:
         """The next free pages of a page set, the first of them last (Y5)."""

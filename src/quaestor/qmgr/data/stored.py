@@ -14,7 +14,7 @@ Called by the data manager and its loader.  Calls page, changes.
 
 import struct
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from quaestor.mqi.messages import HEADER as MESSAGE
@@ -47,6 +47,10 @@ BEGINNING = struct.Struct(INSERTION.format + RECORD.format[1:] + MESSAGE.format[
 
 pack_beginning: Final = BEGINNING.pack
 _DESCRIBED_AT: Final = MESSAGE_LENGTH
+pack_numbered: Final = struct.Struct(">Q24s").pack
+_HEAD: Final = struct.Struct(INSERTION.format + RECORD.format[1:-1])
+_TAIL: Final = struct.Struct(">" + MESSAGE.format[4:])
+"""What of it stands before the sequence number and behind the message identifier."""
 
 
 def short_record(message: Message, packed: bytes, sequence: int, reserve: int = 0) -> Parts:
@@ -74,6 +78,31 @@ def short_beginning(queue_id: int, subqueue: int, message: Message, sequence: in
         LIVE, SHORT, 0, RECORD_LENGTH + header + length, header, length, 0, sequence,
         msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, described,
     ) + packed  # fmt: skip
+
+
+def short_beginnings(
+    queue_id: int, subqueue: int, messages: Sequence[Message], sequence: int, longest: int
+) -> list[bytes]:
+    """`short_beginning` of messages that differ in nothing but body and identifier, up to one that is too long.
+
+    `sequence` is that of the message before the first.
+    """
+    _, envelope, _, correl_id, priority, persistence, put_us, expires_us, backouts, _, _ = messages[0]
+    packed = envelope.packed()
+    header = _DESCRIBED_AT + len(packed)
+    tail = _TAIL.pack(correl_id, priority, persistence, put_us, expires_us, backouts, len(packed)) + packed
+    heads: list[bytes] = []
+    last, head = -1, b""
+    for message in messages:
+        sequence += 1
+        length = len(message[0])
+        if length != last:
+            if length > longest:
+                break
+            last, stored = length, RECORD_LENGTH + header + length
+            head = _HEAD.pack(queue_id, subqueue | STARTS, 0, HEADER_LENGTH, LIVE, SHORT, 0, stored, header, length, 0)
+        heads.append(head + pack_numbered(sequence, message[2]) + tail)
+    return heads
 
 
 def fits_in_page(message: Message, packed: bytes) -> bool:
@@ -179,6 +208,7 @@ __all__ = [
     "pack_references",
     "read_message",
     "short_beginning",
+    "short_beginnings",
     "short_record",
     "text_of",
     "text_page_count",

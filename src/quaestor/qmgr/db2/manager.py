@@ -18,11 +18,12 @@ from typing import Any
 
 from quaestor.clock import Clock
 from quaestor.qmgr.db2.copy import Copy
+from quaestor.qmgr.db2.large_objects import CountedObjects
 from quaestor.qmgr.db2.work_list import Work, WorkList
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.resource_manager import Served, Task, Unit
 from quaestor.smf.sections.db2 import Db2Statistics
-from quaestor.storage.shared_tables import Drop, GroupTables, Put, RepositoryAwayError, Row, SharedTables
+from quaestor.storage.shared_tables import Drop, GroupTables, Put, Repository, RepositoryAwayError, Row, SharedTables
 from quaestor.storage.shared_tables.table import ABSENT, FOLLOWED, Change
 
 SERVERS = 4
@@ -37,6 +38,8 @@ _KINDS = {
 }  # fmt: skip
 
 Listener = Callable[[str, Row], None]
+Look = Callable[[SharedTables], Any]
+"""A question that the copy can answer too (DM3)."""
 
 
 class Db2Manager:
@@ -46,7 +49,7 @@ class Db2Manager:
 
     def __init__(
         self,
-        connect: Callable[[], SharedTables],
+        connect: Callable[[], Repository],
         clock: Clock,
         operator_log: OperatorLog,
         served: Served | None = None,
@@ -68,6 +71,9 @@ class Db2Manager:
 
         self.known = GroupTables(self.copy)
         """The tables of the group as they were last seen; nobody waits for them."""
+
+        self.objects = CountedObjects(self._asked_now)
+        """The bodies of long messages."""
 
     # -- life
 
@@ -124,7 +130,7 @@ class Db2Manager:
                 self.copy.learn(each.table, Row(each.name, number, each.value if isinstance(each, Put) else None))
         return number
 
-    def _looked(self, table: str, verb: str, work: Work) -> Any:
+    def _looked(self, table: str, verb: str, work: Look) -> Any:
         if table not in FOLLOWED:
             self._refuse_while_away()
         elif self.away:
@@ -135,6 +141,10 @@ class Db2Manager:
             if table in FOLLOWED:
                 return work(self.copy)
             raise
+
+    def _asked_now(self, kind: str, work: Work) -> Any:
+        self._refuse_while_away()
+        return self._asked(kind, work)
 
     def _refuse_while_away(self) -> None:
         if self.away:

@@ -22,12 +22,12 @@ from typing import Any
 
 from quaestor.clock import Clock, tod_of_ns
 from quaestor.smf.sections.db2 import Db2Statistics
-from quaestor.storage.shared_tables import ChangedError, RepositoryAwayError, SharedTables
+from quaestor.storage.shared_tables import ChangedError, Repository, RepositoryAwayError
 
 ANSWERS = (ChangedError, RepositoryAwayError)
 """Errors that are answers, not abends (DW3)."""
 
-Work = Callable[[SharedTables], Any]
+Work = Callable[[Repository], Any]
 
 
 class _Request:
@@ -46,13 +46,13 @@ class _Request:
 class WorkList:
     """The list and its server tasks (DW1 to DW4)."""
 
-    def __init__(self, connect: Callable[[], SharedTables], clock: Clock, stats: Db2Statistics) -> None:
+    def __init__(self, connect: Callable[[], Repository], clock: Clock, stats: Db2Statistics) -> None:
         self._connect, self._clock, self.stats = connect, clock, stats
         self._waiting: deque[_Request] = deque()
         self._posted = Condition()
         self._ending = False
         self._servers: list[Thread] = []
-        self._own: SharedTables | None = None
+        self._own: Repository | None = None
 
     def start(self, servers: int) -> None:
         """So many server tasks, and the one that follows changes beside them (MP1B M-9)."""
@@ -120,7 +120,7 @@ class WorkList:
         with self._posted:
             self.stats.disconnects += 1
 
-    def _connected(self) -> SharedTables:
+    def _connected(self) -> Repository:
         self.stats.connects += 1
         return self._connect()
 
@@ -129,7 +129,7 @@ class WorkList:
             self._posted.wait_for(lambda: self._waiting or self._ending)
             return self._waiting.popleft() if self._waiting else None
 
-    def _run(self, tables: SharedTables, request: _Request) -> None:
+    def _run(self, tables: Repository, request: _Request) -> None:
         before_ns = self._clock.monotonic_ns()
         try:
             request.answer = request.work(tables)

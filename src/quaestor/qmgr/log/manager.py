@@ -1,8 +1,8 @@
-"""The log manager itself: buffers, forcing, ends of data sets. The rules (J1-J11) stand in the package's docstring."""
+"""The log manager itself: buffers, forcing, ends of data sets. The rules (J1-J12) stand in the package's docstring."""
 
 import mmap as memory
 from _thread import allocate_lock
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 from typing import Final
 from zlib import crc32
@@ -16,7 +16,17 @@ from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
-from quaestor.storage.log_record import HEADER, HEADER_LENGTH, RECORD_MAX, Kind, LogRecord, parse, record_length
+from quaestor.storage.log_record import (
+    HEADER,
+    HEADER_LENGTH,
+    RECORD_MAX,
+    Kind,
+    LogRecord,
+    PageChange,
+    pack_run,
+    parse,
+    record_length,
+)
 
 _pack_header: Final = HEADER.pack_into
 _pack_checksum: Final = Struct(">I").pack_into
@@ -30,7 +40,7 @@ MEMORY: int = memory.MAP_PRIVATE | memory.MAP_ANONYMOUS | getattr(memory, "MAP_P
 
 
 class LogManager:
-    """The log (J1-J11). `end` is the RBA of the next record, `hardened` the RBA up to which the disk has it."""
+    """The log (J1-J12). `end` is the RBA of the next record, `hardened` the RBA up to which the disk has it."""
 
     name = "log"
 
@@ -116,6 +126,18 @@ class LogManager:
         self.end = end
         self.records += 1
         return rba
+
+    def append_run(
+        self, kind: int, flags: int, urid: int, previous: int, page_set: int, changes: Iterable[PageChange]
+    ) -> list[int]:
+        """Records of one unit, each the next one's `previous`; gives the RBAs of those that are appended (J12)."""
+        start = self.end
+        rbas, packed = pack_run(kind, flags, urid, previous, page_set, changes, start, self._stop, self.epoch)
+        at = start - self.base
+        self._buffer[at : at + len(packed)] = packed
+        self.end = start + len(packed)
+        self.records += len(rbas)
+        return rbas
 
     def check_space(self) -> None:
         """Refuse new work while the next active log cannot be made ready: what is left is for ending units (J6)."""

@@ -10,13 +10,14 @@ Rules
   PU4 Out of syncpoint, a message that a waiting getter (out of syncpoint too) asks for goes straight to it.
   PU5 After the put: trigger rule, confirm-on-arrival report, one waiter woken. A shared queue triggers where a member
       notices the message (M-89), not here, unless every message does.
-  PU6 Puts in syncpoint that differ in nothing but their bodies decide once (`put_more`). The first that has anything
-      more to think of, or would be refused, is left to a put of its own, which says why.
+  PU6 Puts in one unit that differ in nothing but their bodies decide once, and have one time (`put_more`). The first
+      that has anything more to think of, or would be refused, is left to a put of its own, which says why.
 
 Called by opening (which makes an `OutputPath`) and connection.  Calls describing, grouping, consequences, the store.
 """
 
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from quaestor.mqi import reports, triggering
@@ -82,6 +83,7 @@ class OutputPath:
         "_services",
         "_stats",
         "_store_put",
+        "_store_put_run",
         "_stored",
         "_text_seen",
         "_triggers",
@@ -101,6 +103,7 @@ class OutputPath:
         self._now_us = services.clock.now_us
         self._new_id = services.new_id
         self._store_put = state.store.put
+        self._store_put_run = state.store.put_run
         self._stats = services.stats
         self._caller = thread
         self._remote = resolution.remote
@@ -197,7 +200,7 @@ class OutputPath:
                     self._queue(message, rank, plan)
                 else:
                     self._store_put(None, self._stored, message, rank)
-            elif unit is not None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
+            elif unit is not None and unit.shared is None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
                 self._store_put(unit, self._stored, message, rank)
             else:
                 self._queue(message, rank, plan)
@@ -234,42 +237,55 @@ class OutputPath:
             self._describe(md)
         return body, self._described
 
-    def put_more(self, bodies: list[bytes], at: int, descriptor: MQMD | None, options: int) -> int:
-        """Put from `at` on what is like the message put last; gives the first that needs a put of its own (PU6)."""
-        plan, described, unit = self._plan, self._described, self._caller.unit
+    def put_more(self, bodies: list[Any], at: int, descriptor: MQMD | None, options: int) -> list[Message]:
+        """Put from `at` on what is like the message put last, as far as it is; gives what was put (PU6)."""
+        plan, caller = self._plan, self._caller
         md = descriptor if descriptor is not None else DEFAULT_DESCRIPTOR
-        envelope, msg_id, correl_id, priority, rank, persistence, expiry, plain = described
-        if not (plain and self._plain and plan.plain and plan.in_syncpoint) or unit is None or msg_id is not None:
-            return at
-        if self._refusal is not None or self._version != self._catalogue.version:
-            return at
-        if options is not self._options_seen or md is not self._md_seen:
-            return at
-        new_id, now_us, store_put, stored, counted = (
-            self._new_id, self._now_us, self._store_put, self._stored, self._counted,
+        if not (self._plain and plan.plain and self._usual) or self._version != self._catalogue.version:
+            return []
+        if self._stored.shared:
+            return []
+        if options != self._options_seen or md is not self._md_seen:
+            return []
+        envelope, msg_id, correl_id, priority, rank, persistence, expiry, plain = self._described
+        unit = caller.unit if plan.in_syncpoint else caller.call_unit
+        if unit is None or msg_id is not None or not plain:
+            return []
+        room = self._max_depth - self._counted.depth
+        if plan.in_syncpoint:
+            room = min(room, self._max_uncommitted - len(unit.puts) - len(unit.gets))
+        some = self._alike(bodies[at : at + max(room, 0)])
+        if not some:
+            return []
+        new_id, put_us = self._new_id, self._now_us()
+        expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
+        rows = zip(
+            some, repeat(envelope), [new_id() for _ in some], repeat(correl_id), repeat(priority), repeat(persistence),
+            repeat(put_us), repeat(expires_us), repeat(0), repeat(-1), repeat(-1), strict=False,
         )  # fmt: skip
-        room = min(self._max_uncommitted - len(unit.puts) - len(unit.gets), self._max_depth - counted.depth)
-        began, put_bytes = at, 0
-        for body in bodies[at : at + max(room, 0)]:
-            if len(body) > self._max_length:
-                break
-            put_us = now_us()
-            expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
-            known = (body, envelope, new_id(), correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
-            try:
-                store_put(unit, stored, new_message(Message, known), rank)
-            except MQError:
-                break
-            at += 1
-            put_bytes += len(body)
-        self._stats.puts += at - began
+        messages = [new_message(Message, row) for row in rows]
+        put = self._store_put_run(unit, self._stored, messages, rank)
+        del messages[put:]
+        self._count(put, sum(map(len, some[:put])), persistence)
+        return messages
+
+    def _alike(self, bodies: list[Any]) -> list[bytes]:
+        """The first of the bodies, as far as nothing but to put them is to be done about them."""
+        longest = self._max_length
+        for at, body in enumerate(bodies):
+            if type(body) is not bytes or len(body) > longest:
+                return bodies[:at]
+        return bodies
+
+    def _count(self, messages: int, put_bytes: int, persistence: int) -> None:
+        stats = self._stats
+        stats.puts += messages
         if persistence:
-            self._stats.persistent_puts += at - began
-            self._stats.persistent_bytes_put += put_bytes
+            stats.persistent_puts += messages
+            stats.persistent_bytes_put += put_bytes
         else:
-            self._stats.nonpersistent_puts += at - began
-            self._stats.nonpersistent_bytes_put += put_bytes
-        return at
+            stats.nonpersistent_puts += messages
+            stats.nonpersistent_bytes_put += put_bytes
 
     def _queue(self, message: Message, rank: int, plan: PutPlan) -> None:
         """A message from which nothing follows (PU3, PU4)."""
@@ -333,8 +349,7 @@ class OutputPath:
 
     def _path_is_plain(self) -> bool:
         """Whether nothing but the queue itself has to be thought of at a put."""
-        alone = self._remote is None and not self._stored.shared
-        return alone and self._group is None and not self._triggers and self._watch is None
+        return self._remote is None and self._group is None and not self._triggers and self._watch is None
 
     def _as_bytes(self, body: object, md: MQMD) -> tuple[bytes, MQMD]:
         """A body as bytes; text says so in the descriptor."""

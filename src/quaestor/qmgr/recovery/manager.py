@@ -31,6 +31,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from quaestor.clock import Clock
+from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.log import LogManager
@@ -126,6 +127,33 @@ class RecoveryManager:
         if flags:
             self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
         pool.started(page_set, page, insert, body, rba, rest, content)
+
+    def begin_pages(
+        self,
+        unit: UnitOfRecovery,
+        flags: int,
+        page_set: PageSet,
+        pages: Sequence[int],
+        heads: Sequence[bytes],
+        contents: Sequence[Message],
+    ) -> int:
+        """Begin pages with a message each, for a unit that has logged before: `begin_page` of all of them (V1).
+
+        Each change is a head and the message's body. Gives how many of them went in one piece into the log.
+        """
+        log, number = self.log, page_set.number
+        if not log.ready:
+            log.check_space()
+        changes = zip(pages, heads, [message[0] for message in contents], strict=False)
+        rbas = log.append_run(INSERT, flags, unit.urid, unit.last, number, changes)
+        if rbas:
+            unit.last = rbas[-1]
+            pool = self.buffers.pool_of[number]
+            if flags:
+                for page, rba in zip(pages, rbas, strict=False):
+                    self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
+            pool.started_run(page_set, pages, insert, heads, rbas, contents)
+        return len(rbas)
 
     def change_in_use(self, unit: UnitOfRecovery | None, kind: int, frame: Frame, body: bytes) -> None:
         """Change a page that the caller has in use already (V1)."""
@@ -390,12 +418,15 @@ class RecoveryManager:
 
     def checkpoint_step(self) -> bool:
         """Background: take a checkpoint when one is due."""
-        if self.log.since_checkpoint >= self.logload or self.log.switched:
+        if self._checkpoint_due():
             self.checkpoint()
         return False
 
+    def _checkpoint_due(self) -> bool:
+        return self.log.since_checkpoint >= self.logload or self.log.switched
+
     def tasks(self) -> Sequence[Task]:
-        return (Task("checkpoint", self.checkpoint_step, every_ms=100),)
+        return (Task("checkpoint", self.checkpoint_step, every_ms=100, due=self._checkpoint_due),)
 
 
 def _everything_may_go() -> int:

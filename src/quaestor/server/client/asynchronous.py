@@ -12,7 +12,8 @@ Called by applications.  Calls requests, place.
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -215,6 +216,25 @@ class AsyncHandle(HandleRequests):
             return self.put_unanswered(body, descriptor)
         message: Message = await connection.call(request, lambda payload: self.put_answer(payload, body))
         return message
+
+    async def put_all(
+        self,
+        bodies: Iterable[bytes | bytearray | memoryview | str],
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+    ) -> list[Message]:
+        """MQPUT for each of the bodies, under one descriptor, in one call (NA4)."""
+        connection, options = self._usable(), int(options)
+        put: list[Message] = []
+        try:
+            if options & ASYNC:
+                return [await self.put(body, descriptor, options) for body in bodies]
+            for some, kind in self.put_frames(bodies):
+                request = self.put_frame(some, kind, descriptor, options)
+                put += await connection.call(request, partial(self.put_answers, bodies=some))
+        except MQError as error:
+            raise error.having_put(len(put) + error.facts.get("put", 0)) from error
+        return put
 
     async def get(
         self,

@@ -12,7 +12,7 @@ Called by the package door.  Calls asynchronous.
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from quaestor.mqi.descriptors import MQMD, Target
@@ -48,6 +48,18 @@ class AsyncReconnectingHandle(AsyncHandle):
             lambda: call(body, descriptor, options, **more), in_unit=not int(options) & OUT
         )
         return message
+
+    async def put_all(
+        self,
+        bodies: Iterable[bytes | bytearray | memoryview | str],
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+    ) -> list[Message]:
+        call, every = super().put_all, list(bodies)
+        put: list[Message] = await self._lasting.lasting(
+            lambda: call(every, descriptor, options), in_unit=not int(options) & OUT
+        )
+        return put
 
     async def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
         call, in_unit = super().get, not int(options) & (OUT | BROWSES)

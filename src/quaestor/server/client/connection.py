@@ -12,7 +12,7 @@ Called by applications.  Calls link, requests.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Self
 
@@ -58,6 +58,31 @@ class Handle(HandleRequests):
             return connection.put_later(self, body, descriptor, options, correl_id, context)
         request = self.put_request(body, descriptor, options, correl_id, context)
         return self.put_answer(connection.call(request), body)
+
+    def put_all(
+        self,
+        bodies: Iterable[bytes | bytearray | memoryview | str],
+        descriptor: MQMD | None = None,
+        options: int = PutOptions.NONE,
+    ) -> list[Message]:
+        """MQPUT for each of the bodies, under one descriptor, in one call: what was put comes back (NA4)."""
+        options = int(options)
+        put: list[Message] = []
+        try:
+            if options & ASYNC:
+                put.extend(self.put(body, descriptor, options) for body in bodies)
+            else:
+                self._usable()
+                for some, kind in self.put_frames(bodies):
+                    put += self.put_some(some, kind, descriptor, options)
+        except MQError as error:
+            raise error.having_put(len(put) + error.facts.get("put", 0)) from error
+        return put
+
+    def put_some(self, bodies: list[bytes], kind: int, descriptor: MQMD | None, options: int) -> list[Message]:
+        """The puts of one frame."""
+        connection = self._usable()
+        return self.put_answers(connection.call(self.put_frame(bodies, kind, descriptor, options)), bodies)
 
     def get(
         self,

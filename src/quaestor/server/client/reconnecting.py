@@ -66,6 +66,10 @@ class ReconnectingHandle(Handle):
         self._lasting.touch(in_unit=not int(options) & OUT, repeatable=not int(options) & OUT)
         return self._lasting.again(lambda: Handle.put(self, body, descriptor, options, **more))
 
+    def put_some(self, bodies: list[bytes], kind: int, descriptor: MQMD | None, options: int) -> list[Message]:
+        self._lasting.touch(in_unit=not options & OUT, repeatable=not options & OUT)
+        return self._lasting.again(lambda: Handle.put_some(self, bodies, kind, descriptor, options))
+
     def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
         self._lasting.touch(in_unit=not int(options) & (OUT | BROWSES), repeatable=True)
         return self._lasting.again(lambda: Handle.get(self, options, **more))

@@ -5,11 +5,14 @@ Rules
       nor text, a descriptor that cannot be packed, a negative length or wait.
   RQ2 A handle remembers the last descriptor it sent and the last envelopes it was sent; neither travels twice in a row.
   RQ3 A put with ASYNC_RESPONSE has no number. What it returns has no identifier: the queue manager gives it later.
+  RQ4 A call for many messages goes in frames that are answered one after the other, so that nothing behind a message
+      that is refused is put.
 
 Called by connection and asynchronous.  Calls wire, values.
 """
 
 import struct
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from quaestor.mqi.attributes import AttributeValueError
@@ -37,6 +40,9 @@ from quaestor.server.protocol import (
 from quaestor.server.wire import new_message
 
 ASYNC = int(PutOptions.ASYNC_RESPONSE)
+FRAME_MESSAGES, FRAME_BYTES = 250, 1 << 20
+"""How much of a call for many messages goes into one frame (RQ4)."""
+
 _NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
 _READ_AHEAD = int(OpenOptions.READ_AHEAD)
 _WAIT_MAX = (1 << 31) - 1
@@ -189,6 +195,44 @@ class HandleRequests:
         sent = body if type(body) is bytes else body.encode() if isinstance(body, str) else bytes(body)
         message, _, self._put_envelope = wire.unpack_message(payload, 0, len(payload), self._put_envelope, sent)
         return message
+
+    @staticmethod
+    def put_frames(bodies: Iterable[Any]) -> Iterator[tuple[list[bytes], int]]:
+        """The bodies of a call for many messages, many to a frame, each frame with the flag of text if they are (RQ4).
+
+        A body that is refused is so behind the frame of those before it.
+        """
+        run, kind, size = list[bytes](), 0, 0
+        for body in bodies:
+            try:
+                sent, text = body_of(body)
+            except MQError:
+                if run:
+                    yield run, kind
+                raise
+            if run and (text != kind or size >= FRAME_BYTES or len(run) >= FRAME_MESSAGES):
+                yield run, kind
+                run, size = [], 0
+            kind = text
+            run.append(sent.encode() if text else sent)
+            size += len(run[-1])
+        if run:
+            yield run, kind
+
+    def put_frame(self, bodies: list[bytes], kind: int, md: MQMD | None, options: int) -> Request:
+        """Puts of one descriptor in one frame that is answered."""
+        flags, head = self.put_head(md, options, None, None)
+        parts = [part for body in bodies for part in (wire.LENGTH.pack(len(body)), body)]
+        return Request(_PUT, flags | kind | MANY, b"".join((head, wire.COUNT.pack(len(bodies)), *parts)))
+
+    def put_answers(self, payload: bytes, bodies: list[bytes]) -> list[Message]:
+        """The messages of a frame of puts, from its answer."""
+        messages, at, end = [], 0, len(payload)
+        for body in bodies:
+            message, _, self._put_envelope = wire.unpack_message(payload, at, end, self._put_envelope, body)
+            messages.append(message)
+            at = wire.message_end(payload, at)
+        return messages
 
     @staticmethod
     def put_unanswered(body: Any, md: MQMD | None) -> Message:

@@ -2,6 +2,7 @@
 
     table             rows, changes, refusals: what both engines promise
     sql_tables        the promise kept in SQL that both databases speak
+    large_objects     the bodies of long messages, in pieces; beside the tables, followed by nobody
     sqlite_engine     a file that the processes of one machine share; the default, nothing to install
     postgres_engine   PostgreSQL, for members on several machines
     group_tables      the tables of a group: members, structures, backups, data sets, objects, channels, sync keys
@@ -21,6 +22,7 @@ from quaestor.storage.shared_tables.group_tables import (
     Structure,
     SyncKey,
 )
+from quaestor.storage.shared_tables.large_objects import Body, LargeObjects, Repository
 from quaestor.storage.shared_tables.sqlite_engine import SqliteTables
 from quaestor.storage.shared_tables.table import (
     ChangedError,
@@ -34,13 +36,16 @@ from quaestor.storage.shared_tables.table import (
 
 __all__ = [
     "Backup",
+    "Body",
     "ChangedError",
     "ChannelState",
     "DataSet",
     "Drop",
     "GroupTables",
+    "LargeObjects",
     "Member",
     "Put",
+    "Repository",
     "RepositoryAwayError",
     "Row",
     "SharedObject",
@@ -54,7 +59,7 @@ __all__ = [
 POSTGRES = ("postgresql://", "postgres://")
 
 
-def open_tables(address: str, group: str) -> SharedTables:
+def open_tables(address: str, group: str) -> Repository:
     """The tables of a group at an address: `postgresql://...`, or the path of a file for SQLite."""
     if not address.startswith(POSTGRES):
         return SqliteTables(address.removeprefix("sqlite:"), group)
@@ -62,5 +67,5 @@ def open_tables(address: str, group: str) -> SharedTables:
         engine = import_module("quaestor.storage.shared_tables.postgres_engine")
     except ModuleNotFoundError as error:
         raise RepositoryAwayError(f"{address} needs psycopg: pip install 'quaestor[postgresql]'") from error
-    made: SharedTables = engine.PostgresTables(address, group)
+    made: Repository = engine.PostgresTables(address, group)
     return made

@@ -5,14 +5,15 @@ Rules
       change are all bounded by it.
   PG2 A member that stops in the middle of a change holds the others up no longer than that: the server ends it.
 
-Called by open_tables.  Calls sql_tables and psycopg (the extra `postgresql`).
+Called by open_tables.  Calls sql_tables, large_objects and psycopg (the extra `postgresql`).
 """
 
 from typing import Any, ClassVar
 
 import psycopg
 
-from quaestor.storage.shared_tables.sql_tables import LAST_MADE, SCHEMA, Execute, SqlTables
+from quaestor.storage.shared_tables.large_objects import SqlRepository
+from quaestor.storage.shared_tables.sql_tables import LAST_MADE, SCHEMA, Execute
 
 AWAY_S = 5
 BOUNDS = " ".join(
@@ -23,10 +24,11 @@ ONE_AT_A_TIME = 0x51554145
 """The advisory lock under which tables are made: two members may start at once."""
 
 
-class PostgresTables(SqlTables):
+class PostgresTables(SqlRepository):
     """The tables of a group in a PostgreSQL database."""
 
     AWAY: ClassVar[tuple[type[Exception], ...]] = (psycopg.Error, OSError)
+    FOR_SHARE: ClassVar[str] = " FOR SHARE"
 
     def _connect(self) -> Any:
         return psycopg.connect(

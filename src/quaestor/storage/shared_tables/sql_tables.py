@@ -26,14 +26,19 @@ from quaestor.storage.shared_tables.table import (
     Unchanged,
 )
 
-LAST_MADE = "quaestor_row_version"
+LAST_MADE = "quaestor_object"
 """What is made last: when it is there, everything is."""
 
 SCHEMA = (
     "CREATE TABLE IF NOT EXISTS quaestor_change (grp TEXT PRIMARY KEY, last BIGINT NOT NULL)",
     """CREATE TABLE IF NOT EXISTS quaestor_row (
         grp TEXT, tab TEXT, name TEXT, version BIGINT NOT NULL, value TEXT, PRIMARY KEY (grp, tab, name))""",
-    f"CREATE INDEX IF NOT EXISTS {LAST_MADE} ON quaestor_row (grp, tab, version)",
+    "CREATE INDEX IF NOT EXISTS quaestor_row_version ON quaestor_row (grp, tab, version)",
+    """CREATE TABLE IF NOT EXISTS quaestor_life (
+        grp TEXT, structure TEXT, member INTEGER, life BIGINT NOT NULL, PRIMARY KEY (grp, structure, member))""",
+    f"""CREATE TABLE IF NOT EXISTS {LAST_MADE} (
+        grp TEXT, structure TEXT, member INTEGER, life BIGINT, serial BIGINT, piece INTEGER, data BYTEA NOT NULL,
+        PRIMARY KEY (grp, structure, member, life, serial, piece))""",
 )
 READ = "SELECT name, version, value FROM quaestor_row WHERE grp = ? AND tab = ? AND name = ? AND value IS NOT NULL"
 ROWS = "SELECT name, version, value FROM quaestor_row WHERE grp = ? AND tab = ? AND value IS NOT NULL"
@@ -98,17 +103,25 @@ class SqlTables(ABC):
     def change(self, *changes: Change) -> int:
         with self._lock:
             number = self._twice(self._begun)
-            try:
+
+            def made() -> None:
                 for each in changes:
                     self._made(each, number)
-            except ChangedError:
-                self._once(lambda: self._execute("ROLLBACK"))
-                raise
-            except BaseException:
-                self._drop()  # nothing of it stays
-                raise
-            self._once(lambda: self._execute("COMMIT"))  # SQ2: unanswered, it is not asked again
+
+            self._ended(made)
             return number
+
+    def _ended(self, work: Callable[[], None]) -> None:
+        """Do what was begun and commit it, or leave nothing of it."""
+        try:
+            work()
+        except ChangedError:
+            self._once(lambda: self._execute("ROLLBACK"))
+            raise
+        except BaseException:
+            self._drop()  # nothing of it stays
+            raise
+        self._once(lambda: self._execute("COMMIT"))  # SQ2: unanswered, it is not asked again
 
     def _begun(self) -> int:
         self._execute(self.BEGIN)

@@ -4,19 +4,20 @@ Rules
   SL1 The file is in WAL mode and a change is on disk when it is answered; readers never wait for a writer.
   SL2 Who waits longer than `BUSY_S` for another process's change is told that the repository is away.
 
-Called by open_tables.  Calls sql_tables.
+Called by open_tables.  Calls sql_tables, large_objects.
 """
 
 import sqlite3
 from pathlib import Path
 from typing import Any, ClassVar
 
-from quaestor.storage.shared_tables.sql_tables import LAST_MADE, SCHEMA, Execute, SqlTables
+from quaestor.storage.shared_tables.large_objects import SqlRepository
+from quaestor.storage.shared_tables.sql_tables import LAST_MADE, SCHEMA, Execute
 
 BUSY_S = 5.0
 
 
-class SqliteTables(SqlTables):
+class SqliteTables(SqlRepository):
     """The tables of a group in a file."""
 
     AWAY: ClassVar[tuple[type[Exception], ...]] = (sqlite3.Error, OSError)
