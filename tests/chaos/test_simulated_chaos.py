@@ -121,7 +121,7 @@ def with_two_for_every(patch):
 
 due_on_change = triggering.due_on_change
 TEETH = [
-    (KINDS, without_completion, 30),
+    (KINDS, without_completion, 18),
     (KINDS, without_the_uncommitted_keys, 0),
     (KINDS, without_force, 3),
     (KINDS, without_fence, 0),
