@@ -220,6 +220,9 @@ def test_the_written_account_of_a_task_has_its_calls_to_structures(tmp_path):
         thread.join()
     (dump,) = (tmp_path / "QM1" / "smf").iterdir()
     (task,) = [each for each in tasks(read_dump(dump)) if any(queue.puts for queue in each.queues)]
+    assert [("ORDERS", STRUCTURE, 2, 0)] == [
+        (each.base_name.rstrip(), each.structure.rstrip(), each.disposition, each.page_set) for each in task.queues
+    ]
     account = task.accounting
     assert (42, 1, 41, 0) == (  # a put and a get each, and that the queue is read no more; commits, and the open
         account.cf_single_calls,

@@ -360,7 +360,7 @@ class CouplingFacilityManager:
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.reach_step, CONNECT_MS, latched=False),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
-            Task("remove bodies from the repository", self.care_step, CONNECT_MS, latched=False),
+            Task("remove bodies from the repository", self.care_step, CONNECT_MS, latched=False, apart=True),
         )
 
     def reclaim_step(self) -> bool:
