@@ -121,12 +121,12 @@ def with_two_for_every(patch):
 
 due_on_change = triggering.due_on_change
 TEETH = [
-    (KINDS, without_completion, 30),
+    (KINDS, without_completion, 18),
     (KINDS, without_the_uncommitted_keys, 0),
-    (KINDS, without_force, 2),
+    (KINDS, without_force, 3),
     (KINDS, without_fence, 0),
-    (KINDS, without_reconciling, 1),
-    (KINDS, without_resolving_later, 4),
+    (KINDS, without_reconciling, 9),
+    (KINDS, without_resolving_later, 18),
     (KINDS, without_backout, 0),
     (DECIDES, without_the_mark_of_doubt, 2),
     (DECIDES, without_waiting_for_structures, 21),

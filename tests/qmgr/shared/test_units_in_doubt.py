@@ -9,6 +9,7 @@ from quaestor.mqi.options import OpenOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility.recovering import recover
 from quaestor.qmgr.recovery.manager import SHUNT_AFTER
+from quaestor.storage.lists.structure import StructureLostError
 from quaestor.storage.log_record import Kind
 from quaestor.testing import PowerCut
 
@@ -101,6 +102,33 @@ def test_what_was_decided_after_a_restart_is_completed(sharing, one, two, doubtf
     else:
         assert () == sharing.start("QM1").connect("ALICE").in_doubt()
     assert (COMMITTED, []) == (seen(two), sharing.leaks())
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_an_announced_commit_whose_answer_was_lost_is_announced_again(sharing, one, two, doubtful, restarted):
+    """CU4: the request was done, and the descriptor that it replaced is no longer there."""
+    if restarted:
+        sharing.kill("QM1")
+        one = sharing.start("QM1").connect("ALICE")
+    admin = sharing.members["QM1"].shared.admin._connection
+    request = admin.request
+
+    def done_and_lost(*operations):
+        request(*operations)
+        admin.broken = True
+        raise StructureLostError("the answer")
+
+    admin.request = done_and_lost
+    with pytest.raises(MQError, match="2345"):
+        one.commit_prepared(b"XID")
+    sharing.reach_again("CSQ_ADMIN")
+    one.commit_prepared(b"XID")
+    sharing.publish()
+    assert (COMMITTED, []) == (seen(two), sharing.leaks())
+    with one.open("ORDERS", USES) as orders:
+        orders.put(b"x", PERSISTENT, IN)
+        one.commit()  # its descriptor goes with the next one
+    assert 1 == len(sharing.descriptors())
 
 
 @pytest.mark.parametrize("away", ["APPL1", "APPL2", "CSQ_ADMIN"])

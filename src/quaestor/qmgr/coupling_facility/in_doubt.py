@@ -55,7 +55,7 @@ class UnitsInDoubt:
         described = {descriptor_in(entry).unit: entry for entry in entries}
         for unit, part in self._parts():
             if part.id in described:
-                part.doubted(described[part.id].number, descriptor_in(described[part.id]))
+                part.known_by(described[part.id].number, descriptor_in(described[part.id]))
             else:
                 part.doubt(unit.urid)
 
@@ -79,6 +79,10 @@ class UnitsInDoubt:
             found = left_in(structure, lists, self._member)
             for part in parts:
                 part.replace(_work(found, part.id))
+
+    def parts(self) -> dict[bytes, SharedUnit]:
+        """The parts in structures of units in doubt, by their names."""
+        return {part.id: part for _, part in self._parts()}
 
     def _parts(self) -> Iterator[tuple[UnitOfRecovery, SharedUnit]]:
         for unit in list(self._recovery.units.values()):

@@ -429,8 +429,7 @@ class CouplingFacilityManager:
 
     def _describe_again(self) -> None:
         """Units in doubt (ID1), and those still to be ended, are told again when CSQ_ADMIN is another than before."""
-        in_doubt = {unit.shared.id: unit.shared for unit in self._recovery.in_doubt() if unit.shared is not None}
-        for part in (in_doubt | self.store.units).values():
+        for part in (self._in_doubt.parts() | self.store.units).values():
             part.describe_again()
 
     def _connect_again(self, structure: SharedStructure, connection: ListStructure | None) -> None:
@@ -450,7 +449,8 @@ class CouplingFacilityManager:
         """End what was done without being answered, before anybody works on (CF3, PR8)."""
         epoch, units = self._recovery.log.epoch, self.store.units
         if structure is self.admin:
-            self._descriptors.sweep({part.id for part in units.values() if part.described}, epoch)
+            parts = self._in_doubt.parts() | units
+            self._descriptors.sweep({name: part for name, part in parts.items() if part.described}, epoch)
             return
         unanswered = {number for part, _ in self._unfinished for number in part.entries_in(structure)}
         known = self.store.entries_in(structure)

@@ -28,7 +28,7 @@ Called by the shared store and recovery.  Calls structures.
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from quaestor.mqi.reasons import Abend, MQError, Reason
@@ -176,14 +176,21 @@ class Descriptors:
             self._incarnation, self._served = self._admin.incarnation, []
         return self._served
 
-    def sweep(self, kept: set[bytes], epoch: int) -> None:
-        """Delete descriptors of this epoch that no unit has: their writing was not answered (CU4)."""
+    def sweep(self, kept: "Mapping[bytes, SharedUnit]", epoch: int) -> None:
+        """After requests without an answer (CU4): the last descriptor of each unit is its own, others go.
+
+        So do those of this epoch that no unit has.
+        """
         self._served = []
         (entries,) = self._admin.ask(ReadList(self._member, most=EVERYTHING))
-        units = ((entry, descriptor_in(entry).unit) for entry in entries)
-        over = [entry for entry, unit in units if epoch_of(unit) == epoch and unit not in kept]
+        own = {unit: entry for entry in entries if (unit := descriptor_in(entry).unit) in kept}
+        last = {entry.number for entry in own.values()}
+        units = ((entry, descriptor_in(entry).unit) for entry in entries if entry.number not in last)
+        over = [entry for entry, unit in units if unit in kept or epoch_of(unit) == epoch]
         if over:
             self._admin.ask(*(Delete(entry.number, self._member) for entry in over))
+        for unit, entry in own.items():
+            kept[unit].known_by(entry.number, descriptor_in(entry))
 
     def sweep_words(self, structure: SharedStructure, kept: set[bytes], epoch: int) -> None:
         """Delete words of this epoch in a structure that no unit needs: their writing was not answered (CU4)."""
@@ -367,8 +374,8 @@ class SharedUnit:
         """CSQ_ADMIN is told that it is in doubt."""
         self._describe(Descriptor(self.id, 0, urid, in_doubt=True))
 
-    def doubted(self, number: int, descriptor: Descriptor) -> None:
-        """CSQ_ADMIN knows it by this descriptor: the member was started again."""
+    def known_by(self, number: int, descriptor: Descriptor) -> None:
+        """CSQ_ADMIN has this descriptor of it."""
         self._descriptor, self._described = number, descriptor
         self._described_in = self._descriptors.incarnation
 
