@@ -40,7 +40,7 @@ GOT_LISTS = QUEUES_MAX
 PERSISTENT, EXPIRES, OFFLOADED = 1, 2, 4
 """Flags of an entry (CK5); the data of one that is OFFLOADED is elsewhere."""
 
-NOBODYS, PUT, GOT, LOCKED = range(4)
+NOBODYS, PUT, GOT, LOCKED, DOUBTED = range(5)
 """As what a unit or handle has an entry (CK5)."""
 
 _COMMITTED = struct.Struct(">BBQB5s")

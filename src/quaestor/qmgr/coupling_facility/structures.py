@@ -144,6 +144,11 @@ class SharedStructure:
         (own,) = self._request((First(OWN_LIST),))
         return own is not None
 
+    @property
+    def link(self) -> object:
+        """The connection there is: what was asked of another one counts no more."""
+        return self._connection
+
     def look_again(self) -> None:
         """How much is in use, whether it can still be reached, and whether another member has recovered it."""
         (own,) = self._request((First(OWN_LIST),))
