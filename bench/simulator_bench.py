@@ -7,7 +7,8 @@ commit.  Writing and forcing 4 KB in the same directory tells how much of a comm
 unit of the first run is a sample of log writes, with their tail.  Two applications tell what contention adds.  With
 these figures alone the simulator predicts throughput and response times for other numbers of applications and sizes of
 units; the engine then does the same, and the error is printed.  Python runs one thread at a time, so the model has one
-processor.
+processor.  Stalls, the slowest 2 % of units, are in neither: they are left out of the calibration, and the engine's
+rate is that between them; how much of the time they took is printed beside it.
 """
 
 import argparse
@@ -39,10 +40,22 @@ USUAL = 0.98
 
 @dataclass
 class Measured:
-    """Units of work of some applications: messages a second, and how long each unit took."""
+    """Units of work of some applications: messages a second, stalls included, and how long each unit took."""
 
     messages_per_s: float
     unit_ms: list[float]
+    messages_at_once: int
+    """Of all applications, a unit each."""
+
+    @property
+    def usual_ms(self) -> list[float]:
+        """Without stalls of the machine, which are no log writes."""
+        return sorted(self.unit_ms)[: int(USUAL * len(self.unit_ms))]
+
+    @property
+    def usual_per_s(self) -> float:
+        """Messages a second between stalls."""
+        return 1000 * self.messages_at_once / statistics.mean(self.usual_ms)
 
 
 def force_samples_ms(directory: Path, count: int = 1500) -> list[float]:
@@ -92,7 +105,7 @@ def run_engine(directory: Path, applications: int, per_unit: int, seconds: float
             each.join()
         lasted = time.perf_counter() - began
     units = [each for mine in taken for each in mine]
-    return Measured(len(units) * per_unit / lasted, units)
+    return Measured(len(units) * per_unit / lasted, units, applications * per_unit)
 
 
 def calibrate(directory: Path, seconds: float) -> tuple[Model, float]:
@@ -103,11 +116,10 @@ def calibrate(directory: Path, seconds: float) -> tuple[Model, float]:
     one_ms, fifty_ms = (statistics.median(each.unit_ms) for each in (one, fifty))
     put_ms = (fifty_ms - one_ms) / (second - first)
     commit_ms = max(0.0, one_ms - put_ms - statistics.median(forces))
-    usual = sorted(one.unit_ms)[: int(USUAL * len(one.unit_ms))]  # a stall of the machine is no log write
-    writes = tuple(max(0.01, each - put_ms - commit_ms) for each in usual)
+    writes = tuple(max(0.01, each - put_ms - commit_ms) for each in one.usual_ms)
     print(f"calibrated: put {1000 * put_ms:.0f} us, commit {1000 * commit_ms:.0f} us of CPU,", end=" ")
     print(f"log write {statistics.median(writes):.3f} ms (half), {percentiles(list(writes)).p99_ms:.3f} ms (99 %)")
-    contended_ms = 1000 / run_engine(directory / "qm", *CONTENDED, seconds).messages_per_s
+    contended_ms = 1000 / run_engine(directory / "qm", *CONTENDED, seconds).usual_per_s
     contention = max(1.0, contended_ms / put_ms)
     print(f"two applications take {contention:.2f} times the CPU for a message: they hand the interpreter over")
     model = Model(
@@ -156,11 +168,13 @@ def compare(directory: Path, seconds: float) -> None:
         )
         played = simulate(asked, seconds, warm_up_s=seconds / 10)
         real, predicted = percentiles(found.unit_ms), played.put_times
-        error = 100 * (played.puts_per_s / found.messages_per_s - 1)
+        error = 100 * (played.puts_per_s / found.usual_per_s - 1)
+        stalled = 100 * max(0.0, 1 - found.messages_per_s / found.usual_per_s)
         errors.append((abs(error), abs(100 * (predicted.p50_ms / real.p50_ms - 1))))
         print(
-            f"{f'{applications} x {per_unit}':24}{found.messages_per_s:10,.0f}{played.puts_per_s:10,.0f}{error:+7.0f}%"
+            f"{f'{applications} x {per_unit}':24}{found.usual_per_s:10,.0f}{played.puts_per_s:10,.0f}{error:+7.0f}%"
             f"{real.p50_ms:9.2f}{predicted.p50_ms:8.2f}{'':7}{real.p99_ms:9.2f}{predicted.p99_ms:8.2f}"
+            f"{'':5}{stalled:3.0f} % in stalls"
         )
     rates, halves = zip(*errors, strict=True)
     print(f"error of throughput: mean {statistics.mean(rates):.0f} %, worst {max(rates):.0f} %;", end=" ")

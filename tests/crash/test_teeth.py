@@ -21,12 +21,14 @@ from crash.scenarios import (
     pages_leave_early,
     prove,
     puts_and_gets,
+    puts_together,
     unit_longer_than_the_ring,
 )
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, BufferPool, TornPageError
 from quaestor.qmgr.data import PrivateQueue
 from quaestor.qmgr.lock import LockManager
+from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.log.in_flight import Waiter
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.active_log import ActiveLog
@@ -148,6 +150,28 @@ def without_the_space_map(patch):
     patch.setattr(restart_module._Redo, "_take_page", lambda self, record, use: None)
 
 
+def without_the_chain_of_a_run(patch):
+    """J12: each record of a run is the next one's `previous`, so that undoing finds all of them."""
+    begin_pages = RecoveryManager.begin_pages
+
+    def leave_behind(self, unit, *run):
+        last = unit.last
+        begun = begin_pages(self, unit, *run)
+        unit.last = last
+        return begun
+
+    patch.setattr(RecoveryManager, "begin_pages", leave_behind)
+
+
+def without_the_log_of_a_run(patch):
+    """D7: what is put together is in the log before it is on its page."""
+
+    def only_count(self, kind, flags, urid, previous, page_set, changes):
+        return [previous for _ in changes]
+
+    patch.setattr(LogManager, "append_run", only_count)
+
+
 TEETH = [
     (without_compensation_records, backouts, {}),
     (with_a_checkpoint_too_new, checkpoints, {}),
@@ -162,6 +186,8 @@ TEETH = [
     (without_sync_at_restart, killed_then_cut, {"wrthrsh": 2}),
     (without_lost_texts, long_messages, {}),
     (without_sync, puts_and_gets, {}),
+    (without_the_chain_of_a_run, puts_together, {}),
+    (without_the_log_of_a_run, puts_together, {}),
 ]
 
 

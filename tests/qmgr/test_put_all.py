@@ -91,7 +91,7 @@ LENGTHS = st.lists(st.sampled_from([0, 1, 700, 1024, 3000, 3001, 9000]), min_siz
 @settings(max_examples=30, deadline=None)
 @given(st.lists(LENGTHS, max_size=4), st.booleans())
 def test_the_log_and_the_pages_are_the_same_bytes(units, packing):
-    """D7, J10: nobody who reads pages or log can tell how a message was put."""
+    """D7, J12: nobody who reads pages or log can tell how a message was put."""
     some = replace(SMALL, packing=packing)
     one, other = SmallEngine(FaultyDisk(), some), SmallEngine(FaultyDisk(), some)
     for lengths in units:

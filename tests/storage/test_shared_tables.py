@@ -333,7 +333,7 @@ def test_a_writer_that_hangs_does_not_hang_the_others(tmp_path, monkeypatch):
 
 
 def _change_until_killed(address, started):
-    tables = open_tables(address, "QSG1")
+    tables = open_tables(address, "KILLED")
     for number in count(1):
         tables.change(Put("objects", "A", drawn(number)), Put("objects", "B", drawn(number)))
         started.set()
@@ -349,7 +349,7 @@ def test_a_member_killed_in_the_middle_leaves_no_half_change(address):
     victim.kill()
     victim.join()
     assert -signal.SIGKILL == victim.exitcode
-    tables = open_tables(address, "QSG1")
+    tables = open_tables(address, "KILLED")
     a, b = tables.rows("objects")
     assert (a.value, a.version, tables.newest()) == (b.value, b.version, a.version)
     tables.change(Put("objects", "A", drawn(0)))

@@ -10,6 +10,8 @@ Rules
   W3  A step that fails stops all background work and is told to whoever asked to know (`on_failure`): an error that
       nobody hears is worse than none.
   W4  An urgent step runs at once when something outside says that there is work for it.
+  W5  Nobody takes the latch for nothing: a step that can see from outside that it has nothing to do (`due`) is left
+      out. Whoever waits for the latch of a busy application is woken at each of its calls, mostly in vain.
 
 Called by queue_manager.  Calls the managers' tasks.
 """
@@ -49,9 +51,11 @@ class _Lane:
                 if not task.urgent or not self.woken.is_set():
                     self._due_ns[number] = now + (0 if more else task.every_ms * NS_PER_MS)
         now = self._clock.monotonic_ns()
-        return max(1, (min(self._due_ns.values(), default=now) - now) // NS_PER_MS)
+        return max(1, -((now - min(self._due_ns.values(), default=now)) // NS_PER_MS))
 
     def _run(self, task: Task) -> bool:
+        if task.due is not None and not task.due():
+            return False  # W5
         if not task.latched:
             return task.step()
         with self._latch:
@@ -64,7 +68,7 @@ class _Lane:
 
 
 class Scheduler:
-    """Background work of all managers (W1-W4)."""
+    """Background work of all managers (W1-W5)."""
 
     def __init__(
         self,

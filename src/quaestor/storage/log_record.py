@@ -17,6 +17,7 @@ Called by log, recovery, the log printer.  Calls nothing.
 """
 
 import struct
+from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -25,9 +26,10 @@ from zlib import crc32
 HEADER: Final = struct.Struct(">IIQQQIIHBB")
 """checksum, length, rba, urid, previous, page, epoch, page set, kind, flags"""
 
-CHECKED: Final = struct.Struct(">IQQQIIHBB")
+_pack_checked: Final = struct.Struct(">IQQQIIHBB").pack
 """The same without the checksum, which is of all that follows it."""
 
+_pack_sum: Final = struct.Struct(">I").pack
 HEADER_LENGTH: Final = HEADER.size
 RECORD_MAX: Final = 1 << 18
 FIRST: Final = 1
@@ -117,6 +119,40 @@ def unpack_identity(packed: bytes) -> Identity:
     connection, user, thread, started_us = _IDENTITY.unpack(packed)
     connection, user, thread = (part.rstrip(b"\0").decode("utf-8", "replace") for part in (connection, user, thread))
     return Identity(connection, user, thread, started_us)
+
+
+PageChange = tuple[int, bytes, bytes]
+"""A page and the body of its change, in two parts."""
+
+
+def pack_run(
+    kind: int,
+    flags: int,
+    urid: int,
+    previous: int,
+    page_set: int,
+    changes: Iterable[PageChange],
+    start: int,
+    stop: int,
+    epoch: int,
+) -> tuple[list[int], bytes]:
+    """Records of one unit from RBA `start` on, as many of the changes as end before `stop`.
+
+    Gives their RBAs and, in one piece, the bytes that they are one by one; each is the next one's `previous`.
+    """
+    parts: list[bytes] = []
+    rbas: list[int] = []
+    rba = start
+    for page, head, tail in changes:
+        length = HEADER_LENGTH + len(head) + len(tail)
+        if rba + length > stop:
+            break
+        header = _pack_checked(length, rba, urid, previous, page, epoch, page_set, kind, flags) + head
+        parts += (_pack_sum(crc32(tail, crc32(header))), header, tail)
+        rbas.append(rba)
+        previous = rba
+        rba += length
+    return rbas, b"".join(parts)
 
 
 def record_length(header: bytes | bytearray) -> int:

@@ -94,7 +94,7 @@ def test_a_refused_open_leaves_nothing(sharing):
 def test_each_member_counts_its_own_handles(sharing):
     """IPPROCS and OPPROCS are those of the queue manager that answers."""
     handles = [app(sharing, "QM1").open("ORDERS", SHARED | OUTPUT) for _ in range(2)]
-    app(sharing, "QM2").open("ORDERS", SHARED)
+    handles.append(app(sharing, "QM2").open("ORDERS", SHARED))  # who drops a handle closes it
     rows = [
         sharing.members[name].commands.run("DISPLAY QSTATUS(ORDERS) IPPROCS OPPROCS", "OPER").rows[0]
         for name in ("QM1", "QM2")

@@ -2,7 +2,7 @@
 
 Rules
   AH1 Each method makes the call of its parent class and tallies what it took; it decides nothing. Plain puts and gets
-      are the same statements with the latch taken in their midst (LA3).
+      are functions of their own (`noting`).
   AH2 `account_for` and `stop_accounting` may come at any time, also while the application waits for a message: a call
       in progress ends with the latch it began with and is not tallied.
   AH3 A get that waits by being asked again (`look`) is one get: what is asked again adds time, not a call.
@@ -17,15 +17,15 @@ from typing import Any
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.matching import ANY
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import CloseOptions, GetPlan, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.connection.accounting import NOT_GOT, QueueTally, TaskTally, Verb
-from quaestor.qmgr.connection.failing import FATAL
-from quaestor.qmgr.connection.handle import Handle
+from quaestor.qmgr.connection.handle import Handle, not_accounted
 from quaestor.qmgr.connection.latch import TimedLatch
+from quaestor.qmgr.connection.noting import noting_get, noting_put
 from quaestor.qmgr.connection.session import Connection, target_of
-from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
+from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.waiting import Waiting
 
 _SPECIFIC = frozenset({"msg_id", "correl_id", "group_id", "sequence", "token"})
@@ -38,52 +38,32 @@ class AccountedHandle(Handle):
     tally: QueueTally
     _latch: TimedLatch
 
-    def put(
-        self,
-        body: bytes | bytearray | memoryview | str,
-        descriptor: MQMD | None = None,
-        options: int = PutOptions.NONE,
-        *,
-        correl_id: bytes | None = None,
-        context: Handle | None = None,
+    put = vars(Handle)["noted_put"]  # the slot itself: a call goes straight to the function in it (NO2)
+    get = vars(Handle)["noted_get"]
+
+    def begin_notes(self, connection: Connection, tally: QueueTally, latch: TimedLatch) -> None:
+        """Tell this tally from the next call on."""
+        self.use_latch(latch, tally)
+        self.noted_put = noting_put(self, connection, tally, latch)
+        self.noted_get = noting_get(self, connection, tally, latch)
+
+    def put_with_care(
+        self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: Handle | None
     ) -> Message:
+        """A put that is not plain, or whose CPU time is read (AC4)."""
         tally = self.tally
-        verb, task, notes, cpu_ns = tally.put, tally.task, tally.put_notes, -1
+        verb, task, cpu_ns = tally.put, tally.task, -1
         task.verb = verb
-        if len(notes) >= verb.room:
+        if len(tally.put_notes) >= verb.room:
             tally.fold()
             cpu_ns = task.cpu_ns()
-        now_ns, output = task.now_ns, self._output
-        began_ns = now_ns()
+        began_ns = task.now_ns()
         try:
-            if output is None or context is not None:
-                message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
-            else:
-                thread, latch = self._thread, self._latch
-                log, served = latch.log, latch.served
-                thread.warning = None
-                if not latch.take(False):  # LA3
-                    latch.wait()
-                served.task, latch.end, latch.writes = latch, log.end, log.records
-                try:
-                    message = output.put(body, descriptor, options, correl_id)
-                    if thread.call_unit is not None:
-                        self._connection.end_call(commit=True)
-                except FATAL as error:
-                    raise self._connection.fatal(error) from error
-                except BaseException:
-                    self._connection.end_call(commit=False)
-                    raise
-                finally:
-                    if log.end != latch.end:
-                        task.log_bytes += log.end - latch.end
-                        task.log_writes += log.records - latch.writes
-                    served.task = None
-                    latch.free()
+            message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
         except BaseException:
             task.ended(verb, began_ns, cpu_ns)
             raise
-        notes += (now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth)
+        tally.put_notes += (task.now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth)
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         return message
@@ -104,71 +84,39 @@ class AccountedHandle(Handle):
                 tally.depth_high = max(tally.depth_high, tally.stored.depth)
                 tally.put_worked([len(message.body) for message in put])
 
-    def get(self, options: int = GetOptions.NONE, **named: Any) -> Message:
+    def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
+        """A get that is not plain, or whose CPU time is read (AC4)."""
         tally = self.tally
-        verb, task, notes, cpu_ns = tally.get, tally.task, tally.get_notes, -1
+        verb, task, cpu_ns = tally.get, tally.task, -1
         task.verb = verb
-        if len(notes) >= verb.room:
+        if len(tally.get_notes) >= verb.room:
             tally.fold()
             cpu_ns = task.cpu_ns()
-        now_ns, way = task.now_ns, self._input
-        began_ns = now_ns()
-        plain = not named and way is not None and options is tally.options_seen and not tally.now_browsing
+        began_ns = task.now_ns()
         try:
-            if way is None or not plain:
-                message = Handle.get(self, options, **named)
-            else:
-                message = self._get_plainly(way, options)
+            message = Handle.get(self, options, **named)
         except BaseException:
             self._tally_kind(options, named)
             task.ended(verb, began_ns, cpu_ns)
             raise
-        ended_ns = now_ns()
-        if not plain:
-            self._tally_kind(options, named)
-            self._note(message, began_ns, ended_ns)
-        else:
-            tally.gets_any += 1
-            notes += (ended_ns - began_ns, len(message.body), message.persistence, ended_ns - message.put_us * 1000)
+        ended_ns = task.now_ns()
+        self._tally_kind(options, named)
+        self._note(message, began_ns, ended_ns)
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         return message
 
-    def _get_plainly(self, way: InputPath, options: int) -> Message:
-        """Any message, without asking by name: `Handle.get` with the latch in our own words (LA3)."""
-        thread, latch = self._thread, self._latch
-        log, served = latch.log, latch.served
-        thread.warning = None
-        if not latch.take(False):
-            latch.wait()
-        served.task, latch.end, latch.writes = latch, log.end, log.records
-        try:
-            plan = way.plan(options)
-            result = way.get(plan, ANY, LENGTH_ANY)
-            if type(result) is Waiting:
-                result = self._wait(result, plan, ANY, LENGTH_ANY, 0)
-            if thread.call_unit is not None:
-                self._connection.end_call(commit=True)
-        except FATAL as error:
-            raise self._connection.fatal(error) from error
-        except BaseException:
-            self._connection.end_call(commit=True)
-            raise
-        finally:
-            if log.end != latch.end:
-                latch.task.log_bytes += log.end - latch.end
-                latch.task.log_writes += log.records - latch.writes
-            served.task = None
-            latch.free()
-        return result  # type: ignore[return-value] # a Waiting was waited for
+    def wait_with_care(self, waiting: Waiting, plan: GetPlan) -> Message:
+        """A plain get that has to wait."""
+        return self._wait(waiting, plan, ANY, LENGTH_ANY, 0)
 
     def _note(self, message: Message, began_ns: int, ended_ns: int) -> None:
-        """A get that was specific or waited, or a browse."""
-        tally, task = self.tally, self.tally.task
-        wait_ns = NOT_GOT if tally.now_browsing else ended_ns - message.put_us * 1000
-        took_ns = ended_ns - began_ns - task.waited_ns
-        tally.get_notes += (took_ns, len(message.body), message.persistence, wait_ns)
-        task.waited_ns = 0
+        """A get or a browse whose kind has been counted."""
+        tally = self.tally
+        on_queue_ns = NOT_GOT if tally.now_browsing else ended_ns - message.put_us * 1000
+        took_ns = ended_ns - began_ns - tally.task.take_waited()
+        tally.get_notes += (took_ns, len(message.body), message.persistence, on_queue_ns)
+        tally.gets_any -= 1  # whoever adds up the notes counts all of them as such
 
     def _tally_kind(self, options: int, named: dict[str, Any]) -> None:
         """Which of the four kinds of get it is."""
@@ -360,7 +308,7 @@ class AccountedConnection(Connection):
         if opened is None:
             raise AssertionError("a handle that is being accounted for is open")
         tally = self._tally_of(opened.resolution, opened.name)
-        handle.use_latch(self.latch, tally)
+        AccountedHandle.begin_notes(handle, self, tally, self.latch)  # type: ignore[arg-type] # its class in a moment
         handle.__class__ = AccountedHandle
         return tally
 
@@ -397,3 +345,4 @@ def stop_accounting(connection: Connection, latch: LockType) -> None:
     for handle in connection.handles:
         handle.__class__ = Handle
         handle.use_latch(latch, None)
+        handle.noted_put = handle.noted_get = not_accounted

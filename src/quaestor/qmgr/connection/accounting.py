@@ -3,13 +3,13 @@
 Rules
   AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
       accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
-  AC2 A put or get that worked leaves a note when it has ended: four numbers behind those of the calls before it
-      (`PUT_NOTE`, `GET_NOTE`). Notes are added up by the dozen (`fold`), which is cheaper than one by one, and by
+  AC2 A put or get that worked leaves a note when it has ended: what it has at hand, behind the notes of the calls
+      before it (`NOTE`). Notes are added up by the dozen (`fold`), which is cheaper than one by one, and by
       whoever reads. Numbers only grow, but for extremes, which the reader takes away (`take_extremes`).
   AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
       queue manager's work.
   AC4 Reading the CPU clock is a system call that costs a tenth of a put. It is read for the first 32 calls of a verb
-      on a queue and for each 64th after that; those read stand for all (`Verb.cpu_total_ns`).
+      on a queue and for each 256th after that; those read stand for all (`Verb.cpu_total_ns`).
   AC5 Waits (page reads, the log, the latch) are counted with the verb that is being served, whoever measures them.
   AC6 A call that failed is counted with its time; sizes, bytes and time on queue are those of calls that worked. A call
       that belongs to no queue (an open that failed, a definition) is an "other" call of the task.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
 
 CPU_ALWAYS = 32
-CPU_EVERY = 64
+CPU_EVERY = 256
 BANDS = (100, 1000, 10_000)
 """Where the second, third and fourth size band of SMF 116-0 begin."""
 
@@ -132,6 +132,7 @@ class QueueTally:
         "on_queue_us",
         "open",
         "opened_us",
+        "options_got",
         "options_seen",
         "put",
         "put1",
@@ -164,6 +165,7 @@ class QueueTally:
         self.gets_persistent = self.puts_persistent = self.put1s_persistent = 0
         self.on_queue_us = 0
         self.options_seen: int | None = None
+        self.options_got: int | None = None  # the same, if they are not those of a browse
         self.now_browsing = False
         self.put_notes: list[int] = []
         self.get_notes: list[int] = []
@@ -194,41 +196,42 @@ class QueueTally:
         """Add up what calls have noted since the last time (AC2)."""
         if self.put_notes:
             times_ns, lengths, persistent, depths = _taken(self.put_notes)
-            self.put.calls += len(times_ns)
+            self.put.calls += len(lengths)
             self.put.elapsed_ns += sum(times_ns)
             self.puts_persistent += sum(persistent)
             self.depth_high = max(self.depth_high, *depths)
             self.put_worked(lengths)
         if self.get_notes:
             times_ns, lengths, persistent, waits_ns = _taken(self.get_notes)
-            self.get.calls += len(times_ns)
+            self.get.calls += len(lengths)
+            self.gets_any += len(lengths)
             self.get.elapsed_ns += sum(times_ns)
             self.gets_persistent += sum(persistent)
             self._fold_gets(lengths)
-            if min(waits_ns) == NOT_GOT:
-                waits_ns = [wait_ns for wait_ns in waits_ns if wait_ns != NOT_GOT]
             self._fold_waits(waits_ns)
 
     def put_worked(self, lengths: Sequence[int]) -> None:
         """MQPUTs or MQPUT1s that worked."""
-        longest, shortest = max(lengths), min(lengths)
+        total, longest, shortest = _summed(lengths)
         self.valid_puts += len(lengths)
-        self.put_bytes += sum(lengths)
+        self.put_bytes += total
         self.put_size_high = max(self.put_size_high, longest)
         self.put_size_low = min(self.put_size_low, shortest)
         _count_sizes(self.task.puts_by_size, lengths, shortest, longest)
 
     def _fold_gets(self, lengths: Sequence[int]) -> None:
         """Gets and browses that brought a message."""
-        longest, shortest = max(lengths), min(lengths)
+        total, longest, shortest = _summed(lengths)
         self.valid_gets += len(lengths)
-        self.get_bytes += sum(lengths)
+        self.get_bytes += total
         self.get_size_high = max(self.get_size_high, longest)
         self.get_size_low = min(self.get_size_low, shortest)
         _count_sizes(self.task.gets_by_size, lengths, shortest, longest)
 
     def _fold_waits(self, waits_ns: Sequence[int]) -> None:
         """How long the messages got were on the queue; a wait is noted on the monotonic clock, less the time of day."""
+        if min(waits_ns) == NOT_GOT:
+            waits_ns = [wait_ns for wait_ns in waits_ns if wait_ns != NOT_GOT]
         ahead_ns, number = self.task.offset_us * 1000, len(waits_ns)
         if not number:
             return
@@ -243,6 +246,7 @@ class QueueTally:
         """Remember what the options of a get mean."""
         self.options_seen = options
         self.now_browsing = bool(int(options) & _BROWSE)
+        self.options_got = None if self.now_browsing else options
 
 
 def _taken(noted: list[int]) -> tuple[list[int], list[int], list[int], list[int]]:
@@ -253,6 +257,14 @@ def _taken(noted: list[int]) -> tuple[list[int], list[int], list[int], list[int]
     some = noted[:]
     del noted[: len(some)]
     return some[::NOTE], some[1::NOTE], some[2::NOTE], some[3::NOTE]
+
+
+def _summed(lengths: Sequence[int]) -> tuple[int, int, int]:
+    """Sum, greatest and least of lengths, which are often all the same."""
+    length = lengths[0]
+    if lengths.count(length) == len(lengths):
+        return length * len(lengths), length, length
+    return sum(lengths), max(lengths), min(lengths)
 
 
 def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longest: int) -> None:
@@ -377,6 +389,11 @@ class TaskTally:
         """A call begins: monotonic time, and CPU time if that is due, else -1."""
         self.verb = verb
         return self.now_ns(), self.cpu_ns() if verb.calls >= verb.due else -1
+
+    def take_waited(self) -> int:
+        """How long the call in progress has waited for a message; it is said once (AC3)."""
+        waited_ns, self.waited_ns = self.waited_ns, 0
+        return waited_ns
 
     def ended(self, verb: Verb, began_ns: int, cpu_ns: int) -> None:
         """A call has ended, well or not."""

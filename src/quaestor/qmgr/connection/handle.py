@@ -40,6 +40,11 @@ _WAIT = int(GetOptions.WAIT)
 RUN_MAX = 256
 
 
+def not_accounted(*_: Any, **__: Any) -> Message:
+    """In place of what notes a call, on a handle that nobody accounts for."""
+    raise AssertionError("a call is noted on a handle that nobody accounts for")
+
+
 class InterruptedWait(KeyboardInterrupt):
     """Somebody interrupted a wait for a message."""
 
@@ -47,7 +52,18 @@ class InterruptedWait(KeyboardInterrupt):
 class Handle:
     """An open queue."""
 
-    __slots__ = ("_connection", "_input", "_latch", "_opened", "_output", "_thread", "name", "tally")
+    __slots__ = (
+        "_connection",
+        "_input",
+        "_latch",
+        "_opened",
+        "_output",
+        "_thread",
+        "name",
+        "noted_get",
+        "noted_put",
+        "tally",
+    )
 
     def __init__(self, connection: "Connection", opened: OpenQueue) -> None:
         self.name = opened.name
@@ -57,7 +73,8 @@ class Handle:
         self._opened: OpenQueue | None = opened
         self._output: OutputPath | None = opened.output
         self._input: InputPath | None = opened.input
-        self.tally: QueueTally | None = None  # of an accounted handle
+        self.tally: QueueTally | None = None  # of an accounted handle, as are its own put and get
+        self.noted_put = self.noted_get = not_accounted
 
     def put(
         self,

@@ -6,7 +6,7 @@ Rules
   LA2 What the log has grown by between taking and giving back the latch is this task's doing; a force in between
       lets others write, so the log's growth is taken stock of before and after.
   LA3 Two method calls are dear beside the cheapest puts and gets. So accounted handles do what `__enter__` and
-      `__exit__` do in their own words; what they need of the latch is public.
+      `__exit__` do in their own words, but only if the log has grown; what they need of the latch is public.
 
 Called by accounted connections and handles in place of the latch itself.
 """
@@ -34,8 +34,11 @@ class TimedLatch:
         if not self.take(False):
             self.wait()
         self.served.task = self
-        self.end = self.log.end
-        self.writes = self.log.records
+        self.begin()
+
+    def begin(self) -> None:
+        """What the log has grown by until now is nobody's of ours (LA2)."""
+        self.end, self.writes = self.log.end, self.log.records
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -77,7 +80,7 @@ class TimedLatch:
 
     def log_forced(self, ns: int) -> None:
         self.task.log_forced(ns)
-        self.end, self.writes = self.log.end, self.log.records
+        self.begin()
 
     def waits_for_log(self) -> Callable[[int], None]:
         return self.task.verb.hardened

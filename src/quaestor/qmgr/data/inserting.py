@@ -10,7 +10,7 @@ Rules
   PG6 Pages with more than one message are counted (`live`). An empty one that is not the last of its subqueue waits for
       the scavenger in `emptied` (D4).
   PG7 Messages that are there together go into pages that are at hand, logged in one piece, as many of them as that is
-      possible for; the others are inserted one by one (J10).
+      possible for; the others are inserted one by one (J12).
 
 Called by the data manager.  Calls recovery, buffer, space.
 """

@@ -17,9 +17,6 @@ Rules
       buffers. What stands behind the last record in its CI is no record: it has another RBA.
   J9  An active log may be left before it is full (ARCHIVE LOG): records that say nothing fill it, so that the log stays
       one sequence without a hole.
-  J10 Records of one unit that are there together are appended in one piece (`append_run`), as many of them as need
-      nothing written first; they are the same bytes that `append` makes of them one by one.
-
   J10 A force may be started and finished in two calls, so that its caller works while the disk does. Between them the
       lead is with nobody. Whoever has to wait for the log meanwhile takes it: he waits for the write in flight, then
       goes on as J3 says; so does everybody who needs the data sets or the buffers to himself (J4, J9, the end of a data
@@ -28,6 +25,8 @@ Rules
   J11 Records may be appended behind the last one while its CI is in flight. Some, all or none of their bytes may be
       written with it. That is right: they stand behind the RBA that is confirmed, nobody was told of them, a part of
       one is no record (L1), and the next write begins at the CI's beginning again.
+  J12 Records of one unit that are there together are appended in one piece (`append_run`), as many of them as need
+      nothing written first; they are the same bytes that `append` makes of them one by one.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.

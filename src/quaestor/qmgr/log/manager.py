@@ -1,8 +1,8 @@
-"""The log manager itself: buffers, forcing, ends of data sets. The rules (J1-J11) stand in the package's docstring."""
+"""The log manager itself: buffers, forcing, ends of data sets. The rules (J1-J12) stand in the package's docstring."""
 
 import mmap as memory
 from _thread import allocate_lock
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 from typing import Final
 from zlib import crc32
@@ -17,19 +17,18 @@ from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
 from quaestor.storage.log_record import (
-    CHECKED,
     HEADER,
     HEADER_LENGTH,
     RECORD_MAX,
     Kind,
     LogRecord,
+    PageChange,
+    pack_run,
     parse,
     record_length,
 )
 
 _pack_header: Final = HEADER.pack_into
-_pack_checked: Final = CHECKED.pack
-_pack_sum: Final = Struct(">I").pack
 _pack_checksum: Final = Struct(">I").pack_into
 _checksum: Final = crc32
 END_OF_LOG = 1 << 63
@@ -41,7 +40,7 @@ MEMORY: int = memory.MAP_PRIVATE | memory.MAP_ANONYMOUS | getattr(memory, "MAP_P
 
 
 class LogManager:
-    """The log (J1-J11). `end` is the RBA of the next record, `hardened` the RBA up to which the disk has it."""
+    """The log (J1-J12). `end` is the RBA of the next record, `hardened` the RBA up to which the disk has it."""
 
     name = "log"
 
@@ -129,33 +128,14 @@ class LogManager:
         return rba
 
     def append_run(
-        self,
-        kind: int,
-        flags: int,
-        urid: int,
-        previous: int,
-        page_set: int,
-        pages: Sequence[int],
-        heads: Sequence[bytes],
-        tails: Sequence[bytes],
+        self, kind: int, flags: int, urid: int, previous: int, page_set: int, changes: Iterable[PageChange]
     ) -> list[int]:
-        """Records of one unit, each the next one's `previous`, of a body in two parts each; gives their RBAs (J10)."""
-        start = rba = self.end
-        stop, epoch = self._stop, self.epoch
-        parts: list[bytes] = []
-        rbas: list[int] = []
-        for page, head, tail in zip(pages, heads, tails, strict=True):
-            length = HEADER_LENGTH + len(head) + len(tail)
-            if rba + length > stop:
-                break
-            header = _pack_checked(length, rba, urid, previous, page, epoch, page_set, kind, flags) + head
-            parts += (_pack_sum(_checksum(tail, _checksum(header))), header, tail)
-            rbas.append(rba)
-            previous = rba
-            rba += length
+        """Records of one unit, each the next one's `previous`; gives the RBAs of those that are appended (J12)."""
+        start = self.end
+        rbas, packed = pack_run(kind, flags, urid, previous, page_set, changes, start, self._stop, self.epoch)
         at = start - self.base
-        self._buffer[at : at + rba - start] = b"".join(parts)
-        self.end = rba
+        self._buffer[at : at + len(packed)] = packed
+        self.end = start + len(packed)
         self.records += len(rbas)
         return rbas
 
@@ -457,7 +437,7 @@ class LogManager:
             self._stats.reads_from_buffer += 1
             at = rba - self.base
             length = record_length(self._buffer[at : at + 8])
-            record = parse(bytes(self._buffer[at : at + length]), rba) or self._reader.record(rba)
+            record = (parse(bytes(self._buffer[at : at + length]), rba) if length else None) or self._reader.record(rba)
         else:
             record = self._reader.record(rba)
         if record is None:
