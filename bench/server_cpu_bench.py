@@ -65,7 +65,7 @@ class OneThread:
 
     def turns(self) -> None:
         began, readiness, turn = time.thread_time_ns(), self.service._readiness, self.service.turn  # noqa: SLF001
-        while events := readiness.now():
+        while (events := readiness.now()) or self.service.commits.in_flight:
             turn(events)
         self.served_ns += time.thread_time_ns() - began
 

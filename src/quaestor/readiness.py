@@ -9,6 +9,9 @@ Rules
       while (`REST_NS`): who looks on while others work is served behind them when it has work itself.
   RD3 Whoever waited long the last time sleeps at once: an idle server, or a client whose message comes in a minute,
       costs nothing. `QUAESTOR_LOOK_US=0` in the environment makes everybody sleep at once.
+  RD4 A thread that sleeps in the receive of a local socket is woken for nothing when the other end takes what it was
+      sent: Linux tells it that there is room to write, and does not ask whether it waits for that. One that sleeps in a
+      poll for something to read sleeps on. So clients on a local socket do.
 
 Called by the server, its clients, the coupling facility and its connectors.  Calls the operating system.
 """
@@ -83,9 +86,12 @@ class Readiness:
 
 
 class Arrival:
-    """The same for a thread that waits for one socket and then receives from it, blocking (RD2, RD3)."""
+    """The same for a thread that waits for one socket and then receives from it, blocking (RD2, RD3).
 
-    __slots__ = ("_brisk", "_look", "_rests_until_ns")
+    With `patience_ms` it sleeps in a poll for no longer than that (RD4).
+    """
+
+    __slots__ = ("_brisk", "_look", "_rests_until_ns", "patience_ms")
 
     def __init__(self, fd: int) -> None:
         poll = select.poll()
@@ -93,6 +99,7 @@ class Arrival:
         self._look = poll.poll
         self._brisk = True
         self._rests_until_ns = 0
+        self.patience_ms: int | None = None
 
     def receive(self, receive: Callable[[Room], Received], room: Room) -> Received:
         """What `receive` gives for so many bytes or this room, looked out for first when that paid the last time."""
@@ -105,6 +112,8 @@ class Arrival:
                 if looked_ns - before_ns > TAKEN_NS:
                     self._rests_until_ns = looked_ns + REST_NS
                     break
+        if self.patience_ms is not None and not self._look(self.patience_ms):
+            raise TimeoutError("nothing has come")
         data = receive(room)
         self._brisk = monotonic_ns() - began_ns < BRISK_NS
         return data

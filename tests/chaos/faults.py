@@ -8,7 +8,7 @@ import threading
 import time
 from itertools import combinations
 
-from chaos.world import KINDS, MEMBERS
+from chaos.world import MEMBERS
 
 
 def wait(world, seconds):
@@ -96,7 +96,7 @@ def kill_client(world, _victims, choose):
 
 
 def start_client(world, _victims, choose):
-    world.start_client(choose.choice(KINDS))
+    world.start_client(choose.choice(world.kinds))
 
 
 FAULTS = {

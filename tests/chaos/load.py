@@ -11,6 +11,9 @@ import time
 from pathlib import Path
 from random import Random
 
+from chaos.coordinating import Coordinating
+from chaos.monitoring import Monitoring
+from chaos.queues import QUEUES, TRIGGERED
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
@@ -18,7 +21,6 @@ from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import local_place
 from quaestor.testing.history import Recorder
 
-QUEUES = ("CHAOS.A", "CHAOS.B")
 SIZES = (40, 300, 300, 2000, 5000)
 LONG = 70_000
 USES = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT
@@ -42,7 +44,7 @@ def name_of(body):
     return name.decode()
 
 
-class Client:
+class Client(Coordinating, Monitoring):
     """One application: its choices come from its seed alone."""
 
     def __init__(self, folder, name, kind, seed, members, clock=None):
@@ -54,6 +56,8 @@ class Client:
         self.count = 0
         self.app = self.member = None
         self.handles = {}
+        self.undecided = {}
+        """Units that may be in doubt: their member, the decision that was noted, whether it is to commit."""
 
     def run(self):
         while not self.ending:
@@ -68,24 +72,41 @@ class Client:
             self.app.abandon()
 
     def connect(self):
-        self.member = self.choose.choice(sorted(self.members))
+        self.member = self.choose.choice(self.places(self.members))
         if self.app is not None:
             self.app.abandon()
         place = local_place(self.member, self.members[self.member])
         self.app = LINKS.connect(place, hello_of(self.member, None, None, self.name, b""))
-        self.handles = {queue: self.app.open(queue, USES) for queue in QUEUES}
+        self.open()
+
+    def places(self, members):
+        """Where to work: any member, or one at which this client has units in doubt."""
+        doubtful = sorted({member for member, *_ in self.undecided.values()} & set(members))
+        return doubtful if doubtful and self.choose.random() < 0.5 else sorted(members)
+
+    def open(self):
+        if self.kind == "monitor":
+            self.watch()
+        elif self.kind == "requester":
+            self.handles = {queue: self.app.open(queue, OpenOptions.OUTPUT) for queue in TRIGGERED}
+        else:
+            self.handles = {queue: self.app.open(queue, USES) for queue in QUEUES}
+
+    def gone(self):
+        """Done with this connection."""
+        app, self.app, self.handles = self.app, None, {}
+        if app is not None:
+            app.abandon()
 
     def recover(self, error):
         """The member is gone: work with another. Any other answer: end the unit and go on."""
         time.sleep(0.05)  # noqa: TID251 - what an application does
         try:
-            if error.reason in GONE:
+            if error.reason in GONE or self.app is None:
                 raise error
             self.app.backout()
         except MQError:
-            app, self.app, self.handles = self.app, None, {}
-            if app is not None:
-                app.abandon()
+            self.gone()
 
     # -- what is done and written down
 

@@ -10,7 +10,7 @@ from random import Random
 
 from chaos.faults import possible
 from chaos.rounds import run_round
-from chaos.world import ENGINES
+from chaos.world import DECIDES, ENGINES, KINDS, TRIGGERS
 
 
 def main():
@@ -27,7 +27,8 @@ def main():
         choose = Random(seed)
         engine = choose.choice(asked.engine or ENGINES)
         names = [combo(choose, engine, asked.fault) for _ in range(asked.faults)]
-        failed += one(seed, engine, names, namespaces=False if asked.proxies else None)
+        kinds = choose.choice((KINDS, DECIDES, TRIGGERS))
+        failed += one(seed, engine, names, namespaces=False if asked.proxies else None, kinds=kinds)
         seed += 1
     return 1 if failed else 0
 
@@ -38,13 +39,14 @@ def combo(choose, engine, only):
     return choose.sample(possible(engine), choose.choice((1, 1, 2)))
 
 
-def one(seed, engine, names, namespaces):
+def one(seed, engine, names, namespaces, kinds):
     folder = Path(tempfile.mkdtemp(prefix=f"chaos-{seed}-"))
     began = time.monotonic()
-    problems, events = run_round(folder, engine, names, seed, namespaces=namespaces)
+    problems, events = run_round(folder, engine, names, seed, namespaces=namespaces, kinds=kinds)
     what = ", ".join("+".join(each) for each in names)
     result = "ok" if not problems else f"FAILED, see {folder}"
-    print(f"{seed} {engine:9} {what}: {events} lines, {time.monotonic() - began:.0f} s: {result}", flush=True)  # noqa: T201 - a program's output
+    took = f"{events} lines, {time.monotonic() - began:.0f} s"
+    print(f"{seed} {engine:9} {kinds[-1]:11} {what}: {took}: {result}", flush=True)  # noqa: T201 - a program's output
     for problem in problems[:10]:
         print("   ", problem[:1500], flush=True)  # noqa: T201
     if not problems:

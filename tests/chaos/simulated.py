@@ -5,14 +5,19 @@ A member's request to a structure may not be sent, may be done without its answe
 the member has connected again or was recovered; or the member dies before or after it. Structures are lost.
 """
 
+from contextlib import suppress
 from random import Random
 
-from chaos.load import QUEUES, Client
+from chaos.coordinating import decide_for_the_dead
+from chaos.load import Client
+from chaos.queues import DEPTH, EVERYWHERE, PROCESS, TRIGGERED, definitions
 from qmgr.shared.sharing import GET_OUT, USES, Sharing
+from quaestor.mqi.options import OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.storage.lists.structure import StructureLostError, StructureRefusal
 from quaestor.testing import FaultyDisk, PowerCut
 from quaestor.testing.history import Recorder, read_histories
+from quaestor.testing.triggers import trigger_verdict
 from quaestor.testing.verdict import verdict
 
 MEMBERS = ("QM1", "QM2", "QM3")
@@ -107,7 +112,7 @@ class SimulatedClient(Client):
 
     def __init__(self, world, name, kind, seed):
         super().__init__(world.folder, name, kind, seed, {}, world.sharing.clock)
-        self.world = world
+        self.world, self.busy = world, False
 
     def wait_ms(self):
         return 0
@@ -116,9 +121,10 @@ class SimulatedClient(Client):
         living = sorted(self.world.sharing.members)
         if not living:
             raise MQError(Reason.CONNECTION_BROKEN)
-        self.member = self.choose.choice(living)
+        self.gone()
+        self.member = self.choose.choice(self.places(living))
         self.app = self.world.sharing.members[self.member].connect(self.name)
-        self.handles = {queue: self.app.open(queue, USES) for queue in QUEUES}
+        self.open()
 
     def call(self, verb, facts, do):
         self.world.sharing.clock.advance(milliseconds=1)
@@ -140,7 +146,7 @@ class SimulatedClient(Client):
         try:
             if not self.handles:
                 self.connect()
-            getattr(self, self.kind)()
+            self.busy = getattr(self, self.kind)()
         except PowerCut:
             self.gone()
         except MQError as error:
@@ -153,25 +159,40 @@ class SimulatedClient(Client):
                 self.gone()
 
     def gone(self):
-        self.app, self.handles = None, {}
+        app, self.app, self.handles = self.app, None, {}
+        if app is not None and not self.world.fates[self.member].disk._off:
+            with suppress(MQError, PowerCut):
+                app.abandon()
+
+
+KINDS = ("putter", "putter", "getter", "getter", "mover")
+DECIDES = ("putter", "getter", "coordinator", "coordinator")
+TRIGGERS = ("requester", "requester", "monitor", "monitor")
 
 
 class Simulation:
-    """Three members and five clients; a seed says everything that happens."""
+    """Three members and their clients; a seed says everything that happens."""
 
-    def __init__(self, folder, seed, *, lost=True):
+    def __init__(self, folder, seed, *, lost=True, kinds=KINDS, calm=False):
         self.folder, self.choose, self._lost = folder, Random(seed), lost
+        self._calm = calm
         self.sharing = Sharing(folder, structures=STRUCTURES, RECOVER="YES")
         self.fates, self.late, self.ways = {}, [], {name: [] for name in MEMBERS}
+        self._busy, self.at_work, self.late_faults = False, [], False
         self.sharing.wrap = self.way
         self.history = Recorder(folder / "world.history", "world", self.sharing.clock)
         for name in MEMBERS:
             self.start(name, FaultyDisk(seed=seed))
-        for queue, structure in zip(QUEUES, STRUCTURES, strict=True):
-            self.sharing.define(queue, structure, max_depth=100_000)
-        kinds = ("putter", "putter", "getter", "getter", "mover")
+        self.define()
         self.clients = [SimulatedClient(self, f"{kind[0]}{n}", kind, seed * 10 + n) for n, kind in enumerate(kinds)]
-        self._busy, self.at_work, self.late_faults = False, [], True
+        self.late_faults = True
+
+    def define(self):
+        for name in MEMBERS:
+            with self.sharing.members[name].connect("ADMIN") as app:
+                app.define(PROCESS)
+                for queue in definitions() if name == MEMBERS[0] else ():
+                    app.define(queue)
 
     def start(self, name, disk=None, how=""):
         fate = self.fates[name] = Fate(disk or self.sharing.disks[name])
@@ -206,10 +227,17 @@ class Simulation:
             self.choose.choice(self.clients).turn()
             self.background()
         self.heal()
+        self.serve_the_rest()
         self.drain()
-        return verdict(read_histories(self.folder.glob("*.history")))
+        events = self.events()
+        return [*verdict(events), *trigger_verdict(events, TRIGGERED, DEPTH, len(MEMBERS))]
+
+    def events(self):
+        return read_histories(self.folder.glob("*.history"))
 
     def mishap(self):
+        if self._calm:
+            return
         what = self.choose.random()
         if what < 0.3:
             self.fates[self.choose.choice(MEMBERS)].arm(self.choose.randrange(10), self.choose.choice(HOWS))
@@ -252,6 +280,8 @@ class Simulation:
 
     def meanwhile(self):
         """Between two calls of a client: background work, and units of others."""
+        if not self.late_faults:
+            return
         what = self.choose.random()
         if what < 0.2:
             self.background()
@@ -280,6 +310,8 @@ class Simulation:
                 manager.shared.peers.step()
                 with manager.engine.recovery.latch:
                     manager.shared.connect_step()
+                    manager.messages.follow_step()
+                    manager.messages.notice_step()
             for structure in STRUCTURES:
                 if self.choose.random() < 0.5 and manager.shared.structures[structure].failing is not None:
                     manager.commands.run(f"RECOVER CFSTRUCT({structure})", "OPER")
@@ -291,12 +323,8 @@ class Simulation:
     def heal(self):
         """Everybody is up, nothing more goes wrong, background work is done until nothing changes."""
         for client in self.clients:
-            app, client.app = client.app, None
-            if app is not None and not self.fates[client.member].disk._off:
-                try:
-                    app.abandon()
-                except (MQError, PowerCut):
-                    continue
+            if client.kind != "monitor":
+                client.gone()
         self.late_faults = False
         for _ in range(8):
             self.bury()
@@ -310,12 +338,50 @@ class Simulation:
             for name in sorted(self.sharing.members):
                 for _ in range(5):
                     self.steps(name)
+                self.decide_in_doubt(name)
+        assert [()] * len(MEMBERS) == [self.in_doubt(name) for name in MEMBERS]
         assert [] == self.sharing.leaks()
         self.history.note("settled")
 
+    def decide_in_doubt(self, name):
+        """What coordinators have left; a structure that has not been recovered yet keeps it in doubt (CU8)."""
+        with self.sharing.members[name].connect("OPERATOR") as app, suppress(MQError):
+            decide_for_the_dead(app, self.history, self.events())
+
+    def in_doubt(self, name):
+        with self.sharing.members[name].connect("OPERATOR") as app:
+            return app.in_doubt()
+
+    def serve_the_rest(self):
+        """Monitors that are gone come back, and all go on until there is nothing more to do."""
+        monitors = [client for client in self.clients if client.kind == "monitor"]
+        idle = 0 if monitors else 3
+        while idle < 3:
+            idle += 1
+            for client in monitors:
+                client.busy = False
+                client.turn()
+                idle = 0 if client.busy else idle
+            self.switch_on()
+            for name in MEMBERS:
+                with self.sharing.members[name].engine.recovery.latch:
+                    self.sharing.members[name].messages.follow_step()
+                    self.sharing.members[name].messages.notice_step()
+        for client in monitors:
+            client.gone()
+
+    def switch_on(self):
+        """What an operator does when a trigger message of type DEPTH was lost, and triggering is off since."""
+        with self.sharing.members[self.choose.choice(MEMBERS)].connect("OPERATOR") as app, suppress(MQError):
+            for queue in TRIGGERED:
+                with app.open(queue, OpenOptions.INQUIRE | OpenOptions.SET) as handle:
+                    if handle.inquire("TRIGGER")["TRIGGER"] != "YES":
+                        self.history.invoke("rearm", queue=queue).ok()
+                        handle.set(TRIGGER="YES")
+
     def drain(self):
         with self.sharing.members["QM1"].connect("END") as app:
-            for queue in QUEUES:
+            for queue in EVERYWHERE:
                 with app.open(queue, USES) as handle:
                     while self._drained(handle, queue):
                         self.sharing.clock.advance(milliseconds=1)

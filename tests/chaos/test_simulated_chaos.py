@@ -2,11 +2,15 @@
 
 import pytest
 
-from chaos.simulated import Simulation
+from chaos.simulated import DECIDES, KINDS, TRIGGERS, Simulation
+from quaestor.mqi import triggering
+from quaestor.mqi.objects import TriggerType
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.coupling_facility import manager, resolving, store, units
+from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
 from quaestor.qmgr.coupling_facility.keys import COMMITTED_RANGE, UNCOMMITTED
 from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
+from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.lists.facility import MemoryFacility
 
@@ -17,6 +21,16 @@ SEEDS, TRIED = range(12), range(60)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_nothing_is_lost_nothing_is_twice_nothing_is_left(tmp_path, seed):
     assert [] == Simulation(tmp_path, seed).run()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_units_in_doubt_end_as_their_coordinator_says(tmp_path, seed):
+    assert [] == Simulation(tmp_path, seed, kinds=DECIDES).run()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_queue_is_left_without_a_server(tmp_path, seed):
+    assert [] == Simulation(tmp_path, seed, kinds=TRIGGERS).run()
 
 
 def without_completion(patch):
@@ -67,28 +81,80 @@ def without_backout(patch):
     patch.setattr(resolving, "ending_gets", kept)
 
 
+def without_the_mark_of_doubt(patch):
+    """PR4: a unit in doubt is left to its coordinator."""
+    outcome = resolving._outcome
+    patch.setattr(resolving, "_outcome", lambda *words: outcome(*words[:5], lambda _unit: False, words[6]))
+
+
+def without_waiting_for_structures(patch):
+    """CU8: nothing is decided before it is known where a unit in doubt worked."""
+    patch.setattr(units.SharedUnit, "check", lambda _self: None)
+
+
+def without_adopting(patch):
+    """ID2: what a unit in doubt has in a recovered structure is looked for."""
+    patch.setattr(UnitsInDoubt, "adopt_in", lambda *_: None)
+
+
+def without_noticing(patch):
+    """MM4: what comes to a shared queue triggers where there is a monitor."""
+    patch.setattr(Consequences, "noticed", lambda *_: None)
+
+
+def without_looking_at_what_waits(patch):
+    """T5: messages that are there count when a trigger monitor opens the initiation queue and when a server closes."""
+    patch.setattr(triggering, "due_on_change", lambda queue, now: now.waiting == 1 and due_on_change(queue, now))
+
+
+def with_two_for_every(patch):
+    """T2: EVERY is one trigger message for each message."""
+    put_one = Consequences._put_trigger_message
+
+    def put_two(self, state):
+        put_one(self, state)
+        if state.definition.trigger_type is TriggerType.EVERY:
+            put_one(self, state)
+
+    patch.setattr(Consequences, "_put_trigger_message", put_two)
+
+
+due_on_change = triggering.due_on_change
 TEETH = [
-    (without_completion, 30),
-    (without_the_uncommitted_keys, 0),
-    (without_force, 2),
-    (without_fence, 0),
-    (without_reconciling, 1),
-    (without_resolving_later, 4),
-    (without_backout, 0),
+    (KINDS, without_completion, 30),
+    (KINDS, without_the_uncommitted_keys, 0),
+    (KINDS, without_force, 2),
+    (KINDS, without_fence, 0),
+    (KINDS, without_reconciling, 1),
+    (KINDS, without_resolving_later, 4),
+    (KINDS, without_backout, 0),
+    (DECIDES, without_the_mark_of_doubt, 2),
+    (DECIDES, without_waiting_for_structures, 21),
+    (DECIDES, without_adopting, 0),
+    (TRIGGERS, without_noticing, 20),
+    (TRIGGERS, without_looking_at_what_waits, 0),
 ]
 """Each with the seed that notices first; others are tried when requests have changed."""
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(("remove", "first"), TEETH, ids=lambda each: getattr(each, "__name__", ""))
-def test_chaos_notices_a_missing_rule(tmp_path, remove, first, monkeypatch):
+@pytest.mark.parametrize(("kinds", "remove", "first"), TEETH, ids=lambda each: getattr(each, "__name__", ""))
+def test_chaos_notices_a_missing_rule(tmp_path, kinds, remove, first, monkeypatch):
     remove(monkeypatch)
-    assert any(noticed(tmp_path / str(at), seed) for at, seed in enumerate([first, *TRIED]))
+    assert any(noticed(tmp_path / str(at), seed, kinds) for at, seed in enumerate([first, *TRIED]))
 
 
-def noticed(folder, seed):
+@pytest.mark.plain
+def test_a_calm_group_notices_too_many_trigger_messages(tmp_path, monkeypatch):
+    """Without faults there are few occasions (TG3)."""
+    assert [] == Simulation(tmp_path, 1, kinds=TRIGGERS, calm=True).run()
+    with_two_for_every(monkeypatch)
+    assert any(noticed(tmp_path / str(seed), seed, TRIGGERS, calm=True) for seed in TRIED)
+
+
+def noticed(folder, seed, kinds, **how):
     folder.mkdir()
     try:
-        return Simulation(folder, seed).run()
+        return Simulation(folder, seed, kinds=kinds, **how).run()
     except (AssertionError, Abend):
         return True

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaestor.clock import FakeClock
+from quaestor.mqi.objects import TriggerType
 from quaestor.testing.history import Event, Recorder, read_histories
 from quaestor.testing.outcomes import contradiction, solution
+from quaestor.testing.triggers import trigger_verdict
 from quaestor.testing.verdict import verdict
 
 
@@ -214,6 +216,90 @@ def test_an_unanswered_put_in_a_unit_may_be_missing_from_it(told):
     told.end("u")
     told.drain("2")
     assert [] == told.kinds()
+
+
+@pytest.mark.parametrize("answer", ["ok", "info", "never"])
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_prepared_unit_ends_as_was_decided_answered_or_not(told, answer, commit):
+    told.put("1", "u")
+    told.end("u", verb="prepare")
+    told.end("u", answer, verb="commit" if commit else "backout")
+    assert (["lost"] if commit else []) == told.kinds()
+    told.drain("1")
+    assert ([] if commit else ["backed out"]) == told.kinds()
+
+
+def test_a_prepared_unit_that_nobody_decided_has_not_happened(told):
+    told.put("1", "u")
+    told.end("u", verb="prepare")
+    assert [] == told.kinds()
+    told.drain("1")
+    assert ["backed out"] == told.kinds()
+
+
+@pytest.mark.parametrize("verb", ["commit", "backout"])
+def test_a_message_that_a_unit_in_doubt_had_got_was_got_by_another(told, verb):
+    told.put("1")
+    told.get("1", "u")
+    told.end("u", verb="prepare")
+    told.get("1", "v", client="h")
+    told.end("v", verb="backout", client="h")
+    told.end("u", verb=verb)
+    assert ["in doubt"] == [kind for kind in told.kinds() if kind != "lost"]
+
+
+def test_a_message_was_got_before_its_unit_was_asked_to_commit(told):
+    told.put("1", "u")
+    told.get("1", "v")
+    told.end("u")
+    told.end("v", client="g")
+    assert ["early"] == told.kinds()
+
+
+def test_what_was_not_surely_prepared_is_not_committed(told):
+    told.put("1", "u")
+    told.end("u", "info", verb="prepare")
+    told.end("u")
+    with pytest.raises(ValueError, match="nobody knows that it was prepared"):
+        told.kinds()
+
+
+# --- triggering -------------------------------------------------------------------------------------------------------
+
+QUEUES = {"F": TriggerType.FIRST, "D": TriggerType.DEPTH, "E": TriggerType.EVERY}
+
+
+def trigger_kinds(told):
+    return [each.kind for each in trigger_verdict(told.events, QUEUES, depth=3, members=2)]
+
+
+@pytest.mark.parametrize(("queue", "left", "idle"), [("F", 1, True), ("D", 2, False), ("D", 3, True), ("E", 3, False)])
+def test_messages_that_nobody_serves(told, queue, left, idle):
+    for at in range(left):
+        told.call("end", "drain", answer={"message": f"{at}"}, queue=queue)
+    assert (["idle"] if idle else []) == trigger_kinds(told)
+
+
+def test_a_trigger_message_that_was_got_twice(told):
+    told.note("fault")
+    for monitor in ("m", "n"):
+        told.call(monitor, "trigger", answer={"queue": "F", "message": "id"})
+    assert ["doubled"] == trigger_kinds(told)
+
+
+@pytest.mark.parametrize(
+    ("queue", "occasion", "allowed"),
+    [("E", ("put", {}), 1), ("D", ("rearm", {}), 4), ("F", ("serve", {}), 4), ("F", ("get", {"message": "1"}), 4)],
+)
+def test_more_trigger_messages_than_occasions(told, queue, occasion, allowed):
+    """One for each message with EVERY; else one of both members, at the beginning and at each occasion."""
+    verb, answer = occasion
+    told.call("p", verb, answer=answer, queue=queue)
+    for at in range(allowed):
+        told.call("m", "trigger", answer={"queue": queue, "message": f"id{at}"})
+    assert [] == trigger_kinds(told)
+    told.call("m", "trigger", answer={"queue": queue, "message": "one more"})
+    assert ["without occasion"] == trigger_kinds(told)
 
 
 def test_order(told):

@@ -16,8 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import quaestor
-from chaos.load import QUEUES
 from chaos.network import Namespace, free_port, namespaces_possible, proxy_tcp, proxy_unix
+from chaos.queues import DEPTH, EVERYWHERE, INITIATION, PROCESS, STRUCTURE_OF, TRIGGERED
 from chaos.serve import CANNOT_START
 from crash.kill_load import BASE
 from quaestor.clock import SystemClock
@@ -35,9 +35,11 @@ SRC = Path(quaestor.__file__).parents[1]
 TESTS = Path(__file__).parents[1]
 LOAD, SERVE = Path(__file__).with_name("load.py"), Path(__file__).with_name("serve.py")
 MEMBERS = ("QM1", "QM2", "QM3")
-STRUCTURES = {"CHAOS.A": "APPL1", "CHAOS.B": "APPL2"}
+STRUCTURES = sorted(set(STRUCTURE_OF.values()))
 ENGINES = ("facility", "redis", "forgetful")
 KINDS = ("putter", "putter", "getter", "getter", "mover")
+DECIDES = ("putter", "getter", "getter", "coordinator", "coordinator")
+TRIGGERS = ("requester", "requester", "monitor", "monitor", "monitor")
 READY_S = 30
 AWAY_S = 1.5
 
@@ -88,7 +90,8 @@ class Program:
 class World:
     """Everything, for one round (see above)."""
 
-    def __init__(self, folder, engine, seed, *, namespaces=None):
+    def __init__(self, folder, engine, seed, *, namespaces=None, kinds=KINDS):
+        self.kinds = kinds
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.engine, self.seed = folder, engine, seed
         wanted = namespaces_possible() if namespaces is None else namespaces
@@ -156,18 +159,17 @@ class World:
         self.wait_until(self._all_answer, "the members do not start")
         self.mqsc(
             "QM1",
-            *(f"DEFINE CFSTRUCT({name}) CFLEVEL(5) RECOVER(YES)" for name in STRUCTURES.values()),
-            *(
-                f"DEFINE QLOCAL({queue}) QSGDISP(SHARED) CFSTRUCT({name}) SHARE DEFSOPT(SHARED) MAXDEPTH(100000)"
-                for queue, name in STRUCTURES.items()
-            ),
+            *(f"DEFINE CFSTRUCT({name}) CFLEVEL(5) RECOVER(YES)" for name in STRUCTURES),
+            *map(defined, STRUCTURE_OF),
         )
-        for kind in KINDS:
+        for name in MEMBERS:
+            self.mqsc(name, f"DEFINE PROCESS({PROCESS.name}) APPLICID('serve')")
+        for kind in self.kinds:
             self.start_client(kind)
 
     def start_client(self, kind):
         self._client_count += 1
-        name = f"{kind[0]}{self._client_count}"
+        name = f"{kind}{self._client_count}"
         members = [f"{each}={self.folder / each}" for each in MEMBERS]
         seed = str(self.seed * 1000 + self._client_count)
         command = [sys.executable, str(LOAD), str(self.folder), name, kind, seed, *members]
@@ -247,11 +249,12 @@ class World:
         for program in (self.store, *self.members.values()):
             program.start()
 
-    def end_clients(self):
-        for client in self.clients.values():
-            if client.up:
-                client.process.terminate()
-        for client in self.clients.values():
+    def end_clients(self, but=""):
+        """After the unit that each is in; those of one kind may stay."""
+        ending = [client for client in self.clients.values() if client.up and not (but and client.name.startswith(but))]
+        for client in ending:
+            client.process.terminate()
+        for client in ending:
             try:
                 client.process.wait(READY_S)
             except subprocess.TimeoutExpired:
@@ -283,6 +286,17 @@ class World:
         self.history.close()
 
 
+def defined(queue):
+    """A shared queue as a command."""
+    triggers = ""
+    if queue in TRIGGERED:
+        triggers = (
+            f"TRIGGER TRIGTYPE({TRIGGERED[queue].name}) TRIGDPTH({DEPTH}) INITQ({INITIATION}) PROCESS({PROCESS.name})"
+        )
+    where = f"QSGDISP(SHARED) CFSTRUCT({STRUCTURE_OF[queue]})"
+    return f"DEFINE QLOCAL({queue}) {where} SHARE DEFSOPT(SHARED) MAXDEPTH(100000) {triggers}"
+
+
 def drained(world, member):
     """Read everything that is left, by one application, and write it down."""
     from chaos.load import USES, name_of
@@ -291,7 +305,7 @@ def drained(world, member):
 
     found = 0
     with world.connect(member) as app:
-        for queue in QUEUES:
+        for queue in EVERYWHERE:
             with app.open(queue, USES) as handle:
                 while True:
                     operation = world.history.invoke("drain", queue=queue, member=member)

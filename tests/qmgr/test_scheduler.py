@@ -58,3 +58,70 @@ def test_a_failure_is_heard():
     assert [scheduler.failure] == heard
     with pytest.raises(OSError, match="disk"):
         raise heard[0]
+
+
+def test_a_step_with_nothing_to_do_does_not_wait_for_the_latch():
+    """W5: an application has the latch; who has nothing to do does not ask for it, who has something runs then."""
+    latch, clock, due = threading.Lock(), FakeClock(), []
+    manager = Manager()
+    manager.tasks = lambda: [Task("work", manager.step, every_ms=100, due=lambda: bool(due))]
+    scheduler = Scheduler(latch, [manager], clock)
+    with latch:
+        assert 100 == scheduler.run_due()
+    assert 0 == manager.done
+    due.append("something")
+    clock.advance(milliseconds=100)
+    scheduler.run_due()
+    assert 1 == manager.done
+
+
+def test_a_wait_is_not_over_before_the_step_is_due():
+    clock = FakeClock()
+    scheduler = Scheduler(threading.Lock(), [Manager(lambda: False)], clock)
+    scheduler.run_due()
+    clock.advance(microseconds=98_500)
+    assert 2 == scheduler.run_due()
+
+
+def test_a_step_apart_holds_up_no_other():
+    """One that waits for what somebody asked for, and one that is due every millisecond meanwhile."""
+    asked, answered, ran = threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    class Two:
+        def tasks(self):
+            def waits():
+                asked.set()
+                return not answered.wait(5)
+
+            def works():
+                ran.release()
+                return True
+
+            return [Task("waits", waits, latched=False, apart=True), Task("works", works)]
+
+    scheduler = Scheduler(threading.Lock(), [Two()], FakeClock())
+    scheduler.start()
+    assert asked.wait(5)
+    assert all(ran.acquire(timeout=5) for _ in range(20))
+    answered.set()
+    scheduler.stop()
+    assert scheduler.failure is None
+
+
+def test_a_failure_in_one_thread_stops_both():
+    heard, ran = [], threading.Event()
+
+    def fail():
+        raise OSError("disk")
+
+    class Two:
+        def tasks(self):
+            return [Task("fails", fail, latched=False, apart=True), Task("works", lambda: bool(ran.set()) or True)]
+
+    scheduler = Scheduler(threading.Lock(), [Two()], FakeClock(), heard.append)
+    scheduler.start()
+    for lane in scheduler._lanes:
+        lane.thread.join(5)
+    assert [False, False] == [lane.thread.is_alive() for lane in scheduler._lanes]
+    scheduler.stop()
+    assert [scheduler.failure] == heard

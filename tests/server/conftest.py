@@ -97,8 +97,8 @@ def server(serve):
 class Door:
     """A queue manager behind a socket, with the face of the small queue managers of the MQI tests."""
 
-    def __init__(self, directory: Path):
-        self.small = page_queue_manager()
+    def __init__(self, directory: Path, disk=None):
+        self.small = page_queue_manager(disk=disk)
         self.clock, self.messages, self.manager = self.small.clock, self.small.messages, self.small.manager
         self.security, self.connections = self.small.security, self.small.connections
         self.directory, self.sockets = directory, []

@@ -262,8 +262,8 @@ def test_a_failed_log_ends_the_server_and_confirms_nothing(serve, monkeypatch):
     def fail(*_):
         raise OSError(5, "I/O error")
 
-    monkeypatch.setattr(server.manager.engine.log.files, "write_through", fail)
-    monkeypatch.setattr(server.manager.engine.log.files, "write", fail)
+    for way in ("write_through", "start_write_through", "write"):
+        monkeypatch.setattr(server.manager.engine.log.files, way, fail)
     with fails(Reason.CONNECTION_BROKEN):
         app.commit()
     server.thread.join(10)

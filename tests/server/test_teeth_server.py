@@ -17,10 +17,11 @@ from quaestor.server.journal import Journal
 from quaestor.server.limits import Limits
 from quaestor.server.link import Link
 from quaestor.server.service import Service
-from server import test_protocol, test_put_runs, test_server_faults
+from server import test_overlapped_commits, test_protocol, test_put_runs, test_server_faults
 
 pytestmark = pytest.mark.plain
 
+held = test_overlapped_commits.held
 NOTICED = (AssertionError, pytest.fail.Exception, MQError, TimeoutError)
 PATIENCE_S = 3.0
 
@@ -113,6 +114,22 @@ def commits_are_confirmed_before_they_are_durable(patch):
     patch.setattr(GroupCommit, "harden", hardened)
 
 
+def commits_are_confirmed_while_their_force_is_in_flight(patch):
+    depart = GroupCommit.depart
+
+    def departed(commits):
+        began = depart(commits)
+        if began:
+            commits._end(*commits._landed())
+        return began
+
+    patch.setattr(GroupCommit, "depart", departed)
+
+
+def a_link_ends_before_its_commit(patch):
+    patch.setattr(GroupCommit, "concerns", lambda *_: False)
+
+
 def the_error_of_an_asynchronous_put_is_lost(patch):
     kept = Conversation._error
 
@@ -197,6 +214,21 @@ TEETH = {
         test_server_faults.test_a_failed_log_ends_the_server_and_confirms_nothing,
         {},
     ),
+    "nothing is confirmed while its force is in flight": (
+        commits_are_confirmed_while_their_force_is_in_flight,
+        test_overlapped_commits.test_nobody_is_told_before_the_force_is_over,
+        {},
+    ),
+    "what is confirmed survives the power": (
+        commits_are_confirmed_while_their_force_is_in_flight,
+        test_overlapped_commits.test_what_was_confirmed_survives_the_power,
+        {"seed": 1},
+    ),
+    "a link ends after its commit": (
+        a_link_ends_before_its_commit,
+        test_overlapped_commits.test_a_link_that_dies_meanwhile_ends_when_its_commit_has,
+        {},
+    ),
     "the error of an asynchronous put refuses the commit": (
         the_error_of_an_asynchronous_put_is_lost,
         test_put_runs.test_one_that_is_too_long_refuses_the_unit,
@@ -216,6 +248,7 @@ def impatient(monkeypatch):
         return sock
 
     monkeypatch.setattr(test_protocol, "raw", soon)
+    monkeypatch.setattr(test_overlapped_commits, "PATIENCE_S", PATIENCE_S)
 
 
 @pytest.mark.usefixtures("impatient")

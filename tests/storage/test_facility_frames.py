@@ -8,7 +8,7 @@ import msgpack
 import pytest
 
 from quaestor.server.coupling_facility import CouplingFacility
-from quaestor.storage.lists.client import RECEIVE, FacilityConnection, Questions, framed, reach
+from quaestor.storage.lists.client import RECEIVE, FacilityConnection, Questions, reach
 from quaestor.storage.lists.operations import Read, ReadList, Write
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 
@@ -90,12 +90,6 @@ def test_a_refusal_is_raised_as_one(tmp_path):
         with pytest.raises(StructureRefusal, match="FULL, operation 3"):
             questions.ask("anything")
         questions.sock.close()
-
-
-def test_only_one_whole_frame_is_taken_as_it_is():
-    whole = frame("request", [])
-    assert ["request", []] == framed(memoryview(whole))
-    assert [None] * 3 == [framed(memoryview(part)) for part in (whole[:-1], whole + whole, whole[:4])]
 
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 20])

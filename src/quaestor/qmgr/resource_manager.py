@@ -32,6 +32,12 @@ class Task:
     urgent: bool = False
     """Whether the step runs at once when the scheduler is nudged."""
 
+    due: Callable[[], bool] | None = None
+    """Whether there is anything to do, looked at without the latch; None for a step that finds out itself."""
+
+    apart: bool = False
+    """Whether the step takes as long as what others ask for does, and must hold up no other (never `latched`)."""
+
 
 class Waits(Protocol):
     """What a task that is accounted for is told of its waits, in nanoseconds (R5)."""

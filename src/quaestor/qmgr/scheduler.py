@@ -5,10 +5,13 @@ A step that waits for files outside the engine (`latched` False) runs without it
 Rules
   W1  A step does a bounded piece of work. One that says there is more runs again at the next turn, after others have
       had theirs.
-  W2  In tests the steps run when asked (`run_due`); in service one thread asks. No other manager has a thread.
+  W2  In tests the steps run when asked (`run_due`); in service one thread asks, and a second one for steps that take as
+      long as somebody else's work does (`apart`): those hold up no other. No other manager has a thread.
   W3  A step that fails stops all background work and is told to whoever asked to know (`on_failure`): an error that
       nobody hears is worse than none.
   W4  An urgent step runs at once when something outside says that there is work for it.
+  W5  Nobody takes the latch for nothing: a step that can see from outside that it has nothing to do (`due`) is left
+      out. Whoever waits for the latch of a busy application is woken at each of its calls, mostly in vain.
 
 Called by queue_manager.  Calls the managers' tasks.
 """
@@ -29,8 +32,43 @@ class HasTasks(Protocol):
     def tasks(self) -> Sequence[Task]: ...
 
 
+class _Lane:
+    """Steps that run one after the other, on one thread in service."""
+
+    def __init__(self, latch: threading.Lock, tasks: list[Task], clock: Clock) -> None:
+        self._latch, self._clock, self.tasks = latch, clock, tasks
+        self._due_ns = dict.fromkeys(range(len(tasks)), 0)
+        self._urgent = [number for number, task in enumerate(tasks) if task.urgent]
+        self.woken = threading.Event()
+        self.thread: threading.Thread | None = None
+
+    def run_due(self) -> int:
+        """Run every step that is due; gives the milliseconds until the next one is (W1)."""
+        for number, task in enumerate(self.tasks):
+            now = self._clock.monotonic_ns()
+            if self._due_ns[number] <= now:
+                more = self._run(task)
+                if not task.urgent or not self.woken.is_set():
+                    self._due_ns[number] = now + (0 if more else task.every_ms * NS_PER_MS)
+        now = self._clock.monotonic_ns()
+        return max(1, -((now - min(self._due_ns.values(), default=now)) // NS_PER_MS))
+
+    def _run(self, task: Task) -> bool:
+        if task.due is not None and not task.due():
+            return False  # W5
+        if not task.latched:
+            return task.step()
+        with self._latch:
+            return task.step()
+
+    def nudge(self) -> None:
+        for number in self._urgent:
+            self._due_ns[number] = 0
+        self.woken.set()
+
+
 class Scheduler:
-    """Background work of all managers (W1-W3)."""
+    """Background work of all managers (W1-W5)."""
 
     def __init__(
         self,
@@ -39,59 +77,47 @@ class Scheduler:
         clock: Clock,
         on_failure: Callable[[BaseException], None] = lambda _error: None,
     ) -> None:
-        self._latch, self._clock, self._on_failure = latch, clock, on_failure
+        self._on_failure = on_failure
         self.tasks: list[Task] = [task for manager in managers for task in manager.tasks()]
-        self._due_ns = dict.fromkeys(range(len(self.tasks)), 0)
+        kinds = ([task for task in self.tasks if task.apart is apart] for apart in (False, True))
+        self._lanes = [_Lane(latch, tasks, clock) for tasks in kinds if tasks]
         self._stopping = threading.Event()
-        self._woken = threading.Event()
-        self._urgent = [number for number, task in enumerate(self.tasks) if task.urgent]
-        self._thread: threading.Thread | None = None
         self.failure: BaseException | None = None
 
     def run_due(self) -> int:
         """Run every step that is due; gives the milliseconds until the next one is (W1)."""
-        for number, task in enumerate(self.tasks):
-            now = self._clock.monotonic_ns()
-            if self._due_ns[number] <= now:
-                more = self._run(task)
-                if not task.urgent or not self._woken.is_set():
-                    self._due_ns[number] = now + (0 if more else task.every_ms * NS_PER_MS)
-        now = self._clock.monotonic_ns()
-        return max(1, (min(self._due_ns.values(), default=now) - now) // NS_PER_MS)
-
-    def _run(self, task: Task) -> bool:
-        if not task.latched:
-            return task.step()
-        with self._latch:
-            return task.step()
+        return min([lane.run_due() for lane in self._lanes], default=1)
 
     def nudge(self) -> None:
         """Run the urgent steps now; called from any thread, latch or not (W4)."""
-        for number in self._urgent:
-            self._due_ns[number] = 0
-        self._woken.set()
+        for lane in self._lanes:
+            lane.nudge()
 
     def start(self) -> None:
-        """Run steps on a thread of their own until `stop` (W2)."""
-        self._thread = threading.Thread(target=self._serve, name="quaestor-scheduler", daemon=True)
-        self._thread.start()
+        """Run steps on threads of their own until `stop` (W2)."""
+        for lane in self._lanes:
+            lane.thread = threading.Thread(target=self._serve, args=(lane,), name="quaestor-scheduler", daemon=True)
+            lane.thread.start()
 
     def stop(self) -> None:
         """Return when no step runs any more. The latch is not held."""
         self._stopping.set()
-        self._woken.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        for lane in self._lanes:
+            lane.woken.set()
+        for lane in self._lanes:
+            if lane.thread is not None:
+                lane.thread.join()
+                lane.thread = None
 
-    def _serve(self) -> None:
+    def _serve(self, lane: _Lane) -> None:
         wait_ms = 0
         try:
             while not self._stopping.is_set():
-                self._woken.wait(wait_ms / 1000)
-                self._woken.clear()
+                lane.woken.wait(wait_ms / 1000)
+                lane.woken.clear()
                 if not self._stopping.is_set():
-                    wait_ms = self.run_due()
+                    wait_ms = lane.run_due()
         except BaseException as error:  # noqa: BLE001 - told to whoever listens (W3)
             self.failure = error
+            self._stopping.set()
             self._on_failure(error)

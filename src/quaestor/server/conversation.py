@@ -2,7 +2,7 @@
 
 Rules
   CV1 Calls are carried out in the order in which they came. While one waits for the log the others stay in the backlog.
-  CV2 The answer to a call that committed something is sent when the log has been forced (`deferred`), not before.
+  CV2 The answer to a call that committed something is sent when the log has been forced (`hardened`), not before.
   CV3 A put without a number is answered by nobody; its first error is the answer to the next numbered call, which is
       not carried out. A back out forgets it, a disconnect answers it and backs out.
   CV4 A get that has to wait is `Parked` with a waiter on the queue; posting it puts it on the service's list, and the
@@ -57,18 +57,29 @@ if TYPE_CHECKING:
 _REPLY, _ERROR, _AHEAD, _BACKOUT = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD), int(Op.BACKOUT)
 _NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
 _NOTHING: dict[str, Any] = {}
+_unpack_put, _unpack_get, _GET_LENGTH = wire.PUT.unpack_from, wire.GET.unpack_from, wire.GET.size
+_SMALL = 256
+"""Integers up to here are one object each, as the message manager wants to see the options of like calls."""
 
 
 class OpenHandle:
     """A handle of the conversation, and what both ends know of it already."""
 
-    __slots__ = ("got_envelope", "handle", "md", "put_envelope")
+    __slots__ = ("got_envelope", "handle", "md", "options", "put_envelope")
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
         self.md: MQMD | None = None
+        self.options = 0
         self.put_envelope: MQMD | None = None
         self.got_envelope: MQMD | None = None
+
+    def known_options(self, options: int) -> int:
+        """The same object for the same options as with the call before: what they mean is then known, too."""
+        if options == self.options:
+            return self.options
+        self.options = options
+        return options
 
     def knows_put(self, message: Message) -> bytes:
         """The envelope of a message that was put, as far as it has to be sent; the other end knows it from then on."""
@@ -112,7 +123,7 @@ class Conversation:
     def __init__(self, link: "Link", number: int, connection: Connection) -> None:
         self.link, self.number, self.connection = link, number, connection
         self.service = link.service
-        self._started = self.service.commits.started
+        self._commits = self.service.commits
         self._backlog_max = self.service.limits.backlog_requests
         self.handles: dict[int, OpenHandle] = {}
         self._next_handle = 1
@@ -139,7 +150,8 @@ class Conversation:
             if len(self.backlog) > self._backlog_max:
                 self.link.want(reading=False)
             return
-        carry_out, before = self._carry_out.get(op, _unknown), len(self._started)
+        commits = self._commits
+        carry_out, before = self._carry_out.get(op, _unknown), commits.count
         if self._failed is not None and number and op != _BACKOUT:
             carry_out = self._async_failure
         try:
@@ -148,10 +160,11 @@ class Conversation:
             raise
         except Exception as error:  # noqa: BLE001 - told apart where it is told
             answer = self._refusal(number, error)
-        if len(self._started) != before:
+        if commits.count != before:
             self.busy = True
-            self.service.deferred.append((self, answer))  # CV2
+            commits.deferred.append((self, answer))  # CV2
         elif answer:
+            commits.others.add(self)
             self.link.send(answer)
         if self.ending and not self.busy:
             self._disconnect()
@@ -189,6 +202,12 @@ class Conversation:
         packed = values.pack_error(warning)
         return frame(_REPLY, WARNED, self.number, number, wire.LENGTH.pack(len(packed)) + packed + payload)
 
+    def hardened(self, answer: bytes) -> None:
+        """The log has been forced: answer, and go on (CV2)."""
+        if answer:
+            self.link.send(answer)
+        self.resume()
+
     def resume(self) -> None:
         """What was waited for has come: go on with the backlog (CV1)."""
         self.busy = False
@@ -203,13 +222,16 @@ class Conversation:
     # -- put
 
     def _put(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
-        handle_id, options = wire.PUT.unpack_from(packed, at)
+        handle_id, options = _unpack_put(packed, at)
         opened = self.handles.get(handle_id) or self._opened(handle_id)
+        if options > _SMALL:
+            options = opened.known_options(options)
         at += 6
+        if flags == SAME_DESCRIPTOR and number and at <= end:
+            message = opened.handle.put(packed[at:end], opened.md, options)
+            return self._message_answer(number, message, b"", 0, opened.knows_put(message))
         correl_id = context = md = None
-        if flags == SAME_DESCRIPTOR:
-            md = opened.md
-        elif flags:
+        if flags:
             if flags & CORREL:
                 correl_id = packed[at : at + 24]
                 at += 24
@@ -255,9 +277,14 @@ class Conversation:
     # -- get
 
     def _get(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
-        handle_id, options, wait_ms, longest = wire.GET.unpack_from(packed, at)
+        handle_id, options, wait_ms, longest = _unpack_get(packed, at)
         opened = self.handles.get(handle_id) or self._opened(handle_id)
-        at += wire.GET.size
+        if options > _SMALL:
+            options = opened.known_options(options)
+        at += _GET_LENGTH
+        if not flags and at == end:
+            message = opened.handle.get(options)
+            return self._message_answer(number, message, message.body, opened.handle.token, opened.knows_got(message))
         max_length = longest if flags & LIMITED else None
         selecting = _NOTHING
         if flags & SELECTS:
@@ -310,8 +337,8 @@ class Conversation:
         """A parked get was posted: it has a message, or goes on waiting."""
         if not self.waits(parked):
             return
-        opened, started = parked.opened, self.service.commits.started
-        before = len(started)
+        opened, commits = parked.opened, self._commits
+        before = commits.count
         try:
             result: Message | Waiting | None = opened.handle.handed_over(parked.waiting)
             if result is None:
@@ -326,9 +353,9 @@ class Conversation:
         except MQError as error:
             answer = self._error(parked.number, values.pack_error(error), error)
         del self.parked[parked.number]
-        if len(started) != before:
+        if commits.count != before:
             self.busy = True
-            self.service.deferred.append((self, answer))
+            commits.deferred.append((self, answer))
         else:
             self.link.send(answer)
 

@@ -29,7 +29,7 @@ import msgpack
 
 from quaestor.readiness import READ, WRITE, Readiness
 from quaestor.server.structure_rebuild import Rebuilding, moved_to
-from quaestor.storage.lists.client import LENGTH, RECEIVE, framed, frames
+from quaestor.storage.lists.client import LENGTH, RECEIVE, frames
 from quaestor.storage.lists.facility import MemoryConnection, MemoryFacility
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
@@ -37,24 +37,27 @@ from quaestor.storage.lists.structure import Shape, StructureLostError, Structur
 LOG = logging.getLogger("quaestor.cf")
 UNSENT_MAX = 128 << 20
 PATIENCE_S = 60.0
+PREFIX = LENGTH.size
+_unpacked = msgpack.unpackb
 
 
 class _Link:
     """One socket and what it is for."""
 
-    __slots__ = ("connection", "moved", "number", "parted", "received", "run", "sock", "unsent")
+    __slots__ = ("answer", "connection", "moved", "number", "parted", "receive", "received", "send", "sock", "unsent")
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
         self.sock, self.number = sock, sock.fileno()
         self.received, self.unsent = bytearray(), bytearray()
         self.connection: MemoryConnection | None = None
-        self.run: Callable[[Any], list[Any]] = _not_connected
+        self.receive, self.send = sock.recv_into, sock.send
+        self.answer: Callable[[Any], tuple[list[Any], int, int]] = _not_connected
         self.parted = False
         self.moved = ""
 
 
-def _not_connected(_request: Any) -> list[Any]:
+def _not_connected(_request: Any) -> tuple[list[Any], int, int]:
     raise ValueError("a request before `connect`")
 
 
@@ -69,7 +72,6 @@ class CouplingFacility:
         self._verbs: dict[str, Callable[..., Any]] = {
             "connect": self._connect,
             "listen": self._listen,
-            "request": lambda link, request: (link.run(request), *link.connection.used),
             "connectors": self._connectors,
             "forget": self._forget,
             "fence": self._fence,
@@ -87,26 +89,32 @@ class CouplingFacility:
         self.path.chmod(0o600)
         self._server.listen(128)
         self._sockets = Readiness()
-        self._sockets.watch(self._server.fileno(), READ, self._server)
-        self._sockets.watch(self._woken.fileno(), READ, self._woken)
+        self._accepting, self._ending = self._server.fileno(), self._woken.fileno()
+        self._sockets.watch(self._accepting, READ, self._server)
+        self._sockets.watch(self._ending, READ, self._woken)
 
     def serve(self) -> None:
         """Serve until `stop` (FA1)."""
-        accepting, ending, links = self._server.fileno(), self._woken.fileno(), self._links
-        ready = self._sockets.ready
-        while True:
-            for number, events in ready(PATIENCE_S):
-                link = links.get(number)
-                if link is not None:
-                    if events & WRITE:
-                        self._flush(link)
-                    if events & ~WRITE:
-                        self._read(link)
-                elif number == accepting:
-                    self._accept()
-                elif number == ending:
-                    self._end()
-                    return
+        ready, turn = self._sockets.ready, self.turn
+        while turn(ready(PATIENCE_S)):
+            pass
+
+    def turn(self, events: list[tuple[int, int]]) -> bool:
+        """Serve those who have something for us; False when it is the end."""
+        links = self._links
+        for number, event in events:
+            link = links.get(number)
+            if link is not None:
+                if event & WRITE:
+                    self._flush(link)
+                if event & ~WRITE:
+                    self._read(link)
+            elif number == self._accepting:
+                self._accept()
+            elif number == self._ending:
+                self._end()
+                return False
+        return True
 
     def serve_alone(self) -> None:
         """Serve in a process that does nothing else: entries die by themselves, so the collector seldom looks (FA6)."""
@@ -135,7 +143,7 @@ class CouplingFacility:
 
     def _read(self, link: _Link) -> None:
         try:
-            length = link.sock.recv_into(self._room)
+            length = link.receive(self._room)
         except BlockingIOError:
             return
         except OSError:
@@ -143,12 +151,12 @@ class CouplingFacility:
         if not length:
             self._lost(link)
             return
-        part = self._room[:length]
+        room = self._room
         try:
-            if not link.received and (whole := framed(part)) is not None:
-                self._answer(link, whole)
+            if not link.received and length > PREFIX and LENGTH.unpack_from(room)[0] == length - PREFIX:
+                self._answer(link, _unpacked(room[PREFIX:length]))  # one whole frame, as nearly always
                 return
-            link.received += part
+            link.received += room[:length]
             for asked in frames(link.received):
                 self._answer(link, asked)
         except (ValueError, TypeError, KeyError, IndexError, msgpack.UnpackException) as error:
@@ -158,12 +166,16 @@ class CouplingFacility:
             self._lost(link)  # LS5: its connector has another connection, or was fenced
 
     def _answer(self, link: _Link, asked: Any) -> None:
-        verb, *arguments = asked
         answer: tuple[Any, ...]
         try:
             if link.moved:
                 raise moved_to(link.moved)
-            answer = ("ok", self._verbs[verb](link, *arguments))
+            if asked[0] == "request":  # nearly always
+                _, request = asked
+                answer = ("ok", link.answer(request))
+            else:
+                verb, *arguments = asked
+                answer = ("ok", self._verbs[verb](link, *arguments))
         except StructureRefusal as refusal:
             answer = ("no", refusal.why, refusal.at)
         self._send(link, answer)
@@ -174,7 +186,7 @@ class CouplingFacility:
         made = Shape(*shape)
         self._rebuilding.check(made.name)
         link.connection = self.facility.connect(made, connector, lambda token: self._tell(made.name, connector, token))
-        link.run = link.connection.run
+        link.answer = link.connection.answer
         return list(astuple(link.connection.shape))
 
     def _listen(self, link: _Link, structure: str, connector: str) -> bool:
@@ -209,7 +221,7 @@ class CouplingFacility:
         """Whoever was connected to a structure learns where it is with its next request; who waits is woken for it."""
         for link in self._links.values():
             if link.connection is not None and link.connection.shape.name == structure:
-                link.moved, link.connection, link.run = path, None, _not_connected
+                link.moved, link.connection, link.answer = path, None, _not_connected
         for (name, connector), link in list(self._listeners.items()):
             if name == structure:
                 del self._listeners[name, connector]
@@ -225,15 +237,15 @@ class CouplingFacility:
     def _send(self, link: _Link, value: Any) -> None:
         body = self._packed(value)
         data = LENGTH.pack(len(body)) + body
-        if link.unsent:
-            link.unsent += data
-            if len(link.unsent) > UNSENT_MAX:
-                self._lost(link)  # FA3
-            return
-        sent = self._sent(link, data)
-        if sent < len(data) and link.number in self._links:
-            link.unsent += data[sent:]
+        if not link.unsent:
+            sent = self._sent(link, data)
+            if sent == len(data) or link.number not in self._links:
+                return
+            data = data[sent:]
             self._sockets.watch(link.number, READ | WRITE, link)
+        link.unsent += data
+        if len(link.unsent) > UNSENT_MAX:
+            self._lost(link)  # FA3
 
     def _flush(self, link: _Link) -> None:
         """A socket takes more of what is kept for it (FA3)."""
@@ -243,7 +255,7 @@ class CouplingFacility:
 
     def _sent(self, link: _Link, data: bytes | bytearray) -> int:
         try:
-            return link.sock.send(data)
+            return link.send(data)
         except BlockingIOError:
             return 0
         except OSError:

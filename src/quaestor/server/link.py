@@ -5,7 +5,8 @@ Rules
   LI2 Nothing but HELLO is looked at before the client has proved who it is.
   LI3 Answers gather and are sent once per turn. A client that does not take them is not read from until it does, and
       is cut off when it takes none for long. So is one that stops in the middle of a frame.
-  LI4 The end of a link is handled at the end of the turn, when no commit of its conversations is under way.
+  LI4 The end of a link is handled at the end of a turn, the first after which no commit of its conversations is under
+      way.
 
 Called by service.  Calls conversation, identity.
 """
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 RECEIVE = 1 << 16
 _AGAIN = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError, InterruptedError)
+_unpack_header = HEADER.unpack_from
 _HELLO, _CALL, _HEARTBEAT = int(Op.HELLO), int(Op.CALL), int(Op.HEARTBEAT)
 
 
@@ -34,6 +36,7 @@ class Link:
 
     def __init__(self, service: "Service", sock: socket.socket, peer: str, now: float) -> None:
         self.service, self.sock, self.peer = service, sock, peer
+        self._receive, self._send = sock.recv, sock.send
         self.fd = sock.fileno()
         self.user = ""
         self.client = b""
@@ -62,7 +65,7 @@ class Link:
                 self._handshake()
                 return
             while True:
-                data = self.sock.recv(RECEIVE)
+                data = self._receive(RECEIVE)
                 if not data:
                     self.end(None if not self._rest else "ended in the middle of a frame")
                     return
@@ -111,8 +114,14 @@ class Link:
     def _split(self, data: bytes) -> None:
         """Every whole frame of what came; the rest waits for more."""
         at, end = 0, len(data)
+        if end >= HEADER_LENGTH and not self.partial_since:
+            length, op, flags, conversation, number = _unpack_header(data)
+            known = self.conversations.get(conversation)
+            if length == end <= self._frame_max and known is not None and op != _HEARTBEAT:
+                known.request(op, flags, number, data, HEADER_LENGTH, end)  # one request and nothing else, as a rule
+                return
         while end - at >= HEADER_LENGTH and self.open and not (self._identifying or self._held):
-            length, op, flags, conversation, number = HEADER.unpack_from(data, at)
+            length, op, flags, conversation, number = _unpack_header(data, at)
             if not HEADER_LENGTH <= length <= self._frame_max:
                 raise ProtocolError(f"a frame of {length} bytes")
             if length > end - at:
@@ -253,7 +262,7 @@ class Link:
         if not data or not self.open:
             return
         try:
-            sent = self.sock.send(data)
+            sent = self._send(data)
         except _AGAIN:
             sent = 0
         except OSError:

@@ -2,15 +2,17 @@
 
 Rules
   SV1 One thread reads all sockets and calls the engine directly. A turn takes what the sockets have, carries it out,
-      sends the answers that need no log, forces the log once for all commits of the turn (`group_commit`), ends those
-      units, sends the rest. Nothing else happens between the force and the answers.
+      sends the answers that need no log, takes in who has come meanwhile, forces the log once for all commits, ends
+      those units and sends the rest. The force is waited for, or in flight while further turns serve those who need no
+      log, and its end comes like a request (`group_commit`). Nothing else happens between its end and the answers.
   SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread.
   SV3 What comes from other threads (a posted wait, a proven identity, a signal) is put on a list and wakes the loop.
   SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame,
       or does not answer heartbeats is cut off.
   SV5 Quiescing takes no new connection and ends when the last application has, or when its time is over. Stopping backs
       out everybody at once.
-  SV6 When the engine fails nothing is answered any more: every link ends, and so does the service.
+  SV6 When the engine fails nothing is answered any more: every link ends, and so does the service. Commits in flight
+      have then committed or not, as restart will find.
 
 Why a loop of our own: turns are what group commit needs (ADR 50), and asyncio's cost per event is as large as a put.
 Called by process.  Calls link, group_commit, the queue manager.
@@ -32,7 +34,7 @@ from quaestor.qmgr.connection import Connection
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.readiness import READ, WRITE, Readiness
 from quaestor.server import values
-from quaestor.server.conversation import Conversation, Parked
+from quaestor.server.conversation import Parked
 from quaestor.server.group_commit import GroupCommit
 from quaestor.server.identity import Identity, Refused
 from quaestor.server.journal import Journal
@@ -69,7 +71,6 @@ class Service:
         self.name = manager.name
         self.identity, self.journal, self.limits = identity, journal, limits or Limits()
         self.commits = GroupCommit(manager.engine.recovery, clock)
-        self.deferred: list[tuple[Conversation, bytes]] = []
         self.posted: deque[Parked] = deque()
         self.talking: list[Link] = []
         self.links: set[Link] = set()
@@ -84,6 +85,8 @@ class Service:
         os.set_blocking(self._wake_in, False)
         os.set_blocking(self._wake_out, False)
         self._readiness.watch(self._wake_in, READ, self._woken)
+        if self.commits.told_by is not None:
+            self._readiness.watch(self.commits.told_by, READ, self.commits.land)
         self._listeners: list[socket.socket] = []
         self._thread = 0
         self._stopping = False
@@ -134,7 +137,8 @@ class Service:
         self._readiness.watch(link.fd, (READ if link.reading else 0) | (WRITE if link.writing else 0), link)
 
     def ended(self, link: Link, why: str | None) -> None:
-        """A link has ended; it is let go of at the end of the turn."""
+        """A link has ended; it is let go of at the end of the turn, or of its commits."""
+        self._readiness.watch(link.fd, 0, link)
         self._ended.append((link, why))
 
     # -- the loop, rule SV1
@@ -155,17 +159,9 @@ class Service:
         self.turns += 1
         self.now = self._monotonic_ns() / 1e9
         self._take(events)
-        while self.commits.started or self.deferred:
-            self._gather()
-            self.commits.harden()
-            self._manager.messages.catalogue.unit_ended()
-            deferred, self.deferred = self.deferred, []
-            for conversation, answer in deferred:
-                if answer:
-                    conversation.link.send(answer)
-                conversation.resume()
-            if self.posted:
-                self._look_again()
+        commits = self.commits
+        if commits.started or commits.durable:
+            self._commit(commits)
         if self.talking:
             self._flush()
         if self._deadlines and self._deadlines[0][0] <= self.now:
@@ -181,16 +177,33 @@ class Service:
         """Carry out what these sockets have, and what that makes possible."""
         told = self._readiness.told
         for fd, mask in events:
-            ready = told[fd]
+            ready = told.get(fd)
             if type(ready) is Link:
                 if mask & ~WRITE and ready.open:
                     ready.readable()
                 if mask & WRITE and ready.open:
                     ready.writable()
-            else:
+            elif ready is not None:  # a link may have gone in this very turn
                 ready()
         if self.posted:
             self._look_again()
+
+    def _commit(self, commits: GroupCommit) -> None:
+        """Answer those whose commits are durable, and make the others durable (GC2, GC4)."""
+        while True:
+            if commits.durable:
+                durable, commits.durable = commits.durable, []
+                self._manager.messages.catalogue.unit_ended()
+                for conversation, answer in durable:
+                    conversation.hardened(answer)
+                if self.posted:
+                    self._look_again()
+            if not commits.started or commits.in_flight:
+                return
+            self._gather()
+            if commits.depart():
+                return
+            commits.harden()
 
     def _gather(self) -> None:
         """Before the log is forced: whoever has come meanwhile goes along (GC4)."""
@@ -216,7 +229,8 @@ class Service:
 
     def _patience(self) -> float:
         """How long there is nothing to do but to wait for sockets."""
-        if self.commits.started or self.posted or self._ended or self.talking:
+        waits = self._ended or self.commits.started
+        if self.posted or self.talking or (waits and not self.commits.in_flight):
             return 0
         until = self._next_sweep if not self._deadlines else min(self._next_sweep, self._deadlines[0][0])
         return max(until - self._time(), 0)
@@ -297,6 +311,7 @@ class Service:
     def _sweep(self) -> None:
         """Look the links over (SV4)."""
         self._next_sweep = self.now + self._sweep_s
+        self.commits.others.clear()
         for link in tuple(self.links):
             why = self._why_cut_off(link)
             if why:
@@ -324,9 +339,11 @@ class Service:
         """End the links that have ended: their units are backed out (LI4)."""
         ended, self._ended = self._ended, []
         for link, why in ended:
+            if self.commits.concerns(link):
+                self._ended.append((link, why))
+                continue
             if why is not None:
                 self.journal.tell("QSV010W", peer=link.peer, user=link.user, why=why)
-            self._readiness.watch(link.fd, 0, link)
             self.links.discard(link)
             link.abandon()
 
@@ -387,6 +404,8 @@ class Service:
             link.end(None)
         if self._manager.connections.failure is None:
             self.commits.harden()
+        else:
+            self.commits.abandon()
         self._let_go()
         for sock in self._listeners:
             sock.close()

@@ -8,10 +8,13 @@ Rules
   RB3 A facility does not take a structure that somebody is connected to there.
   RB4 A facility that ends after everything has moved leaves its name to the one that has it, so that its address goes
       on to be right.
+  RB5 Where structures are is written beside the socket before anybody is told: a facility that is killed and started
+      again sends connectors there, and does not make a second, empty structure of the same name.
 
 Called by the coupling facility.  Calls the image of structures, the client.
 """
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,11 +27,12 @@ from quaestor.storage.lists.structure import StructureLostError, StructureRefusa
 
 
 class Rebuilding:
-    """Structures that come to a facility and go from it (RB1-RB4)."""
+    """Structures that come to a facility and go from it (RB1-RB5)."""
 
     def __init__(self, facility: MemoryFacility, path: Path, gone: Callable[[str, str], None]) -> None:
         self._facility, self._path, self._gone = facility, path, gone
-        self._moved: dict[str, str] = {}
+        self._kept = path.with_name(f"{path.name}.moved")
+        self._moved: dict[str, str] = json.loads(self._kept.read_text()) if self._kept.exists() else {}
         self._incoming: dict[str, Incoming] = {}
         self.verbs: dict[str, Callable[..., Any]] = {
             "rebuild": self._rebuild,
@@ -64,6 +68,7 @@ class Rebuilding:
         except StructureLostError as lost:
             raise _refusal("LOST", str(lost)) from lost
         self._moved[name] = path
+        self._remember()
         self._facility.delete(name)
         self._gone(name, path)
 
@@ -92,7 +97,16 @@ class Rebuilding:
     def _complete(self, _link: Any, name: str) -> bool:
         self._incoming.pop(name).complete(self._facility)
         self._moved.pop(name, None)
+        self._remember()
         return True
+
+    def _remember(self) -> None:
+        """What has moved is known to whoever is started here next (RB5)."""
+        fresh = self._kept.with_suffix(".new")
+        fresh.write_text(json.dumps(self._moved), encoding="utf-8")
+        fresh.replace(self._kept)
+        if not self._moved:
+            self._kept.unlink()
 
 
 def moved_to(path: str) -> StructureRefusal:

@@ -9,7 +9,12 @@ Rules
       compare.
   HI3 A message has a name that its putter gives it: nobody else uses it, and the body carries it. A unit of recovery
       has a name too; an operation without one is out of syncpoint.
-  HI4 Whoever runs the clients notes what happened to the world: a `fault`, that a structure lost what was in it
+  HI4 A unit that its coordinator prepares is decided by `commit` or `backout` of the same name; the line that says that
+      this was asked for is the coordinator's record of the decision.
+  HI5 A trigger monitor says that it opens an initiation queue (`monitor`) and which queue each trigger message is for
+      (`trigger`, with the identifier of the message); the server that it starts says `serve` when it opens the queue
+      for input, `rest` when it has closed it, and `rearm` when it switches triggering on again.
+  HI6 Whoever runs the clients notes what happened to the world: a `fault`, that a structure lost what was in it
       (`lost`), that nothing of anybody's uncommitted work is left (`settled`). What is there at the end is read by
       operations `drain`.
 
@@ -26,7 +31,11 @@ from typing import Literal
 from quaestor.clock import Clock, SystemClock
 
 Outcome = Literal["invoke", "ok", "fail", "info"]
-Verb = Literal["put", "get", "commit", "backout", "drain", "lost", "settled", "fault"]
+Verb = Literal[
+    "put", "get", "commit", "backout", "prepare", "drain",
+    "monitor", "trigger", "serve", "rest", "rearm",
+    "lost", "settled", "fault",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,7 @@ class Recorder:
         return operation
 
     def note(self, verb: Verb, **facts: object) -> None:
-        """Something that happened to the world (HI4)."""
+        """Something that happened to the world (HI6)."""
         self._number += 1
         self.write(self._number, verb, "ok", facts)
 

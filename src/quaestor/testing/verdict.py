@@ -14,7 +14,12 @@ Rules
       of two messages only where the earlier one was certainly there: its put had been confirmed before the get of the
       later one began, whoever had got it before had given it back, and nobody had disturbed anything since the last
       time that everything was settled. It holds for any number of getters.
-  VD7 The history itself must be sound: a message is put once, ends belong to beginnings. ValueError when it is not.
+  VD7 The history itself must be sound: a message is put once, ends belong to beginnings, and what was not surely
+      prepared is not committed by a coordinator. ValueError when it is not.
+  VD8 decided: a prepared unit happens if and only if its coordinator has decided so, answered or not: whoever resolves
+      it does as the coordinator's record says.
+  VD9 in doubt: between the prepare of a unit and its decision nobody gets a message that the unit has got. And of any
+      unit, a message that it put was got before its commit was asked for.
 
 Called by whoever has a history.  Calls outcomes.
 """
@@ -73,6 +78,11 @@ class _Unit:
 
     happened: bool | None = False
     ended_ns: int = FOREVER
+    asked_ns: int = FOREVER
+    """When its end was asked for."""
+
+    prepared_ns: int = FOREVER
+    """Since when it was surely in doubt."""
 
 
 @dataclass(slots=True)
@@ -89,7 +99,7 @@ class _Story:
 
 
 def verdict(events: Iterable[Event]) -> list[Violation]:
-    """Everything in a history that must not be (VD1 to VD7); empty when all is well."""
+    """Everything in a history that must not be (VD1 to VD9); empty when all is well."""
     return list(_Verdict(sorted(events, key=lambda event: event.at_ns)).violations())
 
 
@@ -126,17 +136,23 @@ class _Verdict:
     def _outcomes(self) -> Iterator[tuple[str, _Unit]]:
         """Units by name; what is out of syncpoint is a unit of its own."""
         ended: dict[str, _Unit] = {}
+        prepared = {call.asked.unit: call for call in self._calls if call.asked.verb == "prepare"}
         known = {"ok": True, "fail": False, "info": None}
         for call in self._calls:
             verb, unit = call.asked.verb, call.asked.unit
             if verb == "commit":
-                ended[unit] = _Unit(known[call.outcome], call.ended_ns)
+                happened = _decided(prepared[unit]) if unit in prepared else known[call.outcome]
+                ended[unit] = _Unit(happened, call.ended_ns, call.begun_ns)
             elif verb == "backout":
-                ended[unit] = _Unit(happened=False, ended_ns=call.ended_ns if call.outcome == "ok" else FOREVER)
+                ended_ns = call.ended_ns if call.outcome == "ok" else FOREVER
+                ended[unit] = _Unit(happened=False, ended_ns=ended_ns, asked_ns=call.begun_ns)
             elif not unit:
-                ended[_alone(call)] = _Unit(known[call.outcome], call.ended_ns)
+                ended[_alone(call)] = _Unit(known[call.outcome], call.ended_ns, call.begun_ns)
             else:
                 ended.setdefault(unit, _Unit())
+        for unit, call in prepared.items():
+            if call.outcome == "ok":
+                ended[unit].prepared_ns = call.ended_ns
         yield from ended.items()
 
     def _tell(self) -> None:
@@ -178,7 +194,7 @@ class _Verdict:
 
     def violations(self) -> Iterator[Violation]:
         bad: set[str] = set()
-        for violation in (*self._phantoms(), *self._duplicates(), *self._missing()):
+        for violation in (*self._phantoms(), *self._duplicates(), *self._missing(), *self._too_soon()):
             bad.update(violation.messages)
             yield violation
         yield from self._halves([story for name, story in self._stories.items() if name not in bad])
@@ -224,6 +240,21 @@ class _Verdict:
             kind = "persistent" if story.put.asked.persistent else "not persistent"
             text = f"{story.name} ({kind}, put in {story.put_by} on {story.put.asked.member}) is gone (VD4)"
             yield _violation("lost", story.name, text)
+
+    def _too_soon(self) -> Iterator[Violation]:
+        """What others saw of a unit before its end was asked for (VD9)."""
+        for story in self._stories.values():
+            name, asked_ns = story.name, self._units[story.put_by].asked_ns
+            in_unit = story.put.asked.unit and self._put_happened(story) is not False
+            if in_unit and any(call.ended_ns < asked_ns for call, _ in story.seen):
+                yield _violation("early", name, f"{name} was got before {story.put_by} was asked to commit (VD9)")
+            for _, unit in story.seen:
+                doubt = self._units[unit]
+                if any(
+                    other != unit and doubt.prepared_ns < call.begun_ns and call.ended_ns < doubt.asked_ns
+                    for call, other in story.seen
+                ):
+                    yield _violation("in doubt", name, f"{name} was got although {unit}, in doubt, had it (VD9)")
 
     # -- what was not answered, rule VD5
 
@@ -315,6 +346,13 @@ class _Verdict:
 
 def _alone(call: _Call) -> str:
     return f"{call.asked.client}#{call.asked.number}"
+
+
+def _decided(prepared: _Call) -> bool:
+    """The outcome of a prepared unit whose commit was asked for (VD7, VD8)."""
+    if prepared.outcome != "ok":
+        raise ValueError(f"{prepared.asked.unit} was committed, and nobody knows that it was prepared")
+    return True
 
 
 def _violation(kind: str, message: str, text: str) -> Violation:

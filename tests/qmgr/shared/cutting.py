@@ -6,6 +6,7 @@ What it had confirmed by then is kept in a plain model; the one call that was un
 from collections import Counter
 from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed
 from quaestor.mqi.objects import LocalQueue
@@ -26,6 +27,17 @@ class Power:
         if self.off or (self.disk is not None and self.disk._off):
             raise PowerCut
 
+    def at(self, asked, *arguments):
+        """One request: done, or the death of its member before or after it."""
+        self.check()
+        self.requests += 1
+        if self.requests == self.cut_at and not self.done:
+            self.cut()
+        answers = asked(*arguments)
+        if self.requests == self.cut_at:
+            self.cut()
+        return answers
+
     def cut(self):
         self.off = True
         self.disk._off = True
@@ -44,15 +56,7 @@ class Cutting:
         return self._connection.used
 
     def request(self, *operations):
-        power = self._power
-        power.check()
-        power.requests += 1
-        if power.requests == power.cut_at and not power.done:
-            power.cut()
-        answers = self._connection.request(*operations)
-        if power.requests == power.cut_at:
-            power.cut()
-        return answers
+        return self._power.at(self._connection.request, *operations)
 
     def connectors(self):
         self._power.check()
@@ -73,13 +77,27 @@ class Cutting:
         self._connection.fail()
 
 
+class CuttingTables:
+    """The shared repository of a member that may die; what it asks of bodies counts among its requests."""
+
+    COUNTED = ("begin_life", "store", "fetch", "remove")
+
+    def __init__(self, tables, power):
+        self._tables, self._power = tables, power
+
+    def __getattr__(self, name):
+        asked = getattr(self._tables, name)
+        return partial(self._power.at, asked) if name in self.COUNTED else asked
+
+
 class World:
     """Two members, the first of which works and dies; what is confirmed, and what may have happened beside."""
 
-    def __init__(self, folder, connect=None):
-        self.sharing = Sharing(folder, connect, structures=("APPL1", "APPL2"))
+    def __init__(self, folder, connect=None, **attributes):
+        self.sharing = Sharing(folder, connect, structures=("APPL1", "APPL2"), **attributes)
         self.power = Power()
         self.sharing.wrap = lambda name, made: Cutting(made, self.power) if name == "QM1" else made
+        self.sharing.wrap_tables = lambda name, made: CuttingTables(made, self.power) if name == "QM1" else made
         self.power.disk = self.sharing.disks["QM1"] = FaultyDisk()
         self.one = self.sharing.start("QM1")
         self.two = self.sharing.start("QM2")

@@ -75,14 +75,20 @@ class Sharing:
         self.clock = FakeClock()
         self.disks, self.members, self.away = {}, {}, set()
         self.wrap = lambda _name, connection: connection
-        self.breakable = []
+        self.breakable, self._opened = [], []
         tables = self.tables()
         for name in structures:
             tables.structures.insert(Structure(name, {"SIZE": 4096, **attributes}))
         tables.close()
 
     def tables(self):
-        return GroupTables(open_tables(self.address, self.prefix))
+        self._opened.append(open_tables(self.address, self.prefix))
+        return GroupTables(self._opened[-1])
+
+    def close(self):
+        """Leave the repository, also for members that were killed."""
+        for tables in self._opened:
+            tables.close()
 
     def connect(self, name, shape, connector, told):
         own = Shape(self.prefix + shape.name, shape.lists, entries=shape.entries, elements=shape.elements)

@@ -16,6 +16,7 @@ from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLA
 from quaestor import GroupSettings, LocalQueue, MQError, Process
 from quaestor.mqi.headers import TriggerMessage
 from quaestor.mqi.objects import TriggerType
+from quaestor.mqi.options import OpenOptions
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.shared_tables import GroupTables, Structure, open_tables
@@ -209,3 +210,58 @@ def test_a_queue_manager_that_joined_stays_a_member(members, settings, tmp_path)
     with pytest.raises(MQError, match="2059"):
         quaestor.connect("QM2", tmp_path / "QM2", group=other)
     members[1] = quaestor.connect("QM2", tmp_path / "QM2", user="ALICE")
+
+
+def test_long_messages_go_through_the_repository(settings, tmp_path):
+    """CFLEVEL(4): each member gets what the other put, and the bodies go in the background."""
+    tables = open_tables(settings.repository, settings.name)
+    GroupTables(tables).structures.insert(Structure("LONG", {"SIZE": 4096, "CFLEVEL": 4}))
+    one, two = (quaestor.connect(name, tmp_path / name, settings=SMALL, group=settings) for name in ("QM1", "QM2"))
+    one.define(LocalQueue("LETTERS", structure="LONG", share=True, def_exclusive=False))
+    bodies = [bytes([at]) * 600_000 for at in range(4)]
+    with one.open("LETTERS", USES) as here, two.open("LETTERS", USES) as there:
+        for at, body in enumerate(bodies):
+            (here, there)[at % 2].put(body, VOLATILE, OUT)
+        assert 4 == len(tables.bodies("LONG"))
+        assert bodies == [(there, here)[at % 2].get(GET_OUT).body for at in range(4)]
+    until, for_a_moment = time.monotonic() + 10, threading.Event()
+    while tables.bodies("LONG") and time.monotonic() < until:
+        for_a_moment.wait(0.05)
+    assert [] == tables.bodies("LONG")
+    for app in (one, two):
+        app.disconnect()
+    tables.close()
+
+
+READS = """
+import sys, quaestor
+from quaestor import GroupSettings
+from quaestor.mqi.options import OpenOptions
+name, folder, *group = sys.argv[1:]
+app = quaestor.connect(name, folder, group=GroupSettings(*group))
+queue = app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE)
+print("reads", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_exclusive_input_of_a_killed_process_is_given_back(members, settings, tmp_path):
+    program = [sys.executable, "-c", READS, "QM3", str(tmp_path / "QM3")]
+    group = [settings.name, settings.structures, settings.repository]
+    with subprocess.Popen(
+        program + group, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(SRC)}
+    ) as process:
+        assert b"reads\n" == process.stdout.readline()
+        for app in members:
+            with pytest.raises(MQError, match=r"2042.*QM3"):
+                app.open("ORDERS", USES)
+        process.send_signal(signal.SIGKILL)
+    until, for_a_moment = time.monotonic() + 20, threading.Event()
+    while time.monotonic() < until:
+        try:
+            members[0].open("ORDERS", OpenOptions.INPUT_EXCLUSIVE)
+            break
+        except MQError:
+            for_a_moment.wait(0.05)
+    with pytest.raises(MQError, match=r"2042.*QM1"):
+        members[1].open("ORDERS", USES)

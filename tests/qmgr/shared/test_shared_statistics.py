@@ -220,8 +220,11 @@ def test_the_written_account_of_a_task_has_its_calls_to_structures(tmp_path):
         thread.join()
     (dump,) = (tmp_path / "QM1" / "smf").iterdir()
     (task,) = [each for each in tasks(read_dump(dump)) if any(queue.puts for queue in each.queues)]
+    assert [("ORDERS", STRUCTURE, 2, 0)] == [
+        (each.base_name.rstrip(), each.structure.rstrip(), each.disposition, each.page_set) for each in task.queues
+    ]
     account = task.accounting
-    assert (41, 1, 41, 0) == (
+    assert (42, 1, 41, 0) == (  # a put and a get each, and that the queue is read no more; commits, and the open
         account.cf_single_calls,
         account.cf_single_redrives,
         account.cf_multiple_calls,

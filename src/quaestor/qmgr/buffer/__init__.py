@@ -103,8 +103,12 @@ class BufferManager:
             more = more or writing or shrinking
         return more
 
+    def due(self) -> bool:
+        """Whether a step would do anything."""
+        return any(pool.due for pool in tuple(self.pools.values()))
+
     def tasks(self) -> Sequence[Task]:
-        return (Task("deferred write", self.step, every_ms=20),)
+        return (Task("deferred write", self.step, every_ms=20, due=self.due),)
 
     def committed(self, unit: Unit) -> None:
         """Not told: changed buffers stay as they are (no force)."""

@@ -362,6 +362,11 @@ class BufferPool:
             self._writing = True
             self.stats.deferred_write_starts += 1
 
+    @property
+    def due(self) -> bool:
+        """Whether pages are to be written or buffers to be given up (B5, B9)."""
+        return self._writing or self.buffers > self.wanted
+
     def deferred_write_step(self, *, immediate: bool = False) -> bool:
         """Write the oldest changed pages until enough buffers are stealable; True while that is not reached (B5)."""
         if not self._writing:

@@ -317,6 +317,7 @@ class AccountedConnection(Connection):
         tally = self.task.queue(first.name, base_name, state.stored)
         tally.queue_type = int(first.queue_type)
         tally.index_type = int(state.definition.index_type)
+        tally.disposition = state.definition.disposition
         return tally
 
     def _tally_of_target(self, target: str | Target, qmgr: str) -> QueueTally | None:

@@ -114,6 +114,7 @@ class QueueTally:
         "close",
         "closed_us",
         "depth_high",
+        "disposition",
         "get",
         "get_bytes",
         "get_notes",
@@ -154,6 +155,7 @@ class QueueTally:
         self.task, self.name, self.base_name = task, name, base_name
         self.stored = stored  # the queue as its store has it: depth and page set
         self.queue_type = self.index_type = 0
+        self.disposition = ""
         self.opened_us = self.closed_us = 0
         self.open, self.close, self.get, self.put = Verb(), Verb(), Verb(), Verb()
         self.put1, self.inq, self.set = Verb(), Verb(), Verb()

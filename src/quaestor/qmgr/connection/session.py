@@ -159,7 +159,12 @@ class Connection:
         with self.calling():
             if self._thread.unit is None:
                 raise MQError(Reason.UOW_NOT_AVAILABLE, xid=xid)
-            self._prepared.prepare(self._thread.unit, xid)
+            try:
+                self._prepared.prepare(self._thread.unit, xid)
+            except MQError as error:
+                if error.reason is Reason.BACKED_OUT:
+                    self._thread.unit = None
+                raise
             self._thread.unit = None
 
     def commit_prepared(self, xid: bytes) -> None:

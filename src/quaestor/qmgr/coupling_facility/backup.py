@@ -26,6 +26,7 @@ from typing import Any
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED,
+    DOUBTED,
     GOT,
     LAST_KEY,
     LOCKED,
@@ -153,7 +154,7 @@ class Recovered:
             self.waiting.setdefault(about.identity, (about.holder, plain))
             return
         self.there[about.identity] = plain
-        if about.held_as == GOT:
+        if about.held_as in {GOT, DOUBTED}:
             self.held[about.identity] = about.holder
         if structure != self.structure:
             raise Abend("BR1", "a backup has a message of another structure", structure=structure)
@@ -173,7 +174,7 @@ class Recovered:
         unit = self.held.get(one, b"")
         if unit not in self.in_doubt:
             return entry
-        return _marked(entry, unit, got_list(member_of(unit)), GOT, entry.key)
+        return _marked(entry, unit, got_list(member_of(unit)), DOUBTED, entry.key)
 
 
 def _marked(entry: Entry, unit: bytes, at: int, held_as: int, key: bytes) -> Entry:

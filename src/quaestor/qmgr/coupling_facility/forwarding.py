@@ -9,7 +9,8 @@ Rules
   FW4 Who asks waits as long as the member asked is connected, and a minute at most. An answer is at most `ANSWER_MAX`
       long, so that units of recovery always find room in CSQ_ADMIN; a longer one comes back as None, like no answer.
 
-What is asked and answered is bytes to this module. Nobody holds the latch while a question is answered or waited for.
+What is asked and answered is bytes to this module. Nobody holds the latch while a question is answered or waited for,
+and no other background step waits for an answer.
 
 Called by operating, the scheduler.  Calls structures.
 """
@@ -77,7 +78,7 @@ class Forwarding:
                 self._taken(at)
 
     def tasks(self) -> Sequence[Task]:
-        return (Task("questions of other members", self.step, LOOK_MS, latched=False, urgent=True),)
+        return (Task("questions of other members", self.step, LOOK_MS, latched=False, urgent=True, apart=True),)
 
     def told(self, token: int) -> None:
         """Something has come to a list that is watched, or may have."""

@@ -11,6 +11,8 @@ Rules
 Called by the shared store.  Calls nothing.
 """
 
+from bisect import bisect_left
+
 CLASSES: tuple[int, ...] = (256, 512, 1024, 2048, *range(4096, 65_536 + 1, 4096))
 FIRST, LARGEST = 4096, CLASSES[-1]
 SHRINK_AFTER = 10
@@ -18,7 +20,7 @@ SHRINK_AFTER = 10
 
 def buffer_class(length: int) -> int:
     """The smallest class that holds so much."""
-    return next((size for size in CLASSES if size >= length), LARGEST)
+    return LARGEST if length > LARGEST else CLASSES[bisect_left(CLASSES, length)]
 
 
 class GetBuffer:

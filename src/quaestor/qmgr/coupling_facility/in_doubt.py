@@ -3,34 +3,29 @@
 Rules
   ID1 A unit in doubt is so on its member's log, with its name in structures (SHARED_UNIT). A descriptor that is missing
       in CSQ_ADMIN because that was lost is written again: when the member starts, before anything is resolved, and
-      when it connects to CSQ_ADMIN anew.
+      when it is connected to another CSQ_ADMIN than the one that had it.
   ID2 What such a unit has in a structure is found there by its name: when the member starts, and when a structure was
-      recovered, which brings it back (BR7). Numbers of entries from before count no more.
+      recovered, which brings it back (BR7), whoever has recovered it. Numbers of entries from before count no more.
+      Until every structure was looked at the unit cannot be decided (CU8); one that has failed matters only where the
+      log says that the unit worked there, since what is not logged is lost with it.
   ID3 Work in a structure that was lost and is not recovered is lost for these units too; the rest of the unit ends as
       its coordinator says.
 
 Called by the coupling facility manager.  Calls units, resolving, recovery.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.coupling_facility.resolving import Found, left_in
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival, SharedQueue
-from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.qmgr.coupling_facility.units import (
-    EVERYTHING,
-    Descriptor,
-    Descriptors,
-    SharedUnit,
-    Work,
-    descriptor_in,
-)
+from quaestor.qmgr.coupling_facility.structures import NAME_MAX, Failing, SharedStructure
+from quaestor.qmgr.coupling_facility.units import EVERYTHING, Descriptors, SharedUnit, Work, descriptor_in
 from quaestor.qmgr.recovery import RecoveryManager, State, UnitOfRecovery
 from quaestor.storage.lists.operations import Entry, ReadList
 from quaestor.storage.log_record import Kind
 
-Structures = Callable[[], Iterable[tuple[SharedStructure, list[int]]]]
+DOUBTFUL = (State.IN_COMMIT_1, State.IN_DOUBT)
 
 
 class UnitsInDoubt:
@@ -41,51 +36,66 @@ class UnitsInDoubt:
     ) -> None:
         self._recovery, self._admin = recovery, admin
         self._member, self._descriptors = member, descriptors
+        self._logged: dict[bytes, set[str]] = {}
+        """The structures in which units worked, as far as the log has it."""
+
+    def restore(self, structures: Iterable[str]) -> None:
+        """At start: what the log has in doubt has a part in structures, of which nothing is known yet (ID2)."""
+        names = set(structures)
+        for unit in self._recovery.in_doubt():
+            name, logged = self._on_log(unit)
+            if name:
+                self._logged[name] = logged
+                unit.shared = SharedUnit(name, self._descriptors)
+                unit.shared.unread = set(names)
 
     def describe(self) -> None:
-        """At start: what the log has in doubt and CSQ_ADMIN has not is described again (ID1)."""
-        described = {descriptor.urid for _, descriptor in self._described()}
-        for unit in self._units():
-            name = self._name_on_log(unit)
-            if name and unit.urid not in described:
-                self._descriptors.write(Descriptor(name, 0, unit.urid, in_doubt=True))
+        """What the log has in doubt and CSQ_ADMIN has not is described again (ID1)."""
+        (entries,) = self._admin.ask(ReadList(self._member, most=EVERYTHING))
+        described = {descriptor_in(entry).unit: entry for entry in entries}
+        for unit, part in self._parts():
+            if part.id in described:
+                part.doubted(described[part.id].number, descriptor_in(described[part.id]))
+            else:
+                part.doubt(unit.urid)
 
     def adopt(self, structures: Iterable[tuple[SharedStructure, list[int]]]) -> None:
-        """At start: units have their part in structures again (ID2); in those that have failed, when they are back."""
-        if not self._units():
-            return
-        usable = ((structure, lists) for structure, lists in structures if structure.failing is None)
-        found = [left_in(structure, lists, self._member) for structure, lists in usable]
-        for number, descriptor in self._described():
-            unit = self._recovery.units.get(descriptor.urid)
-            if unit is not None and unit.state is State.IN_DOUBT and unit.shared is None:
-                unit.shared = SharedUnit(descriptor.unit, self._descriptors)
-                works = (_work(each, descriptor.unit) for each in found)
-                unit.shared.adopt(number, descriptor, [work for work in works if work.puts or work.gets])
+        """Units have their part in structures again (ID2); in those that have failed, when they are back."""
+        in_use = {structure.name: (structure, lists) for structure, lists in structures}
+        for _, part in self._parts():
+            part.unread &= in_use.keys()
+        for structure, lists in in_use.values():
+            if structure.failing is None:
+                self.adopt_in(structure, lists)
+            elif structure.failing is Failing.FAILED:
+                for _, part in self._parts():
+                    if structure.name not in self._logged.get(part.id, ()):
+                        part.unread.discard(structure.name)
 
     def adopt_in(self, structure: SharedStructure, lists: list[int]) -> None:
-        """A structure was recovered: what units have there is other entries now (ID2)."""
-        units = [unit for unit in self._units() if unit.shared is not None]
-        if units:
+        """What units have in a structure is looked for, where that is not known or was of another incarnation (ID2)."""
+        parts = [part for _, part in self._parts() if part.outdated(structure)]
+        if parts:
             found = left_in(structure, lists, self._member)
-            for unit in units:
-                unit.shared.replace(_work(found, unit.shared.id))
+            for part in parts:
+                part.replace(_work(found, part.id))
 
-    def _units(self) -> list[UnitOfRecovery]:
-        return [unit for unit in self._recovery.units.values() if unit.state is State.IN_DOUBT]
+    def _parts(self) -> Iterator[tuple[UnitOfRecovery, SharedUnit]]:
+        for unit in list(self._recovery.units.values()):
+            if unit.state in DOUBTFUL and unit.shared is not None:
+                yield unit, unit.shared
 
-    def _described(self) -> list[tuple[int, Descriptor]]:
-        (entries,) = self._admin.ask(ReadList(self._member, most=EVERYTHING))
-        return [(entry.number, descriptor_in(entry)) for entry in entries]
-
-    def _name_on_log(self, unit: UnitOfRecovery) -> bytes:
-        rba = unit.last
+    def _on_log(self, unit: UnitOfRecovery) -> tuple[bytes, set[str]]:
+        """The name of a unit in structures, and those in which its records say that it worked."""
+        name, worked, rba = b"", set[str](), unit.last
         while rba:
             record = self._recovery.log.read(rba)
             if record.kind == Kind.SHARED_UNIT:
-                return record.body
+                name = record.body
+            elif record.kind in (Kind.SHARED_PUT, Kind.SHARED_GET):
+                worked.add(record.body[:NAME_MAX].decode().rstrip())
             rba = record.previous
-        return b""
+        return name, worked
 
 
 def _work(found: Found, unit: bytes) -> Work:

@@ -20,8 +20,8 @@ Called by the parts of the coupling facility manager.  Calls nothing.
 import struct
 from typing import NamedTuple
 
-from quaestor.mqi.descriptors import ID_LENGTH
-from quaestor.mqi.messages import HEADER, HEADER_LENGTH, Message, unpack
+from quaestor.mqi.descriptors import ID_LENGTH, MQMD
+from quaestor.mqi.messages import HEADER, Message
 from quaestor.storage.lists.operations import KEY_LENGTH, KEY_MAX
 
 COMMITTED, IN_DOUBT, UNCOMMITTED = 1, 2, 3
@@ -40,7 +40,7 @@ GOT_LISTS = QUEUES_MAX
 PERSISTENT, EXPIRES, OFFLOADED = 1, 2, 4
 """Flags of an entry (CK5); the data of one that is OFFLOADED is elsewhere."""
 
-NOBODYS, PUT, GOT, LOCKED = range(4)
+NOBODYS, PUT, GOT, LOCKED, DOUBTED = range(5)
 """As what a unit or handle has an entry (CK5)."""
 
 _COMMITTED = struct.Struct(">BBQB5s")
@@ -176,32 +176,30 @@ def epoch_of(identity: bytes) -> int:
 
 def packed_message(message: Message) -> bytes:
     """The data of an entry (CK6)."""
-    return b"".join((message.envelope.group_id.ljust(ID_LENGTH, b"\0"), message.pack(), message.body))
+    body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, _, _ = message
+    packed = envelope.packed()
+    head = _DATA.pack(
+        envelope.group_id, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, len(packed)
+    )
+    return b"".join((head, packed, body))
 
 
-class Described(NamedTuple):
-    """What the data of an entry says before its descriptor and body (CK6)."""
-
-    group_id: bytes
-    msg_id: bytes
-    correl_id: bytes
-    priority: int
-    persistence: int
-    put_us: int
-    expires_us: int
-    backouts: int
-    descriptor_length: int
+Described = tuple[bytes, bytes, bytes, int, int, int, int, int, int]
+"""Of the data of an entry, what stands before descriptor and body (CK6): group, message and correlation identifier,
+priority, persistence, put and expires in microseconds, backouts, length of the descriptor."""
 
 
 def described(data: bytes) -> Described:
-    return Described(*_DATA.unpack_from(data))
+    found: Described = _DATA.unpack_from(data)
+    return found
 
 
-def message_in(data: bytes) -> Message:
-    """The message that an entry's data is."""
-    at = ID_LENGTH + HEADER_LENGTH
-    end = at + int.from_bytes(data[at - 2 : at], "big")
-    return unpack(data[ID_LENGTH:end], data[end:])
+def message_in(data: bytes, about: Described) -> Message:
+    """The message that an entry's data is, which says this about itself."""
+    _, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = about
+    end = HEAD_LENGTH + length
+    envelope = MQMD.unpacked(data[HEAD_LENGTH:end])
+    return Message(data[end:], envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts)
 
 
 def where(msg_id: bytes | None, correl_id: bytes | None, group_id: bytes | None) -> tuple[tuple[int, bytes], ...]:

@@ -42,7 +42,7 @@ from quaestor.qmgr.coupling_facility.store import SharedStore
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Contents, Failing, SharedStructure, admin_shape, shape_of
 from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit
 from quaestor.qmgr.operator_log import OperatorLog
-from quaestor.qmgr.recovery import RecoveryManager, State
+from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics, StructureFigures
 from quaestor.smf.sections.db2 import Db2Statistics
@@ -124,6 +124,7 @@ class CouplingFacilityManager:
                 with suppress(MQError):  # lost: cleaned when it is connected again
                     self.interest.clean(known)
         self._log_end = log_end
+        self._in_doubt.restore(self.definitions.all_lists())
         return self._resolve_own()
 
     def _resolve_own(self) -> Resolved:
@@ -133,15 +134,15 @@ class CouplingFacilityManager:
             before_end = descriptor.rba < self._log_end
             return before_end and says_committed(record_at(self._recovery.log, descriptor.rba), descriptor)
 
-        def stays(descriptor: Descriptor) -> bool:
-            unit = self._recovery.units.get(descriptor.urid)
-            return unit is not None and unit.state is State.IN_DOUBT
-
+        in_hand = {unit.shared.id for unit in self._recovery.units.values() if unit.shared is not None}
+        in_hand.update(part.id for part, _ in self._unfinished)  # PR4
         if self.admin.failing is not None:
             return Resolved(complete=False)
+        epoch, stays = self._recovery.log.epoch, in_hand.__contains__
         try:
+            self._descriptors.clear()
             self._in_doubt.describe()
-            done = resolve(self.number, self.admin, self.in_use(), committed, self._recovery.log.epoch, stays)
+            done = resolve(self.number, self.admin, self.in_use(), committed, epoch, stays)
             self._in_doubt.adopt(self.in_use())
         except MQError:
             return Resolved(complete=False)  # lost in the middle: begun again when it is back (PR5)
@@ -359,7 +360,7 @@ class CouplingFacilityManager:
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.reach_step, CONNECT_MS, latched=False),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
-            Task("remove bodies from the repository", self.care_step, CONNECT_MS, latched=False),
+            Task("remove bodies from the repository", self.care_step, CONNECT_MS, latched=False, apart=True),
         )
 
     def reclaim_step(self) -> bool:
@@ -399,6 +400,7 @@ class CouplingFacilityManager:
         self.data_sets.follow()
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
+                self._describe_again()
                 if self._own_left:
                     self._resolve_own()
                 self.media.publish(self.clock, self._identities)
@@ -412,22 +414,21 @@ class CouplingFacilityManager:
         return (self.admin, *self.structures.values())
 
     def _look_at(self, structure: SharedStructure, reached: Mapping[str, ListStructure] | None) -> None:
-        """Connect to a structure that was lost; what it is another than before means (ID1, ID2)."""
+        """Connect to a structure that was lost; units in doubt look for what they have in one that is another (ID2)."""
         before = structure.incarnation
         if structure.connected:
             with suppress(MQError):  # lost: connected to again now, or by the next step if it has to be reached first
                 structure.look_again()
         if not structure.connected and not structure.committing and (reached is None or structure.name in reached):
             self._connect_again(structure, (reached or {}).get(structure.name))
-        if structure.failing is None and structure.incarnation != before:
-            if structure is self.admin:
-                self._describe_again()
-            else:
+        if structure.failing is None and structure is not self.admin:
+            if structure.incarnation != before:
                 self.data_sets.another(structure.name)
-                self._in_doubt.adopt_in(structure, self.lists_of(structure.name))
+            self._in_doubt.adopt_in(structure, self.lists_of(structure.name))
+            self._watch_in(structure)  # it may be another member that has recovered it
 
     def _describe_again(self) -> None:
-        """CSQ_ADMIN is another than before: units in doubt (ID1), and those still to be ended, are told again."""
+        """Units in doubt (ID1), and those still to be ended, are told again when CSQ_ADMIN is another than before."""
         in_doubt = {unit.shared.id: unit.shared for unit in self._recovery.in_doubt() if unit.shared is not None}
         for part in (in_doubt | self.store.units).values():
             part.describe_again()
@@ -463,10 +464,14 @@ class CouplingFacilityManager:
     def _watch_again(self, structure: SharedStructure) -> None:
         if structure is self.admin:
             self.forwarding.watch_again()
-        for queue in self._queues.values():
-            if queue.structure is structure:
-                queue.be_told_again()
+        self._watch_in(structure)
         self._told(structure.name, LOOK_AT_ALL)
+
+    def _watch_in(self, structure: SharedStructure) -> None:
+        """Be told of every queue as before; what came meanwhile is looked at once (CF5)."""
+        again = [queue.be_told_again() for queue in self._queues.values() if queue.structure is structure]
+        if any(again):
+            self._told(structure.name, LOOK_AT_ALL)
 
 
 def _nobody() -> None:

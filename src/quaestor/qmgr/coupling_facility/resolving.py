@@ -10,7 +10,9 @@ Rules
       without a descriptor too: CSQ_ADMIN may have been lost.
   PR3 The log is made durable before it is believed: what a killed process wrote may still be in memory only, and the
       member's own restart must find the same.
-  PR4 A unit in doubt stays as it is.
+  PR4 A unit in doubt stays as it is, until the log of its member has the COMMIT record that its descriptor announces.
+      That it is in doubt is told by its descriptor, and by what it has in structures: CSQ_ADMIN may have been lost.
+      What a member itself has in hand is none of its resolving.
   PR5 Every step may be repeated, by the same or another member: what is done is no longer found. Descriptors go last.
   PR6 If the log cannot be read, units with an RBA stay as they are; the member's own restart resolves them. Units whose
       structure cannot be asked stay too.
@@ -26,6 +28,7 @@ from dataclasses import dataclass, field
 
 from quaestor.mqi.reasons import Abend, MQError
 from quaestor.qmgr.coupling_facility.keys import (
+    DOUBTED,
     IN_DOUBT,
     LOCKED,
     UNCOMMITTED,
@@ -62,6 +65,7 @@ class Found:
     puts: dict[bytes, list[Entry]] = field(default_factory=dict)
     gets: dict[bytes, list[Entry]] = field(default_factory=dict)
     locked: list[Entry] = field(default_factory=list)
+    in_doubt: set[bytes] = field(default_factory=set)
 
     @property
     def units(self) -> set[bytes]:
@@ -88,13 +92,18 @@ def left_in(structure: SharedStructure, lists: Iterable[int], member: int) -> Fo
     got, *pieces = structure.ask_heads(ReadList(got_list(member), most=EVERYTHING), *puts)
     found = Found(structure)
     for entry in (entry for piece in pieces for entry in piece):
-        found.puts.setdefault(beside(entry.adjunct).holder, []).append(entry)
+        holder = beside(entry.adjunct).holder
+        found.puts.setdefault(holder, []).append(entry)
+        if entry.key[0] == IN_DOUBT:
+            found.in_doubt.add(holder)
     for entry in got:
         about = beside(entry.adjunct)
         if about.held_as == LOCKED:
             found.locked.append(entry)
         else:
             found.gets.setdefault(about.holder, []).append(entry)
+        if about.held_as == DOUBTED:
+            found.in_doubt.add(about.holder)
     return found
 
 
@@ -156,7 +165,7 @@ def resolve(
     structures: Iterable[tuple[SharedStructure, list[int]]],
     committed: Committed,
     epoch_before: int,
-    stays: Callable[[Descriptor], bool] = lambda _descriptor: True,
+    stays: Callable[[bytes], bool] = lambda _unit: True,
 ) -> Resolved:
     """End what a member left behind when it was last up, before an epoch of its log (PR2-PR7).
 
@@ -179,12 +188,17 @@ def resolve(
             if epoch_of(unit) >= epoch_before:
                 continue
             if unit not in outcomes:
-                outcomes[unit] = _outcome(unit, descriptors.get(unit), committed, words, stays, done)
+                doubted = unit in found.in_doubt
+                outcomes[unit] = _outcome(unit, descriptors.get(unit), doubted, committed, words, stays, done)
             outcome = outcomes[unit]
             if outcome is not None:
                 end_unit(found, unit, member, commit=outcome)
     if done.complete:
-        kept = {*done.in_doubt, *done.left}
+        kept = {
+            *done.in_doubt,
+            *done.left,
+            *(unit for unit, each in descriptors.items() if each.in_doubt and stays(unit)),
+        }
         words.delete()
         over = [e for e in entries if (unit := descriptor_in(e).unit) in descriptors and unit not in kept]
         ask_once(admin, [Delete(entry.number, member) for entry in over])  # PR5: last
@@ -194,25 +208,26 @@ def resolve(
 def _outcome(
     unit: bytes,
     descriptor: Descriptor | None,
+    doubted: bool,
     committed: Committed,
     words: _Words,
-    stays: Callable[[Descriptor], bool],
+    stays: Callable[[bytes], bool],
     done: Resolved,
 ) -> bool | None:
     """How a unit ends; None when it stays (PR2, PR4, PR6)."""
-    in_doubt = descriptor is not None and descriptor.in_doubt
-    if descriptor is not None and in_doubt and stays(descriptor):
-        done.in_doubt.append(unit)
-        return None
+    in_doubt = doubted or (descriptor is not None and descriptor.in_doubt)
     try:
-        if descriptor is None or in_doubt:
-            outcome = words.committed(unit, "")
-        elif descriptor.rba:
+        if descriptor is not None and descriptor.rba:
             outcome = committed(descriptor)
+        elif descriptor is None or in_doubt:
+            outcome = words.committed(unit, "")
         else:
             outcome = not descriptor.structure or words.committed(unit, descriptor.structure)
     except LogAwayError:
         done.left.append(unit)
+        return None
+    if in_doubt and not outcome and stays(unit):
+        done.in_doubt.append(unit)
         return None
     (done.committed if outcome else done.backed_out).append(unit)
     return outcome
@@ -253,12 +268,15 @@ class LogAwayError(Exception):
 
 
 def says_committed(record: LogRecord | None, descriptor: Descriptor) -> bool:
-    """Whether a record is the COMMIT that a descriptor announced, and not one that came later to its place."""
+    """Whether a record is the COMMIT that a descriptor announced, and not one that came later to its place.
+
+    A prepared unit may have been decided in a later epoch than its own; no other unit can have its URID.
+    """
     return (
         record is not None
         and record.kind == Kind.COMMIT
         and record.urid == descriptor.urid
-        and record.epoch == epoch_of(descriptor.unit)
+        and (descriptor.in_doubt or record.epoch == epoch_of(descriptor.unit))
     )
 
 

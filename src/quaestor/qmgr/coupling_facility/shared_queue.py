@@ -15,7 +15,7 @@ from itertools import count
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.coupling_facility.get_buffer import GetBuffer
-from quaestor.qmgr.coupling_facility.interest import Interest
+from quaestor.qmgr.coupling_facility.interest import NOT_READ, READ_ALONE, READ_SHARED, Interest
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED_RANGE,
     MEMBERS_MAX,
@@ -29,7 +29,7 @@ from quaestor.qmgr.coupling_facility.keys import (
 )
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
 from quaestor.qmgr.queue_store import AVAILABLE, Arrival
-from quaestor.storage.lists.operations import Count, Entry, ReadControls, ReadList, Watch
+from quaestor.storage.lists.operations import Claim, Count, Entry, ReadControls, ReadList, Watch
 
 OWN_ENTRIES = 1
 """Of a queue itself (SQ1)."""
@@ -53,7 +53,18 @@ class NotCounted:
 class SharedQueue:
     """One shared queue (SQ1)."""
 
-    __slots__ = ("buffer", "definition", "interest", "list", "name", "queue_id", "structure", "told")
+    __slots__ = (
+        "_told_by",
+        "buffer",
+        "claim",
+        "definition",
+        "interest",
+        "list",
+        "name",
+        "queue_id",
+        "structure",
+        "told",
+    )
 
     counted = NotCounted()
     with_expiry = 1  # not known without asking
@@ -65,14 +76,25 @@ class SharedQueue:
         self.list = number
         self.queue_id = -next(_IDS)  # those of private queues are positive
         self.told = NOT_TOLD
+        self._told_by: object = None
+        """The connection that was asked to tell."""
+
         self.buffer = GetBuffer()
+        self.claim: tuple[tuple[bool, int, int], Claim] | None = None
+        """How the last plain get asked (in a unit, longest, buffer), and what, if its mark is still free (CM7)."""
+
         self.interest: Interest | None = None
         """Who is told that this member has it open (IR1)."""
 
-    def opened(self) -> None:
-        """This member's first handle; 2042 when the queue is being deleted."""
+    def opened(self, *, reads: bool, alone: bool) -> None:
+        """This member's first handle, or its first that reads; 2042 when that cannot be (IR2, IR5)."""
         if self.interest is not None:
-            self.interest.opened(self)
+            self.interest.opened(self, READ_ALONE if alone else READ_SHARED if reads else NOT_READ)
+
+    def read_no_more(self) -> None:
+        """This member's last input handle is closed."""
+        if self.interest is not None:
+            self.interest.read_no_more(self)
 
     def closed(self) -> None:
         """This member's last handle is closed."""
@@ -95,33 +117,33 @@ class SharedQueue:
     def be_told(self, *, each: bool) -> bool:
         """Tell this member when a message comes to the empty queue, or of each (M-89); whether that is new."""
         wanted = TOLD_EACH if each else TOLD_FIRST
-        if self.told >= wanted:
+        if self.told >= wanted and self._told_by is self.structure.link:
             return False
+        wanted = max(wanted, self.told)
+        each = wanted == TOLD_EACH
         self.structure.ask(Watch(self.structure.member, self.list, self.list, *COMMITTED_RANGE, each))
-        self.told = wanted
+        self.told, self._told_by = wanted, self.structure.link
         return True
 
-    def be_told_again(self) -> None:
-        """The structure was connected to again: it tells nobody yet."""
-        told, self.told = self.told, NOT_TOLD
-        if told != NOT_TOLD:
-            self.be_told(each=told == TOLD_EACH)
+    def be_told_again(self) -> bool:
+        """A structure that was connected to again tells nobody yet: have it tell what it told; whether that is new."""
+        return self.told != NOT_TOLD and self.be_told(each=self.told == TOLD_EACH)
 
 
 class SharedArrival(Arrival):
     """A message as a request told it (SQ2)."""
 
-    __slots__ = ("entry",)
+    __slots__ = ("about", "entry")
 
     def __init__(self, queue: SharedQueue, entry: Entry) -> None:
-        about, adjunct = described(entry.data), entry.adjunct
+        data, adjunct = entry.data, entry.adjunct
         self.queue, self.entry = queue, entry
+        self.about = about = described(data)
+        self.group_id, self.msg_id, self.correl_id, _, persistence, self.put_us, self.expires_us, _, _ = about
         self.sequence = entry.number
         self.priority = PRIORITY_TOP - entry.key[1]  # of its place; the descriptor's own may differ
-        self.persistent = about.persistence == 1
-        self.msg_id, self.correl_id, self.group_id = about.msg_id, about.correl_id, about.group_id
+        self.persistent = persistence == 1
         self.length = int.from_bytes(adjunct[1:5], "big")
-        self.put_us, self.expires_us = about.put_us, about.expires_us
         self.backout_count = adjunct[5]
         self.holder = None
         self.state = AVAILABLE
@@ -132,7 +154,7 @@ class SharedArrival(Arrival):
         return beside(self.entry.adjunct)
 
     def message(self) -> Message:
-        message = message_in(self.entry.data)
+        message = message_in(self.entry.data, self.about)
         return message._replace(backout_count=self.backout_count) if self.backout_count else message
 
 

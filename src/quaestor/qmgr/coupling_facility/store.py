@@ -15,6 +15,9 @@ Rules
 
   CM6 A get offers a buffer of the size that its queue remembers; a message that does not fit is asked for again, which
       is a redrive (GB1).
+  CM7 The mark of a claim names the unit that a moved message would be in. As long as nothing was moved the name is
+      free, and the next get that asks for the same makes the same claim: the very object, which is sent as it is. A
+      claim whose answer was lost may have moved something, so it is never made again.
 
 Called by message.  Calls structures, units, recovery (to log).
 """
@@ -25,7 +28,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from quaestor.clock import Clock
-from quaestor.mqi.matching import Selection
+from quaestor.mqi.matching import ANY, Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import (
@@ -60,6 +63,7 @@ from quaestor.storage.lists.operations import (
     DELETED,
     LEFT,
     LENGTH_MAX,
+    MOVED,
     SHORT,
     Claim,
     Claimed,
@@ -182,8 +186,25 @@ class SharedStore:
         if not self._recovery.log.ready:
             return self._located(queue, asked)  # CM4: the log may be full, so the get must be able to refuse
         part = None if unit is None else unit.shared
-        tag = self._identities.new() if part is None else part.id
-        claim = Claim(
+        asks, plain = (in_unit, max_length, queue.buffer.size), part is None and asked is ANY
+        again, queue.claim = queue.claim, None
+        if again is not None and plain and again[0] == asks:
+            claim = again[1]
+        else:
+            claim = self._claim(queue, self._identities.new() if part is None else part.id, asked, asks)
+        claimed = self._claimed(queue, claim)
+        if plain and (claimed is None or claimed.done != MOVED):
+            queue.claim = asks, claim  # CM7
+        if claimed is None:
+            return None
+        arrival = SharedArrival(queue, claimed.entry)
+        if claimed.done != LEFT:
+            arrival.state = REMOVED if claimed.done == DELETED else CLAIMED
+        return arrival
+
+    def _claim(self, queue: SharedQueue, tag: bytes, asked: Selection, asks: tuple[bool, int, int]) -> Claim:
+        in_unit, max_length, buffer = asks
+        return Claim(
             queue.list,
             *COMMITTED_RANGE,
             got_list(self._member),
@@ -192,15 +213,8 @@ class SharedStore:
             THOUGHT_OF,
             min(max_length, LENGTH_MAX),
             where(asked.msg_id, asked.correl_id, asked.group_id),
-            queue.buffer.size,
+            buffer,
         )
-        claimed = self._claimed(queue, claim)
-        if claimed is None:
-            return None
-        arrival = SharedArrival(queue, claimed.entry)
-        if claimed.done != LEFT:
-            arrival.state = REMOVED if claimed.done == DELETED else CLAIMED
-        return arrival
 
     @staticmethod
     def _claimed(queue: SharedQueue, claim: Claim) -> Claimed | None:

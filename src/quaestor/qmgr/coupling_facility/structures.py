@@ -92,7 +92,7 @@ class SharedStructure:
         """Names what is in it: numbers of entries mean nothing in another one (CS6)."""
 
         self.member, self._connect, self._told, self._clock = member, connect, told, clock
-        self._served = served
+        self._served, self._now_ns = served, clock.monotonic_ns
         self._connection: ListStructure | None = None
         self.committing = 0
         """Units of this member that worked here and are being forced (CS7)."""
@@ -143,6 +143,11 @@ class SharedStructure:
         """Whether somebody has said what the structure is (CS3)."""
         (own,) = self._request((First(OWN_LIST),))
         return own is not None
+
+    @property
+    def link(self) -> object:
+        """The connection there is: what was asked of another one counts no more."""
+        return self._connection
 
     def look_again(self) -> None:
         """How much is in use, whether it can still be reached, and whether another member has recovered it."""
@@ -250,10 +255,10 @@ class SharedStructure:
         heads: bool = False,
         redriven: bool = False,
     ) -> tuple[Any, ...]:
-        connection, answers = self._connection, ()
+        connection = self._connection
         if connection is None:
             raise MQError(Reason.CF_NOT_AVAILABLE, structure=self.name)
-        began_ns = self._clock.monotonic_ns()
+        began_ns = self._now_ns()
         try:
             if heads and isinstance(connection, OffloadingConnection):
                 answers = connection.heads(*operations)
@@ -266,23 +271,28 @@ class SharedStructure:
         except StructureLostError as error:
             raise self._lost(error, connection) from error
         finally:
-            took_ns = self._clock.monotonic_ns() - began_ns
-            self._count(len(operations) > 1 if multiple is None else multiple, took_ns, int(redriven))
-        self.note_used()
+            took_ns = self._now_ns() - began_ns
+            self._count(len(operations) > 1 if multiple is None else multiple, took_ns, redriven)
+        entries, elements = connection.used
+        figures = self.figures
+        if entries > figures.entries_high:  # noqa: PLR1730 - seldom, and each request comes here
+            figures.entries_high = entries
+        if elements > figures.elements_high:  # noqa: PLR1730
+            figures.elements_high = elements
         return answers
 
-    def _count(self, multiple: bool, took_ns: int, redrives: int) -> None:
+    def _count(self, multiple: bool, took_ns: int, redriven: bool) -> None:
         figures = self.figures
         if multiple:
             figures.multiple_calls += 1
-            figures.multiple_redrives += redrives
+            figures.multiple_redrives += redriven
             figures.multiple_elapsed += tod_of_ns(took_ns)
         else:
             figures.single_calls += 1
-            figures.single_redrives += redrives
+            figures.single_redrives += redriven
             figures.single_elapsed += tod_of_ns(took_ns)
         if self._served.task is not None:
-            self._served.task.lists_called(took_ns, multiple=multiple, redrives=redrives)
+            self._served.task.lists_called(took_ns, multiple=multiple, redrives=int(redriven))
 
     def note_used(self) -> None:
         """What is in use now is at least the highest of the interval (CS1)."""

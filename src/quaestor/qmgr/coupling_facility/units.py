@@ -18,10 +18,11 @@ Rules
   CU5 A descriptor that has served its purpose is deleted with the next one that is written, so a commit costs one
       request to CSQ_ADMIN.
   CU6 A backed-out get returns to its list and key with a higher backout count; a backed-out put is deleted.
-  CU7 A prepared unit is in doubt in the structures too: its puts stand under keys that say so, its descriptor has its
-      URID, and nobody but its coordinator ends it.
-  CU8 Nothing is decided while a structure in which the unit worked cannot be used: it may have lost the work, and may
-      be recovered from a log that does not have the decision yet.
+  CU7 A prepared unit is in doubt in the structures too: its puts stand under keys that say so, its gets are marked so,
+      its descriptor has its URID, also when its COMMIT record is announced in it; nobody but its coordinator ends it.
+  CU8 Nothing is prepared or decided while a structure in which the unit worked cannot be used: it may have lost the
+      work, and may be recovered from a log that does not have the decision yet. Where a unit in doubt worked is not
+      known after a restart until every structure was looked at.
 
 Called by the shared store and recovery.  Calls structures.
 """
@@ -33,6 +34,7 @@ from dataclasses import dataclass, field
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED,
+    DOUBTED,
     MARK,
     NO_MARK,
     as_committed,
@@ -145,8 +147,15 @@ class Descriptors:
             raise MQError(Reason.CF_STRUC_ERROR, structure=self._admin.name, why=str(refusal)) from refusal
         return number
 
-    def served(self, number: int) -> None:
-        self._served.append(number)
+    @property
+    def incarnation(self) -> bytes:
+        """Of CSQ_ADMIN now."""
+        return self._admin.incarnation
+
+    def served(self, number: int, incarnation: bytes) -> None:
+        """A descriptor has served its purpose; what another incarnation of CSQ_ADMIN had is gone with it (CS6)."""
+        if incarnation == self._admin.incarnation:
+            self._taken().append(number)
 
     def decide(self, unit: bytes, structure: SharedStructure, ending: tuple[Operation, ...]) -> Decided:
         """End a unit's work in a structure and say there that it has committed, with one request (CU3)."""
@@ -203,6 +212,7 @@ class SharedUnit:
         "_committing",
         "_decided",
         "_described",
+        "_described_in",
         "_descriptor",
         "_descriptors",
         "_outcome",
@@ -211,6 +221,7 @@ class SharedUnit:
         "get_arrivals",
         "id",
         "put_arrivals",
+        "unread",
     )
 
     def __init__(self, identity: bytes, descriptors: Descriptors) -> None:
@@ -220,12 +231,18 @@ class SharedUnit:
         self._descriptors = descriptors
         self._descriptor = 0
         self._described: Descriptor | None = None
+        self._described_in = b""
+        """The incarnation of CSQ_ADMIN that has the descriptor."""
+
         self._decided: Decided | None = None
         self._unanswered: Work | None = None
         self._works: dict[str, Work] = {}
         self._committing: list[SharedStructure] = []
         self._outcome: bool | None = None
         """What was found out about a commit that was not answered (CU4)."""
+
+        self.unread: set[str] = set()
+        """Structures in which it may have worked before its member was started again (CU8)."""
 
     def __len__(self) -> int:
         return len(self.put_arrivals) + len(self.get_arrivals)
@@ -261,15 +278,11 @@ class SharedUnit:
 
     def decide(self, urid: int, rba: int) -> None:
         """Before the COMMIT record is written at `rba` (CU2), or in its place (CU3). May refuse: nothing is decided."""
+        self.check()
         if not self._works:
             return
-        if any(work.gone for work in self._works.values()):
-            raise MQError(Reason.CF_STRUC_FAILED, structures=sorted(self._works), why="what the unit did is lost")
-        for work in self._works.values():
-            if work.structure.failing is not None:
-                raise MQError(work.structure.failing.value, structure=work.structure.name)  # CU8
         if urid:
-            self._describe(Descriptor(self.id, rba, urid))
+            self._describe(Descriptor(self.id, rba, urid, self.in_doubt))
             self._now_committing()
         elif len(self._works) > 1:
             self._decide_in_a_structure()
@@ -277,6 +290,32 @@ class SharedUnit:
             for work in self._works.values():
                 self._end(work, commit=True)
             self._works.clear()
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether it was prepared (CU7)."""
+        return self._described is not None and self._described.in_doubt
+
+    def check(self) -> None:
+        """Refuse what cannot be decided now (CU8)."""
+        if self.unread:
+            raise MQError(Reason.CF_STRUC_FAILED, structures=sorted(self.unread), why="what the unit did is not known")
+        if any(work.gone for work in self._works.values()):
+            raise MQError(Reason.CF_STRUC_FAILED, structures=sorted(self._works), why="what the unit did is lost")
+        for work in self._works.values():
+            if work.structure.failing is not None:
+                raise MQError(work.structure.failing.value, structure=work.structure.name)
+
+    def start_backout(self) -> None:
+        """A unit in doubt is to be backed out: refused as a commit would be, and forced likewise (CU8, CS7)."""
+        self.check()
+        self._now_committing()
+
+    def forced(self) -> None:
+        """What was announced is durable (CS7)."""
+        for structure in self._committing:
+            structure.committing -= 1
+        self._committing = []
 
     def _now_committing(self) -> None:
         """From the decision to the end of the force (CS7)."""
@@ -312,34 +351,48 @@ class SharedUnit:
 
     def prepare(self, urid: int) -> None:
         """In doubt, in the structures first; the PREPARED record follows (CU7)."""
-        self._describe(Descriptor(self.id, 0, urid, in_doubt=True))
+        self.check()
+        self.doubt(urid)
         for work in self._works.values():
+            gets = [_doubted(arrival.entry) for arrival in work.gets]
             moves = [Move(number, at, at, as_in_doubt(key)) for number, at, key in work.puts]
-            if moves:
-                work.structure.ask(*moves, multiple=True)
+            if moves or gets:
+                work.structure.ask(*moves, *gets, multiple=True)
             work.puts = [(number, at, as_in_doubt(key)) for number, at, key in work.puts]
+            for arrival, move in zip(work.gets, gets, strict=True):
+                arrival.entry = arrival.entry._replace(adjunct=move.adjunct or b"")
+        self._now_committing()
 
-    def adopt(self, number: int, descriptor: Descriptor, works: Iterable[Work]) -> None:
-        """Work that was found in structures when the member started, under this descriptor (CU7)."""
+    def doubt(self, urid: int) -> None:
+        """CSQ_ADMIN is told that it is in doubt."""
+        self._describe(Descriptor(self.id, 0, urid, in_doubt=True))
+
+    def doubted(self, number: int, descriptor: Descriptor) -> None:
+        """CSQ_ADMIN knows it by this descriptor: the member was started again."""
         self._descriptor, self._described = number, descriptor
-        self._works = {work.structure.name: work for work in works}
+        self._described_in = self._descriptors.incarnation
+
+    def outdated(self, structure: SharedStructure) -> bool:
+        """Whether what it has in a structure must be looked for (ID2)."""
+        work = self._works.get(structure.name)
+        return structure.name in self.unread or (work is not None and work.gone)
 
     def replace(self, work: Work) -> None:
-        """Work in a structure that was recovered: other entries than before, or none (ID2)."""
+        """What it has in a structure now: other entries than before, or none (ID2)."""
+        self.unread.discard(work.structure.name)
         self._works.pop(work.structure.name, None)
         if work.puts or work.gets:
             self._works[work.structure.name] = work
 
     def describe_again(self) -> None:
         """CSQ_ADMIN has lost the descriptor (ID1)."""
-        if self._described is not None:
+        if self._described is not None and self._described_in != self._descriptors.incarnation:
             self._descriptor = self._descriptors.write(self._described)
+            self._described_in = self._descriptors.incarnation
 
     def finish(self, *, commit: bool, again: bool = False) -> bool:
         """Make the outcome so in every structure; whether all could be reached (CU4)."""
-        for structure in self._committing:
-            structure.committing -= 1
-        self._committing = []
+        self.forced()
         if self._unanswered is not None:
             try:
                 self._outcome = self._has_committed(self._unanswered)
@@ -358,7 +411,7 @@ class SharedUnit:
                 continue
             del self._works[name]
         if not self._works and self._descriptor:
-            self._descriptors.served(self._descriptor)
+            self._descriptors.served(self._descriptor, self._described_in)
             self._descriptor = 0
         if not self._works and self._decided is not None:
             self._descriptors.needed_no_more(self._decided)
@@ -391,5 +444,12 @@ class SharedUnit:
 
     def _describe(self, descriptor: Descriptor) -> None:
         if self._descriptor:
-            self._descriptors.served(self._descriptor)
+            self._descriptors.served(self._descriptor, self._described_in)
         self._descriptor, self._described = self._descriptors.write(descriptor), descriptor
+        self._described_in = self._descriptors.incarnation
+
+
+def _doubted(entry: Entry) -> Move:
+    """A got entry, marked as one of a unit in doubt (CU7)."""
+    adjunct = beside(entry.adjunct)._replace(held_as=DOUBTED).packed()
+    return Move(entry.number, entry.list, entry.list, None, adjunct)

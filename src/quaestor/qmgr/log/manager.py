@@ -437,7 +437,7 @@ class LogManager:
             self._stats.reads_from_buffer += 1
             at = rba - self.base
             length = record_length(self._buffer[at : at + 8])
-            record = parse(bytes(self._buffer[at : at + length]), rba) or self._reader.record(rba)
+            record = (parse(bytes(self._buffer[at : at + length]), rba) if length else None) or self._reader.record(rba)
         else:
             record = self._reader.record(rba)
         if record is None:

@@ -143,14 +143,16 @@ class Catalogue:
             raise MQError(Reason.OBJECT_NOT_UNIQUE, queue=name)  # V8
         return self._queues.get(name)
 
-    def follow_group(self) -> None:
-        """Bring into force what other members have defined, altered or deleted (V7)."""
+    def follow_group(self) -> set[str]:
+        """Bring into force what other members have defined, altered or deleted (V7); what is in force as changed."""
         if self._shared is None:
-            return
+            return set()
         changed, deleted = self._shared.changes()
+        followed = set()
         for definition in changed:
             if self._queues.get(definition.name, definition).disposition == definition.disposition:
                 self._enforce(definition)
+                followed.add(definition.name)
             else:
                 self._shadowed[definition.name] = definition  # V8
         for name in deleted:
@@ -162,6 +164,7 @@ class Catalogue:
                     self._by_id.pop(state.stored.queue_id, None)
                     self._shared.forget(state.stored)
                     state.waiters.look_again()
+        return followed
 
     def local_queues(self) -> Iterator[LocalQueue]:
         """Every local queue's definition."""

@@ -209,18 +209,18 @@ class MessageManager:
 
     def follow_step(self) -> bool:
         """Shared queues that other members have changed are changed here too (MM4)."""
-        self.catalogue.follow_group()
+        changed = self.catalogue.follow_group()
         for queue in self.catalogue.local_queues():
             if queue.shared and triggering.eligible(queue) and queue.trigger_type is not TriggerType.EVERY:
-                self._watch_for_triggers(self.catalogue.state(queue.name))
+                self._watch_for_triggers(self.catalogue.state(queue.name), changed=queue.name in changed)
         return False
 
-    def _watch_for_triggers(self, state: QueueState) -> None:
-        """Be told of what may trigger (MM4); what came before is looked at once."""
+    def _watch_for_triggers(self, state: QueueState, *, changed: bool) -> None:
+        """Be told of what may trigger (MM4); what came before is looked at once, and when triggering may be on anew."""
         stored: Any = state.stored
         each = state.definition.trigger_type is TriggerType.DEPTH
         try:
-            if stored.be_told(each=each):
+            if stored.be_told(each=each) or changed:
                 self.consequences.noticed(state)
         except MQError:
             return  # its structure cannot be reached; the next step asks again

@@ -3,8 +3,8 @@
 Rules
   OP1 The name is resolved, then authority checked on the name given, then the options against the type of the
       queue found: input, browse and set only on a local queue (2045).
-  OP2 Shared and exclusive input exclude each other (2042). A NOSHARE queue has one input handle at most; input
-      "as the queue says" is what DEFSOPT says.
+  OP2 Shared and exclusive input exclude each other (2042), for a shared queue over all members of the group. A NOSHARE
+      queue has one input handle at most; input "as the queue says" is what DEFSOPT says.
   OP3 Opening a model makes a dynamic queue; a temporary one goes with the handle that made it, a permanent one
       when it is closed with DELETE (empty) or DELETE_PURGE; neither with uncommitted work on it (2055). A shared one
       (SHAREDYN) is a permanent one for all members of the group.
@@ -169,14 +169,16 @@ class Opener:
     def _count_in(self, opened: OpenQueue) -> None:
         """Shared or exclusive input (OP2)."""
         state, queue, bits = opened.state, opened.state.definition, opened.options
-        stored: Any = state.stored
-        if stored.shared and not state.handles:
-            stored.opened()
-        if bits & INPUT_ANY:
+        reads = bool(bits & INPUT_ANY)
+        if reads:
             as_defined = bits & OpenOptions.INPUT_AS_Q_DEF and queue.def_exclusive
             opened.exclusive = bool(bits & OpenOptions.INPUT_EXCLUSIVE or as_defined or not queue.share)
             if state.exclusive or (opened.exclusive and state.input_handles):
                 raise MQError(Reason.OBJECT_IN_USE, queue=opened.name, input_handles=state.input_handles)
+        stored: Any = state.stored
+        if stored.shared and (not state.handles or (reads and not state.input_handles)):
+            stored.opened(reads=reads, alone=opened.exclusive)
+        if reads:
             state.input_handles += 1
             state.exclusive = opened.exclusive
         if bits & OpenOptions.OUTPUT:
@@ -186,13 +188,15 @@ class Opener:
 
     def _count_out(self, opened: OpenQueue) -> None:
         state = opened.state
+        stored: Any = state.stored
         if opened.options & INPUT_ANY:
             state.input_handles -= 1
             state.exclusive = state.exclusive and not opened.exclusive
+            if stored.shared and not state.input_handles:
+                stored.read_no_more()
         if opened.options & OpenOptions.OUTPUT:
             state.output_handles -= 1
         state.handles -= 1
-        stored: Any = state.stored
         if stored.shared and not state.handles:
             stored.closed()
         opened.thread.opened.discard(opened)

@@ -200,7 +200,7 @@ class OutputPath:
                     self._queue(message, rank, plan)
                 else:
                     self._store_put(None, self._stored, message, rank)
-            elif unit is not None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
+            elif unit is not None and unit.shared is None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
                 self._store_put(unit, self._stored, message, rank)
             else:
                 self._queue(message, rank, plan)
@@ -242,6 +242,8 @@ class OutputPath:
         plan, caller = self._plan, self._caller
         md = descriptor if descriptor is not None else DEFAULT_DESCRIPTOR
         if not (self._plain and plan.plain and self._usual) or self._version != self._catalogue.version:
+            return []
+        if self._stored.shared:
             return []
         if options != self._options_seen or md is not self._md_seen:
             return []
@@ -347,8 +349,7 @@ class OutputPath:
 
     def _path_is_plain(self) -> bool:
         """Whether nothing but the queue itself has to be thought of at a put."""
-        alone = self._remote is None and not self._stored.shared
-        return alone and self._group is None and not self._triggers and self._watch is None
+        return self._remote is None and self._group is None and not self._triggers and self._watch is None
 
     def _as_bytes(self, body: object, md: MQMD) -> tuple[bytes, MQMD]:
         """A body as bytes; text says so in the descriptor."""

@@ -13,7 +13,7 @@ Rules
       are incomplete and from where each page set must be redone. Restart needs nothing older than
       `needed_rba`, and the log is kept from there.
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
-      application does not hold the log back.
+      application does not hold the log back. Not one that worked on shared queues: its own records say where.
   V7  A change for a unit is refused (2056) while the log could not hold the undoing of what is already there.
   V8  A unit may have a label: its client's name and number. The COMMIT record carries it and checkpoints repeat the
       last one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart
@@ -262,6 +262,8 @@ class RecoveryManager:
             unit.last = self.log.append(Kind.PREPARED, 0, unit.urid, unit.last, 0, 0, xid)
             self._force(unit.last)
         unit.become(State.IN_DOUBT)
+        if unit.shared is not None:
+            unit.shared.forced()
 
     def _prepare_shared(self, unit: UnitOfRecovery) -> None:
         """A unit in doubt in the structures must be so on the log, by name, even if it has logged nothing (V4, V10)."""
@@ -296,6 +298,8 @@ class RecoveryManager:
     def back_out(self, unit: UnitOfRecovery) -> None:
         """Undo a unit (V3); the decision about one in doubt is durable before anybody is told (V4)."""
         decided = unit.state is State.IN_DOUBT
+        if decided and unit.shared is not None:
+            unit.shared.start_backout()
         if unit.urid:
             unit.last = self.log.append(Kind.BEGIN_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
             unit.become(State.IN_BACKOUT)
@@ -375,7 +379,8 @@ class RecoveryManager:
         self.checkpoints += 1
         self.buffers.begin_checkpoint(self.log.files.next_end() if self.log.switched else 0)
         for unit in list(self.units.values()):
-            if unit.born <= self.checkpoints - SHUNT_AFTER and unit.state in {State.IN_FLIGHT, State.IN_DOUBT}:
+            waits = unit.state in {State.IN_FLIGHT, State.IN_DOUBT} and unit.shared is None
+            if waits and unit.born <= self.checkpoints - SHUNT_AFTER:
                 self._shunt(unit)
         page_sets = self.buffers.recovery_rbas(self.log.end)
         units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
@@ -418,12 +423,15 @@ class RecoveryManager:
 
     def checkpoint_step(self) -> bool:
         """Background: take a checkpoint when one is due."""
-        if self.log.since_checkpoint >= self.logload or self.log.switched:
+        if self._checkpoint_due():
             self.checkpoint()
         return False
 
+    def _checkpoint_due(self) -> bool:
+        return self.log.since_checkpoint >= self.logload or self.log.switched
+
     def tasks(self) -> Sequence[Task]:
-        return (Task("checkpoint", self.checkpoint_step, every_ms=100),)
+        return (Task("checkpoint", self.checkpoint_step, every_ms=100, due=self._checkpoint_due),)
 
 
 def _everything_may_go() -> int:

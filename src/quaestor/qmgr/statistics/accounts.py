@@ -7,7 +7,8 @@ Rules
   AK3 A queue that was not used since the last record has no section. One that was closed as often as it was opened is
       forgotten when its numbers have been written: a task may use any number of dynamic queues.
   AK4 The engine has one latch; waits for it stand under latch class 11, that of the data manager.
-  AK5 Subtype 0 (class 1): QWAC and QMAC. Its TCB time is that of the calls: what the thread did otherwise is its own.
+  AK5 A queue's section says where it is: its page set and buffer pool, or its structure; and its disposition.
+  AK6 Subtype 0 (class 1): QWAC and QMAC. Its TCB time is that of the calls: what the thread did otherwise is its own.
 
 Called by the statistics manager.  Calls forms and the record writer.
 """
@@ -21,6 +22,7 @@ from quaestor.layout import Add, Record
 from quaestor.qmgr.connection.accounting import TIME_UNSET, QueueTally, SharedTally, TaskTally, Verb
 from quaestor.qmgr.statistics.forms import Form, Value
 from quaestor.smf.catalog import CATALOG, length_at
+from quaestor.smf.codes import QSGDISP
 from quaestor.smf.sections.headers import CorrelationHeader
 from quaestor.smf.sections.message import MessageAccounting
 from quaestor.smf.sections.queue_accounting import QueueAccounting
@@ -33,6 +35,7 @@ END_OF_TASK = 0x20000000
 REASON_ENDED = 12
 BATCH, CHANNEL = 2, 6
 WQST_VERSION = 9
+DISPOSITIONS = {name.upper(): number for number, name in QSGDISP.items()}
 _BANDS = ("0_99", "100_999", "1000_9999", "10000_up")
 _QUEUE_VERBS = {
     "open": "opens",
@@ -318,6 +321,8 @@ def _queue_facts(queue: QueueTally, pool_of: Mapping[int, int]) -> Figures:
         "closed_at": tod_from_us(queue.closed_us) if queue.closed_us else 0,
         "queue_type": queue.queue_type,
         "index_type": queue.index_type,
+        "disposition": DISPOSITIONS.get(queue.disposition, 0),
+        "structure": queue.stored.structure.name if queue.stored.shared else "",
         "page_set": page_set,
         "buffer_pool": pool_of.get(page_set, 0),
         "open_now": queue.open.calls - queue.close.calls,

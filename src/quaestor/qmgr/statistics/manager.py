@@ -171,16 +171,18 @@ class StatisticsManager:
 
     def tasks(self) -> Sequence[Task]:
         return (
-            Task("statistics interval", self.interval_step, STEP_MS),
+            Task("statistics interval", self.interval_step, STEP_MS, due=self._interval_over),
             Task("write SMF", self.write_step, WRITE_MS, latched=False),
         )
 
     def interval_step(self) -> bool:
         """End the interval when it is time (SM1, SM2)."""
-        now_us = self._clock.now_us()
-        if now_us >= self._interval_us + self.statime_s * US_PER_S:
-            self._cut_interval(now_us)
+        if self._interval_over():
+            self._cut_interval(self._clock.now_us())
         return False
+
+    def _interval_over(self) -> bool:
+        return self._clock.now_us() >= self._interval_us + self.statime_s * US_PER_S
 
     def _cut_interval(self, now_us: int) -> None:
         start_us = self._interval_us

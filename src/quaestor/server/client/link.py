@@ -31,6 +31,7 @@ SEND_AT = 1 << 16
 LONG = 1 << 17
 _TIMEOUT = struct.Struct("ll")
 _REPLY, _ERROR, _AHEAD, _HEARTBEAT = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD), int(Op.HEARTBEAT)
+_pack_header, _unpack_header = HEADER.pack, HEADER.unpack_from
 Answer = tuple[int, int, bytes]
 """operation, flags, payload"""
 
@@ -40,6 +41,7 @@ class Link:
 
     def __init__(self, sock: socket.socket, hello: dict[str, Any], *, shared: bool = False) -> None:
         self._sock, self._shared = sock, shared
+        self._send_all, self._receive = sock.sendall, sock.recv
         self._arrival = Arrival(sock.fileno())
         self._rest = b""
         self._gathered: list[bytes] = []
@@ -62,6 +64,8 @@ class Link:
         _, _, told = self.call(0, Request(int(Op.HELLO), 0, payload))
         self.qmgr = values.unpack(told)
         self._receive_timeout(2 * float(self.qmgr["heartbeat_s"]))
+        if self._sock.family == socket.AF_UNIX:
+            self._arrival.patience_ms = int(2000 * float(self.qmgr["heartbeat_s"]))  # RD4
 
     def _receive_timeout(self, seconds: float) -> None:
         """On the socket itself: a Python timeout would cost a system call for each receive."""
@@ -79,7 +83,7 @@ class Link:
         """Send a request and wait for its answer; an ERROR is raised (CL1)."""
         number = self.send(conversation, request, answered=True)
         try:
-            op, flags, payload = self._answer(number)
+            op, flags, payload = self._shared_answer(number) if self._shared else self._answer(number)
         except KeyboardInterrupt:
             self.broke("a call was interrupted")  # its answer would meet the next one
             raise
@@ -94,7 +98,7 @@ class Link:
             number = 0
             if answered:
                 number = self._number = self._number % 0xFFFFFFFF + 1
-            data = HEADER.pack(HEADER_LENGTH + len(payload), op, flags, conversation, number) + payload
+            data = _pack_header(HEADER_LENGTH + len(payload), op, flags, conversation, number) + payload
             if self._gathered:
                 self._gathered.append(data)
                 self._gathered_bytes += len(data)
@@ -111,7 +115,7 @@ class Link:
         if self.why_broken is not None:
             raise self.broken_error()
         try:
-            self._sock.sendall(data)
+            self._send_all(data)
         except OSError as error:
             if not self.qmgr:
                 self._read()  # nobody else reads yet: what the server said before it ended the link, if anything
@@ -120,12 +124,18 @@ class Link:
     # -- answers, rule CL2
 
     def _answer(self, number: int) -> Answer:
-        if not self._shared:
-            while True:  # nobody else reads
-                answer = self._answers.pop(number, None) if self._answers else None
-                if answer is not None:
-                    return answer
-                self._read()
+        """The answer of a call on a link that nobody else reads."""
+        while number not in self._answers:
+            data = self._received()
+            if not self._rest and len(data) >= HEADER_LENGTH:
+                length, op, flags, _, answered = _unpack_header(data)
+                if answered == number and length == len(data) and op in (_REPLY, _ERROR):
+                    return op, flags, data[HEADER_LENGTH:]  # nothing else has come, as a rule
+            self._take(data)
+        return self._answers.pop(number)
+
+    def _shared_answer(self, number: int) -> Answer:
+        """The same where several threads wait: one reads for all (CL2)."""
         with self._turn:
             while number not in self._answers and self.why_broken is None:
                 if self._reader:
@@ -145,16 +155,22 @@ class Link:
 
     def _read(self) -> None:
         """Take what has come and put every frame where it belongs (CL1)."""
+        self._take(self._received())
+
+    def _received(self) -> bytes:
         if self.why_broken is not None:
             raise self.broken_error()
         try:
-            data = self._arrival.receive(self._sock.recv, RECEIVE)
+            data = self._arrival.receive(self._receive, RECEIVE)
         except (BlockingIOError, ssl.SSLWantReadError, TimeoutError) as error:
             raise self.broke("the queue manager has not been heard of for too long") from error
         except OSError as error:
             raise self.broke(str(error), error) from error
         if not data:
             raise self.broke("the queue manager ended the link")
+        return data
+
+    def _take(self, data: bytes) -> None:
         self._rest = self._rest + data if self._rest else data
         try:
             self._split()
@@ -192,7 +208,7 @@ class Link:
         (length,) = struct.unpack_from(">I", self._rest)
         parts, have = [self._rest], len(self._rest)
         while have < length:
-            part = self._sock.recv(min(length - have, 1 << 20))
+            part = self._receive(min(length - have, 1 << 20))
             if not part:
                 raise self.broke("the queue manager ended the link")
             parts.append(part)

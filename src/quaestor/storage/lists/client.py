@@ -11,6 +11,7 @@ Rules
       socket ends without a word of parting.
   LC4 A facility that does not answer for `AWAY_S` is lost, as one whose socket fails: it may have done the request or
       may do it later, unless there is another connection by then (LS5).
+  LC5 Operations are values: one that is asked again, the very same object, is sent as the same bytes.
 
 Called by whoever was given a socket.  Calls operations, structure, readiness.
 """
@@ -27,12 +28,13 @@ from typing import Any
 import msgpack
 
 from quaestor.readiness import Arrival
-from quaestor.storage.lists.operations import Operation, answers
+from quaestor.storage.lists.operations import PACKED, Operation, answers
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
 LENGTH = struct.Struct(">I")
 AWAY_S = 10
 _TIME = struct.Struct("ll")
+PREFIX = LENGTH.size
 FRAME_MAX = 64 << 20
 RECEIVE = 1 << 16
 _packed = msgpack.packb
@@ -51,13 +53,6 @@ def received(sock: socket.socket) -> Iterator[Any]:
     while True:
         data += _more(sock, RECEIVE)
         yield from frames(data)
-
-
-def framed(part: memoryview) -> Any | None:
-    """What has come, when it is one whole frame and nothing else: what nearly always comes."""
-    if len(part) <= LENGTH.size or LENGTH.unpack_from(part)[0] != len(part) - LENGTH.size:
-        return None
-    return _unpacked(part[LENGTH.size :])
 
 
 def frames(data: bytearray) -> Iterator[Any]:
@@ -102,23 +97,38 @@ class Questions:
         self._arrival = Arrival(self.sock.fileno())
         self._packed = msgpack.Packer().pack  # one for all: a new one has a new buffer
         self._room = memoryview(bytearray(RECEIVE))
+        self._send, self._receive, self._look = self.sock.sendall, self.sock.recv_into, self._arrival.receive
 
     def ask(self, *question: Any) -> Any:
         """Ask and wait for the answer (LC3)."""
-        body = self._packed(question)
+        return self.exchange(self.framed(question))
+
+    def framed(self, question: tuple[Any, ...]) -> bytes:
+        """A question as it is sent (LC2)."""
+        body: bytes = self._packed(question)
+        return LENGTH.pack(len(body)) + body
+
+    def exchange(self, frame: bytes) -> Any:
+        """Send a question that is framed and wait for the answer (LC3)."""
+        room = self._room
         try:
-            self.sock.sendall(LENGTH.pack(len(body)) + body)
-            status, *rest = _unpacked(self._answer())
+            self._send(frame)
+            have = self._look(self._receive, room)
+            if have > PREFIX and LENGTH.unpack_from(room)[0] == have - PREFIX:
+                answer = _unpacked(room[PREFIX:have])  # it came as a whole, as nearly always
+            else:
+                answer = _unpacked(self._rest(have))
         except (OSError, EOFError) as error:
             raise StructureLostError(f"the coupling facility is gone: {error}") from error
-        if status == "no":
-            raise StructureRefusal(*rest)
-        return rest[0]
+        if answer[0] == "no":
+            raise StructureRefusal(*answer[1:])
+        return answer[1]
 
-    def _answer(self) -> memoryview:
-        """The next frame, where no other can follow unasked; EOFError when the other end is gone."""
-        room, start = self._room, LENGTH.size
-        have = self._arrival.receive(self.sock.recv_into, room)
+    def _rest(self, have: int) -> memoryview:
+        """The frame that has begun to come, where no other can follow unasked; EOFError when the other end is gone."""
+        room, start = self._room, PREFIX
+        if not have:
+            raise EOFError("the connection has ended")
         while have < start:
             have += self._more(room[have:], have)
         end = start + int(LENGTH.unpack_from(room)[0])
@@ -162,6 +172,8 @@ class FacilityConnection:
         self.used = (0, 0)
         self._told = told
         self._lock = Lock()
+        self._asked: Operation | None = None
+        self._frame = b""
         self._requests, self._listening = Questions(path, AWAY_S), Questions(path)
         try:
             self.shape = Shape(*self._ask("connect", astuple(shape), connector))
@@ -173,7 +185,13 @@ class FacilityConnection:
         self._listener.start()
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
-        raw, entries, elements = self._ask("request", [operation.packed() for operation in operations])
+        with self._lock:
+            questions = self._requests
+            if len(operations) != 1 or operations[0] is not self._asked:
+                packed = [PACKED[type(operation)](operation) for operation in operations]
+                self._frame = questions.framed(("request", packed))
+                self._asked = operations[0] if len(packed) == 1 else None
+            raw, entries, elements = questions.exchange(self._frame)  # LC5
         self.used = entries, elements
         return answers(operations, raw)
 

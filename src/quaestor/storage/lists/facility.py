@@ -41,7 +41,7 @@ class MemoryFacility:
             connection.fenced = True
             self.leave(structure, connector, failed=True)
 
-    def tell(self, structure: str, watches: list[tuple[str, int]]) -> None:
+    def tell(self, structure: str, watches: Sequence[tuple[str, int]]) -> None:
         for connector, token in watches:
             told = self._told.get((structure, connector))
             if told is not None:
@@ -93,11 +93,17 @@ class MemoryConnection:
 
     def run(self, request: Sequence[Sequence[Any]]) -> list[Any]:
         """A request as it is written; what each operation answers, before it is made a value."""
-        self._still_ours()
-        found, watches = self._structure.run(request)
+        return self.answer(request)[0]
+
+    def answer(self, request: Sequence[Sequence[Any]]) -> tuple[list[Any], int, int]:
+        """The same with the entries and elements that are then in use."""
+        if self.fenced:
+            self._still_ours()
+        structure = self._structure
+        found, watches = structure.run(request)
         if watches:
             self._facility.tell(self.shape.name, watches)
-        return found
+        return found, len(structure.entries), structure.elements
 
     def _still_ours(self) -> None:
         if self.fenced:

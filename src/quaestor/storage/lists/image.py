@@ -43,7 +43,7 @@ def head_of(facility: MemoryFacility, name: str) -> list[Any]:
 def pieces_of(facility: MemoryFacility, name: str) -> Iterator[list[list[Any]]]:
     """Its entries, so many at a time (LG2)."""
     piece, length = list[list[Any]](), 0
-    for entry in _found(facility, name)._entries.values():
+    for entry in _found(facility, name).entries.values():
         piece.append([*entry.told(), entry.elements])
         length += len(entry.data) + len(entry.key)
         if length >= PIECE_BYTES:
@@ -70,7 +70,7 @@ class Incoming:
         made = self._structure
         for number, where, key, adjunct, version, data, arrival, elements in entries:
             entry = _Entry(number, where, key, adjunct, version, data, arrival, elements)
-            made._entries[number] = entry
+            made.entries[number] = entry
             made.elements += elements
             made._put_at(entry, where, key, arrival)
 

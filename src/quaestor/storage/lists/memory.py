@@ -9,6 +9,9 @@ Rules
       watched range had anything is looked at when a request first touches its list: a list that nobody watches costs
       nothing.
   LM4 An entry's place on its list is its key and its arrival as bytes: one comparison orders both.
+  LM5 What is done most, a write and a claim, is written in one piece each and checks everything before it changes
+      anything. Between two requests of one process others have the processor's caches, so what a request costs is how
+      much code and how many objects it touches.
 
 Called by the coupling facility and tests.  Calls structure, operations.
 """
@@ -16,6 +19,7 @@ Called by the coupling facility and tests.  Calls structure, operations.
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from threading import Lock as ThreadLock
 from typing import Any
@@ -38,6 +42,7 @@ Undo = Callable[[], object]
 _ARRIVAL = struct.Struct(">Q").pack
 _BEHIND_ALL = b"\xff" * 8
 ALL_FLAGS = 0xFF
+NOBODY: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -71,8 +76,9 @@ class MemoryStructure:
         self.shape = shape
         self.entries_total, self.elements_total = shape.entries, shape.elements
         self.elements = 0
+        self._element_bytes, self._elements_max = shape.element_bytes, shape.elements_max
         self._lock = ThreadLock()
-        self._entries: dict[int, _Entry] = {}
+        self.entries: dict[int, _Entry] = {}
         self._lists: dict[int, Any] = {}  # list -> SortedDict of places (LM4) -> entry
         self._indexes = Indexes()
         self._limits: dict[int, int] = {}
@@ -85,7 +91,7 @@ class MemoryStructure:
         self._filled: list[tuple[int, bytes]] = []  # list and key of what arrived in this request, where it is watched
         self._do: dict[str, Callable[..., Any]] = {name: getattr(self, f"_do_{name}") for name in OPERATIONS}
 
-    def run(self, request: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[str, int]]]:
+    def run(self, request: Sequence[Sequence[Any]]) -> tuple[list[Any], Sequence[tuple[str, int]]]:
         """Do a request (LM1); what each operation answers, and who is to be told what (LM3)."""
         with self._lock:
             found: list[Any] = []
@@ -93,7 +99,7 @@ class MemoryStructure:
             try:
                 for operation in request:
                     found.append(self._do[operation[0]](*operation[1:]))  # noqa: PERF401 - its length names the refused
-                return found, self._told() if self._filled else []
+                return found, self._told() if self._filled else NOBODY
             except BaseException as error:
                 for undo in reversed(self._undo):
                     undo()
@@ -103,13 +109,14 @@ class MemoryStructure:
                 raise
             finally:
                 self._undo.clear()
-                self._before.clear()
-                self._filled.clear()
+                if self._before:
+                    self._before.clear()
+                    self._filled.clear()
 
     @property
     def used(self) -> tuple[int, int]:
         """Entries and elements in use."""
-        return len(self._entries), self.elements
+        return len(self.entries), self.elements
 
     def _told(self) -> list[tuple[str, int]]:
         """Watches whose range is not empty now and was so before the request, or that are told of each arrival."""
@@ -129,19 +136,30 @@ class MemoryStructure:
     # -- entries
 
     def _do_write(self, number: int, key: bytes, data: bytes, adjunct: bytes) -> int:
-        elements = self.shape.elements_of(data)
-        if elements > self.shape.elements_max:
+        elements = -(-len(data) // self._element_bytes)
+        if elements > self._elements_max:
             raise StructureRefusal("TOO_LONG")
-        if len(self._entries) >= self.entries_total or self.elements + elements > self.elements_total:
+        entries, used, placed = self.entries, self.elements + elements, self._lists.get(number)
+        if len(entries) >= self.entries_total or used > self.elements_total:
             raise StructureRefusal("FULL")  # LM2
-        self._room(number)
-        self._number += 1
-        entry = _Entry(self._number, number, key, adjunct, 1, data, 0, elements)
-        self._entries[entry.number] = entry
-        self._use(elements)
-        self._undo.append(lambda: self._entries.pop(entry.number))
-        self._place(entry, number, key)
-        return entry.number
+        limit = self._limits.get(number)
+        if limit and placed is not None and len(placed) >= limit:
+            raise StructureRefusal("LIST_FULL")
+        arrival = self._arrival + 1
+        place = key + _ARRIVAL(arrival)
+        if number in self._watched:
+            self._touch(number)
+            self._filled.append((number, key))
+        self._number = name = self._number + 1
+        entry = _Entry(name, number, key, adjunct, 1, data, arrival, elements, place)
+        if self._indexes:
+            self._indexes.add(entry)
+        if placed is None:
+            placed = self._lists[number] = SortedDict()
+        entries[name] = placed[place] = entry
+        self._arrival, self.elements = arrival, used
+        self._undo.append(partial(self._off, entry))
+        return name
 
     def _do_rewrite(self, number: int, data: bytes | None, adjunct: bytes | None, version: int | None) -> int:
         entry = self._found(number)
@@ -173,7 +191,7 @@ class MemoryStructure:
         entry.adjunct, entry.version = adjunct, version
 
     def _do_read(self, number: int) -> list[Any] | None:
-        entry = self._entries.get(number)
+        entry = self.entries.get(number)
         return None if entry is None else entry.told()
 
     def _do_first(self, number: int, low: bytes, high: bytes, where: Where) -> list[Any] | None:
@@ -210,30 +228,49 @@ class MemoryStructure:
         where: Where,
         buffer: int,
     ) -> list[Any] | None:
-        entry = self._first_where(number, low, high, where)
+        entry = self._first_where(number, low, high, where) if where else self._first(number, low, high)
         if entry is None:
             return None
-        if len(entry.data) > buffer:
-            return [*entry.told()[:5], len(entry.data).to_bytes(4, "big"), entry.arrival, SHORT]  # LO7
-        adjunct = entry.adjunct
-        flags, length = (adjunct[0], int.from_bytes(adjunct[1:FLAGGED], "big")) if len(adjunct) >= FLAGGED else (0, 0)
-        if flags & leave or length > most:
-            return [*entry.told(), LEFT]
-        if keep == ALL_FLAGS or flags & keep:
-            self._moved(entry, target, None, adjunct[: max(len(adjunct) - len(mark), 0)] + mark)
-            return [*entry.told(), MOVED]
-        self._remove(entry)
-        return [*entry.told(), DELETED]
+        data, adjunct = entry.data, entry.adjunct
+        told = [entry.number, number, entry.key, adjunct, entry.version, data, entry.arrival]
+        if len(data) > buffer:
+            told[5] = len(data).to_bytes(4, "big")  # LO7
+            done = SHORT
+        else:
+            flagged = len(adjunct) >= FLAGGED
+            flags, length = (adjunct[0], int.from_bytes(adjunct[1:FLAGGED], "big")) if flagged else (0, 0)
+            if flags & leave or length > most:
+                done = LEFT
+            elif keep == ALL_FLAGS or flags & keep:
+                self._moved(entry, target, None, adjunct[: max(len(adjunct) - len(mark), 0)] + mark)
+                told, done = entry.told(), MOVED
+            else:
+                self._remove(entry)
+                done = DELETED
+        told.append(done)
+        return told
 
     def _do_delete(self, number: int, where: int) -> bool:
         self._remove(self._found(number, where))
         return True
 
     def _remove(self, entry: _Entry) -> None:
-        self._unplace(entry)
-        del self._entries[entry.number]
-        self._use(-entry.elements)
-        self._undo.append(lambda: self._entries.__setitem__(entry.number, entry))
+        if entry.where in self._watched:
+            self._touch(entry.where)
+        self._off(entry)
+        self._undo.append(partial(self._on, entry))
+
+    def _off(self, entry: _Entry) -> None:
+        """An entry is no more."""
+        self._take_off(entry)
+        del self.entries[entry.number]
+        self.elements -= entry.elements
+
+    def _on(self, entry: _Entry) -> None:
+        """An entry is again where it was."""
+        self.entries[entry.number] = entry
+        self.elements += entry.elements
+        self._put_at(entry, entry.where, entry.key, entry.arrival)
 
     def _moved(self, entry: _Entry, target: int, key: bytes | None, adjunct: bytes | None) -> None:
         self._unplace(entry)
@@ -266,10 +303,10 @@ class MemoryStructure:
         return True
 
     def _do_space(self) -> list[int]:
-        return [len(self._entries), self.entries_total, self.elements, self.elements_total]
+        return [len(self.entries), self.entries_total, self.elements, self.elements_total]
 
     def _do_alter(self, entries: int, elements: int) -> bool:
-        if entries < len(self._entries) or elements < self.elements:
+        if entries < len(self.entries) or elements < self.elements:
             raise StructureRefusal("IN_USE")
         old = (self.entries_total, self.elements_total)
         self.entries_total, self.elements_total = entries, elements
@@ -331,7 +368,7 @@ class MemoryStructure:
     # -- places
 
     def _found(self, number: int, where: int | None = None) -> _Entry:
-        entry = self._entries.get(number)
+        entry = self.entries.get(number)
         if entry is None or (where is not None and entry.where != where):
             raise StructureRefusal("NOT_FOUND")
         return entry
@@ -340,10 +377,14 @@ class MemoryStructure:
         placed = self._lists.get(number)
         if placed is None:
             return None
-        first = next(iter(placed))  # no list is empty
-        place = first if first >= low else next(placed.irange(low), None)
-        entry: _Entry | None = None if place is None or place > high + _BEHIND_ALL else placed[place]
-        return entry
+        entry: _Entry
+        place, entry = placed.peekitem(0)  # no list is empty
+        if place < low:
+            place = next(placed.irange(low), None)
+            if place is None:
+                return None
+            entry = placed[place]
+        return entry if entry.key <= high else None
 
     def _first_where(self, number: int, low: bytes, high: bytes, where: Where) -> _Entry | None:
         return next(self._fitting(number, low, high, where), None) if where else self._first(number, low, high)
@@ -362,11 +403,6 @@ class MemoryStructure:
 
     def _any(self, number: int, low: bytes, high: bytes) -> bool:
         return self._first(number, low, high) is not None
-
-    def _room(self, number: int) -> None:
-        limit = self._limits.get(number, 0)
-        if limit and len(self._lists.get(number, ())) >= limit:
-            raise StructureRefusal("LIST_FULL")
 
     def _place(self, entry: _Entry, number: int, key: bytes) -> None:
         if number in self._watched:

@@ -80,7 +80,7 @@ class Operation:
 
     def packed(self) -> tuple[Any, ...]:
         """Name and arguments (LO3)."""
-        return _PACKED[type(self)](self)
+        return PACKED[type(self)](self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +308,8 @@ def _packing(kind: type[Operation]) -> Callable[[Operation], tuple[Any, ...]]:
     return attrgetter("NAME", *fields) if fields else lambda operation: (operation.NAME,)
 
 
-_PACKED = {kind: _packing(kind) for kind in OPERATIONS.values()}
+PACKED = {kind: _packing(kind) for kind in OPERATIONS.values()}
+"""How an operation is written, by its kind (LO3)."""
 
 
 def packed(operations: tuple[Operation, ...]) -> bytes:
@@ -344,4 +345,6 @@ def answer(operation: Operation, raw: Any) -> Any:
 
 def answers(operations: tuple[Operation, ...], raw: list[Any]) -> tuple[Any, ...]:
     """What the operations of a request answer."""
+    if len(operations) == 1:
+        return (answer(operations[0], raw[0]),)
     return tuple(map(answer, operations, raw))

@@ -1,0 +1,179 @@
+"""Units in doubt over everything that can befall their member and its structures: only their coordinator decides."""
+
+import pytest
+
+from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
+from quaestor.mqi.headers import TriggerMessage
+from quaestor.mqi.objects import LocalQueue, Process, TriggerType
+from quaestor.mqi.options import OpenOptions
+from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.recovering import recover
+from quaestor.qmgr.recovery.manager import SHUNT_AFTER
+from quaestor.storage.log_record import Kind
+from quaestor.testing import PowerCut
+
+
+@pytest.fixture
+def sharing(tmp_path):
+    made = Sharing(tmp_path, structures=("APPL1", "APPL2"), RECOVER="YES")
+    for name in ("QM1", "QM2"):
+        made.start(name)
+    made.define()
+    made.define("BILLS", "APPL2")
+    made.members["QM2"].messages.follow_step()
+    return made
+
+
+@pytest.fixture
+def one(sharing):
+    return sharing.members["QM1"].connect("ALICE")
+
+
+@pytest.fixture
+def two(sharing):
+    return sharing.members["QM2"].connect("BOB")
+
+
+@pytest.fixture
+def doubtful(one):
+    """A unit that has got one message and put another, in both structures, and is in doubt."""
+    with one.open("ORDERS", USES) as orders, one.open("BILLS", USES) as bills:
+        orders.put(b"got", PERSISTENT, OUT)
+        assert b"got" == orders.get(GET_IN).body
+        bills.put(b"put", PERSISTENT, IN)
+        one.prepare(b"XID")
+
+
+def seen(app):
+    return browsed(app, "ORDERS"), browsed(app, "BILLS")
+
+
+IN_DOUBT, COMMITTED = ([], []), ([], [b"put"])
+
+
+def test_a_prepare_that_a_structure_refuses_backs_out_and_nobody_ends_by_it(sharing, one, two):
+    with one.open("ORDERS", USES) as orders:
+        orders.put(b"put", PERSISTENT, IN)
+        sharing.cut_off("CSQ_ADMIN")
+        with pytest.raises(MQError, match="2003"):
+            one.prepare(b"XID")
+        one.backout()
+        sharing.reach_again("CSQ_ADMIN")
+        orders.put(b"later", PERSISTENT, OUT)
+    assert ((), [b"later"], []) == (one.in_doubt(), drained(two), sharing.leaks())
+
+
+@pytest.mark.plain
+def test_announcing_the_commit_of_a_unit_in_doubt_is_no_decision(sharing, one, two, doubtful, monkeypatch):
+    """Its member dies before the COMMIT record is written: it is in doubt as before, whoever looks."""
+    log = sharing.members["QM1"].engine.recovery.log
+    append = log.append
+
+    def cut(kind, *words):
+        if kind == Kind.COMMIT:
+            raise PowerCut
+        return append(kind, *words)
+
+    monkeypatch.setattr(log, "append", cut)
+    with pytest.raises(PowerCut):
+        one.commit_prepared(b"XID")
+    sharing.kill("QM1")
+    sharing.members["QM2"].shared.peers.step()
+    assert IN_DOUBT == seen(two)
+    again = sharing.start("QM1").connect("ALICE")
+    assert (IN_DOUBT, (b"XID",)) == (seen(two), again.in_doubt())
+    again.commit_prepared(b"XID")
+    assert (COMMITTED, []) == (seen(two), sharing.leaks())
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("by", ["a peer", "its own restart"])
+def test_what_was_decided_after_a_restart_is_completed(sharing, one, two, doubtful, by, monkeypatch):
+    """The COMMIT record is of a later epoch than the unit's name."""
+    sharing.kill("QM1")
+    manager = sharing.start("QM1")
+    monkeypatch.setattr(manager.shared, "committed", lambda _unit: (_ for _ in ()).throw(PowerCut()))
+    with pytest.raises(PowerCut):
+        manager.connect("ALICE").commit_prepared(b"XID")
+    sharing.kill("QM1")
+    if by == "a peer":
+        sharing.members["QM2"].shared.peers.step()
+    else:
+        assert () == sharing.start("QM1").connect("ALICE").in_doubt()
+    assert (COMMITTED, []) == (seen(two), sharing.leaks())
+
+
+@pytest.mark.parametrize("away", ["APPL1", "APPL2", "CSQ_ADMIN"])
+@pytest.mark.parametrize("commit", [True, False], ids=["commit", "backout"])
+def test_nothing_is_decided_before_every_structure_was_looked_at(sharing, one, two, doubtful, away, commit):
+    """CU8: its member starts while a structure cannot be reached."""
+    sharing.kill("QM1")
+    sharing.away.add(away)
+    again = sharing.start("QM1").connect("ALICE")
+    decide = again.commit_prepared if commit else again.backout_prepared
+    with pytest.raises(MQError, match="2373"):
+        decide(b"XID")
+    sharing.reach_again(away)
+    assert IN_DOUBT == seen(two)
+    decide(b"XID")
+    assert (COMMITTED if commit else ([b"got"], []), []) == (seen(two), sharing.leaks())
+
+
+def test_csq_admin_is_lost_while_its_member_is_down_and_a_peer_leaves_the_unit_alone(sharing, two, doubtful):
+    """PR4: its entries say that they are in doubt."""
+    sharing.kill("QM1")
+    sharing.cut_off("CSQ_ADMIN", lost=True)
+    sharing.reach_again("CSQ_ADMIN")
+    sharing.members["QM2"].shared.peers.step()
+    assert IN_DOUBT == seen(two)
+    sharing.start("QM1").connect("ALICE").commit_prepared(b"XID")
+    assert (COMMITTED, []) == (seen(two), sharing.leaks())
+
+
+def test_a_unit_may_be_in_doubt_over_many_checkpoints(sharing, two, doubtful):
+    """V6: its records stay, because they say where it worked."""
+    recovery = sharing.members["QM1"].engine.recovery
+    with recovery.latch:
+        for _ in range(SHUNT_AFTER + 2):
+            recovery.checkpoint()
+    sharing.kill("QM1")
+    sharing.start("QM1").connect("ALICE").commit_prepared(b"XID")
+    assert (COMMITTED, []) == (seen(two), sharing.leaks())
+
+
+# --- what another member has done is noticed --------------------------------------------------------------------------
+
+
+def test_a_structure_that_another_member_has_recovered_tells_of_messages(sharing, one, two):
+    """CF5: this member was connected to it while it had failed, and nothing told anybody then."""
+    waits = sharing.members["QM2"].messages.catalogue.state("ORDERS").stored
+    waits.be_told(each=False)
+    sharing.cut_off("APPL1", lost=True)
+    sharing.reach_again("APPL1")
+    with sharing.members["QM1"].engine.recovery.latch:
+        recover(sharing.members["QM1"].shared, "APPL1")
+    sharing.publish()
+    list(sharing.members["QM2"].shared.noticed())
+    with one.open("ORDERS", USES) as orders:
+        orders.put(b"x", VOLATILE, OUT)
+    assert [waits] == list(sharing.members["QM2"].shared.noticed())
+
+
+def test_triggering_that_another_member_switches_on_triggers_where_the_monitor_is(sharing, one, two):
+    """T5, over the group."""
+    two.define(Process("SERVE", appl_id="serve"))
+    two.define(LocalQueue("INIT", share=True, def_exclusive=False))
+    triggers = {"trigger_type": TriggerType.DEPTH, "trigger_depth": 2, "initiation_queue": "INIT", "process": "SERVE"}
+    sharing.define("WORK", "APPL1", trigger=True, **triggers)
+    messages = sharing.members["QM2"].messages
+    with two.open("INIT", USES) as init, one.open("WORK", OpenOptions.OUTPUT | OpenOptions.SET) as work:
+        messages.follow_step()
+        for _ in range(3):
+            work.put(b"x", VOLATILE, OUT)
+            messages.notice_step()
+        init.get(GET_OUT)
+        with pytest.raises(MQError, match="2033"):
+            init.get(GET_OUT)  # triggering is off
+        work.set(TRIGGER="YES")
+        messages.follow_step()
+        assert "WORK" == TriggerMessage.unpack(init.get(GET_OUT).body).q_name
