@@ -3,12 +3,12 @@
     python bench/simulator_bench.py [--seconds 1.0] [--directory DIR]
 
 One application puts 1 KB persistent messages, one and fifty to a unit of work: that gives the CPU of a put and of a
-commit.  Writing and forcing 4 KB in the same directory tells how much of a commit is the disk's; what is left of every
-unit of the first run is a sample of log writes, with their tail.  Two applications tell what contention adds.  With
-these figures alone the simulator predicts throughput and response times for other numbers of applications and sizes of
-units; the engine then does the same, and the error is printed.  Python runs one thread at a time, so the model has one
-processor.  Stalls, the slowest 2 % of units, are in neither: they are left out of the calibration, and the engine's
-rate is that between them; how much of the time they took is printed beside it.
+commit, by the processor time of its thread: waking up after a force is no work.  What is left of every unit of the
+first run is a sample of log writes, with their tail.  Two applications tell what contention adds.  With these figures
+alone the simulator predicts throughput and response times for other numbers of applications and sizes of units; the
+engine then does the same, and the error is printed.  Python runs one thread at a time, so the model has one processor.
+Stalls, units that take five times the middle one, are in neither: they are left out of the calibration, and the
+engine's rate is that between them; how much of the time they took is printed beside it.
 """
 
 import argparse
@@ -35,7 +35,7 @@ SETTINGS = EngineSettings(
 RUNS = [(1, 10), (2, 1), (4, 1), (8, 1), (16, 1), (4, 10), (8, 10), (4, 100)]
 CALIBRATED = (1, 1), (1, 50)
 CONTENDED = (2, 50)
-USUAL = 0.98
+STALLS = 5  # times the middle one
 
 
 @dataclass
@@ -47,10 +47,14 @@ class Measured:
     messages_at_once: int
     """Of all applications, a unit each."""
 
+    cpu_ms: float
+    """Of a unit: the processor time of its thread."""
+
     @property
     def usual_ms(self) -> list[float]:
         """Without stalls of the machine, which are no log writes."""
-        return sorted(self.unit_ms)[: int(USUAL * len(self.unit_ms))]
+        limit_ms = STALLS * statistics.median(self.unit_ms)
+        return [each for each in self.unit_ms if each < limit_ms]
 
     @property
     def usual_per_s(self) -> float:
@@ -77,6 +81,7 @@ def run_engine(directory: Path, applications: int, per_unit: int, seconds: float
     """So many applications put for so long, each with a connection and a thread of its own."""
     name = f"Q{applications}.{per_unit}"
     taken: list[list[float]] = [[] for _ in range(applications)]
+    cpu_s: list[float] = []
     begin, ready = threading.Event(), threading.Barrier(applications + 1, timeout=10)
 
     def work(mine: list[float]) -> None:
@@ -86,12 +91,13 @@ def run_engine(directory: Path, applications: int, per_unit: int, seconds: float
         ):
             ready.wait()
             begin.wait()
-            end = time.perf_counter() + seconds
+            end, cpu_began = time.perf_counter() + seconds, time.thread_time()
             while (start := time.perf_counter()) < end:
                 for _ in range(per_unit):
                     queue.put(BODY)
                 app.commit()
                 mine.append(1000 * (time.perf_counter() - start))
+            cpu_s.append(time.thread_time() - cpu_began)
 
     with quaestor.connect("SIM", directory, settings=SETTINGS) as keeper:
         keeper.define(quaestor.LocalQueue(name, def_persistent=True, max_depth=999_999_999), replace=True)
@@ -105,7 +111,8 @@ def run_engine(directory: Path, applications: int, per_unit: int, seconds: float
             each.join()
         lasted = time.perf_counter() - began
     units = [each for mine in taken for each in mine]
-    return Measured(len(units) * per_unit / lasted, units, applications * per_unit)
+    cpu_ms = 1000 * sum(cpu_s) / len(units)
+    return Measured(len(units) * per_unit / lasted, units, applications * per_unit, cpu_ms)
 
 
 def calibrate(directory: Path, seconds: float) -> tuple[Model, float]:
@@ -113,9 +120,8 @@ def calibrate(directory: Path, seconds: float) -> tuple[Model, float]:
     forces = force_samples_ms(directory)
     one, fifty = (run_engine(directory / "qm", *work, seconds) for work in CALIBRATED)
     (_, first), (_, second) = CALIBRATED
-    one_ms, fifty_ms = (statistics.median(each.unit_ms) for each in (one, fifty))
-    put_ms = (fifty_ms - one_ms) / (second - first)
-    commit_ms = max(0.0, one_ms - put_ms - statistics.median(forces))
+    put_ms = (fifty.cpu_ms - one.cpu_ms) / (second - first)
+    commit_ms = max(0.0, one.cpu_ms - put_ms)
     writes = tuple(max(0.01, each - put_ms - commit_ms) for each in one.usual_ms)
     print(f"calibrated: put {1000 * put_ms:.0f} us, commit {1000 * commit_ms:.0f} us of CPU,", end=" ")
     print(f"log write {statistics.median(writes):.3f} ms (half), {percentiles(list(writes)).p99_ms:.3f} ms (99 %)")
