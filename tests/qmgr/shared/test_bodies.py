@@ -26,7 +26,7 @@ from quaestor.qmgr.coupling_facility.keys import OFFLOADED, freed_list
 from quaestor.qmgr.coupling_facility.offloading import OffloadingConnection
 from quaestor.qmgr.db2 import Db2Manager
 from quaestor.qmgr.operator_log import OperatorLog
-from quaestor.storage.shared_tables import RepositoryAwayError, open_tables
+from quaestor.storage.shared_tables import Body, RepositoryAwayError, open_tables
 from servers import postgres_server
 
 LONG = bytes(range(256)) * 396
@@ -552,6 +552,15 @@ def test_what_is_looked_after_is_left_alone_when_its_member_is_back(made, monkey
     monkeypatch.undo()
     other, _ = app(sharing, "QM2")
     assert ([LONG, LONGER], 0) == (drained(other), bodies(sharing))
+
+
+def test_a_member_that_is_not_known_yet_is_not_looked_after(made):
+    """It has joined a moment ago: what it writes has no entry yet, and is nobody else's to remove (BO4)."""
+    sharing = made()
+    tables = sharing.tables().tables
+    tables.store(STRUCTURE, Body(3, tables.begin_life(STRUCTURE, 3), 1), LONG)
+    a_minute(sharing)
+    assert [3] == [body.member for body in tables.bodies(STRUCTURE)]
 
 
 def test_a_member_that_is_taken_for_gone_begins_a_new_life(made):

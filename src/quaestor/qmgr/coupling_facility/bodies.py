@@ -193,7 +193,7 @@ class Bodies:
             lives = {each: self._objects.life(self.structure, each) for each in writers}
             connected = connection.connectors()  # after their lives were read: whoever connects now begins another
             for number, life in lives.items():
-                if members.get(number) not in connected:
+                if number in members and members[number] not in connected:  # one that is not known has just come
                     self._bury(connection, number, life)
         except RepositoryAwayError:
             return  # the next time

@@ -258,7 +258,8 @@ class DataSets:
         used = [each for each in list(self.connections.values()) if not each.ended]
         if after and used:
             self._looked_after_ns = now_ns
-            members = {each.number: each.name for each in self._group.tables.members.all()}
+            tables = self._group.tables if self._group.db2 is None else self._group.db2.known
+            members = {each.number: each.name for each in tables.members.all()}
             for each in used:
                 each.look_after(members)
         more = [each.care() for each in used]
