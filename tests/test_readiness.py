@@ -131,6 +131,20 @@ def test_who_comes_back_late_from_an_offer_sleeps(pair, monkeypatch):
     assert 3 == len(offers)
 
 
+def test_who_is_told_not_to_look_sleeps_at_once(pair, offers):
+    """RD5: a write is in the hands of the kernel."""
+    ours, theirs = pair
+    watched = Readiness()
+    watched.watch(ours.fileno(), READ, "us")
+    theirs.send(b"!")
+    assert watched.ready(5)  # at once: the next wait would be looked out for
+    ours.recv(10)
+    with Later(theirs, 0.02):
+        assert watched.ready(5, look=False)
+    assert offers == []
+    watched.close()
+
+
 def test_patience_comes_to_an_end(pair):
     ours, _ = pair
     arrival = Arrival(ours.fileno())

@@ -12,6 +12,8 @@ Rules
   RD4 A thread that sleeps in the receive of a local socket is woken for nothing when the other end takes what it was
       sent: Linux tells it that there is room to write, and does not ask whether it waits for that. One that sleeps in a
       poll for something to read sleeps on. So clients on a local socket do.
+  RD5 Who waits for a write that the kernel has in hand sleeps at once: workers of the kernel end it, and whoever looks
+      on is in their way.
 
 Called by the server, its clients, the coupling facility and its connectors.  Calls the operating system.
 """
@@ -60,15 +62,15 @@ class Readiness:
         """File descriptors and their events at this moment."""
         return self._look(0, SOCKETS_AT_ONCE)
 
-    def ready(self, seconds: float) -> list[tuple[int, int]]:
-        """File descriptors and their events; waits so long for the first (RD2)."""
+    def ready(self, seconds: float, *, look: bool = True) -> list[tuple[int, int]]:
+        """File descriptors and their events; waits so long for the first, and may `look` for it (RD2, RD5)."""
         if seconds <= 0:
             return self.now()
-        look, began_ns = self._look, monotonic_ns()
-        if self._brisk and began_ns >= self._rests_until_ns:
+        poll, began_ns = self._look, monotonic_ns()
+        if look and self._brisk and began_ns >= self._rests_until_ns:
             looked_ns, until_ns = began_ns, began_ns + LOOK_NS
             while looked_ns < until_ns:
-                found = look(0, SOCKETS_AT_ONCE)
+                found = poll(0, SOCKETS_AT_ONCE)
                 if found:
                     return found
                 offer_processor()
@@ -76,7 +78,7 @@ class Readiness:
                 if looked_ns - before_ns > TAKEN_NS:
                     self._rests_until_ns = looked_ns + REST_NS
                     break
-        found = look(seconds, SOCKETS_AT_ONCE)
+        found = poll(seconds, SOCKETS_AT_ONCE)
         self._brisk = monotonic_ns() - began_ns < BRISK_NS
         return found
 

@@ -148,7 +148,7 @@ class Service:
         self._thread = get_ident()
         try:
             while not self._stopping:
-                self.turn(self._readiness.now() or self._readiness.ready(self._patience()))
+                self.turn(self._readiness.now() or self._wait())
         except Abend as error:
             with self._manager.engine.recovery.latch:
                 self._manager.connections.failed(error)
@@ -229,6 +229,9 @@ class Service:
         talking, self.talking = self.talking, []
         for link in talking:
             link.flush()
+
+    def _wait(self) -> list[tuple[int, int]]:
+        return self._readiness.ready(self._patience(), look=not self.commits.in_flight)  # RD5
 
     def _patience(self) -> float:
         """How long there is nothing to do but to wait for sockets."""
