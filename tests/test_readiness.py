@@ -2,6 +2,7 @@
 
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -128,3 +129,40 @@ def test_who_comes_back_late_from_an_offer_sleeps(pair, monkeypatch):
     with Later(theirs, 0.01):
         assert arrival.receive(ours.recv, 10) == b"!"
     assert 3 == len(offers)
+
+
+def test_patience_comes_to_an_end(pair):
+    ours, _ = pair
+    arrival = Arrival(ours.fileno())
+    arrival.patience_ms = 20
+    with pytest.raises(TimeoutError):
+        arrival.receive(ours.recv, 10)
+
+
+def test_nobody_is_woken_because_the_other_end_takes_what_it_was_sent(pair):
+    """RD4: a thread that sleeps for an answer sleeps on while its request is read."""
+    ours, theirs = pair
+    arrival, got, asleep = Arrival(ours.fileno()), [], threading.Event()
+    arrival.patience_ms = 10_000
+
+    def wait():
+        got.append(threading.get_native_id())
+        asleep.set()
+        got.append(arrival.receive(ours.recv, 10))
+
+    def switches():
+        with Path(f"/proc/self/task/{got[0]}/status").open() as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt_switches"))
+
+    ours.send(b"request")
+    thread = threading.Thread(target=wait)
+    thread.start()
+    asleep.wait()
+    threading.Event().wait(0.1)
+    before = switches()
+    assert theirs.recv(10) == b"request"
+    threading.Event().wait(0.05)
+    assert switches() == before
+    theirs.send(b"answer")
+    thread.join(10)
+    assert got[1] == b"answer"

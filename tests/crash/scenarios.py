@@ -13,11 +13,31 @@ from quaestor.testing import SMALL, FaultyDisk, PowerCut, SmallEngine
 TINY = replace(SMALL, log_bytes=64 << 10, buffer_pools={0: 16, 1: 16}, pages=16, logload=200)
 
 
+def commit(engine, unit):
+    """As an application does it: wait for the log."""
+    engine.commit(unit)
+
+
+def commit_in_flight(engine, unit):
+    """As a server does it: start the force, look whether it is over, and confirm only then."""
+    recovery, log = engine.recovery, engine.log
+    rba = recovery.start_commit(unit)
+    if rba and log.start_force(rba):
+        engine.disk.held = True
+        assert not log.finish_force(wait=False)
+        engine.disk.let_go()
+        assert log.finish_force(wait=True)
+    elif rba:
+        log.force(rba)
+    recovery.end_commit(unit)
+
+
 class World:
     """An engine and what is known of its queue."""
 
-    def __init__(self, disk, settings=TINY):
+    def __init__(self, disk, settings=TINY, ends=commit):
         self.allowed = [[]]
+        self.ends = ends
         self.settings = settings
         self.disk = disk
         self.engine = SmallEngine(disk, settings)
@@ -41,7 +61,7 @@ class World:
             engine.put(unit, body, persistent=False)
         if outcome == "commit":
             self.allowed = [before, [*before[gets:], *puts]]
-            engine.commit(unit)
+            self.ends(engine, unit)
             self.allowed = self.allowed[1:]
         elif outcome == "back out":
             engine.back_out(unit)
@@ -197,11 +217,11 @@ SCENARIOS = [
 ]
 
 
-def run_until_cut(script, disk, settings=TINY):
+def run_until_cut(script, disk, settings=TINY, ends=commit):
     """Run a script; give the states a restart may show."""
     allowed = [[]]
     try:
-        world = World(disk, settings)
+        world = World(disk, settings, ends)
         allowed = world.allowed
         try:
             script(world)
@@ -212,10 +232,16 @@ def run_until_cut(script, disk, settings=TINY):
     return allowed
 
 
-def operations_of(script, settings=TINY):
+class WaitingDisk(FaultyDisk):
+    """A disk whose writes must be waited for."""
+
+    asynchronous = False
+
+
+def operations_of(script, settings=TINY, kind=FaultyDisk, ends=commit):
     """How many operations a script makes on its disk: the number of moments at which power can go."""
-    disk = FaultyDisk()
-    run_until_cut(script, disk, settings)
+    disk = kind()
+    run_until_cut(script, disk, settings, ends)
     return disk.operations
 
 
@@ -227,17 +253,17 @@ def found_after(disk, settings=TINY):
     return engine.bodies()
 
 
-def cuts(script, settings=TINY, at_most=150):
+def cuts(script, settings=TINY, at_most=150, kind=FaultyDisk, ends=commit):
     """Every operation, or evenly spread ones where there are very many."""
-    operations = operations_of(script, settings)
+    operations = operations_of(script, settings, kind, ends)
     step = max(1, operations // at_most)
     return range(0, operations + 1, step)
 
 
-def prove(script, settings=TINY, at_most=150, seeds=1):
+def prove(script, settings=TINY, at_most=150, seeds=1, kind=FaultyDisk, ends=commit):
     """Cut the power everywhere; what was confirmed is there and nothing else."""
-    for cut in cuts(script, settings, at_most):
+    for cut in cuts(script, settings, at_most, kind, ends):
         for seed in range(seeds):
-            disk = FaultyDisk(cut_after=cut, seed=cut + 1000 * seed)
-            allowed = run_until_cut(script, disk, settings)
+            disk = kind(cut_after=cut, seed=cut + 1000 * seed)
+            allowed = run_until_cut(script, disk, settings, ends)
             assert found_after(disk.after_power_cut(), settings) in allowed, f"cut after {cut}, seed {seed}"

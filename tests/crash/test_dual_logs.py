@@ -33,7 +33,7 @@ def broken(monkeypatch):
 
         return request
 
-    for name in ("write", "write_through", "sync"):
+    for name in ("write", "write_through", "start_write_through", "sync"):
         monkeypatch.setattr(FaultyFile, name, failing(getattr(FaultyFile, name)))
     return names
 

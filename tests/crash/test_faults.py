@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from crash.scenarios import TINY, World, checkpoints, found_after, message, operations_of
+from crash.scenarios import TINY, World, checkpoints, commit, commit_in_flight, found_after, message, operations_of
 from quaestor.clock import SystemClock
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import TornPageError
@@ -284,16 +284,29 @@ def test_either_copy_of_a_dual_log_may_be_damaged_anywhere(copy):
         assert world.state == good.bodies()
 
 
-@pytest.mark.parametrize("copy", [1, 2])
+@pytest.mark.parametrize(
+    ("end", "operation", "copy"),
+    [
+        (commit, 1, 1),
+        (commit, 3, 2),
+        (commit_in_flight, 1, 1),
+        (commit_in_flight, 2, 2),
+        (commit_in_flight, 3, 1),
+        (commit_in_flight, 4, 2),
+    ],
+)
 @pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
-def test_an_error_on_either_copy_of_a_dual_log_is_survived(copy, code):
-    """One good copy is enough: the commit is answered, and holds after a power cut (AL2)."""
+def test_an_error_on_either_copy_of_a_dual_log_is_survived(end, operation, copy, code):
+    """One good copy is enough: the commit is answered, and holds after a power cut (AL2, AL4).
+
+    Operations: each is written and then synced, or both are handed over and then end.
+    """
     world = started_and_put(replace(TINY, dual_logs=True))
     engine, disk = world.engine, world.disk
     unit = engine.begin()
     engine.put(unit, message(9))
-    disk.fail_at[disk.operations + (1 if copy == 1 else 3)] = code
-    engine.commit(unit)
+    disk.fail_at[disk.operations + operation] = code
+    end(engine, unit)
     assert [(0, copy - 1)] == engine.log.files.inventory.stopped
     restarted = SmallEngine(disk.after_power_cut(), world.settings)
     assert [*world.state, message(9)] == restarted.bodies()

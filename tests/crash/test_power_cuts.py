@@ -5,7 +5,18 @@ from dataclasses import replace
 import pytest
 
 import quaestor
-from crash.scenarios import SCENARIOS, TINY, World, cuts, found_after, message, prove, run_until_cut
+from crash.scenarios import (
+    SCENARIOS,
+    TINY,
+    WaitingDisk,
+    World,
+    commit_in_flight,
+    cuts,
+    found_after,
+    message,
+    prove,
+    run_until_cut,
+)
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.objects import DefinitionType, LocalQueue, ModelQueue
 from quaestor.mqi.options import CloseOptions, OpenOptions
@@ -33,6 +44,20 @@ def test_what_was_confirmed_is_there_and_nothing_else(script):
 )
 def test_settings_change_nothing_about_it(script, change):
     prove(script, replace(TINY, **change), at_most=20)
+
+
+@pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)
+@pytest.mark.parametrize(
+    "change", [{}, {"dual_logs": True}, {"wrthrsh": 2}], ids=["forces", "dual", "threshold writes too"]
+)
+def test_a_force_that_is_in_flight_confirms_nothing(script, change):
+    """Power goes between handing a write over and its end, too."""
+    prove(script, replace(TINY, **change), at_most=100 if not change else 30, ends=commit_in_flight)
+
+
+@pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)
+def test_neither_does_a_disk_whose_writes_must_be_waited_for(script):
+    prove(script, at_most=40, kind=WaitingDisk)
 
 
 @pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)

@@ -15,6 +15,7 @@ from crash.scenarios import (
     World,
     backouts,
     checkpoints,
+    commit_in_flight,
     killed_then_cut,
     long_messages,
     message,
@@ -36,7 +37,7 @@ from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_of
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.log_record import Kind
 from quaestor.storage.page_set import PageSet
-from quaestor.testing import FaultyDisk, FaultyFile, SmallEngine
+from quaestor.testing import FaultyDisk, FaultyFile, SmallEngine, StartedFaultyWrite
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
 restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
@@ -62,6 +63,31 @@ def without_unsynced(patch):
 def without_force(patch):
     """V2: a unit has committed when its COMMIT record is durable."""
     patch.setattr(RecoveryManager, "_force", lambda self, rba: None)
+
+
+def without_the_end_of_a_flight(patch):
+    """J10: nothing is confirmed before the write that is in flight has ended."""
+    patch.setattr(LogManager, "finish_force", lambda self, *, wait: True)
+
+
+def without_the_write_of_a_flight(patch):
+    """K9: a write that was started is volatile until it is over."""
+    patch.setattr(StartedFaultyWrite, "over", lambda self, *, wait: True)
+
+
+def without_the_flight_before_another(patch):
+    """J10: one write is in flight at most, and whoever needs the log waits for it."""
+    land = LogManager._land
+
+    def hasty(self, *, wait):
+        flight = self._flight
+        if flight is None or not wait:
+            return land(self, wait=wait)
+        self.hardened, self._flight = flight.upto, None
+        self._wrote(flight.start, flight.upto, flight.since_ns)
+        return True
+
+    patch.setattr(LogManager, "_land", hasty)
 
 
 def without_undo_next(patch):
@@ -189,6 +215,12 @@ TEETH = [
     (without_the_chain_of_a_run, puts_together, {}),
     (without_the_log_of_a_run, puts_together, {}),
 ]
+IN_FLIGHT = [
+    (without_the_end_of_a_flight, {}),
+    (without_the_write_of_a_flight, {}),
+    (without_the_write_of_a_flight, {"dual_logs": True}),
+    (without_the_flight_before_another, {"wrthrsh": 2}),
+]
 
 
 @pytest.mark.parametrize(("remove", "proof", "settings"), TEETH, ids=lambda x: getattr(x, "__name__", ""))
@@ -196,6 +228,13 @@ def test_a_proof_fails_without_its_rule(remove, proof, settings, monkeypatch):
     remove(monkeypatch)
     with pytest.raises((AssertionError, Abend, TornPageError)):
         prove(proof, replace(TINY, **settings), at_most=60, seeds=3)
+
+
+@pytest.mark.parametrize(("remove", "settings"), IN_FLIGHT, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_proof_with_forces_in_flight_fails_without_its_rule(remove, settings, monkeypatch):
+    remove(monkeypatch)
+    with pytest.raises((AssertionError, Abend, TornPageError)):
+        prove(puts_and_gets, replace(TINY, **settings), at_most=60, seeds=3, ends=commit_in_flight)
 
 
 @pytest.mark.parametrize(
@@ -238,8 +277,8 @@ def test_without_the_lock_it_would_be_got_twice(monkeypatch):
 
 def without_the_second_copy(patch):
     """F4: with two copies every write goes to both."""
-
     patch.setattr(ActiveLog, "_each", lambda self, request: request(self._files[0]))
+    patch.setattr(ActiveLog, "start_write_through", lambda self, at, data: self._files[0].start_write_through(at, data))
 
 
 def a_backed_out_put_is_gone_from_its_page():

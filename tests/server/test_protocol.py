@@ -12,6 +12,7 @@ from quaestor import MQMD, Message, MQError, Reason
 from quaestor.mqi.reasons import CompCode
 from quaestor.server import values, wire
 from quaestor.server.client.place import is_address
+from quaestor.server.conversation import OpenHandle
 from quaestor.server.protocol import HEADER, MAGIC, Op, ProtocolError, frame
 
 VALUES = st.recursive(
@@ -212,3 +213,11 @@ def test_another_version_is_told(server):
         assert HEADER.unpack_from(answer)[1] == Op.ERROR
         assert values.unpack_error(answer[HEADER.size :]).facts == {"versions": [1]}
         assert ended(sock)
+
+
+def test_like_calls_have_the_same_options():
+    """The message manager looks options up when they are another object than with the call before."""
+    opened, first, again = OpenHandle(None), int("8196"), int("8196")
+    assert first is not again
+    assert opened.known_options(first) is opened.known_options(again)
+    assert opened.known_options(8200) == 8200

@@ -125,3 +125,20 @@ def test_a_long_entry_goes_and_comes_whole(facility):
     assert data == connection.request(Read(number))[0].data
     assert (1, 1200) == tuple(connection.used)
     connection.disconnect()
+
+
+def test_the_same_operation_is_sent_as_the_same_bytes(facility):
+    """LC5: what is asked between, one operation or several, is asked and answered as itself."""
+    connection = FacilityConnection(facility, Shape("S"), "QM1", lambda _token: None)
+    sent, exchange = [], connection._requests.exchange
+    connection._requests.exchange = lambda frame: sent.append(frame) or exchange(frame)
+    write, read = Write(1, KEY, b"data"), Read(1)
+    assert [(1,), (2,)] == [connection.request(write), connection.request(write)]
+    assert b"data" == connection.request(read)[0].data
+    assert (3,) == connection.request(write)
+    assert [4, 5] == list(connection.request(write, write))
+    assert (6,) == connection.request(write)
+    assert () == connection.request()
+    assert sent[0] is sent[1]
+    assert 6 == connection.used[0]
+    connection.disconnect()

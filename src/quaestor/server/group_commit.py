@@ -30,7 +30,8 @@ from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 class Answered(Protocol):
     """Whoever is told when a unit has committed: a conversation."""
 
-    link: object
+    @property
+    def link(self) -> object: ...
 
     def hardened(self, answer: bytes) -> None: ...
 

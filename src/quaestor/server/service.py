@@ -200,7 +200,10 @@ class Service:
                     self._look_again()
             if not commits.started or commits.in_flight:
                 return
-            self._gather()
+            if len(self.links) > 1:
+                self._gather()
+            elif self.talking:
+                self._flush()
             if commits.depart():
                 return
             commits.harden()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from qmgr.shared.sharing import OUT, USES, VOLATILE, Sharing
+from qmgr.shared.sharing import GET_OUT, OUT, USES, VOLATILE, Sharing
+from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import AliasQueue, LocalQueue, RemoteQueue
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.security import SecurityManager
@@ -303,3 +304,35 @@ def test_clear_and_move_are_of_private_queues_unless_they_say_shared(sharing):
     run(sharing, "QM1", "CLEAR QLOCAL(X) QSGDISP(SHARED)")
     run(sharing, "QM1", "MOVE QLOCAL(OWN) TOQLOCAL(X)")
     assert [(1,)] == shown(sharing, "QM2", "DISPLAY QLOCAL(X) CURDEPTH", "CURDEPTH")
+
+
+def test_messages_move_between_queues_of_one_name(sharing):
+    """From a private queue to the shared one that took its name, and back; then one of them is deleted."""
+    run(sharing, "QM1", "DEFINE QLOCAL(X)")
+    with sharing.members["QM1"].connect("ALICE") as app:
+        for body in (b"1", b"2"):
+            app.put("X", body, MQMD(persistence=1, msg_id=body * 24), OUT)
+    assert "CSQM" in run(sharing, "QM1", "MOVE QLOCAL(X)", ok=False).lines[0]  # there is no shared one
+    run(sharing, "QM2", "DEFINE QLOCAL(X) QSGDISP(SHARED) CFSTRUCT(APPL1)")
+    run(sharing, "QM1", "MOVE QLOCAL(X)")
+    assert [(2,)] == shown(sharing, "QM2", "DISPLAY QLOCAL(X) CURDEPTH", "CURDEPTH")
+    assert 0 == sharing.members["QM1"].messages.catalogue.state("X").stored.depth
+    run(sharing, "QM1", "MOVE QLOCAL(X) QSGDISP(SHARED)")
+    assert [(0,)] == shown(sharing, "QM2", "DISPLAY QLOCAL(X) CURDEPTH", "CURDEPTH")
+    run(sharing, "QM1", "MOVE QLOCAL(X) QSGDISP(PRIVATE) TOQLOCAL(X)")
+    run(sharing, "QM1", "DELETE QLOCAL(X)")
+    with sharing.members["QM1"].connect("ALICE") as app, app.open("X", USES) as queue:
+        found = [queue.get(GET_OUT) for _ in range(2)]
+    assert [(b"1", b"1" * 24), (b"2", b"2" * 24)] == [(each.body, each.descriptor.msg_id) for each in found]
+
+
+def test_a_move_to_a_queue_of_the_same_name_keeps_its_limits(sharing):
+    run(sharing, "QM1", "DEFINE QLOCAL(X)")
+    with sharing.members["QM1"].connect("ALICE") as app:
+        app.put("X", b"1", VOLATILE, OUT)
+        app.put("X", b"2", VOLATILE, OUT)
+    run(sharing, "QM2", "DEFINE QLOCAL(X) QSGDISP(SHARED) CFSTRUCT(APPL1) MAXDEPTH(1)")
+    assert "2053" in run(sharing, "QM1", "MOVE QLOCAL(X)", ok=False).lines[0]
+    with sharing.members["QM2"].connect("BOB") as app:
+        app.put("X", b"3", VOLATILE, OUT)
+    assert "2055" in run(sharing, "QM1", "MOVE QLOCAL(X)", ok=False).lines[0]

@@ -391,3 +391,57 @@ def test_one_of_ten_thousand_is_found_by_its_key(tmp_path, monkeypatch):
         looked.clear()
         queue.get(GET_OUT, correl_id=b"%024d" % 9_998)
     assert len(looked) > 9_000
+
+
+class Claims:
+    """The claims that a member makes, as they are asked."""
+
+    def __init__(self, manager):
+        self.made = []
+        for structure in manager.shared.structures.values():
+            self._listen(structure)
+
+    def _listen(self, structure):
+        ask = structure._request
+
+        def listening(operations, multiple=None, **named):
+            self.made += [operation for operation in operations if operation.NAME == "claim"]
+            return ask(operations, multiple, **named)
+
+        structure._request = listening
+
+
+def test_a_get_that_moves_nothing_leaves_its_claim_to_the_next(sharing, one):
+    """CM7: deleted at once, or nothing there: the name in the mark is free. A message that moved has it."""
+    with one.open("ORDERS", USES) as orders:
+        claims = Claims(sharing.members["QM1"])
+        for body in (b"1", b"2"):
+            orders.put(body, VOLATILE, OUT)
+            assert body == orders.get(GET_OUT).body
+        with pytest.raises(MQError, match="2033"):
+            orders.get(GET_OUT)
+        orders.put(b"3", PERSISTENT, OUT)
+        assert b"3" == orders.get(GET_OUT).body
+        first, *others = claims.made
+        assert [first] * 3 == others
+        assert all(each is first for each in others)
+        orders.put(b"4", VOLATILE, OUT)
+        assert b"4" == orders.get(GET_OUT).body
+        assert first.mark != claims.made[-1].mark
+    assert [] == sharing.leaks()
+
+
+def test_units_have_names_of_their_own_though_claims_are_made_again(sharing, one, two):
+    """CM7: two units of one member that begin with the same claim are two units."""
+    again = sharing.members["QM1"].connect("CAROL")
+    with one.open("ORDERS", USES) as here, again.open("ORDERS", USES) as there, two.open("ORDERS", USES) as other:
+        for handle in (here, there):
+            with pytest.raises(MQError, match="2033"):
+                handle.get(GET_IN)
+        for body in (b"1", b"2"):
+            other.put(body, VOLATILE, OUT)
+        assert [b"1", b"2"] == [here.get(GET_IN).body, there.get(GET_IN).body]
+        one.commit()
+        again.backout()
+        assert b"2" == other.get(GET_OUT).body
+    assert [] == sharing.leaks()

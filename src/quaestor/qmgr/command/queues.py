@@ -7,6 +7,7 @@ Rules
   QC3 QTIME (microseconds on the queue, of the last few messages and of more of them) and the times of the last put and
       get are those of a monitored queue since it has been one (MONQ), in UTC; of others they are blank.
   QC4 CLEAR and MOVE are of a private queue, with QSGDISP(SHARED) of a shared one: the queue that is emptied (DP1).
+      Without TOQLOCAL the target of MOVE is the queue of the same name and the other disposition.
 
 Called by the processor.  Calls the message manager, the connection manager, the clock.
 """
@@ -21,7 +22,7 @@ from quaestor.mqi.mqsc.syntax import NO_VALUE
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import INPUT_ANY, OpenOptions
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.command.dispositions import PICKS, disposition_of
+from quaestor.qmgr.command.dispositions import PICKS, SHARED, disposition_of
 from quaestor.qmgr.command.family import runs
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.reply import Details, Part, Row, Said
@@ -49,12 +50,14 @@ class QueueCommands:
 
     @runs("MOVE", "QLOCAL")
     def move(self, command: Command, user: str) -> Iterable[Part]:
-        target = command.value("TOQLOCAL")
+        target = command.value("TOQLOCAL") or (command.name if self._parts.group is not None else "")
         if not target:
             raise MQSCError("MOVE QLOCAL needs TOQLOCAL", command.line, code=NO_VALUE)
-        self._check_disposition(command)
+        if target != command.name:
+            self._check_disposition(command)
+        shared = disposition_of(command, in_group=self._parts.group is not None) == SHARED
         add = command.word("TYPE", "MOVE", "MOVE", "ADD") == "ADD"
-        moved = self._messages.move(user, command.name, target, add=add)
+        moved = self._messages.move(user, command.name, target, add=add, shared=shared)
         yield Said("CSQM331I", f"QLOCAL({command.name}) {moved} MESSAGES MOVED TO {target}", rows=({"MSGS": moved},))
 
     def _check_disposition(self, command: Command) -> None:

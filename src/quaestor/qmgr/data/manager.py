@@ -13,7 +13,8 @@ Rules
   D6  Pages of messages that go with their queue are given back to the space map at once: nothing marks their records
       deleted, so a page that was only kept for reuse would be found with a message on it, perhaps of another queue that
       has the number by then.
-  D7  Messages that are put together (`put_run`) are the same on their pages and in the log as if put one by one.
+  D7  Messages that are put together (`put_run`) are the same on their pages and in the log as if put one by one; only
+      what the buffer pool had to write meanwhile may come later.
 
 Called by message, the scheduler.  Calls inserting (pages of messages), recovery, buffer, lock; `objects` keeps
 definitions, `load` rebuilds all this.

@@ -7,7 +7,11 @@ Rules
   J3  One force serves everybody who waits (group commit): one thread leads, writes all that is in the buffers and
       syncs once; whoever comes meanwhile waits. The leader goes on for those, a few times, so that the disk need not
       wait for another thread to wake; then one of them leads. There is no timer.
-  J4  When WRTHRSH buffers are full and unwritten they are written without being asked for (and without sync).
+  J4  When WRTHRSH buffers are full and no write of them has been started, one is, without being asked for, and nobody
+      waits for it. While another write is under way the question is asked again with every full CI. Only when every
+      buffer (OUTBUFF) holds what is not written yet does a put wait, for the write in flight; a record that is longer
+      than all buffers is taken when nothing else is in them. Where writes cannot be started they are made in the
+      system's cache, without sync.
   J5  A write or sync that fails is final: nothing is confirmed any more, every force raises Abend.
   J6  New work is refused (2056) as soon as the active log after the current one cannot be made ready, so that the
       rest of the current one is left for ending the units there are.

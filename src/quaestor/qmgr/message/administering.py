@@ -6,6 +6,8 @@ Rules
   AD2 The work is done in units of `BATCH` messages, so that no unit holds the log back. A message is at every moment on
       one of the two queues, never on both; after a cut, those of finished units are moved and the others are not.
   AD3 Messages keep everything they have: identifiers, times, expiry, priority. The target's limits hold (2030, 2053).
+  AD4 From a private queue to the shared queue of the same name and back, a move needs no second name: neither of the
+      two can be opened here while both are defined.
 
 Called by the message manager for command.  Calls the catalogue, the store, recovery.
 """
@@ -36,11 +38,12 @@ def clear(catalogue: Catalogue, recovery: Recovery, name: str) -> int:
     return removed
 
 
-def move(catalogue: Catalogue, recovery: Recovery, source: str, target: str, *, add: bool) -> int:
-    """Move every message of a queue to another, which is empty unless `add`; how many there were."""
-    here, there = _unused(catalogue, source), _unused(catalogue, target)
-    if here is there:
-        raise MQError(Reason.OBJECT_NAME_ERROR, name=target, why="source and target are the same queue")
+def move(catalogue: Catalogue, recovery: Recovery, source: str, target: str, *, add: bool, shared: bool) -> int:
+    """Move every message of a queue to another, which is empty unless `add`; how many there were.
+
+    Where both have one name, the private and the shared queue are meant, and `shared` says which is the source (AD4).
+    """
+    here, there = _pair(catalogue, source, target, shared=shared)
     if there.stored.depth and not add:
         raise MQError(Reason.Q_NOT_EMPTY, queue=target, depth=there.stored.depth)
     _check_limits(here, there)
@@ -60,14 +63,29 @@ def move(catalogue: Catalogue, recovery: Recovery, source: str, target: str, *, 
     return moved
 
 
+def _pair(catalogue: Catalogue, source: str, target: str, *, shared: bool) -> tuple[QueueState, QueueState]:
+    if source != target:
+        return _unused(catalogue, source), _unused(catalogue, target)
+    other = catalogue.shadowed(source)
+    if other is None:
+        why = "source and target are the same queue: there is no private and shared one of this name"
+        raise MQError(Reason.OBJECT_NAME_ERROR, name=target, why=why)
+    private, twin = _unused(catalogue, source), _checked(other)
+    return (twin, private) if shared else (private, twin)
+
+
 def _unused(catalogue: Catalogue, name: str) -> QueueState:
     if catalogue.find(LocalQueue, name) is None:
         raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=LocalQueue.MQSC_TYPE)
-    state = catalogue.state(name)
+    return _checked(catalogue.state(name))
+
+
+def _checked(state: QueueState) -> QueueState:
+    """AD1."""
     if state.handles:
-        raise MQError(Reason.OBJECT_IN_USE, queue=name, handles=state.handles)
+        raise MQError(Reason.OBJECT_IN_USE, queue=state.definition.name, handles=state.handles)
     if state.stored.uncommitted:
-        raise MQError(Reason.Q_NOT_EMPTY, queue=name, uncommitted=state.stored.uncommitted)
+        raise MQError(Reason.Q_NOT_EMPTY, queue=state.definition.name, uncommitted=state.stored.uncommitted)
     return state
 
 

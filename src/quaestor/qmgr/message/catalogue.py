@@ -189,6 +189,12 @@ class Catalogue:
             state = self._states[name]
         return state
 
+    def shadowed(self, name: str) -> QueueState | None:
+        """The shared queue that has the name of a queue of this queue manager (V8): nobody opens it here."""
+        self.follow_group()
+        definition = self._shadowed.get(name)
+        return None if definition is None else self._state_for(definition)
+
     def state_of(self, stored: StoredQueue) -> QueueState | None:
         return self._by_id.get(stored.queue_id)
 
@@ -352,13 +358,15 @@ class Catalogue:
 
     def _make_state(self, definition: LocalQueue) -> None:
         """Storage is made before the definition is in force: nobody can open what has no storage yet."""
-        if definition.shared and self._shared is not None:
-            queue, waiters = self._shared.queue(definition), SharedWaiters(self._waiting)
-            state = QueueState(definition, self._shared.store, queue, waiters)
-        else:
-            state = QueueState(definition, self._store, self._store.queue(definition), Waiters(self._waiting))
+        state = self._state_for(definition)
         self._states[definition.name] = state
         self._by_id[state.stored.queue_id] = state
+
+    def _state_for(self, definition: LocalQueue) -> QueueState:
+        if definition.shared and self._shared is not None:
+            queue, waiters = self._shared.queue(definition), SharedWaiters(self._waiting)
+            return QueueState(definition, self._shared.store, queue, waiters)
+        return QueueState(definition, self._store, self._store.queue(definition), Waiters(self._waiting))
 
     def _in_unit(self, change: Callable[[Unit], None]) -> None:
         unit = self._recovery.begin()

@@ -159,11 +159,11 @@ class MessageManager:
         self._security.check(user, "queue", name, Access.ADMINISTER)
         return administering.clear(self.catalogue, self._recovery, name)
 
-    def move(self, user: str, source: str, target: str, *, add: bool) -> int:
-        """MOVE QLOCAL: every message to another queue; how many there were."""
+    def move(self, user: str, source: str, target: str, *, add: bool, shared: bool = False) -> int:
+        """MOVE QLOCAL: every message to another queue; how many there were. Of one name: to or from the shared one."""
         for name in (source, target):
             self._security.check(user, "queue", name, Access.ADMINISTER)
-        return administering.move(self.catalogue, self._recovery, source, target, add=add)
+        return administering.move(self.catalogue, self._recovery, source, target, add=add, shared=shared)
 
     # -- units of recovery (MM1)
 

@@ -1,0 +1,255 @@
+"""Writing the log: buffers, forces, the write in flight. The rules (J2, J3, J5, J7, J8, J10, J11) are the package's."""
+
+import mmap as memory
+from _thread import allocate_lock
+
+from quaestor.clock import Clock
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.log.in_flight import Flight, Waiter
+from quaestor.qmgr.log.meter import LogMeter
+from quaestor.smf.sections.log import LogStatistics
+from quaestor.storage.asynchronous_write import Announcement
+from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
+from quaestor.storage.log_record import RECORD_MAX
+
+END_OF_LOG = 1 << 63
+LEADS_MAX = 8
+"""How often a thread forces the log for others before one of them has to (J3)."""
+
+MEMORY: int = memory.MAP_PRIVATE | memory.MAP_ANONYMOUS | getattr(memory, "MAP_POPULATE", 0)
+"""Log buffers are real memory from the beginning: no put has to wait for a page of them."""
+
+
+class LogWriter:
+    """The buffers of the log and their way to the disk.
+
+    `end` is the RBA of the next record, `hardened` that up to which the disk has it for good. Writes have ended up
+    to `written` and have been started up to `_sent`.
+    """
+
+    def __init__(self, files: LogFiles, outbuff_kb: int, ci_per_io: int, clock: Clock) -> None:
+        self.files = files
+        self._stats = LogStatistics()
+        self.buffers = outbuff_kb * 1024 // CI
+        self._now_ns = clock.monotonic_ns
+        self._meter = LogMeter(self._stats, files.copies, ci_per_io, self.buffers, clock)
+        self._buffer = memory.mmap(-1, max(self.buffers * CI, 2 * RECORD_MAX), flags=MEMORY)  # J8
+        self._view = memoryview(self._buffer)
+        self._io, self._queue = allocate_lock(), allocate_lock()
+        self._leading, self._waiting = False, list[Waiter]()
+        self._flight: Flight | None = None  # guarded by _io
+        self._left = False  # the lead is with nobody: its force was started and not yet finished
+        self._started_ns = self._started_upto = 0
+        self._announcement: Announcement | None = None
+        self._failed: OSError | None = None
+        self.base = self.end = self.written = self._sent = self.hardened = FIRST_RBA
+
+    def force(self, rba: int) -> None:
+        """Return when the record at `rba` is durable (J2, J3)."""
+        if rba < self.hardened:
+            return
+        since_ns, waiter = self._now_ns(), None
+        with self._queue:
+            if rba < self.hardened:
+                return
+            if self._leading and not self._left:
+                waiter = Waiter(rba, since_ns)
+                self._waiting.append(waiter)
+            else:
+                self._leading, self._left = True, False  # J10: who has to wait takes the lead that nobody has
+        if waiter is None:
+            self._lead(rba, since_ns)
+        else:
+            waiter.gate.acquire()
+            if waiter.leads:
+                self._lead(rba, since_ns)
+        if self._failed is not None:
+            self._raise_if_failed()
+
+    def _lead(self, rba: int, since_ns: int) -> None:
+        """Force all there is, wake those it serves, and go on for those it does not (J3)."""
+        leads = 1
+        while True:
+            try:
+                with self._io:
+                    if self._flight is not None:
+                        self._land(wait=True)
+                    if self._failed is None and rba >= self.hardened:  # J5
+                        self._stats.logger_calls += 1
+                        self._write(self.end, force=True)
+            except OSError as error:
+                self._failed = error
+            with self._queue:
+                if not self._waiting:
+                    self._leading = False
+                    self._meter.suspended(since_ns)
+                    return
+            if not self._serve(since_ns, hand_over=leads == LEADS_MAX):
+                return
+            rba, since_ns, leads = END_OF_LOG, 0, leads + 1
+
+    # --- forces that are started and finished (J10) -------------------------------------------------------------------
+
+    @property
+    def force_ready_fd(self) -> int | None:
+        """Readable when a force that was started is over; None where none can be."""
+        if self._announcement is None:
+            self._announcement = self.files.announce()
+        return None if self._announcement is None else self._announcement.fd
+
+    def start_force(self, rba: int) -> bool:
+        """Begin to force all there is and return; False where `force` has to be used (J10)."""
+        if not self._io.acquire(False):
+            return False
+        try:
+            if not self._land(wait=False) or self._failed is not None:
+                return False
+            with self._queue:
+                if self._leading or rba < self.hardened:
+                    return False
+                self._leading = self._left = True
+            if self._take_off(self.end):
+                self._stats.logger_calls += 1
+                self._started_ns, self._started_upto = self._now_ns(), self._sent
+                return True
+            with self._queue:
+                if self._left:  # nobody has taken the lead meanwhile
+                    self._leading = self._left = False
+            return False
+        finally:
+            self._io.release()
+
+    def finish_force(self, *, wait: bool) -> bool:
+        """Whether the force that was started is over, and durable; waits until it is, if asked (J10)."""
+        if self._announcement is not None:
+            self._announcement.clear()
+        with self._io:
+            if self.hardened < self._started_upto and not self._land(wait=wait):
+                return False
+        with self._queue:
+            mine, self._left = self._left, False
+        since_ns, self._started_ns = self._started_ns, 0
+        if mine:
+            self._serve(since_ns, hand_over=True)
+        else:
+            self._meter.suspended(since_ns)
+        if self._failed is not None:
+            self._raise_if_failed()
+        return True
+
+    def _take_off(self, upto: int) -> bool:
+        """Start the write of the buffers up to an RBA, if it can be one (J8)."""
+        start, files = self.written, self.files
+        first, base = start - start % CI, self.base
+        if upto <= start or self.hardened != start or first < files.start:
+            return False
+        since_ns, ends = self._now_ns(), files.start + files.size
+        data = self._view[first - base : min(upto + -upto % CI, ends) - base]
+        try:
+            started = files.start_write_through(first, data)
+        except OSError as error:
+            self._failed = error
+            return False
+        if started is None:
+            return False
+        self._flight, self._sent = Flight(started, start, upto, since_ns), upto
+        return True
+
+    def _land(self, *, wait: bool) -> bool:
+        """Take the end of the write in flight; True when none is in flight any more."""
+        flight = self._flight
+        if flight is None:
+            return True
+        try:
+            if not flight.started.over(wait=wait):
+                return False
+        except OSError as error:
+            self._failed = error
+        else:
+            self.hardened = flight.upto
+            self._wrote(flight.start, flight.upto, flight.since_ns)
+        self._flight = None
+        return True
+
+    def _serve(self, since_ns: int, *, hand_over: bool) -> bool:
+        """After a force: wake those it served, and one to lead if this thread has to go; True while it leads on."""
+        with self._queue:
+            waiting = self._waiting
+            served = [waiter for waiter in waiting if waiter.rba < self.hardened or self._failed]
+            self._waiting = waiting = [waiter for waiter in waiting if waiter.rba >= self.hardened and not self._failed]
+            self._meter.suspended(since_ns, *(waiter.since_ns for waiter in served))
+            self._leading = bool(waiting)
+            if waiting and hand_over:
+                successor = waiting.pop(0)
+                successor.leads = True
+                successor.gate.release()
+        for waiter in served:
+            waiter.gate.release()
+        return bool(waiting) and not hand_over
+
+    # --- writing to the data sets -------------------------------------------------------------------------------------
+
+    def _write(self, upto: int, *, force: bool = False) -> None:
+        """Hand the buffers up to an RBA to the data sets, durably if it is a force, and note it (J7)."""
+        start, files = self.written, self.files
+        if upto > start:
+            began_ns, first, base = self._now_ns(), start - start % CI, self.base
+            if force and self.hardened == start and first >= files.start:  # J8: one data set, nothing volatile before
+                last, ends = upto + -upto % CI, files.start + files.size
+                files.write_through(first, self._view[first - base : min(last, ends) - base])
+                self.hardened = upto
+            else:
+                files.write(start, self._view[start - base : upto - base])
+            self._wrote(start, upto, began_ns)
+        if force and self.hardened < upto:
+            self._harden()
+
+    def _wrote(self, start: int, upto: int, since_ns: int) -> None:
+        self.written = upto
+        self._sent = max(self._sent, upto)
+        if self._meter.wrote(start, upto, since_ns, self._now_ns()):
+            self._stats.bsds_accesses += 1
+            self.files.inventory.written_rba = self.hardened
+
+    def _harden(self) -> None:
+        """Sync what has been written."""
+        if self.hardened < self.written:
+            began_ns = self._now_ns()
+            self.files.sync(self.hardened)
+            self.hardened = self.written
+            self._meter.synced(began_ns, self._now_ns())
+
+    def _guarded_io(self) -> "Guard":
+        return Guard(self)
+
+    def _raise_if_failed(self) -> None:
+        if self._failed is not None:
+            raise Abend("J5", "the log could not be written", error=str(self._failed)) from self._failed
+
+
+class Guard:
+    """Exclusive use of the log data sets; an I/O error inside is final (J5)."""
+
+    __slots__ = ("_log",)
+
+    def __init__(self, log: LogWriter) -> None:
+        self._log = log
+
+    def __enter__(self) -> None:
+        log = self._log
+        log._io.acquire()  # noqa: SLF001 - the manager's own guard
+        if log._flight is not None:  # noqa: SLF001
+            try:
+                log._land(wait=True)  # noqa: SLF001 - J10: what is in flight is waited for
+                log._raise_if_failed()  # noqa: SLF001
+            except BaseException:
+                log._io.release()  # noqa: SLF001
+                raise
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        log = self._log
+        if isinstance(error, OSError):
+            log._failed = error  # noqa: SLF001
+        log._io.release()  # noqa: SLF001
+        if isinstance(error, OSError):
+            log._raise_if_failed()  # noqa: SLF001
