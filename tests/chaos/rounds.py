@@ -126,7 +126,7 @@ def idle(world):
         for queue in TRIGGERED:
             with app.open(queue, OpenOptions.INQUIRE | OpenOptions.SET) as handle:
                 depths[queue] = handle.inquire("CURDEPTH")["CURDEPTH"]
-                if handle.inquire("TRIGGER")["TRIGGER"] != "YES":
+                if handle.inquire("TRIGGER")["TRIGGER"] in ("NO", False, 0):
                     world.history.invoke("rearm", queue=queue).ok()
                     handle.set(TRIGGER="YES")
     return depths["CHAOS.FIRST"] == 0 and depths["CHAOS.DEPTH"] < DEPTH

@@ -375,7 +375,7 @@ class Simulation:
         with self.sharing.members[self.choose.choice(MEMBERS)].connect("OPERATOR") as app, suppress(MQError):
             for queue in TRIGGERED:
                 with app.open(queue, OpenOptions.INQUIRE | OpenOptions.SET) as handle:
-                    if handle.inquire("TRIGGER")["TRIGGER"] != "YES":
+                    if handle.inquire("TRIGGER")["TRIGGER"] in ("NO", False, 0):
                         self.history.invoke("rearm", queue=queue).ok()
                         handle.set(TRIGGER="YES")
 

@@ -7,6 +7,7 @@ from quaestor.mqi.headers import TriggerMessage
 from quaestor.mqi.objects import LocalQueue, Process, TriggerType
 from quaestor.mqi.options import OpenOptions
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK
 from quaestor.qmgr.coupling_facility.recovering import recover
 from quaestor.qmgr.recovery.manager import SHUNT_AFTER
 from quaestor.storage.lists.structure import StructureLostError
@@ -205,3 +206,17 @@ def test_triggering_that_another_member_switches_on_triggers_where_the_monitor_i
         work.set(TRIGGER="YES")
         messages.follow_step()
         assert "WORK" == TriggerMessage.unpack(init.get(GET_OUT).body).q_name
+
+
+@pytest.mark.parametrize("how", ["cut off", "killed"])
+def test_a_member_that_was_lost_while_it_formatted_a_list_keeps_nobody_from_altering_queues(sharing, two, how):
+    """Its lock is given back when it is connected again, or started, before anybody has missed it."""
+    assert sharing.members["QM1"].shared.structures["APPL1"].take_lock(FORMAT_LOCK)
+    if how == "killed":
+        sharing.kill("QM1")
+        sharing.start("QM1")
+    else:
+        sharing.cut_off("APPL1")
+        sharing.reach_again("APPL1")
+    with two.open("ORDERS", OpenOptions.SET) as orders:
+        orders.set(GET="DISABLED")

@@ -27,7 +27,7 @@ from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
-from quaestor.qmgr.coupling_facility.definitions import SharedDefinitions, close_list, format_list
+from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.forwarding import Forwarding
 from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
 from quaestor.qmgr.coupling_facility.interest import Interest
@@ -123,6 +123,7 @@ class CouplingFacilityManager:
             if known.failing is None:
                 with suppress(MQError):  # lost: cleaned when it is connected again
                     self.interest.clean(known)
+                    known.give_back(FORMAT_LOCK)
         self._log_end = log_end
         self._in_doubt.restore(self.definitions.all_lists())
         return self._resolve_own()
@@ -460,6 +461,7 @@ class CouplingFacilityManager:
             raise Abend("CF3", "work of this member was ended by another", structure=structure.name, entries=len(gone))
         self._descriptors.sweep_words(structure, set(units), epoch)
         self.interest.clean(structure)
+        structure.give_back(FORMAT_LOCK)  # or nobody alters a queue there any more
 
     def _watch_again(self, structure: SharedStructure) -> None:
         if structure is self.admin:

@@ -134,6 +134,10 @@ class SharedStructure:
             (holder,) = self._request((Lock(lock, self.member),))
         return bool(holder == self.member)
 
+    def give_back(self, lock: int) -> None:
+        """A lock that a former life of this member, or a request without an answer, has taken."""
+        self._request((Unlock(lock, self.member),))
+
     def unlock_own(self) -> None:
         """Give the structure's own lock back; one that is lost meanwhile has none."""
         with suppress(MQError):
