@@ -227,7 +227,7 @@ def test_background_work_that_fails_ends_every_connection(qm):
     def broken():
         raise Abend("B2", "a page went before its log record")
 
-    qm.manager.scheduler.tasks[0] = Task("broken", broken)
+    qm.manager.scheduler._lanes[0].tasks[0] = Task("broken", broken)
     qm.manager.scheduler.start()
     for _ in range(5000):
         if not app.connected:
