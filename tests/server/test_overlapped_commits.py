@@ -36,6 +36,7 @@ class Held:
         self.disk, self.directory = disk, directory
         self.door = Door(directory, disk)
         self.service, self.commits = self.door.service, self.door.service.commits
+        self.commits.overlaps = True
         self.door.queue("ORDERS")
         self.bystander, _ = self.client()
 

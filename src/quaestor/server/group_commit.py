@@ -11,7 +11,8 @@ Rules
       waits too (`harden`): nobody else is there to be served, and requests gather in the sockets for a force that
       serves them together. When `others` were served without the log meanwhile, the force is only begun (`depart`);
       the loop serves on, and the log says when it is over (`land`). Where the log cannot be forced in that way, or
-      another thread is forcing it, the loop waits.
+      another thread is forcing it, the loop waits; so it does while processes look before they sleep (RD2), because
+      they keep the kernel's workers from ending the write (`overlaps`).
   GC5 A task that is accounted for is charged with its own wait: from the end of its call until the force was over,
       whomever else that force served.
 
@@ -25,6 +26,7 @@ from typing import Protocol
 
 from quaestor.clock import Clock
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
+from quaestor.readiness import LOOK_NS
 
 
 class Answered(Protocol):
@@ -59,6 +61,7 @@ class GroupCommit:
         self.durable: list[Deferred] = []  # answers that may be sent
         self.others: set[Answered] = set()  # who was served without the log since the last force
         self.in_flight = False
+        self.overlaps = not LOOK_NS
         self._rba = 0
         self._charged: list[Charged] = []
         self._flight: Flight = ([], [], [])
@@ -85,7 +88,7 @@ class GroupCommit:
         """Begin a force for what is started, if somebody is there to be served meanwhile and the log can (GC4)."""
         others = self.others.difference([one for one, _ in self.deferred])
         self.others.clear()
-        if not others or not self._log.start_force(self._rba):
+        if not (others and self.overlaps) or not self._log.start_force(self._rba):
             return False
         self.in_flight = True
         self._flight = self._taken()
