@@ -83,7 +83,8 @@ def without_the_flight_before_another(patch):
         flight = self._flight
         if flight is None or not wait:
             return land(self, wait=wait)
-        self.hardened, self._flight = flight.upto, None
+        self.hardened = self._synced = flight.upto
+        self._flight = None
         self._wrote(flight.start, flight.upto, flight.since_ns)
         return True
 

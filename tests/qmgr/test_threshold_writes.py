@@ -106,7 +106,7 @@ def test_with_twenty_buffers_the_second_put_waits_before_the_twenty_first():
     play.message(1)
     assert play.b1 == play.log.hardened
     play.message(1)
-    assert 20 == play.buffer(play.log.hardened - 1)
+    assert 20 == play.buffer(play.log.written - 1)
     play.message(11)
     assert 1 == play.counted()[2]
 

@@ -42,7 +42,7 @@ class LogWriter:
         self._started_ns = self._started_upto = 0
         self._announcement: Announcement | None = None
         self._failed: OSError | None = None
-        self.base = self.end = self.written = self._sent = self.hardened = FIRST_RBA
+        self.base = self.end = self.written = self._sent = self._synced = self.hardened = FIRST_RBA
 
     def force(self, rba: int) -> None:
         """Return when the record at `rba` is durable (J2, J3)."""
@@ -108,7 +108,7 @@ class LogWriter:
                 if self._leading or rba < self.hardened:
                     return False
                 self._leading = self._left = True
-            if self._take_off(self.end):
+            if self._take_off(self.end, force=True):
                 self._stats.logger_calls += 1
                 self._started_ns, self._started_upto = self._now_ns(), self._sent
                 return True
@@ -137,11 +137,11 @@ class LogWriter:
             self._raise_if_failed()
         return True
 
-    def _take_off(self, upto: int) -> bool:
+    def _take_off(self, upto: int, *, force: bool) -> bool:
         """Start the write of the buffers up to an RBA, if it can be one (J8)."""
         start, files = self.written, self.files
         first, base = start - start % CI, self.base
-        if upto <= start or self.hardened != start or first < files.start:
+        if upto <= start or self._synced != start or first < files.start:
             return False
         since_ns, ends = self._now_ns(), files.start + files.size
         data = self._view[first - base : min(upto + -upto % CI, ends) - base]
@@ -152,7 +152,7 @@ class LogWriter:
             return False
         if started is None:
             return False
-        self._flight, self._sent = Flight(started, start, upto, since_ns), upto
+        self._flight, self._sent = Flight(started, start, upto, since_ns, force), upto
         return True
 
     def _land(self, *, wait: bool) -> bool:
@@ -166,7 +166,9 @@ class LogWriter:
         except OSError as error:
             self._failed = error
         else:
-            self.hardened = flight.upto
+            self._synced = flight.upto
+            if flight.force:
+                self.hardened = flight.upto  # a record ends there; where a threshold write ends, one may go on
             self._wrote(flight.start, flight.upto, flight.since_ns)
         self._flight = None
         return True
@@ -194,10 +196,10 @@ class LogWriter:
         start, files = self.written, self.files
         if upto > start:
             began_ns, first, base = self._now_ns(), start - start % CI, self.base
-            if force and self.hardened == start and first >= files.start:  # J8: one data set, nothing volatile before
+            if force and self._synced == start and first >= files.start:  # J8: one data set, nothing volatile before
                 last, ends = upto + -upto % CI, files.start + files.size
                 files.write_through(first, self._view[first - base : min(last, ends) - base])
-                self.hardened = upto
+                self.hardened = self._synced = upto
             else:
                 files.write(start, self._view[start - base : upto - base])
             self._wrote(start, upto, began_ns)
@@ -212,12 +214,13 @@ class LogWriter:
             self.files.inventory.written_rba = self.hardened
 
     def _harden(self) -> None:
-        """Sync what has been written."""
-        if self.hardened < self.written:
+        """Sync what has been written; it ends with a record."""
+        if self._synced < self.written:
             began_ns = self._now_ns()
-            self.files.sync(self.hardened)
-            self.hardened = self.written
+            self.files.sync(self._synced)
+            self._synced = self.written
             self._meter.synced(began_ns, self._now_ns())
+        self.hardened = self.written
 
     def _guarded_io(self) -> "Guard":
         return Guard(self)

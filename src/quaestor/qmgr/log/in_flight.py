@@ -8,10 +8,10 @@ from quaestor.storage.disk import Started
 class Flight:
     """A write that was started, from one RBA up to another, and since when in nanoseconds (J10)."""
 
-    __slots__ = ("since_ns", "start", "started", "upto")
+    __slots__ = ("force", "since_ns", "start", "started", "upto")
 
-    def __init__(self, started: Started, start: int, upto: int, since_ns: int) -> None:
-        self.started, self.start, self.upto, self.since_ns = started, start, upto, since_ns
+    def __init__(self, started: Started, start: int, upto: int, since_ns: int, force: bool) -> None:
+        self.started, self.start, self.upto, self.since_ns, self.force = started, start, upto, since_ns, force
 
 
 class Waiter:

@@ -75,7 +75,8 @@ class LogManager(LogWriter):
         """
         self.files.sync()
         partial = end % CI
-        self.base, self.end, self.written, self._sent, self.hardened = end - partial, end, end, end, end
+        self.base, self.end, self.written, self._sent = end - partial, end, end, end
+        self._synced = self.hardened = end
         self._buffer[:partial] = self._reader.raw(self.base, partial)
         self.epoch = self.files.inventory.epoch + 1
         self.files.inventory.epoch = self.epoch
@@ -147,7 +148,7 @@ class LogManager(LogWriter):
             if landed and upto > self._sent:
                 self._stats.threshold_writes += 1
                 self._stats.logger_calls += 1
-                if self._failed is None and not self._take_off(upto):
+                if self._failed is None and not self._take_off(upto, force=False):
                     self._write(upto)
         except OSError as error:
             self._failed = error
