@@ -23,6 +23,9 @@ NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptio
 NOW_LATER = NOW | LATER
 KINDS = {True: MQMD(persistence=1), False: MQMD(persistence=0)}
 BOTH = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT
+LOG, POOL = ("--log-mb", "64"), "ALTER BUFFPOOL(1) BUFFERS(100000)"
+"""Room for what a line puts in its seconds: the messages stay in the buffer pool, as they do in the peers' memory."""
+
 SERVE = "import sys; from quaestor.cli.main import main; main(sys.argv[1:])"
 
 
@@ -33,15 +36,16 @@ class Quaestor(Peer):
     tcp = False
 
     def _command(self, *words: str) -> list[str]:
-        return [sys.executable, "-c", SERVE, "qmgr", *words, "QM1", "--directory", self.dir]
+        return [sys.executable, "-c", SERVE, *words, "--directory", self.dir]
 
     def start(self) -> None:
         env, log = {**os.environ, "PYTHONPATH": SRC}, str(Path(self.dir) / "log")
         if not (Path(self.dir) / "server.toml").exists():
-            made = self._command("create", "--no-security", "--listen", f"{LOOPBACK}:0")
+            made = self._command("qmgr", "create", "QM1", "--no-security", *LOG, "--listen", f"{LOOPBACK}:0")
             spawn(made, log, env=env).wait()
-        self.proc = spawn(self._command("start"), log, env=env)
+        self.proc = spawn(self._command("qmgr", "start", "QM1"), log, env=env)
         self.address = address_of(self)
+        spawn(self._command("mqsc", "QM1", "-c", POOL), log, env=env).wait()
 
     def connect(self) -> "QuaestorClient":
         return QuaestorClient(self)

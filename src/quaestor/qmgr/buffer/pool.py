@@ -16,7 +16,8 @@ from quaestor.storage.page import PAGE, RBA_AT, is_whole, seal
 from quaestor.storage.page_set import PageSet
 
 CHECKPOINTS_OLD = 2
-STEP_PAGES = 1024
+STEP_PAGES = 128
+"""So many pages at a time: calls wait a few milliseconds for the latch at most, and a force of the log serves many."""
 
 
 class BufferPool:

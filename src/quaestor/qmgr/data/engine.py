@@ -36,7 +36,9 @@ class EngineSettings:
     dual_logs: bool = False
     archive: bool = False
     outbuff_kb: int = 4000
-    wrthrsh: int = 20
+    wrthrsh: int = 64
+    """Full log buffers that are written unasked; a unit of a hundred messages of 1 KB fills fewer."""
+
     ci_per_io: int = 128
     logload: int = 100_000
     buffer_pools: dict[int, int] = field(default_factory=lambda: {0: 5_000, 1: 20_000})
