@@ -148,6 +148,25 @@ def test_recovery_brings_back_exactly_the_persistent_messages(sharing, one, two)
     assert [] == sharing.leaks()
 
 
+def test_a_member_for_administration_alone_spares_the_logs_of_the_others(sharing, one, two):
+    """MP16, CF-R27: the backup of a structure is on the log of the member that takes it, and of nobody else."""
+    sharing.start("ADM1")
+    with one.open("ORDERS", USES) as here:
+        for number in range(20):
+            here.put(bytes(3000) + bytes((number,)), PERSISTENT, OUT)
+    sharing.publish()
+    ends = {name: member.engine.log.end for name, member in sharing.members.items()}
+    assert 20 == operate(sharing, "ADM1", "backup").messages
+    grown = {name: member.engine.log.end - ends[name] for name, member in sharing.members.items()}
+    assert (0, 0) == (grown["QM1"], grown["QM2"])
+    assert grown["ADM1"] > 20 * 3000
+    sharing.cut_off("APPL1", lost=True)
+    sharing.reach_again("APPL1")
+    assert 20 == operate(sharing, "ADM1", "recover").messages
+    sharing.reach_again("APPL1")
+    assert list(range(20)) == [body[-1] for body in drained(two)]
+
+
 def test_units_that_a_backup_found_unfinished_end_as_they_did(sharing, one, two):
     """Puts and gets in flight while the backup was read: their outcome is on the log."""
     with one.open("ORDERS", USES) as here, two.open("ORDERS", USES) as there:
