@@ -13,16 +13,6 @@ from quaestor.storage.lists import memory
 ORDERS_LIST = 1
 
 
-@pytest.fixture
-def one(sharing):
-    return sharing.members["QM1"].connect("ALICE")
-
-
-@pytest.fixture
-def two(sharing):
-    return sharing.members["QM2"].connect("BOB")
-
-
 class Asked:
     """What a member asks of its structures while something is done: the names of the operations of each request."""
 

@@ -13,24 +13,8 @@ from quaestor.storage.lists.operations import Write
 
 
 @pytest.fixture
-def sharing(tmp_path):
-    made = Sharing(tmp_path, structures=("APPL1", "APPL2"), RECOVER="YES")
-    for name in ("QM1", "QM2"):
-        made.start(name)
-    made.define()
-    made.define("BILLS", "APPL2")
-    made.members["QM2"].messages.follow_step()
-    return made
-
-
-@pytest.fixture
-def one(sharing):
-    return sharing.members["QM1"].connect("ALICE")
-
-
-@pytest.fixture
-def two(sharing):
-    return sharing.members["QM2"].connect("BOB")
+def sharing(recoverable):
+    return recoverable
 
 
 def operate(sharing, name, what, structure="APPL1"):

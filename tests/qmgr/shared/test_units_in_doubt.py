@@ -2,7 +2,7 @@
 
 import pytest
 
-from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
+from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, browsed, drained
 from quaestor.mqi.headers import TriggerMessage
 from quaestor.mqi.objects import LocalQueue, Process, TriggerType
 from quaestor.mqi.options import OpenOptions
@@ -16,24 +16,8 @@ from quaestor.testing import PowerCut
 
 
 @pytest.fixture
-def sharing(tmp_path):
-    made = Sharing(tmp_path, structures=("APPL1", "APPL2"), RECOVER="YES")
-    for name in ("QM1", "QM2"):
-        made.start(name)
-    made.define()
-    made.define("BILLS", "APPL2")
-    made.members["QM2"].messages.follow_step()
-    return made
-
-
-@pytest.fixture
-def one(sharing):
-    return sharing.members["QM1"].connect("ALICE")
-
-
-@pytest.fixture
-def two(sharing):
-    return sharing.members["QM2"].connect("BOB")
+def sharing(recoverable):
+    return recoverable
 
 
 @pytest.fixture
