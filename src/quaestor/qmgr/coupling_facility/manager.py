@@ -109,7 +109,7 @@ class CouplingFacilityManager:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=self.group.name, why=str(error)) from error
         self.number = member.number
         identities = Identities(member.number, self._recovery.log.epoch)
-        self._descriptors = Descriptors(self.admin, member.number)
+        self._descriptors = Descriptors(self.admin, member.number, self.group.habits)
         self.store = SharedStore(self._recovery, self.clock, identities, self._descriptors)
         self._identities = identities
         self._in_doubt = UnitsInDoubt(self._recovery, self.admin, member.number, self._descriptors)
@@ -302,7 +302,7 @@ class CouplingFacilityManager:
         if found is None:
             known = self.definitions.known[definition.name]
             found = SharedQueue(definition, self.structure(definition.structure), known.list)
-            found.interest = self.interest
+            found.interest, found.buffer = self.interest, self.group.habits.get_buffer()
             self._queues[definition.name] = found
         found.definition = definition
         return found
