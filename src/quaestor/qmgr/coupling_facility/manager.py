@@ -26,6 +26,7 @@ from threading import RLock
 from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.coupling_facility.auto_alter import AutoAlter
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.forwarding import Forwarding
@@ -79,6 +80,7 @@ class CouplingFacilityManager:
         )
         self.structures: dict[str, SharedStructure] = {}
         self.data_sets = DataSets(group, qmgr, clock, self.structures)
+        self.auto_alter = AutoAlter(group, self.structures, self._say)
         self._queues: dict[str, SharedQueue] = {}
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._log_end, self._own_left = 0, True
@@ -361,6 +363,7 @@ class CouplingFacilityManager:
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.reach_step, CONNECT_MS, latched=False),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
+            Task("alter structures that fill up", self.auto_alter.step, CONNECT_MS),
             Task("remove bodies from the repository", self.care_step, CONNECT_MS, latched=False, apart=True),
         )
 

@@ -61,7 +61,8 @@ def admin_shape() -> Shape:
 
 def shape_of(name: str, attributes: Mapping[str, Any]) -> Shape:
     """The shape of an application structure, as it is defined."""
-    return Shape.sized(name, int(attributes.get("SIZE", SIZE_KB)), lists=LISTS)
+    size_kb = int(attributes.get("SIZE", SIZE_KB))
+    return Shape.sized(name, min(int(attributes.get("INITSIZE", 0)) or size_kb, size_kb), lists=LISTS)
 
 
 class Contents(Enum):
@@ -298,13 +299,17 @@ class SharedStructure:
         if self._served.task is not None:
             self._served.task.lists_called(took_ns, multiple=multiple, redrives=int(redriven))
 
+    @property
+    def used(self) -> tuple[int, int]:
+        """Entries and elements in use, as the last answer said; none when it is not connected."""
+        return (0, 0) if self._connection is None else self._connection.used
+
     def note_used(self) -> None:
         """What is in use now is at least the highest of the interval (CS1)."""
-        if self._connection is not None:
-            entries, elements = self._connection.used
-            figures = self.figures
-            figures.entries_high = max(figures.entries_high, entries)
-            figures.elements_high = max(figures.elements_high, elements)
+        entries, elements = self.used
+        figures = self.figures
+        figures.entries_high = max(figures.entries_high, entries)
+        figures.elements_high = max(figures.elements_high, elements)
 
     def _lost(self, error: StructureLostError, connection: ListStructure | None) -> MQError:
         """A connection has failed; one that took its place meanwhile has not."""
