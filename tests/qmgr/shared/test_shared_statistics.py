@@ -20,6 +20,7 @@ from quaestor.qmgr.statistics.collect import STRUCTURES, collect
 from quaestor.qmgr.statistics.intervals import Looks
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.smf.catalog import CATALOG
+from quaestor.smf.codes import CF_REQUEST_KIND
 from quaestor.smf.records import read_dump, tasks, unpack_record
 from quaestor.smf.sections.coupling_facility import CouplingFacilityStatistics
 from quaestor.smf.writer import Interval, RecordIdentity, build_record
@@ -282,6 +283,41 @@ def test_the_written_account_of_a_task_has_its_calls_to_structures(tmp_path):
         account.cf_multiple_redrives,
     )
     assert min(account.cf_single_elapsed, account.cf_multiple_elapsed) > 0
+    assert {"Move": 20, "Delete": 20} == by_kind(account.commit_cf_calls)  # puts become available, gets go
+    assert {} == by_kind(account.prepare_cf_calls)
+    (queue,) = task.queues
+    opened, closed, got, put, put1 = map(by_kind, queue.cf_calls)
+    assert ({"New": 20}, {"MoveEntry": 21}, {}) == (put, got, put1)
+    assert account.cf_single_calls + account.cf_multiple_calls == sum(
+        sum(each.values()) for each in (opened, closed, got, put, by_kind(account.commit_cf_calls))
+    )
+    assert (1, 0, 1, 0) == (queue.opens, queue.opens_no_cf, queue.closes, queue.closes_no_cf)
+    (new,) = [kind for kind in queue.cf_calls[3].kinds if kind.requests]
+    assert (20, 20, 0) == (new.requests, new.sync, new.async_)
+    assert new.sync_elapsed > 0
+
+
+def by_kind(calls):
+    """{what a request was for: how many} of CFSTAT."""
+    return {CF_REQUEST_KIND[at]: kind.requests for at, kind in enumerate(calls.kinds) if kind.requests}
+
+
+def test_only_the_first_open_of_a_queue_and_its_last_close_ask_the_facility(tmp_path):
+    """MP16 (SHQ-6): whoever keeps a queue open saves the others that; OPENCF0 and CLOSECF0 count them."""
+    sharing = Sharing(tmp_path)
+    manager = sharing.start("QM1")
+    sharing.define()
+    app, keeper = (manager.connect(name) for name in ("ALICE", "BOB"))
+    manager.commands.run("START TRACE(ACCTG) CLASS(3)", "ALICE")
+    found = []
+    for kept in (False, True):
+        if kept:
+            keeper.open("ORDERS", USES)
+        for _ in range(10):
+            app.open("ORDERS", USES).close()
+        (tally,) = app.task.queues.values()
+        found.append((tally.open.calls, tally.opens_without_lists, tally.close.calls, tally.closes_without_lists))
+    assert [(10, 0, 10, 0), (20, 10, 20, 10)] == found
 
 
 # -- sizes, as MP16 gives them
