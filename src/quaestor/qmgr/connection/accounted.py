@@ -262,11 +262,16 @@ class AccountedConnection(Connection):
     def commit(self, unit: int | None = None) -> None:
         task = self.task
         verb = task.commit
-        began_ns, cpu_ns = task.began(verb)
+        if verb.calls >= verb.due:
+            self._tallied(verb, Connection.commit, unit)
+            return
+        task.verb, began_ns = verb, task.now_ns()
         try:
             Connection.commit(self, unit)
         finally:
-            task.ended(verb, began_ns, cpu_ns)
+            verb.calls += 1
+            verb.elapsed_ns += task.now_ns() - began_ns
+            task.verb = task.other
 
     def backout(self) -> None:
         self._tallied(self.task.backout, Connection.backout)

@@ -4,9 +4,11 @@ Rules
   LA1 While the latch is held, `served.task` is the task that holds it; nobody's when it is free. Waiting for the log
       (recovery) puts it aside and back.
   LA2 What the log has grown by between taking and giving back the latch is this task's doing; a force in between
-      lets others write, so the log's growth is taken stock of before and after.
+      lets others write. So the latch remembers where the log ended when it was given up; if the log ends elsewhere when
+      it is taken again, others have written, and what is ours is counted up to where they began (`begin`). Whoever
+      reads the task's figures counts the rest (`take_stock`).
   LA3 Two method calls are dear beside the cheapest puts and gets. So accounted handles do what `__enter__` and
-      `__exit__` do in their own words, but only if the log has grown; what they need of the latch is public.
+      `__exit__` do in their own words; what they need of the latch is public.
 
 Called by accounted connections and handles in place of the latch itself.
 """
@@ -23,28 +25,32 @@ from quaestor.qmgr.resource_manager import Served
 class TimedLatch:
     """The engine latch in the hands of one task (LA1, LA2)."""
 
-    __slots__ = ("end", "free", "log", "served", "take", "task", "writes")
+    __slots__ = ("_counted", "_counted_writes", "end", "free", "log", "served", "take", "task", "writes")
 
     def __init__(self, latch: LockType, served: Served, log: LogManager, task: TaskTally) -> None:
         self.take, self.free = latch.acquire, latch.release
         self.served, self.log, self.task = served, log, task
-        self.end, self.writes = log.end, log.records  # when the latch was taken (LA2)
+        self.end, self.writes = log.end, log.records  # when the latch was given up (LA2)
+        self._counted, self._counted_writes = self.end, self.writes
+        task.take_stock = self.take_stock
 
     def __enter__(self) -> None:
         if not self.take(False):
             self.wait()
         self.served.task = self
-        self.begin()
+        if self.log.end != self.end:
+            self.begin()
 
     def begin(self) -> None:
-        """What the log has grown by until now is nobody's of ours (LA2)."""
-        self.end, self.writes = self.log.end, self.log.records
+        """What the log has grown by since the latch was given up is not ours (LA2)."""
+        self.take_stock()
+        self.end = self._counted = self.log.end
+        self.writes = self._counted_writes = self.log.records
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.log.end != self.end:
-            self.take_stock()
+        self.log_forcing()
         self.served.task = None
         self.free()
 
@@ -61,11 +67,10 @@ class TimedLatch:
         self.task.latch_waited(self.task.now_ns() - began_ns)
 
     def take_stock(self) -> None:
-        """Count what the log has grown by (LA2)."""
-        task, end, writes = self.task, self.log.end, self.log.records
-        task.log_bytes += end - self.end
-        task.log_writes += writes - self.writes
-        self.end, self.writes = end, writes
+        """Count what the task has logged until it gave up the latch (LA2)."""
+        self.task.log_bytes += self.end - self._counted
+        self.task.log_writes += self.writes - self._counted_writes
+        self._counted, self._counted_writes = self.end, self.writes
 
     # -- what the managers tell the task being served
 
@@ -76,11 +81,14 @@ class TimedLatch:
         self.task.pages_written(ns)
 
     def log_forcing(self) -> None:
-        self.take_stock()
+        self.end, self.writes = self.log.end, self.log.records
 
     def log_forced(self, ns: int) -> None:
-        self.task.log_forced(ns)
-        self.begin()
+        verb = self.task.verb
+        verb.forces += 1
+        verb.force_ns += ns
+        if self.log.end != self.end:
+            self.begin()
 
     def waits_for_log(self) -> Callable[[int], None]:
         return self.task.verb.hardened

@@ -63,10 +63,7 @@ def noting_put(
             task.ended(verb, began_ns, -1)
             raise _failed(connection, latch, error, commit=False)  # noqa: B904 - the error itself, or one that has it
         if log.end != latch.end:
-            end, writes = log.end, log.records
-            task.log_bytes += end - latch.end
-            task.log_writes += writes - latch.writes
-            latch.end, latch.writes = end, writes
+            latch.end, latch.writes = log.end, log.records
         served.task = None
         free()
         note((now_ns() - began_ns, len(message[0]), message[5], stored.depth))
@@ -107,10 +104,7 @@ def noting_get(
             task.ended(verb, began_ns, -1)
             raise _failed(connection, latch, error, commit=True)  # noqa: B904 - the error itself, or one that has it
         if log.end != latch.end:
-            end, writes = log.end, log.records
-            task.log_bytes += end - latch.end
-            task.log_writes += writes - latch.writes
-            latch.end, latch.writes = end, writes
+            latch.end, latch.writes = log.end, log.records
         served.task = None
         free()
         ended_ns = now_ns()

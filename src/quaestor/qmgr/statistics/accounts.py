@@ -121,6 +121,7 @@ def cut(account: Account, now_us: int, pool_of: Mapping[int, int], *, ended: boo
     start_us, account.interval_start_us = account.interval_start_us, now_us
     for queue in tuple(tally.queues.values()):
         queue.fold()
+    tally.take_stock()
     tally.set_offset()
     token = (tod_from_us(tally.started_us), int(tally.thread.name or "0", 16) & 0x7FFFFFFF, 0)
     queues = list(_queues(account, token, pool_of))
