@@ -2,9 +2,14 @@
 
 A script calls `world.unit(...)` for one unit of recovery and keeps `world.allowed`: the states (messages on the
 queue, in order) that a restart may show. Before a commit returns there are two, afterwards one.
+
+A script does the same up to every cut, so `prove` does not run it once for each of them: a `Film` keeps what each cut
+would leave, and goes on.
 """
 
+from contextlib import suppress
 from dataclasses import replace
+from itertools import product
 
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.checker import check
@@ -260,10 +265,62 @@ def cuts(script, settings=TINY, at_most=150, kind=FaultyDisk, ends=commit):
     return range(0, operations + 1, step)
 
 
+class Film(FaultyDisk):
+    """A disk that loses power at some operations, keeps what is found afterwards, and goes on as if it had not."""
+
+    def __init__(self, moments, seeds, kind=FaultyDisk):
+        super().__init__(seed=seeds)
+        self.asynchronous = kind.asynchronous
+        self.moments, self._seeds = set(moments), seeds
+        self.allowed = lambda: [[]]
+        self.found = []
+
+    def operate(self, effect):
+        if self.operations not in self.moments:
+            super().operate(effect)
+            return
+        happened = []
+
+        def noted():
+            effect()
+            happened.append(effect)
+
+        noted.__name__ = effect.__name__
+        self.cut_after = cut = self.operations
+        with suppress(PowerCut):
+            super().operate(noted)
+        self.keep(cut)
+        self.cut_after, self._off = None, False
+        if not happened:
+            effect()
+
+    def keep(self, cut):
+        """What a power cut at this moment leaves, and what may be found in it."""
+        self.seed = cut + self._seeds
+        self.found.append((cut, self.after_power_cut(), self.allowed()))
+
+
+FILMS = 4
+"""Runs of a script among which its cuts are dealt: what a write in flight takes along is chance."""
+
+
+def filmed(script, moments, settings, seeds, kind, ends):
+    """Every cut, what it leaves and the states a restart of that may show."""
+    film = Film(moments, seeds, kind)
+    world = World(film, settings, ends)
+    film.allowed = lambda: world.allowed
+    script(world)
+    if film.operations in film.moments:
+        film.keep(film.operations)
+    return film.found
+
+
 def prove(script, settings=TINY, at_most=150, seeds=1, kind=FaultyDisk, ends=commit):
     """Cut the power everywhere; what was confirmed is there and nothing else."""
-    for cut in cuts(script, settings, at_most, kind, ends):
-        for seed in range(seeds):
-            disk = kind(cut_after=cut, seed=cut + 1000 * seed)
-            allowed = run_until_cut(script, disk, settings, ends)
-            assert found_after(disk.after_power_cut(), settings) in allowed, f"cut after {cut}, seed {seed}"
+    every = cuts(script, settings, at_most, kind, ends)
+    for seed, number in product(range(seeds), range(FILMS)):
+        moments = every[number::FILMS]
+        found = filmed(script, moments, settings, 1000 * seed + number, kind, ends)
+        assert list(moments) == [cut for cut, _, _ in found]
+        for cut, disk, allowed in found:
+            assert found_after(disk, settings) in allowed, f"cut after {cut}, seed {seed}"
