@@ -63,8 +63,8 @@ class Waits(Protocol):
     def repository_asked(self, thread_ns: int, server_ns: int) -> None:
         """It waited for a request to the shared repository, of which the database took the second."""
 
-    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
-        """It called the coupling facility: for one entry or for several, so often again."""
+    def lists_called(self, ns: int, *, kind: int, multiple: bool, redrives: int = 0) -> None:
+        """It called the coupling facility, for what (of CFSTAT): for one entry or for several, so often again."""
 
 
 class Served:
