@@ -51,10 +51,11 @@ class World:
     def state(self):
         return self.allowed[-1]
 
-    def unit(self, puts=(), gets=0, outcome="commit", volatile=(), *, together=False):
+    def unit(self, puts=(), gets=0, outcome="commit", volatile=(), *, together=False, alone=False):
         """One unit of recovery: gets from the front, puts at the end (one by one or together), then its end."""
         engine, before = self.engine, self.state
         unit = engine.begin()
+        unit.alone = alone
         for _ in range(gets):
             engine.get(unit)
         if together:
@@ -102,6 +103,26 @@ def puts_together(world):
     world.unit(puts=[message(n, 3500 if n == 64 else 300) for n in range(60, 70)], outcome="leave", together=True)
     world.engine.buffers.write_all()
     world.unit(gets=2, puts=[message(n, 2000) for n in range(70, 90)], together=True)
+
+
+def out_of_syncpoint(world):
+    """Units that are alone: one record each, between units that are not, over checkpoints and switches of the log."""
+    for n in range(6):
+        world.unit(puts=[message(n)], alone=True)
+    world.unit(gets=1, alone=True)
+    world.unit(puts=[message(n) for n in range(50, 54)], outcome="leave")
+    world.engine.buffers.write_all()
+    world.unit(puts=[message(6, 3200)], alone=True)
+    world.engine.recovery.checkpoint()
+    world.unit(gets=1, alone=True)
+    world.unit(puts=[message(7, 20_000)], alone=True)
+    world.engine.buffers.write_all()
+    for n in range(8, 30):
+        world.unit(puts=[message(n, 3000)], alone=True)
+        world.unit(gets=1, alone=True)
+    world.engine.recovery.checkpoint()
+    world.unit(gets=3, puts=[message(40)])
+    world.unit(gets=1, alone=True)
 
 
 def pages_leave_early(world):
@@ -209,6 +230,7 @@ SCENARIOS = [
     puts_and_gets,
     backouts,
     puts_together,
+    out_of_syncpoint,
     pages_leave_early,
     checkpoints,
     log_switches,
