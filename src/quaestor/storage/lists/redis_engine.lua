@@ -2,29 +2,31 @@
 -- compiled once, when it is loaded, and a request is one call.
 --
 -- FCALL write, claim, run: KEYS[1] the structure's prefix; ARGV[1] the field of the connector's token, ARGV[2] the token;
--- then for write the key and the entry from its list on, for claim how it is asked, for run the operations as msgpack.
--- Each answers a string: a byte 0 and {why, at} when it is refused, why "LOST" when the structure is not there, "FENCED"
--- when the token is another; a byte 1, entries and elements in use (8 each), and the answer: of a write the number (8),
--- of a claim what was done (1) and the entry, or nothing; of run the answers as msgpack.
+-- then for write the key, the head from its list on and the data, for claim how it is asked, for run the operations as
+-- msgpack. Each answers a string: a byte 0 and {why, at} when it is refused, why "LOST" when the structure is not there,
+-- "FENCED" when the token is another; a byte 1, entries and elements in use (8 each), and the answer: of a write the
+-- number (8), of a claim nothing or what was done (1) and the head, and then a second string, the data; of run the answers
+-- as msgpack, entries as {head, data}.
 --
 -- FCALL allocate: KEYS[1] the prefix; ARGV[1] which server this is, ARGV[2] whether it forces every write, ARGV[3] entries,
 -- ARGV[4] elements, ARGV[5] lists, ARGV[6] the connector, ARGV[7] the field of its token, ARGV[8] the token, ARGV[9]
 -- element size, ARGV[10] elements an entry may have.
 --
--- prefix:structure hash: "state", see STATE; "server"; tokens; number (8) -> entry, see ENTRY
--- prefix:list:N    sorted set, all scores 0: the first 32 bytes of entries, so the order is that of the bytes
+-- prefix:structure hash: "state", see STATE; "server"; tokens; number (8) -> head, see HEAD; number .. "d" -> data
+-- prefix:list:N    sorted set, all scores 0: the first 32 bytes of heads, so the order is that of the bytes
 -- prefix:index:N   sorted set, all scores 0: secondary key of a list that has one .. what prefix:list:N has
 -- prefix:limits, prefix:indexes, prefix:locks, prefix:watches  hashes
 --
--- What costs here is not the commands but what goes in and out of Lua: every string is copied and hashed, every number
--- that is handed over is printed, every table and closure is garbage. So an entry stays the string it is stored as, the
--- state is one string, arguments are strings, and what only a refusal or a watch needs is made only for them.
+-- What costs here is not the commands but what goes in and out of Lua: every string is copied and hashed byte by byte,
+-- every number that is handed over is printed, every table and closure is garbage. So data is stored as it comes and told
+-- as it is stored, and stays where it is when its entry moves or goes; a head and the state are one string each, arguments
+-- are strings, and what only a refusal or a watch needs is made only for them.
 --
 -- Redis keeps what a function has written when it fails, so every operation of several says how it is undone; one alone
 -- refuses before it changes anything. The state is read once, changed here, and written at the end.
 
 local STATE = ">I8I8I8I8I8I8I8I4I4BB" -- number to watched, below
-local HEAD = 39 -- ENTRY: key (16), arrival (8), number (8), list (2), version (4), length of adjunct (1); adjunct, data
+local HEAD = 42 -- and adjunct data behind: key (16), arrival (8), number (8), list (2), version (4), length of data (4)
 local call, pack, unpack_message, BEHIND_ALL, BEHIND_NUMBERS -- found at the first call: a library has them only then
 local bytes, sub, char, struct_pack, struct_unpack, band
 
@@ -35,7 +37,8 @@ local number, arrival, entries, elements, entries_total, elements_total, limit_l
 local indexed, watched -- whether any list is, or may be
 local state -- as it was read
 local many, undo -- whether there are several operations; how they are undone
-local late, late_entry -- the entry of one alone is written with the state
+local late, late_head, late_data -- what one alone stores is written with the state
+local gone -- fields of what was deleted, which go at the end
 local filled, watches, before, new, refused
 
 local function begin(key, field, token)
@@ -48,7 +51,7 @@ local function begin(key, field, token)
     prefix, structure_key, limits_key, indexes_key = key, key .. ":structure", key .. ":limits", key .. ":indexes"
     locks_key, watches_key, list_keys = key .. ":locks", key .. ":watches", {}
   end
-  undo, late, filled, watches, before, new, refused = nil, nil, nil, nil, nil, nil, nil
+  undo, late, late_data, gone, filled, watches, before, new, refused = nil, nil, nil, nil, nil, nil, nil, nil, nil
   local found = call("HMGET", structure_key, "state", field)
   state = found[1]
   if not state then return "LOST" end
@@ -60,8 +63,13 @@ end
 local function save()
   local now = struct_pack(STATE, number, arrival, entries, elements, entries_total, elements_total, limit_least,
     element_bytes, elements_max, indexed, watched)
-  if late then
-    call("HSET", structure_key, late, late_entry, "state", now)
+  if gone then
+    for at = 1, #gone, 1000 do call("HDEL", structure_key, unpack(gone, at, math.min(at + 999, #gone))) end
+  end
+  if late_data then
+    call("HSET", structure_key, late, late_head, late .. "d", late_data, "state", now)
+  elseif late then
+    call("HSET", structure_key, late, late_head, "state", now)
   elseif now ~= state then
     call("HSET", structure_key, "state", now)
   end
@@ -88,22 +96,32 @@ end
 
 local function refuse(why) refused = why end
 
--- parts of an entry
-local function member_of(entry) return sub(entry, 1, 32) end
-local function list_of(entry)
-  local high, low = bytes(entry, 33, 34)
+-- parts of a head
+local function member_of(head) return sub(head, 1, 32) end
+local function field_of(head) return sub(head, 25, 32) end
+local function list_of(head)
+  local high, low = bytes(head, 33, 34)
   return high * 256 + low
 end
-local function data_at(entry) return HEAD + bytes(entry, HEAD) end -- what is before the data
-local function adjunct_of(entry) return sub(entry, HEAD + 1, data_at(entry)) end
+local function length_of(head) return (struct_unpack(">I4", head, 39)) end
 local function elements_of(length) return math.ceil(length / element_bytes) end
-local function elements_in(entry) return elements_of(#entry - data_at(entry)) end
-local function with_list(list, version, adjunct, data) return struct_pack(">I2I4B", list, version, #adjunct) .. adjunct .. data end
+local function from_list(list, version, length, adjunct) return struct_pack(">I2I4I4", list, version, length) .. adjunct end
 
-local function entry_of(wanted) return call("HGET", structure_key, struct_pack(">I8", wanted)) end
-local function store(entry)
-  local field = sub(entry, 25, 32)
-  if many then call("HSET", structure_key, field, entry) else late, late_entry = field, entry end
+local function is_gone(field) return gone and gone[field] end
+-- heads and data by the fields of their numbers; false when there are none
+local function whole(field)
+  local found = call("HMGET", structure_key, field, field .. "d")
+  return found[1], found[2]
+end
+local function store(head, data)
+  local field = field_of(head)
+  if not many then
+    late, late_head, late_data = field, head, data
+  elseif data then
+    call("HSET", structure_key, field, head, field .. "d", data)
+  else
+    call("HSET", structure_key, field, head)
+  end
 end
 
 -- where the secondary key of a list is in the data of its entries: place, length; nil when it has none
@@ -114,14 +132,13 @@ local function index_of(list)
   local at, length = string.match(packed, "^(%d+) (%d+)$")
   return tonumber(at), tonumber(length)
 end
--- an entry comes to the index of its list, or goes from it
-local function index(entry, coming)
-  local list = list_of(entry)
+-- an entry comes to the index of its list, or goes from it; its data, unless that is stored
+local function index(head, coming, data)
+  local list = list_of(head)
   local at, length = index_of(list)
   if not at then return end
-  local start = data_at(entry) + at
-  local second = sub(entry, start + 1, start + length)
-  local name = second .. string.rep("\0", length - #second) .. member_of(entry)
+  local second = sub(data or call("HGET", structure_key, field_of(head) .. "d"), at + 1, at + length)
+  local name = second .. string.rep("\0", length - #second) .. member_of(head)
   if coming then call("ZADD", index_key(list), "0", name) else call("ZREM", index_key(list), name) end
 end
 -- the secondary key that `where` asks for; nil when it does not
@@ -136,11 +153,9 @@ end
 local function first_member(list, low, high)
   return call("ZRANGEBYLEX", list_key(list), "[" .. low, "[" .. high .. BEHIND_ALL, "LIMIT", "0", "1")[1]
 end
-local function fits(entry, where)
-  local start = data_at(entry)
+local function fits(data, where)
   for _, each in ipairs(where) do
-    local from = start + each[1]
-    if sub(entry, from + 1, from + #each[2]) ~= each[2] then return false end
+    if sub(data, each[1] + 1, each[1] + #each[2]) ~= each[2] then return false end
   end
   return true
 end
@@ -159,18 +174,23 @@ local function entries_from(list, from, high, most, where)
   while #found < most do
     local members = call("ZRANGEBYLEX", members_key, from, upto, "LIMIT", "0", step)
     for _, each in ipairs(members) do
-      local entry = call("HGET", structure_key, sub(each, 25 + skipped))
-      if fits(entry, where) and #found < most then found[#found + 1] = entry end
+      local head, data = whole(sub(each, 25 + skipped))
+      if fits(data, where) and #found < most then found[#found + 1] = {head, data} end
     end
     if #members < step then break end
     from = "(" .. members[#members]
   end
   return found
 end
+-- head and data of the first; nil when there is none
 local function first(list, low, high, where)
-  if where and #where > 0 then return entries_from(list, "[" .. low, high, 1, where)[1] or false end
+  if where and #where > 0 then
+    local found = entries_from(list, "[" .. low, high, 1, where)[1]
+    if found then return found[1], found[2] end
+    return nil
+  end
   local found = first_member(list, low, high)
-  return found and call("HGET", structure_key, sub(found, 25)) or false
+  if found then return whole(sub(found, 25)) end
 end
 
 -- a list is about to change: whether what is watched of it has anything now
@@ -189,26 +209,26 @@ local function touch(list)
 end
 
 -- an entry comes to its list, or goes from it; several operations say how that is undone
-local function put_at(list, entry)
-  call("ZADD", list_key(list), "0", member_of(entry))
-  if indexed ~= 0 then index(entry, true) end
+local function put_at(list, head, data)
+  call("ZADD", list_key(list), "0", member_of(head))
+  if indexed ~= 0 then index(head, true, data) end
 end
-local function take_off(list, entry)
-  call("ZREM", list_key(list), member_of(entry))
-  if indexed ~= 0 then index(entry, false) end
+local function take_off(list, head)
+  call("ZREM", list_key(list), member_of(head))
+  if indexed ~= 0 then index(head, false) end
 end
-local function place(list, entry)
-  put_at(list, entry)
+local function place(list, head, data)
+  put_at(list, head, data)
   if watches then
     filled = filled or {}
-    filled[#filled + 1] = {list, sub(entry, 1, 16)}
+    filled[#filled + 1] = {list, sub(head, 1, 16)}
   end
-  if many then undo[#undo + 1] = function() take_off(list, entry) end end
+  if many then undo[#undo + 1] = function() take_off(list, head) end end
 end
-local function unplace(list, entry)
+local function unplace(list, head)
   touch(list)
-  take_off(list, entry)
-  if many then undo[#undo + 1] = function() put_at(list, entry); store(entry) end end
+  take_off(list, head)
+  if many then undo[#undo + 1] = function() put_at(list, head); store(head) end end
 end
 local function room(list)
   if limit_least == 0 or entries < limit_least then return true end
@@ -216,89 +236,108 @@ local function room(list)
   if limit > 0 and call("ZCARD", list_key(list)) >= limit then refuse("LIST_FULL") return false end
   return true
 end
+-- the head of a number, on a list if one is named
 local function found_at(wanted, list)
-  local entry = entry_of(wanted)
-  if not entry or (list and list_of(entry) ~= list) then refuse("NOT_FOUND") return nil end
-  return entry
+  local field = struct_pack(">I8", wanted)
+  local head = not is_gone(field) and call("HGET", structure_key, field)
+  if not head or (list and list_of(head) ~= list) then refuse("NOT_FOUND") return nil end
+  return head
 end
--- the entry as it is on another list
-local function moved(entry, target, key, adjunct)
-  unplace(list_of(entry), entry)
+-- the head as it is on another list
+local function moved(head, target, key, adjunct)
+  unplace(list_of(head), head)
   touch(target)
   arrival = arrival + 1
-  local head = (key or sub(entry, 1, 16)) .. struct_pack(">I8", arrival) .. sub(entry, 25, 32) .. struct_pack(">I2", target)
-  local now
-  if adjunct then
-    now = head .. sub(entry, 35, 38) .. char(#adjunct) .. adjunct .. sub(entry, data_at(entry) + 1)
-  else
-    now = head .. sub(entry, 35)
-  end
+  local now = (key or sub(head, 1, 16)) .. struct_pack(">I8", arrival) .. field_of(head) .. struct_pack(">I2", target)
+    .. sub(head, 35, HEAD) .. (adjunct or sub(head, HEAD + 1))
   place(target, now)
   store(now)
   return now
 end
-local function remove(entry)
-  unplace(list_of(entry), entry)
-  call("HDEL", structure_key, sub(entry, 25, 32))
-  entries, elements = entries - 1, elements - elements_in(entry)
+local function remove(head)
+  unplace(list_of(head), head)
+  local field = field_of(head)
+  gone = gone or {}
+  gone[#gone + 1] = field
+  gone[#gone + 1] = field .. "d"
+  gone[field] = true
+  entries, elements = entries - 1, elements - elements_of(length_of(head))
 end
 
--- a new entry: its key, and itself from its list on (see ENTRY); answers its number
-local function write(list, key, rest)
-  local needed = elements_of(#rest - 7 - bytes(rest, 7))
+-- a new entry: its key, its head from the list on, its data; answers its number
+local function write(list, key, rest, data)
+  local needed = elements_of(#data)
   if needed > elements_max then return refuse("TOO_LONG") end
   if entries >= entries_total or elements + needed > elements_total then return refuse("FULL") end
   if not room(list) then return end
   touch(list)
   number, arrival, entries, elements = number + 1, arrival + 1, entries + 1, elements + needed
-  local entry = key .. struct_pack(">I8I8", arrival, number) .. rest
-  if many then undo[#undo + 1] = function() call("HDEL", structure_key, sub(entry, 25, 32)) end end
-  place(list, entry)
-  store(entry)
+  local head = key .. struct_pack(">I8I8", arrival, number) .. rest
+  if many then
+    local field = field_of(head)
+    undo[#undo + 1] = function() call("HDEL", structure_key, field, field .. "d") end
+  end
+  store(head, data)
+  place(list, head, data)
   return number
 end
 
--- the first entry of a range, taken if its adjunct data allows it (LO5): the entry afterwards and what was done, or nil
-local function claim(entry, target, mark, keep, leave, most, buffer)
-  local start = data_at(entry)
-  if #entry - start > buffer then return sub(entry, 1, start) .. struct_pack(">I4", #entry - start), 3 end
+-- an entry, taken if its adjunct data allows it (LO5): what was done, its head and data afterwards
+local function claim(head, data, target, mark, keep, leave, most, buffer)
+  if #data > buffer then return 3, head, struct_pack(">I4", #data) end
   local flags, length = 0, 0
-  if start >= HEAD + 5 then flags, length = struct_unpack(">BI4", entry, HEAD + 1) end
-  if band(flags, leave) ~= 0 or length > most then return entry, 0 end
+  if #head >= HEAD + 5 then flags, length = struct_unpack(">BI4", head, HEAD + 1) end
+  if band(flags, leave) ~= 0 or length > most then return 0, head, data end
   if keep == 255 or band(flags, keep) ~= 0 then
-    local adjunct = adjunct_of(entry)
-    return moved(entry, target, nil, sub(adjunct, 1, math.max(#adjunct - #mark, 0)) .. mark), 1
+    local adjunct = sub(head, HEAD + 1)
+    return 1, moved(head, target, nil, sub(adjunct, 1, math.max(#adjunct - #mark, 0)) .. mark), data
   end
-  remove(entry)
-  return entry, 2
+  remove(head)
+  return 2, head, data
 end
 
 local run = {}
 
-function run.write(list, key, data, adjunct) return write(list, key, with_list(list, 1, adjunct, data)) end
+function run.write(list, key, data, adjunct) return write(list, key, from_list(list, 1, #data, adjunct), data) end
 
 function run.rewrite(wanted, data, adjunct, version)
   local old = found_at(wanted)
   if not old then return end
-  local known = struct_unpack(">I4", old, 35)
+  local known, had = struct_unpack(">I4I4", old, 35)
   if version and known ~= version then return refuse("CHANGED") end
   if data then
-    local needed, had = elements_of(#data), elements_in(old)
+    local needed, freed = elements_of(#data), elements_of(had)
     if needed > elements_max then return refuse("TOO_LONG") end
-    if elements + needed - had > elements_total then return refuse("FULL") end
-    elements = elements + needed - had
+    if elements + needed - freed > elements_total then return refuse("FULL") end
+    elements = elements + needed - freed
+    had = #data
   end
-  local rest = with_list(list_of(old), known + 1, adjunct or adjunct_of(old), data or sub(old, data_at(old) + 1))
-  local now = member_of(old) .. rest
-  index(old, false)
-  index(now, true)
-  store(now)
-  if many then undo[#undo + 1] = function() index(now, false); store(old); index(old, true) end end
+  local now = member_of(old) .. from_list(list_of(old), known + 1, had, adjunct or sub(old, HEAD + 1))
+  if not data then
+    store(now)
+    if many then undo[#undo + 1] = function() store(old) end end
+    return known + 1
+  end
+  local before_it = many and call("HGET", structure_key, field_of(old) .. "d")
+  if indexed ~= 0 then
+    index(old, false)
+    index(now, true, data)
+  end
+  store(now, data)
+  if many then undo[#undo + 1] = function() index(now, false); store(old, before_it); index(old, true) end end
   return known + 1
 end
 
-function run.read(wanted) return entry_of(wanted) end
-function run.first(list, low, high, where) return first(list, low, high, where) end
+function run.read(wanted)
+  local field = struct_pack(">I8", wanted)
+  if is_gone(field) then return false end
+  local head, data = whole(field)
+  return head and {head, data}
+end
+function run.first(list, low, high, where)
+  local head, data = first(list, low, high, where)
+  return head and {head, data} or false
+end
 
 function run.list(list, low, high, most, behind, where)
   local from = "[" .. low
@@ -307,29 +346,28 @@ function run.list(list, low, high, most, behind, where)
 end
 
 function run.move(wanted, source, target, key, adjunct)
-  local entry = found_at(wanted, source)
-  if not entry then return end
-  moved(entry, target, key, adjunct)
+  local head = found_at(wanted, source)
+  if not head then return end
+  moved(head, target, key, adjunct)
   return true
 end
 
 function run.take(list, low, high, target, key, adjunct)
-  local entry = first(list, low, high)
-  return entry and moved(entry, target, key, adjunct)
+  local head, data = first(list, low, high)
+  return head and {moved(head, target, key, adjunct), data} or false
 end
 
 function run.delete(wanted, list)
-  local entry = found_at(wanted, list)
-  if not entry then return end
-  remove(entry)
+  local head = found_at(wanted, list)
+  if not head then return end
+  remove(head)
   return true
 end
 
 function run.claim(list, low, high, target, mark, keep, leave, most, where, buffer)
-  local entry = first(list, low, high, where)
-  if not entry then return false end
-  local now, done = claim(entry, target, mark, keep, leave, most, buffer)
-  return char(done) .. now
+  local head, data = first(list, low, high, where)
+  if not head then return false end
+  return {claim(head, data, target, mark, keep, leave, most, buffer)}
 end
 
 function run.count(list, low, high)
@@ -448,7 +486,7 @@ local function write_alone(keys, arguments)
   if why then return no(why, 0) end
   local rest = arguments[4]
   local high, low = bytes(rest, 1, 2)
-  local made = write(high * 256 + low, arguments[3], rest)
+  local made = write(high * 256 + low, arguments[3], rest, arguments[5])
   if refused then return no(refused, 0) end
   return ended() .. struct_pack(">I8", made)
 end
@@ -459,10 +497,10 @@ local function claim_alone(keys, arguments)
   if why then return no(why, 0) end
   local asked = arguments[3]
   local list, target, keep, leave, most, buffer, low, high = struct_unpack(">I2I2BBI4I4c16c16", asked)
-  local entry = first(list, low, high)
-  if not entry then return ended() end
-  local now, done = claim(entry, target, sub(asked, 47), keep, leave, most, buffer)
-  return ended() .. char(done) .. now
+  local head, data = first(list, low, high)
+  if not head then return ended() end
+  local done, now, told = claim(head, data, target, sub(asked, 47), keep, leave, most, buffer)
+  return {ended() .. char(done) .. now, told}
 end
 
 local function request(keys, arguments)

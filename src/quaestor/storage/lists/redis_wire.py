@@ -1,11 +1,12 @@
 """Redis wire: how requests to a structure in Redis are written, sent and answered.
 
 Rules
-  LW1 A write and a claim that come alone, as every put and get out of syncpoint, have functions and a form of their own:
-      fields at fixed places, which neither side has to look for. Everything else is a list of operations (LO3).
-  LW2 An entry is on the wire what it is in the server: one string, key (16), arrival (8), number (8), list (2), version
-      (4), length of its adjunct data (1), adjunct data, data. The server takes nothing of it apart that it need not.
-  LW3 Every answer is one string: refused, why and at which operation; or done, entries and elements in use, the answer.
+  LW1 A write and a claim that come alone, as every put and get out of syncpoint, have functions and a form of their
+      own: fields at fixed places, which neither side has to look for. Everything else is a list of operations (LO3).
+  LW2 An entry is on the wire what it is in the server: a head, which is key (16), arrival (8), number (8), list (2),
+      version (4), length of the data (4), adjunct data; and the data, which the server never takes apart.
+  LW3 An answer is a string: refused, why and at which operation; or done, entries and elements in use, the answer. That
+      of a claim has a second string, the data of the entry it found.
   LW4 What does not change is written once: the beginning of each command for a connection, the whole of it for an
       operation that is asked again, the very same object (LC5).
   LW5 A request is one send and, as nearly always, one receive, on a socket that the library of Redis has connected. The
@@ -29,34 +30,33 @@ from quaestor.storage.lists.client import RECEIVE, no_longer_than
 from quaestor.storage.lists.operations import Claim, Claimed, Entry, Operation, Write, answer, packed
 from quaestor.storage.lists.structure import checked
 
-_ENTRY = struct.Struct(">16sQQHIB")
-_WRITTEN = struct.Struct(">HIB")
+_HEAD = struct.Struct(">16sQQHII")
+_WRITTEN = struct.Struct(">HII")
 _ASKED = struct.Struct(">HHBBII16s16s")
 _DONE = struct.Struct(">BQQ")
 _NUMBER = struct.Struct(">Q")
-_NO, _STRING, _END = 0, b"$", b"\r\n"
+_NO, _TWO, _STRING, _END = 0, b"*2\r\n", 0x24, b"\r\n"
 _ENTRIES = {"read", "first", "take"}
 
 
 class Reply(NamedTuple):
-    """The bytes of an answer (LW3), which begin and end at places of what was received."""
+    """An answer (LW3)."""
 
-    raw: bytes
-    start: int
-    end: int
+    told: bytes
+    data: bytes | None = None
 
     @property
     def refusal(self) -> tuple[str, int] | None:
         """Why it was refused and at which operation; None when it was done."""
-        if self.raw[self.start] != _NO:
+        if self.told[0] != _NO:
             return None
-        why, at = msgpack.unpackb(self.raw[self.start + 1 : self.end])
+        why, at = msgpack.unpackb(self.told[1:])
         return why, at
 
     @property
     def used(self) -> tuple[int, int]:
         """Entries and elements in use."""
-        _, entries, elements = _DONE.unpack_from(self.raw, self.start)
+        _, entries, elements = _DONE.unpack_from(self.told)
         return entries, elements
 
 
@@ -70,7 +70,7 @@ class RequestForms:
     def __init__(self, library: str, *same: str | int) -> None:
         self._write, self._claim, self._run = (
             command("FCALL", f"{library}_{function}", *same, more=more)
-            for function, more in (("write", 2), ("claim", 1), ("run", 1))
+            for function, more in (("write", 3), ("claim", 1), ("run", 1))
         )
         self._asked: Operation | None = None
         self._frame = b""
@@ -92,9 +92,8 @@ class RequestForms:
     def _written(self, write: Write) -> bytes:
         key, data, adjunct = write.key, write.data, write.adjunct
         checked(key, adjunct)
-        length = _WRITTEN.size + len(adjunct) + len(data)
-        head = _WRITTEN.pack(write.list, 1, len(adjunct))
-        return b"%s$16\r\n%s\r\n$%d\r\n%s%s%s\r\n" % (self._write, key, length, head, adjunct, data)
+        rest = _WRITTEN.pack(write.list, 1, len(data)) + adjunct
+        return b"%s$16\r\n%s\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n" % (self._write, key, len(rest), rest, len(data), data)
 
     def _asking(self, claim: Claim) -> bytes:
         checked(claim.low)
@@ -113,37 +112,35 @@ def command(*words: str | int, more: int = 0) -> bytes:
 # -- answers, rules LW2 and LW3
 
 
-def _entry(raw: bytes, start: int, end: int) -> Entry:
-    key, arrival, number, list_, version, length = _ENTRY.unpack_from(raw, start)
-    adjunct = start + _ENTRY.size
-    data = adjunct + length
-    return Entry(number, list_, key, raw[adjunct:data], version, raw[data:end], arrival)
+def _entry(head: bytes, data: bytes) -> Entry:
+    key, arrival, number, list_, version, _ = _HEAD.unpack_from(head)
+    return Entry(number, list_, key, head[_HEAD.size :], version, data, arrival)
 
 
 def _number(reply: Reply) -> tuple[int]:
-    number: tuple[int] = _NUMBER.unpack_from(reply.raw, reply.start + _DONE.size)
+    number: tuple[int] = _NUMBER.unpack_from(reply.told, _DONE.size)
     return number
 
 
 def _claimed(reply: Reply) -> tuple[Claimed | None]:
-    raw, start, end = reply
-    start += _DONE.size
-    return (None if start == end else Claimed(_entry(raw, start + 1, end), raw[start]),)
+    told, data = reply
+    if data is None:
+        return (None,)
+    return (Claimed(_entry(told[_DONE.size + 1 :], data), told[_DONE.size]),)
 
 
 def _answers(operations: tuple[Operation, ...], reply: Reply) -> tuple[Any, ...]:
-    found = msgpack.unpackb(reply.raw[reply.start + _DONE.size : reply.end], raw=True)
-    return tuple(map(_answer, operations, found))
+    return tuple(map(_answer, operations, msgpack.unpackb(reply.told[_DONE.size :], raw=True)))
 
 
 def _answer(operation: Operation, raw: Any) -> Any:
     name = operation.NAME
     if name in _ENTRIES:
-        return None if raw is False else _entry(raw, 0, len(raw))
+        return None if raw is False else _entry(*raw)
     if name == "claim":
-        return None if raw is False else Claimed(_entry(raw, 1, len(raw)), raw[0])
+        return None if raw is False else Claimed(_entry(*raw[1:]), raw[0])
     if name == "list":
-        return tuple(_entry(each, 0, len(each)) for each in raw)  # an empty table has no kind in Lua: {} or []
+        return tuple(_entry(*each) for each in raw)  # an empty table has no kind in Lua: {} or []
     return answer(operation, raw.decode() if isinstance(raw, bytes) else raw)
 
 
@@ -163,15 +160,25 @@ class RedisWire:
         """Send a command and wait for its reply. Raises OSError; ValueError for a reply that is no answer of ours."""
         self._send(frame)
         raw = self._look(self._receive, RECEIVE)
-        while (at := raw.find(_END)) < 0:
+        while len(raw) < len(_TWO):
             raw += self._more()
-        if raw[:1] != _STRING:
-            raise ValueError(raw[:at].decode(errors="replace"))
-        start = at + 2
-        end = start + int(raw[1:at])
+        if raw[:4] != _TWO:
+            raw, start, end = self._string(raw, 0)
+            return Reply(raw[start:end])
+        raw, start, end = self._string(raw, 4)
+        raw, data, last = self._string(raw, end + 2)
+        return Reply(raw[start:end], raw[data:last])
+
+    def _string(self, raw: bytes, at: int) -> tuple[bytes, int, int]:
+        """What has come, with the whole string that begins at a place; where that begins and ends."""
+        while (start := raw.find(_END, at) + 2) < 2:  # not found
+            raw += self._more()
+        if raw[at] != _STRING:
+            raise ValueError(raw[at : start - 2].decode(errors="replace"))
+        end = start + int(raw[at + 1 : start - 2])
         while len(raw) < end + 2:
             raw += self._more()
-        return Reply(raw, start, end)
+        return raw, start, end
 
     def _more(self) -> bytes:
         part = self._receive(RECEIVE)
