@@ -150,13 +150,13 @@ class Conversation:
 
     # -- requests and answers
 
-    def request(self, op: int, flags: int, number: int, packed: bytes, at: int, end: int) -> None:
-        """Carry out a request, or keep it for later (CV1)."""
+    def request(self, op: int, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+        """Carry out a request, or keep it for later (CV1); gives its answer, if there is one and it may be sent."""
         if self.busy:
             self.backlog.append((op, flags, number, packed[at:end]))
             if len(self.backlog) > self._backlog_max:
                 self.link.want(reading=False)
-            return
+            return b""
         commits = self._commits
         carry_out, before = self._carry_out[op], commits.count
         if self._failed is not None and number and op != _BACKOUT:
@@ -170,12 +170,12 @@ class Conversation:
         if commits.count != before:
             self.busy = True
             commits.deferred.append((self, answer))  # CV2
-        elif answer:
-            if commits.overlaps:
-                commits.others.add(self)
-            self.link.send(answer)
+            return b""
+        if answer and commits.overlaps:
+            commits.others.add(self)
         if self.ending and not self.busy:
             self._disconnect()
+        return answer
 
     def _refusal(self, number: int, error: Exception) -> bytes:
         """The answer to a call that failed; what is the fault of neither engine nor application is raised."""
@@ -213,12 +213,14 @@ class Conversation:
     def hardened(self, answer: bytes) -> None:
         """The log has been forced: answer, and go on (CV2)."""
         link = self.link
-        if answer:
-            link.send(answer)
-        if self.backlog or self.ending or not link.reading:
+        if self.backlog or self.ending or link.shared or not link.reading:
+            if answer:
+                link.send(answer)
             self.resume()
         else:
             self.busy = False
+            if answer:
+                link.send_now(answer)
 
     def resume(self) -> None:
         """What was waited for has come: go on with the backlog (CV1)."""
@@ -227,7 +229,9 @@ class Conversation:
             self._disconnect()
         while self.backlog and not self.busy:
             op, flags, number, payload = self.backlog.popleft()
-            self.request(op, flags, number, payload, 0, len(payload))
+            answer = self.request(op, flags, number, payload, 0, len(payload))
+            if answer:
+                self.link.send(answer)
         if not self.link.reading and not self.backlog and not self.link.stuck:
             self.link.want(reading=True)
 

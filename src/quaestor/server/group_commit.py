@@ -87,7 +87,7 @@ class GroupCommit:
 
     def depart(self) -> bool:
         """Begin a force for what is started, if somebody is there to be served meanwhile and the log can (GC4)."""
-        if not self.overlaps:
+        if not self.others:
             return False
         others = self.others.difference([one for one, _ in self.deferred])
         self.others.clear()

@@ -3,8 +3,10 @@
 Rules
   LI1 Bytes become frames; a frame goes to its conversation. What is no frame ends the link with one line (protocol W8).
   LI2 Nothing but HELLO is looked at before the client has proved who it is.
-  LI3 Answers gather and are sent once per turn. A client that does not take them is not read from until it does, and
-      is cut off when it takes none for long. So is one that stops in the middle of a frame.
+  LI3 The answer to a request that came alone is sent at once: its client works on while others are served. Answers to
+      requests that came together, and to commits of several conversations, gather and are sent once per turn. A client
+      that does not take them is not read from until it does, and is cut off when it takes none for long. So is one
+      that stops in the middle of a frame.
   LI4 The end of a link is handled at the end of a turn, the first after which no commit of its conversations is under
       way.
 
@@ -45,6 +47,7 @@ class Link:
         self.client = b""
         self.application = self.said = ""
         self.conversations: dict[int, Conversation] = {}
+        self.shared = False  # by several conversations
         self.open = True
         self.authenticated = False
         self._frame_max = HELLO_MAX
@@ -106,7 +109,9 @@ class Link:
             length, op, flags, conversation, number = _unpack_header(data)
             known = self.conversations.get(conversation)
             if known is not None and length == end <= self._frame_max:
-                known.request(op, flags, number, data, HEADER_LENGTH, end)  # one request and nothing else, as a rule
+                answer = known.request(op, flags, number, data, HEADER_LENGTH, end)  # as a rule there is nothing else
+                if answer:
+                    self.send_now(answer)
                 return
         while end - at >= HEADER_LENGTH and self.open and not (self._identifying or self._held):
             length, op, flags, conversation, number = _unpack_header(data, at)
@@ -117,7 +122,9 @@ class Link:
                 break
             known = self.conversations.get(conversation)  # LI2: there are none before the client is authenticated
             if known is not None:
-                known.request(op, flags, number, data, at + HEADER_LENGTH, at + length)
+                answer = known.request(op, flags, number, data, at + HEADER_LENGTH, at + length)
+                if answer:
+                    self.send(answer)
             else:
                 self._frame(op, conversation, number, data[at + HEADER_LENGTH : at + length])
             at += length
@@ -227,13 +234,14 @@ class Link:
         except MQError as error:
             self.send(frame(Op.ERROR, 0, conversation, number, values.pack_error(error)))
             return
+        self.shared = bool(self.conversations)
         self.conversations[conversation] = Conversation(self, conversation, connection)
         self.send(frame(Op.REPLY, 0, conversation, number, values.pack(None)))
 
     # -- out
 
     def send(self, answer: bytes) -> None:
-        """An answer for the end of the turn (LI3)."""
+        """An answer that is sent with others at the end of the turn (LI3)."""
         out = self._out
         if not out:
             self._talks(self)
@@ -245,14 +253,19 @@ class Link:
     def flush(self) -> None:
         """Send what has gathered; what the client does not take now waits (LI3)."""
         out = self._out
-        if len(out) == 1 and not self._unsent:
-            data = out[0]
-        else:
-            data = b"".join((self._unsent, *out))
-            self._unsent = b""
+        data = out[0] if len(out) == 1 and not self._unsent else b"".join((self._unsent, *out))
         out.clear()
+        self._unsent = b""
         self._out_bytes = 0
-        if not data or not self.open:
+        if data:
+            self.send_now(data)
+
+    def send_now(self, data: bytes) -> None:
+        """Send this at once, behind what has gathered (LI3)."""
+        if self._out or self._unsent:
+            self.send(data)
+            return
+        if not self.open:
             return
         try:
             sent = self._send(data)
@@ -271,6 +284,7 @@ class Link:
         if sent < len(data):
             self._unsent = data[sent:]
             self._out_bytes = len(self._unsent)
+            self._held |= self._out_bytes > self._output_max
             self.want(writing=True, reading=not self._held)
             return
         self.want(writing=False, reading=True)
