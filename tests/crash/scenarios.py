@@ -2,10 +2,14 @@
 
 A script calls `world.unit(...)` for one unit of recovery and keeps `world.allowed`: the states (messages on the
 queue, in order) that a restart may show. Before a commit returns there are two, afterwards one.
+
+A script does the same up to every cut, so `prove` does not run it once for each of them: a `Film` keeps what each cut
+would leave, and goes on.
 """
 
+from contextlib import suppress
 from dataclasses import replace
-from itertools import count
+from itertools import count, product
 
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.buffer import old_pages
@@ -48,10 +52,11 @@ class World:
     def state(self):
         return self.allowed[-1]
 
-    def unit(self, puts=(), gets=0, outcome="commit", volatile=(), *, together=False):
+    def unit(self, puts=(), gets=0, outcome="commit", volatile=(), *, together=False, alone=False):
         """One unit of recovery: gets from the front, puts at the end (one by one or together), then its end."""
         engine, before = self.engine, self.state
         unit = engine.begin()
+        unit.alone = alone
         for _ in range(gets):
             engine.get(unit)
         if together:
@@ -99,6 +104,26 @@ def puts_together(world):
     world.unit(puts=[message(n, 3500 if n == 64 else 300) for n in range(60, 70)], outcome="leave", together=True)
     world.engine.buffers.write_all()
     world.unit(gets=2, puts=[message(n, 2000) for n in range(70, 90)], together=True)
+
+
+def out_of_syncpoint(world):
+    """Units that are alone: one record each, between units that are not, over checkpoints and switches of the log."""
+    for n in range(6):
+        world.unit(puts=[message(n)], alone=True)
+    world.unit(gets=1, alone=True)
+    world.unit(puts=[message(n) for n in range(50, 54)], outcome="leave")
+    world.engine.buffers.write_all()
+    world.unit(puts=[message(6, 3200)], alone=True)
+    world.engine.recovery.checkpoint()
+    world.unit(gets=1, alone=True)
+    world.unit(puts=[message(7, 20_000)], alone=True)
+    world.engine.buffers.write_all()
+    for n in range(8, 30):
+        world.unit(puts=[message(n, 3000)], alone=True)
+        world.unit(gets=1, alone=True)
+    world.engine.recovery.checkpoint()
+    world.unit(gets=3, puts=[message(40)])
+    world.unit(gets=1, alone=True)
 
 
 def pages_leave_early(world):
@@ -277,6 +302,7 @@ SCENARIOS = [
     puts_and_gets,
     backouts,
     puts_together,
+    out_of_syncpoint,
     pages_leave_early,
     checkpoints,
     checkpoints_in_steps,
@@ -336,10 +362,62 @@ def cuts(script, settings=TINY, at_most=150, kind=FaultyDisk, ends=commit):
     return range(0, operations + 1, step)
 
 
+class Film(FaultyDisk):
+    """A disk that loses power at some operations, keeps what is found afterwards, and goes on as if it had not."""
+
+    def __init__(self, moments, seeds, kind=FaultyDisk):
+        super().__init__(seed=seeds)
+        self.asynchronous = kind.asynchronous
+        self.moments, self._seeds = set(moments), seeds
+        self.allowed = lambda: [[]]
+        self.found = []
+
+    def operate(self, effect):
+        if self.operations not in self.moments:
+            super().operate(effect)
+            return
+        happened = []
+
+        def noted():
+            effect()
+            happened.append(effect)
+
+        noted.__name__ = effect.__name__
+        self.cut_after = cut = self.operations
+        with suppress(PowerCut):
+            super().operate(noted)
+        self.keep(cut)
+        self.cut_after, self._off = None, False
+        if not happened:
+            effect()
+
+    def keep(self, cut):
+        """What a power cut at this moment leaves, and what may be found in it."""
+        self.seed = cut + self._seeds
+        self.found.append((cut, self.after_power_cut(), self.allowed()))
+
+
+FILMS = 4
+"""Runs of a script among which its cuts are dealt: what a write in flight takes along is chance."""
+
+
+def filmed(script, moments, settings, seeds, kind, ends):
+    """Every cut, what it leaves and the states a restart of that may show."""
+    film = Film(moments, seeds, kind)
+    world = World(film, settings, ends)
+    film.allowed = lambda: world.allowed
+    script(world)
+    if film.operations in film.moments:
+        film.keep(film.operations)
+    return film.found
+
+
 def prove(script, settings=TINY, at_most=150, seeds=1, kind=FaultyDisk, ends=commit):
     """Cut the power everywhere; what was confirmed is there and nothing else."""
-    for cut in cuts(script, settings, at_most, kind, ends):
-        for seed in range(seeds):
-            disk = kind(cut_after=cut, seed=cut + 1000 * seed)
-            allowed = run_until_cut(script, disk, settings, ends)
-            assert found_after(disk.after_power_cut(), settings) in allowed, f"cut after {cut}, seed {seed}"
+    every = cuts(script, settings, at_most, kind, ends)
+    for seed, number in product(range(seeds), range(FILMS)):
+        moments = every[number::FILMS]
+        found = filmed(script, moments, settings, 1000 * seed + number, kind, ends)
+        assert list(moments) == [cut for cut, _, _ in found]
+        for cut, disk, allowed in found:
+            assert found_after(disk, settings) in allowed, f"cut after {cut}, seed {seed}"

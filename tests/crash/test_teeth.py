@@ -21,6 +21,7 @@ from crash.scenarios import (
     killed_then_cut,
     long_messages,
     message,
+    out_of_syncpoint,
     pages_leave_early,
     pages_written_during_a_sync,
     prove,
@@ -257,7 +258,14 @@ def without_the_log_of_a_run(patch):
     patch.setattr(LogManager, "append_run", only_count)
 
 
+def without_the_force_of_one_record(patch):
+    """V11: the record of a unit that is alone is its commit, so the log is forced up to it."""
+    start_commit = RecoveryManager.start_commit
+    patch.setattr(RecoveryManager, "start_commit", lambda self, unit: start_commit(self, unit) if unit.urid else 0)
+
+
 TEETH = [
+    (without_the_force_of_one_record, out_of_syncpoint, {}),
     (without_compensation_records, backouts, {}),
     (with_a_checkpoint_too_new, checkpoints, {}),
     (with_a_checkpoint_too_new, checkpoints_in_steps, {}),

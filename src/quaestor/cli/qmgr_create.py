@@ -21,6 +21,13 @@ EXAMPLES = {"group": "NAME", "structures": "cf:///PATH", "repository": "FILE"}
 @click.option("--group", default="", metavar="NAME", help="Queue-sharing group that it joins, up to four characters.")
 @click.option("--structures", default="", metavar="ADDRESS", help="The group's structures: cf:///path or redis://...")
 @click.option("--repository", default="", metavar="ADDRESS", help="The group's tables: a file or postgresql://...")
+@click.option(
+    "--requests",
+    type=click.Choice(["fewest", "mp1b"]),
+    default="fewest",
+    show_default=True,
+    help="Requests to structures: as few as it takes, or as many as the version made that MP1B measured.",
+)
 def create_command(
     name: str,
     directory: Path | None,
@@ -33,6 +40,7 @@ def create_command(
     group: str,
     structures: str,
     repository: str,
+    requests: str,
 ) -> None:
     """Create a queue manager; whoever does may do everything with it.
 
@@ -49,7 +57,7 @@ def create_command(
     engine = {"log_bytes": None if log_mb is None else log_mb << 20, "logs": logs, "dual_logs": dual_logs or None}
     with said():
         _check_whole(group=group, structures=structures, repository=repository)
-        settings = GroupSettings(group, structures, repository) if group else None
+        settings = GroupSettings(group, structures, repository, requests) if group else None
         if listen:
             split_address(listen)
         home.create(

@@ -3,7 +3,9 @@
 Rules
   SU1 Attributes are declared as those of other objects are, and kept in the shared repository by their keywords, as
       DISPLAY shows them.
-  SU2 SIZE is ours: where there is no policy of the sysplex, the definition says how large the structure is, in KB.
+  SU2 SIZE and what follows it is ours: where there is no policy of the sysplex, the definition says how large the
+      structure may be, in KB, how large it is to begin with (INITSIZE; 0 is SIZE), and whether it is altered by
+      itself, ratio or size, when it fills up (ALLOWAUTOALT, FULLTHRESHOLD).
   SU3 Messages too long for an entry need CFLEVEL(4), which keeps them in the shared repository. From CFLEVEL(5) on
       OFFLOAD says where they are kept, and the rules OFFLDnTH and OFFLDnSZ send shorter ones there too. Levels are
       never lowered.
@@ -55,6 +57,9 @@ class StructureDefinition:
     data_set_buffers: int = number("DSBUFS", 15, 100, 1, 9999)
     data_set_expand: str = _words("DSEXPAND", 16, "YES", "NO")
     size_kb: int = number("SIZE", 17, 65_536, 16, 1 << 30)
+    initial_size_kb: int = number("INITSIZE", 18, 0, 0, 1 << 30)
+    alter_by_itself: str = _words("ALLOWAUTOALT", 19, "NO", "YES")
+    full_threshold: int = number("FULLTHRESHOLD", 20, 80, 1, 100)
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name) or self.name == "CSQ_ADMIN":

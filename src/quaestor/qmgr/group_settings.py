@@ -2,7 +2,8 @@
 
 Rules
   GS1 A group has a name (at most four characters), structures (`cf:///path` for the coupling facility of this machine,
-      `redis://...` for several) and a repository (a file, or `postgresql://...`). All members name the same.
+      `redis://...` for several) and a repository (a file, or `postgresql://...`). All members name the same. Whether
+      a member makes as few requests to structures as it can, or those that MP1B counted, is its own affair.
   GS2 They are kept in the file `group` of the queue manager's directory, so that every door that opens it joins the
       same group. Without that file it belongs to none.
   GS3 What a member needs (msgpack, redis, sortedcontainers) is not installed everywhere: it is imported when a queue
@@ -13,7 +14,7 @@ Called by the package door, the server and the command line.  Calls the coupling
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from quaestor.mqi.reasons import MQError, Reason
 
 GROUP_FILE = "group"
 GROUP_NAME_MAX = 4
+REQUESTS = ("fewest", "mp1b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,11 @@ class GroupSettings:
     name: str
     structures: str
     repository: str
+    requests: str = "fewest"
 
     def __post_init__(self) -> None:
+        if self.requests not in REQUESTS:
+            raise MQError(Reason.OPTIONS_ERROR, requests=self.requests, one_of=", ".join(REQUESTS))
         if not self.name.isalnum() or len(self.name) > GROUP_NAME_MAX:
             raise MQError(Reason.OBJECT_NAME_ERROR, group=self.name, longest=GROUP_NAME_MAX)
 
@@ -59,7 +64,7 @@ def joining(directory: Path, settings: GroupSettings | None = None) -> Callable[
     """How the queue manager in a directory joins its group; None when it has none. New settings are kept (GS2)."""
     if settings is not None:
         known = group_in(directory)
-        if known not in (None, settings):
+        if known is not None and replace(known, requests=settings.requests) != settings:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=settings.name, why=f"it belongs to group {known}")
         save_group(directory, settings)
     else:

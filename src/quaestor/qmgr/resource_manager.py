@@ -63,8 +63,8 @@ class Waits(Protocol):
     def repository_asked(self, thread_ns: int, server_ns: int) -> None:
         """It waited for a request to the shared repository, of which the database took the second."""
 
-    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
-        """It called the coupling facility: for one entry or for several, so often again."""
+    def lists_called(self, ns: int, *, kind: int, multiple: bool, redrives: int = 0) -> None:
+        """It called the coupling facility, for what (of CFSTAT): for one entry or for several, so often again."""
 
 
 class Served:
@@ -93,6 +93,9 @@ class Unit(Protocol):
 
     shared: Any
     """Its part in the structures of a queue-sharing group, None when it has none."""
+
+    alone: bool
+    """Whether it makes one change only, in the call that commits it."""
 
     label: bytes
     """Client and number, when the client wants to be able to ask for the outcome."""

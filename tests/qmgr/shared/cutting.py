@@ -11,6 +11,7 @@ from functools import partial
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.habits import FEWEST
 from quaestor.testing import FaultyDisk, PowerCut
 
 QUEUES = ("ORDERS", "BILLS", "PRIVATE")
@@ -93,8 +94,9 @@ class CuttingTables:
 class World:
     """Two members, the first of which works and dies; what is confirmed, and what may have happened beside."""
 
-    def __init__(self, folder, connect=None, **attributes):
+    def __init__(self, folder, connect=None, habits=FEWEST, **attributes):
         self.sharing = Sharing(folder, connect, structures=("APPL1", "APPL2"), **attributes)
+        self.sharing.habits = habits
         self.power = Power()
         self.sharing.wrap = lambda name, made: Cutting(made, self.power) if name == "QM1" else made
         self.sharing.wrap_tables = lambda name, made: CuttingTables(made, self.power) if name == "QM1" else made

@@ -9,6 +9,7 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
+from quaestor.qmgr.coupling_facility.habits import FEWEST
 from quaestor.qmgr.coupling_facility.keys import got_list
 from quaestor.qmgr.coupling_facility.units import descriptor_in
 from quaestor.qmgr.queue_manager import QueueManager
@@ -76,6 +77,7 @@ class Sharing:
         self.disks, self.members, self.away = {}, {}, set()
         self.wrap = lambda _name, connection: connection
         self.breakable, self._opened = [], []
+        self.habits = FEWEST
         tables = self.tables()
         for name in structures:
             tables.structures.insert(Structure(name, {"SIZE": 4096, **attributes}))
@@ -122,7 +124,7 @@ class Sharing:
 
     def group(self, name):
         tables = GroupTables(self.wrap_tables(name, self.tables().tables))
-        return Group("QSG1", tables, partial(self.connect, name), name, self._disk)
+        return Group("QSG1", tables, partial(self.connect, name), name, self._disk, habits=self.habits)
 
     def _disk(self, name):
         return self.disks[name]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from quaestor.mqi.headers import TriggerMessage
 from quaestor.mqi.objects import TriggerType
 from quaestor.mqi.options import OpenOptions
 from quaestor.qmgr.data.engine import EngineSettings
+from quaestor.qmgr.group_settings import group_in
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.shared_tables import GroupTables, Structure, open_tables
 from servers import redis_server
@@ -209,7 +211,11 @@ def test_a_queue_manager_that_joined_stays_a_member(members, settings, tmp_path)
     other = GroupSettings("ELSE", settings.structures, settings.repository)
     with pytest.raises(MQError, match="2059"):
         quaestor.connect("QM2", tmp_path / "QM2", group=other)
-    members[1] = quaestor.connect("QM2", tmp_path / "QM2", user="ALICE")
+    as_measured = replace(settings, requests="mp1b")  # its own affair (GS1): no other group
+    members[1] = quaestor.connect("QM2", tmp_path / "QM2", user="ALICE", group=as_measured)
+    assert as_measured == group_in(tmp_path / "QM2")
+    with pytest.raises(MQError, match=r"2046.*one_of='fewest, mp1b'"):
+        replace(settings, requests="most")
 
 
 def test_long_messages_go_through_the_repository(settings, tmp_path):

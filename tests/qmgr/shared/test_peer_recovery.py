@@ -9,15 +9,19 @@ from qmgr.shared.cutting import Power, World, died_in, two_structures, without_c
 from qmgr.shared.sharing import GET_IN, IN, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
 from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.habits import FEWEST, MP1B
 from quaestor.qmgr.coupling_facility.keys import decided_list
 from quaestor.storage.lists.operations import Alter
 
 REQUESTS, WRITES = 37, 10
 """What the work asks of structures and writes to the log; one more than that is never reached."""
 
+REQUESTS_OF_MP1B = 38
+"""With a descriptor also for the unit that logs nothing and is in one structure (HA2)."""
 
-def cut_world(folder, cut_at=None, *, done=False, write=None):
-    world = World(folder)
+
+def cut_world(folder, cut_at=None, *, done=False, write=None, habits=FEWEST):
+    world = World(folder, habits=habits)
     world.power.requests = 0
     world.power.cut_at, world.power.done = cut_at, done
     disk = world.power.disk
@@ -28,12 +32,13 @@ def cut_world(folder, cut_at=None, *, done=False, write=None):
     return world, died
 
 
-def test_the_whole_work_asks_and_writes_so_much(tmp_path):
+@pytest.mark.parametrize(("habits", "asked"), [(FEWEST, REQUESTS), (MP1B, REQUESTS_OF_MP1B)], ids=["fewest", "mp1b"])
+def test_the_whole_work_asks_and_writes_so_much(tmp_path, habits, asked):
     """So that the cuts below reach everything, and no more."""
-    world = World(tmp_path)
+    world = World(tmp_path, habits=habits)
     requests, writes = world.power.requests, world.power.disk.operations
     assert not died_in(world)
-    assert (REQUESTS, WRITES) == (world.power.requests - requests, world.power.disk.operations - writes)
+    assert (asked, WRITES) == (world.power.requests - requests, world.power.disk.operations - writes)
 
 
 @pytest.mark.crash
@@ -45,6 +50,20 @@ def test_a_member_dies_at_a_request_and_a_peer_recovers_it(tmp_path, cut_at, don
     world.sharing.kill("QM1")
     world.two.shared.peers.step()
     assert ["QM1"] == [name for name, _ in world.two.shared.peers.recovered]
+    world.check()
+    again = world.sharing.start("QM1", world.sharing.disks["QM1"].after_power_cut())
+    world.check(private=again)
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("done", [False, True], ids=["not sent", "answer lost"])
+@pytest.mark.parametrize("cut_at", range(1, REQUESTS_OF_MP1B + 1))
+def test_a_member_with_the_habits_of_mp1b_leaves_nothing_else(tmp_path, cut_at, done):
+    """A descriptor more decides nothing (HA3)."""
+    world, died = cut_world(tmp_path, cut_at, done=done, habits=MP1B)
+    assert died
+    world.sharing.kill("QM1")
+    world.two.shared.peers.step()
     world.check()
     again = world.sharing.start("QM1", world.sharing.disks["QM1"].after_power_cut())
     world.check(private=again)

@@ -185,6 +185,24 @@ class BufferPool:
         if self._writing and not frame.in_use:
             self._write_if_behind()
 
+    def change(self, page_set: PageSet, page: int, redo: Redo, body: bytes, rba: int) -> None:
+        """Change a page that the same call has got before, by the change at `rba`: in one step, for every get (B8)."""
+        frame: Frame | None = page_set.frames.get(page)
+        if frame is None or not frame.changed:
+            frame = self.again(page_set, page)
+            frame.change(redo, body)
+            self.set_write(frame, rba)
+            self.release(frame)
+            return
+        self.stats.set_writes += 1
+        frame.change(redo, body)
+        frame.rba = rba
+        if not frame.first_rba:
+            frame.first_rba = rba
+            frame.volatile = False
+        if self._writing and not frame.in_use:
+            self._write_if_behind()
+
     def set_write(self, frame: Frame, rba: int) -> None:
         """The page was changed by the log record at `rba`."""
         self.stats.set_writes += 1

@@ -197,11 +197,13 @@ class AccountedHandle(Handle):
         if self.opened is None:
             return
         tally = self.tally
+        before = tally.close.lists_made
         began_ns, cpu_ns = tally.task.began(tally.close)
         try:
             Handle.close(self, options)
         finally:
             tally.task.ended(tally.close, began_ns, cpu_ns)
+            tally.closes_without_lists += tally.stored.shared and tally.close.lists_made == before
             tally.closed_us = tally.task.now_us()
 
 
@@ -227,8 +229,7 @@ class AccountedConnection(Connection):
             task.ended(task.other, began_ns, cpu_ns)  # AC6
             raise
         tally = self._account_handle(handle)
-        tally.open.forces += verb.forces
-        tally.open.force_ns += verb.force_ns
+        tally.opening(verb)
         tally.opened_us = tally.opened_us or task.now_us()
         task.ended(tally.open, began_ns, cpu_ns)
         return handle

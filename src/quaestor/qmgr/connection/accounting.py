@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from quaestor.clock import Clock
 from quaestor.mqi.options import GetOptions
+from quaestor.qmgr.connection.shared_accounting import ListCalls, SharedTally
 from quaestor.qmgr.message.thread import ApplicationThread
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Verb:
         "force_ns",
         "forces",
         "generated",
+        "lists",
         "read_ns",
         "reads",
         "room",
@@ -73,6 +75,7 @@ class Verb:
         self.room = 0  # numbers in notes there may be before the next call to read
         self.forces = self.force_ns = self.reads = self.read_ns = self.suspends = self.suspend_ns = 0
         self.skipped = self.expired = self.to_waiter = self.generated = 0
+        self.lists: ListCalls | None = None
 
     def cpu_read(self, cpu_ns: int, calls: int = 1) -> None:
         """The CPU time of a call that was due, or of so many made as one (AC4)."""
@@ -87,6 +90,17 @@ class Verb:
         self.forces += 1
         self.force_ns += ns
         self.elapsed_ns += ns
+
+    def list_called(self, kind: int, ns: int) -> None:
+        """It called the coupling facility."""
+        if self.lists is None:
+            self.lists = ListCalls()
+        self.lists.called(kind, ns)
+
+    @property
+    def lists_made(self) -> int:
+        """How often it has called the coupling facility."""
+        return 0 if self.lists is None else sum(self.lists.numbers)
 
     def take_over(self, other: "Verb") -> None:
         """Count the waits and CPU time of a verb whose queue is forgotten."""
@@ -113,6 +127,7 @@ class QueueTally:
         "browses_specific",
         "close",
         "closed_us",
+        "closes_without_lists",
         "depth_high",
         "disposition",
         "get",
@@ -132,6 +147,7 @@ class QueueTally:
         "on_queue_us",
         "open",
         "opened_us",
+        "opens_without_lists",
         "options_got",
         "options_seen",
         "put",
@@ -157,6 +173,7 @@ class QueueTally:
         self.queue_type = self.index_type = 0
         self.disposition = ""
         self.opened_us = self.closed_us = 0
+        self.opens_without_lists = self.closes_without_lists = 0
         self.open, self.close, self.get, self.put = Verb(), Verb(), Verb(), Verb()
         self.put1, self.inq, self.set = Verb(), Verb(), Verb()
         self.browses_any = self.browses_specific = self.gets_any = self.gets_specific = 0
@@ -188,6 +205,16 @@ class QueueTally:
         self.get_size_low = self.put_size_low = SIZE_UNSET
         self.on_queue_shortest_us = TIME_UNSET
         return taken
+
+    def opening(self, verb: Verb) -> None:
+        """An open turned out to be one of this queue: what it met on its way."""
+        self.open.forces += verb.forces
+        self.open.force_ns += verb.force_ns
+        if verb.lists is not None:
+            self.open.lists = self.open.lists or ListCalls()
+            self.open.lists.take_over(verb.lists)
+        elif self.stored.shared:
+            self.opens_without_lists += 1
 
     def verbs(self) -> tuple[Verb, ...]:
         return self.open, self.close, self.get, self.put, self.put1, self.inq, self.set
@@ -275,53 +302,6 @@ def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longe
         return
     for length in lengths:
         counts[bisect_right(BANDS, length)] += 1
-
-
-class SharedTally:
-    """What a task asked of the shared repository and of the coupling facility."""
-
-    __slots__ = (
-        "multiple_calls",
-        "multiple_ns",
-        "multiple_redrives",
-        "requests",
-        "server_longest_ns",
-        "server_ns",
-        "single_calls",
-        "single_ns",
-        "single_redrives",
-        "thread_longest_ns",
-        "thread_ns",
-    )
-
-    def __init__(self) -> None:
-        self.requests = self.thread_ns = self.server_ns = self.thread_longest_ns = self.server_longest_ns = 0
-        self.single_calls = self.single_ns = self.single_redrives = 0
-        self.multiple_calls = self.multiple_ns = self.multiple_redrives = 0
-
-    def repository_asked(self, thread_ns: int, server_ns: int) -> None:
-        self.requests += 1
-        self.thread_ns += thread_ns
-        self.server_ns += server_ns
-        self.thread_longest_ns = max(self.thread_longest_ns, thread_ns)
-        self.server_longest_ns = max(self.server_longest_ns, server_ns)
-
-    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
-        """Calls include those made again (MP1B F-36)."""
-        if multiple:
-            self.multiple_calls += 1
-            self.multiple_ns += ns
-            self.multiple_redrives += redrives
-        else:
-            self.single_calls += 1
-            self.single_ns += ns
-            self.single_redrives += redrives
-
-    def take_longest(self) -> tuple[int, int]:
-        """The longest requests to the repository since the last time: thread and server time."""
-        longest = self.thread_longest_ns, self.server_longest_ns
-        self.thread_longest_ns = self.server_longest_ns = 0
-        return longest
 
 
 class TaskTally:
@@ -433,8 +413,9 @@ class TaskTally:
     def repository_asked(self, thread_ns: int, server_ns: int) -> None:
         self.shared.repository_asked(thread_ns, server_ns)
 
-    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
+    def lists_called(self, ns: int, *, kind: int, multiple: bool, redrives: int = 0) -> None:
         self.shared.lists_called(ns, multiple=multiple, redrives=redrives)
+        self.verb.list_called(kind, ns)
 
     def expired(self) -> None:
         self.verb.expired += 1

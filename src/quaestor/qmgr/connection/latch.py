@@ -91,5 +91,5 @@ class TimedLatch:
     def repository_asked(self, thread_ns: int, server_ns: int) -> None:
         self.task.repository_asked(thread_ns, server_ns)
 
-    def lists_called(self, ns: int, *, multiple: bool, redrives: int = 0) -> None:
-        self.task.lists_called(ns, multiple=multiple, redrives=redrives)
+    def lists_called(self, ns: int, *, kind: int, multiple: bool, redrives: int = 0) -> None:
+        self.task.lists_called(ns, kind=kind, multiple=multiple, redrives=redrives)

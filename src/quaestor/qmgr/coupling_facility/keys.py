@@ -12,7 +12,10 @@ Rules
       start, so a restarted member never repeats one. Units of recovery are named in the same way.
   CK5 Adjunct data begins with what a claim looks at (flags, length) and ends with the mark: the unit or handle that
       has the entry, the list it is from, and as what. Under a committed key the mark means nothing.
-  CK6 Data begins with the three identifiers a message can be asked for by; then its stored form and its body.
+  CK6 Data begins with the three identifiers a message can be asked for by; then what else stands in its header, its
+      descriptor, its body. All before the body has the length it has in MP16 (CF-M14), 372 bytes and 72 more for a
+      message of a group: so a message takes the elements that a plan for it counts on. A descriptor that needs more
+      than that has more.
 
 Called by the parts of the coupling facility manager.  Calls nothing.
 """
@@ -20,7 +23,7 @@ Called by the parts of the coupling facility manager.  Calls nothing.
 import struct
 from typing import NamedTuple
 
-from quaestor.mqi.descriptors import ID_LENGTH, MQMD
+from quaestor.mqi.descriptors import ID_LENGTH, MQMD, NO_ID
 from quaestor.mqi.messages import HEADER, Message
 from quaestor.storage.lists.operations import KEY_LENGTH, KEY_MAX
 
@@ -58,8 +61,11 @@ GROUP_AT, MSG_ID_AT, CORREL_ID_AT = 0, ID_LENGTH, 2 * ID_LENGTH
 Range = tuple[bytes, bytes]
 
 
-HEAD_LENGTH = _DATA.size
-"""Of an entry's data: what stands before descriptor and body, and can be searched (CK6)."""
+DESCRIPTOR_AT = _DATA.size
+"""Of an entry's data: what stands before the descriptor, and can be searched (CK6)."""
+
+HEAD_LENGTH, GROUPED = 372, 72
+"""Of an entry's data: what stays in the structure in any case, and how much more the headers of a group have (CK6)."""
 
 
 def freed_list(member: int) -> int:
@@ -181,7 +187,12 @@ def packed_message(message: Message) -> bytes:
     head = _DATA.pack(
         envelope.group_id, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, len(packed)
     )
-    return b"".join((head, packed, body))
+    return b"".join((head, packed.ljust(_room(envelope.group_id), b"\0"), body))
+
+
+def _room(group_id: bytes) -> int:
+    """How long the place for a descriptor is, at least (CK6)."""
+    return HEAD_LENGTH - DESCRIPTOR_AT if group_id == NO_ID else HEAD_LENGTH - DESCRIPTOR_AT + GROUPED
 
 
 Described = tuple[bytes, bytes, bytes, int, int, int, int, int, int]
@@ -196,10 +207,10 @@ def described(data: bytes) -> Described:
 
 def message_in(data: bytes, about: Described) -> Message:
     """The message that an entry's data is, which says this about itself."""
-    _, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = about
-    end = HEAD_LENGTH + length
-    envelope = MQMD.unpacked(data[HEAD_LENGTH:end])
-    return Message(data[end:], envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts)
+    group_id, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, length = about
+    envelope = MQMD.unpacked(data[DESCRIPTOR_AT : DESCRIPTOR_AT + length])
+    body = data[DESCRIPTOR_AT + max(length, _room(group_id)) :]
+    return Message(body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts)
 
 
 def where(msg_id: bytes | None, correl_id: bytes | None, group_id: bytes | None) -> tuple[tuple[int, bytes], ...]:

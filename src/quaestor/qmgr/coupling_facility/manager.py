@@ -26,6 +26,7 @@ from threading import RLock
 from quaestor.clock import Clock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.coupling_facility.auto_alter import AutoAlter
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions, close_list, format_list
 from quaestor.qmgr.coupling_facility.forwarding import Forwarding
@@ -79,6 +80,7 @@ class CouplingFacilityManager:
         )
         self.structures: dict[str, SharedStructure] = {}
         self.data_sets = DataSets(group, qmgr, clock, self.structures)
+        self.auto_alter = AutoAlter(group, self.structures, self._say)
         self._queues: dict[str, SharedQueue] = {}
         self._unfinished: list[tuple[SharedUnit, bool]] = []
         self._log_end, self._own_left = 0, True
@@ -109,7 +111,7 @@ class CouplingFacilityManager:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=self.group.name, why=str(error)) from error
         self.number = member.number
         identities = Identities(member.number, self._recovery.log.epoch)
-        self._descriptors = Descriptors(self.admin, member.number)
+        self._descriptors = Descriptors(self.admin, member.number, self.group.habits)
         self.store = SharedStore(self._recovery, self.clock, identities, self._descriptors)
         self._identities = identities
         self._in_doubt = UnitsInDoubt(self._recovery, self.admin, member.number, self._descriptors)
@@ -302,7 +304,7 @@ class CouplingFacilityManager:
         if found is None:
             known = self.definitions.known[definition.name]
             found = SharedQueue(definition, self.structure(definition.structure), known.list)
-            found.interest = self.interest
+            found.interest, found.buffer = self.interest, self.group.habits.get_buffer()
             self._queues[definition.name] = found
         found.definition = definition
         return found
@@ -361,6 +363,7 @@ class CouplingFacilityManager:
             Task("peer recovery", self.peers.step, PEERS_MS, latched=False),
             Task("connect to structures again", self.reach_step, CONNECT_MS, latched=False),
             Task("free offloaded data", self.reclaim_step, CONNECT_MS),
+            Task("alter structures that fill up", self.auto_alter.step, CONNECT_MS),
             Task("remove bodies from the repository", self.care_step, CONNECT_MS, latched=False, apart=True),
         )
 

@@ -7,8 +7,8 @@ Rules
   OP3 Recovering to empty needs no log: the structure is emptied and used from now on. Anything else is read from the
       logs, with the engine latch held. A structure that works while data sets of it have failed keeps its messages:
       only the data sets are recovered.
-  OP4 SIZE is altered while the structure is used, as the operator's alter of MP16: the ratio of elements and entries is
-      that of its allocation. It does not shrink below what is in use.
+  OP4 SIZE is altered while the structure is used, as the operator's alter of MP16: the ratio of elements and entries
+      stays what it is. It does not shrink below what is in use.
 
 Called by command, through queue_manager.  Calls the coupling facility manager.
 """
@@ -92,9 +92,11 @@ class OperatedGroup:
         self.data_sets_changed()
 
     def resize(self, structure: str, size_kb: int) -> None:
-        shape = Shape.sized(structure, size_kb)
+        found = self._structure(structure)
         try:
-            self._structure(structure).ask_for_recovery(Alter(shape.entries, shape.elements))
+            (space,) = found.ask_for_recovery(ReadSpace())
+            shape = Shape.sized(structure, size_kb, space.elements_total / space.entries_total)
+            found.ask_for_recovery(Alter(shape.entries, shape.elements))
         except StructureRefusal as refusal:
             raise MQError(Reason.CF_STRUC_IN_USE, structure=structure, why=f"more is in use: {refusal}") from refusal
         except MQError:

@@ -16,6 +16,7 @@ from typing import cast
 
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.coupling_facility.habits import BY_NAME, FEWEST, Habits
 from quaestor.qmgr.coupling_facility.structures import ConnectStructure
 from quaestor.qmgr.db2 import Db2Manager
 from quaestor.qmgr.group_settings import GroupSettings
@@ -42,6 +43,8 @@ class Group:
     db2: Db2Manager | None = None
     """Who asks the tables; None where they are asked directly."""
 
+    habits: Habits = FEWEST
+
     @property
     def objects(self) -> LargeObjects:
         """Where the bodies of long messages are: whoever answers the group's tables has them."""
@@ -55,7 +58,8 @@ def group_of(settings: GroupSettings, directory: Path, clock: Clock, operator_lo
         db2 = Db2Manager(lambda: open_tables(settings.repository, settings.name), clock, operator_log)
     except RepositoryAwayError as error:
         raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=settings.name, why=str(error)) from error
-    return Group(settings.name, db2.group, connect, str(directory.resolve()), log_disk, db2)
+    habits = BY_NAME[settings.requests]
+    return Group(settings.name, db2.group, connect, str(directory.resolve()), log_disk, db2, habits)
 
 
 def structures_at(address: str, group: str) -> ConnectStructure:

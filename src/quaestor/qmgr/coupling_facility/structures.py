@@ -37,11 +37,22 @@ from quaestor.qmgr.coupling_facility.offloading import OffloadingConnection
 from quaestor.qmgr.resource_manager import Served
 from quaestor.smf.sections.coupling_facility import StructureFigures
 from quaestor.storage.lists.operations import (
+    Alter,
+    Claim,
+    Delete,
     First,
     Holding,
+    Index,
+    Limit,
     Lock,
+    Move,
     Operation,
+    ReadList,
+    Rewrite,
+    Take,
     Unlock,
+    Unwatch,
+    Watch,
     Write,
 )
 from quaestor.storage.lists.structure import ListStructure, Shape, StructureLostError, StructureRefusal, Told
@@ -51,6 +62,13 @@ OWN_LIST, OWN_LOCK = 0, 0
 LISTS = 1024
 NAME_MAX = 12
 SIZE_KB, ADMIN_ENTRIES = 65_536, 40_000
+READ = 5
+KINDS: dict[type[Operation], int] = {
+    Lock: 0, Unlock: 1, Limit: 2, Index: 2, Rewrite: 6, Alter: 6, Watch: 7, Unwatch: 8, ReadList: 9, Write: 10,
+    Move: 11, Take: 12, Claim: 12, Delete: 13,
+}  # fmt: skip
+"""What a request is for, by its first operation, as CFSTAT numbers it; all others read."""
+
 ConnectStructure = Callable[[Shape, str, Told], ListStructure]
 """How an engine is connected to: shape, connector, whom to tell."""
 
@@ -61,7 +79,8 @@ def admin_shape() -> Shape:
 
 def shape_of(name: str, attributes: Mapping[str, Any]) -> Shape:
     """The shape of an application structure, as it is defined."""
-    return Shape.sized(name, int(attributes.get("SIZE", SIZE_KB)), lists=LISTS)
+    size_kb = int(attributes.get("SIZE", SIZE_KB))
+    return Shape.sized(name, min(int(attributes.get("INITSIZE", 0)) or size_kb, size_kb), lists=LISTS)
 
 
 class Contents(Enum):
@@ -276,7 +295,7 @@ class SharedStructure:
             raise self._lost(error, connection) from error
         finally:
             took_ns = self._now_ns() - began_ns
-            self._count(len(operations) > 1 if multiple is None else multiple, took_ns, redriven)
+            self._count(operations, len(operations) > 1 if multiple is None else multiple, took_ns, redriven)
         entries, elements = connection.used
         figures = self.figures
         if entries > figures.entries_high:  # noqa: PLR1730 - seldom, and each request comes here
@@ -285,7 +304,7 @@ class SharedStructure:
             figures.elements_high = elements
         return answers
 
-    def _count(self, multiple: bool, took_ns: int, redriven: bool) -> None:
+    def _count(self, operations: tuple[Operation, ...], multiple: bool, took_ns: int, redriven: bool) -> None:
         figures = self.figures
         if multiple:
             figures.multiple_calls += 1
@@ -296,15 +315,20 @@ class SharedStructure:
             figures.single_redrives += redriven
             figures.single_elapsed += tod_of_ns(took_ns)
         if self._served.task is not None:
-            self._served.task.lists_called(took_ns, multiple=multiple, redrives=int(redriven))
+            kind = KINDS.get(type(operations[0]), READ)
+            self._served.task.lists_called(took_ns, kind=kind, multiple=multiple, redrives=int(redriven))
+
+    @property
+    def used(self) -> tuple[int, int]:
+        """Entries and elements in use, as the last answer said; none when it is not connected."""
+        return (0, 0) if self._connection is None else self._connection.used
 
     def note_used(self) -> None:
         """What is in use now is at least the highest of the interval (CS1)."""
-        if self._connection is not None:
-            entries, elements = self._connection.used
-            figures = self.figures
-            figures.entries_high = max(figures.entries_high, entries)
-            figures.elements_high = max(figures.elements_high, elements)
+        entries, elements = self.used
+        figures = self.figures
+        figures.entries_high = max(figures.entries_high, entries)
+        figures.elements_high = max(figures.elements_high, elements)
 
     def _lost(self, error: StructureLostError, connection: ListStructure | None) -> MQError:
         """A connection has failed; one that took its place meanwhile has not."""

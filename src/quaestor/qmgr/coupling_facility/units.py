@@ -6,11 +6,12 @@ Rules
   CU2 The commit point is that of the log (V2): the COMMIT record durable, one force. Before it is written the unit's
       descriptor goes to CSQ_ADMIN, with the RBA at which it will be; so whoever finds the unit unfinished knows where
       to look, and where there is no descriptor there was no commit.
-  CU3 A unit that logs nothing commits with the one request that makes its puts available and deletes its gets. If it
-      worked in several structures, that is the request to the first of them, which also writes there that the unit
-      has committed; its descriptor (RBA 0) says in which structure to look. So the outcome does not depend on
-      CSQ_ADMIN: whoever finds the unit unfinished finds it in a structure that the unit itself has changed. Only
-      when no structure has room for that word, the descriptor itself is the commit point.
+  CU3 A unit that logs nothing commits with the one request that makes its puts available and deletes its gets; it has a
+      descriptor before that only where its member has the habit (HA2), and that decides nothing. If it worked in
+      several structures, the commit is the request to the first of them, which also writes there that the unit has
+      committed; its descriptor (RBA 0) says in which structure to look. So the outcome does not depend on CSQ_ADMIN:
+      whoever finds the unit unfinished finds it in a structure that the unit itself has changed. Only when no
+      structure has room for that word, the descriptor itself is the commit point.
   CU4 After the commit point the rest is one request for each structure. One that cannot be reached then is tried again
       when it can; the outcome no longer depends on it. A request whose answer was lost may have been done: then its
       entries are no longer where they were, and that is the proof. What was found out
@@ -32,6 +33,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.coupling_facility.habits import FEWEST, Habits
 from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED,
     DOUBTED,
@@ -126,8 +128,9 @@ class Decided:
 class Descriptors:
     """This member's descriptors in CSQ_ADMIN, and its words in structures that units have committed (CU5)."""
 
-    def __init__(self, admin: SharedStructure, member: int) -> None:
+    def __init__(self, admin: SharedStructure, member: int, habits: Habits = FEWEST) -> None:
         self._admin, self._member = admin, member
+        self.habits = habits
         self._served: list[int] = []
         self._decided: list[Decided] = []
         self._incarnation = admin.incarnation
@@ -294,7 +297,9 @@ class SharedUnit:
         elif len(self._works) > 1:
             self._decide_in_a_structure()
         else:
-            for work in self._works.values():
+            for name, work in self._works.items():
+                if self._descriptors.habits.describes_every_unit:
+                    self._describe_in_time(Descriptor(self.id, 0, 0, structure=name))
                 self._end(work, commit=True)
             self._works.clear()
 
@@ -442,7 +447,12 @@ class SharedUnit:
             return  # recovery knows the outcome from the log
         operations = self._ending(work, commit=commit)
         if operations:
-            work.structure.ask(*operations, multiple=True)
+            work.structure.ask(*operations, multiple=not self._single(work, commit=commit))
+
+    def _single(self, work: Work, *, commit: bool) -> bool:
+        """Whether work ends as that of a single entry (HA2)."""
+        alone = commit and not work.puts and len(work.gets) == 1
+        return alone and self._descriptors.habits.ends_single(len(work.gets[0].entry.data))
 
     def _ending(self, work: Work, *, commit: bool) -> tuple[Operation, ...]:
         gets = (arrival.entry for arrival in work.gets)

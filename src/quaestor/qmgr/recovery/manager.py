@@ -21,6 +21,9 @@ Rules
   V9  A commit may be taken in two steps, `start_commit` and `end_commit`, so that one force serves many units.
   V10 A unit with work in structures of a queue-sharing group tells them before its COMMIT record is written. If they
       cannot be told, it is backed out (2003); if it may have been done all the same, that is said (2124).
+  V11 A unit that is `alone` makes one change of a page in the call that commits it, so it can never be backed out. Its
+      record is that of a change for good, of no unit: the change and its commit in one. If it turns out to need
+      another kind of change (text pages, a structure) it is a unit like any other.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log.
@@ -31,11 +34,11 @@ from typing import Final
 
 from quaestor.clock import Clock
 from quaestor.mqi.messages import Message
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery.checkpointing import CheckpointTaker, undo_next
-from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
+from quaestor.qmgr.recovery.unit import IN_FLIGHT, State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import ResourceManager, Task
 from quaestor.storage.changes import (
     INSERT,
@@ -44,6 +47,7 @@ from quaestor.storage.changes import (
     UNDO_NEXT,
     UNDONE,
     USE_OF,
+    delete,
     insert,
     map_page_of,
     starts_page,
@@ -55,6 +59,7 @@ from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
 
 COMMIT: Final = int(Kind.COMMIT)
+DELETE: Final = int(Kind.DELETE)
 NOBODY = Identity()
 IN_DOUBT: Final = State.IN_DOUBT
 IN_COMMIT_2: Final = State.IN_COMMIT_2
@@ -106,9 +111,10 @@ class RecoveryManager(CheckpointTaker):
         log, number = self.log, page_set.number
         if not log.ready:
             log.check_space()
-        urid = unit.urid
-        if urid:
-            unit.last = rba = log.append(INSERT, flags, urid, unit.last, number, page, body + rest)
+        if unit.urid:
+            unit.last = rba = log.append(INSERT, flags, unit.urid, unit.last, number, page, body, rest)
+        elif unit.alone:
+            unit.last = rba = log.append(INSERT, flags, 0, 0, number, page, body, rest)  # V11
         else:
             rba = self._log_first(unit, INSERT, flags, number, page, body, rest)
         pool = self.buffers.pool_of[number]
@@ -143,6 +149,19 @@ class RecoveryManager(CheckpointTaker):
             pool.started_run(page_set, pages, insert, heads, rbas, contents)
         return len(rbas)
 
+    def delete(self, unit: UnitOfRecovery, page_set: PageSet, page: int, mark: bytes) -> None:
+        """Mark a record deleted on a page that was read: `change` without its questions, because every get does it."""
+        log, number = self.log, page_set.number
+        if not log.ready:
+            log.check_space()
+        if unit.urid:
+            unit.last = rba = log.append(DELETE, 0, unit.urid, unit.last, number, page, mark)
+        elif unit.alone:
+            unit.last = rba = log.append(DELETE, 0, 0, 0, number, page, mark)  # V11
+        else:
+            rba = self._log_first(unit, DELETE, 0, number, page, mark)
+        self.buffers.pool_of[number].change(page_set, page, delete, mark, rba)
+
     def change_in_use(self, unit: UnitOfRecovery | None, kind: int, frame: Frame, body: bytes) -> None:
         """Change a page that the caller has in use already (V1)."""
         page_set = frame.page_set
@@ -171,8 +190,10 @@ class RecoveryManager(CheckpointTaker):
         self, unit: UnitOfRecovery, kind: int, flags: int, page_set: int, page: int, body: bytes, rest: bytes = b""
     ) -> int:
         """The first record of a unit, from which the unit has its URID."""
-        whole = b"".join((body, rest, pack_identity(unit.identity)))
-        rba = self.log.append(kind, flags | FIRST, 0, 0, page_set, page, whole)
+        log = self.log
+        if unit.last:
+            raise Abend("V11", "a unit that was to make one change makes another", rba=unit.last)
+        rba = log.append(kind, flags | FIRST, log.end, 0, page_set, page, body, rest + pack_identity(unit.identity))
         unit.urid = unit.first = unit.last = rba
         unit.born = self.checkpoints
         self.units[rba] = unit
@@ -203,15 +224,18 @@ class RecoveryManager(CheckpointTaker):
         self.end_commit(unit)
 
     def start_commit(self, unit: UnitOfRecovery) -> int:
-        """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2)."""
+        """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2, V11)."""
         if unit.shared is not None:
             self._decide_shared(unit)
         if unit.label:
             self.outcomes.note(unit.label)  # V8
         if not unit.urid:
-            return 0
+            return unit.last
         rba = self.log.append(COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
-        unit.become(IN_COMMIT_2)
+        if unit.state is IN_FLIGHT:
+            unit.state = IN_COMMIT_2
+        else:
+            unit.become(IN_COMMIT_2)
         return rba
 
     def _decide_shared(self, unit: UnitOfRecovery) -> None:
@@ -297,6 +321,8 @@ class RecoveryManager(CheckpointTaker):
             ended = self.end_backout(unit)
             if decided:
                 self._force(ended)
+        elif unit.last:
+            raise Abend("V11", "a unit is backed out whose change was logged for good", rba=unit.last)
         elif decided:
             unit.become(State.IN_BACKOUT)
         unit.become(State.ENDED)

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND, tod_from_us, tod_of_ns
 from quaestor.layout import Add, Record
-from quaestor.qmgr.connection.accounting import TIME_UNSET, QueueTally, SharedTally, TaskTally, Verb
+from quaestor.qmgr.connection.accounting import TIME_UNSET, QueueTally, TaskTally, Verb
+from quaestor.qmgr.connection.shared_accounting import SharedTally, words
 from quaestor.qmgr.statistics.forms import Form, Value
 from quaestor.smf.catalog import CATALOG, length_at
 from quaestor.smf.codes import QSGDISP
@@ -54,7 +55,7 @@ Figures = dict[str, Value]
 
 
 def _sums(section: type[Record]) -> frozenset[str]:
-    return frozenset(each.name for each in section.LAYOUT.fields if each.kind.add is Add.SUM)
+    return frozenset(each.name for each in section.LAYOUT.fields if each.kind.add is Add.SUM or each.of is not None)
 
 
 _TASK_SUMS, _QUEUE_SUMS, _MESSAGE_SUMS = map(_sums, (TaskAccounting, QueueAccounting, MessageAccounting))
@@ -183,6 +184,8 @@ def _task_figures(tally: TaskTally) -> Figures:
     }
     for name, calls in (("commit", "commits"), ("backout", "backouts"), ("prepare", "prepares"), ("other", "others")):
         _verb(figures, name, calls, getattr(tally, name))
+    if tally.shared.multiple_calls or tally.shared.single_calls:
+        figures |= {"commit_cf_calls": words(tally.commit.lists), "prepare_cf_calls": words(tally.prepare.lists)}
     return figures | _shared_figures(tally.shared)
 
 
@@ -307,7 +310,17 @@ def _queue_figures(queue: QueueTally) -> Figures:
         "puts_to_waiter": queue.put.to_waiter,
         "put1s_to_waiter": queue.put1.to_waiter,
     }
-    return figures
+    return figures | _list_figures(queue) if queue.stored.shared else figures
+
+
+def _list_figures(queue: QueueTally) -> Figures:
+    """What the verbs of a shared queue asked of the coupling facility."""
+    verbs = (queue.open, queue.close, queue.get, queue.put, queue.put1)
+    return {
+        "opens_no_cf": queue.opens_without_lists,
+        "closes_no_cf": queue.closes_without_lists,
+        "cf_calls": [word for verb in verbs for word in words(verb.lists)],
+    }
 
 
 def _queue_facts(queue: QueueTally, pool_of: Mapping[int, int]) -> Figures:
