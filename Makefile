@@ -4,10 +4,13 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 # three on two processors: one of them mostly waits, for a server or for a disk
 WORKERS ?= 3
+# several processes of Python are started by almost every target: each finds what the first of them has compiled
+unexport PYTHONDONTWRITEBYTECODE
+BESIDE := --no-print-directory --jobs=2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser servers test chaos check lint type format docs advise-proof bench bench-engine compile \
-	test-compiled clean all
+.PHONY: help setup demo browser servers programs test suite chaos check lint type format docs advise-proof bench \
+	bench-engine compile test-compiled clean all
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -19,7 +22,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: '$(PYTHON)' is older"; exit 2; }
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pipeline,planner,shared,dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[pipeline,planner,shared,dev]'
 	@touch $@
 
 demo: setup  ## the main job: a month of a small installation as an HTML report, then the circle, in about a minute
@@ -33,7 +36,16 @@ browser:  ## Chromium for the tests that look at pages, where it can be installe
 servers:  ## Redis and PostgreSQL for the tests that run against them, where they can be installed
 	@scripts/servers
 
-test: setup check browser servers  ## everything continuous integration runs
+programs:
+	@scripts/chromium
+	@scripts/servers
+
+test:  ## everything continuous integration runs; what needs one processor runs beside what needs the other
+	@$(MAKE) $(BESIDE) setup programs
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) $(BESIDE) type suite
+
+suite: setup
 	@$(PY) -m pytest $(QUICK) -q || { $(PY) -m pytest --last-failed -p no:randomly -q; exit 1; }
 
 # asserts are not rewritten, which halves the collection; what fails is run again with them, to say why

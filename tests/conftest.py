@@ -8,6 +8,9 @@ from hypothesis import settings
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Hundreds of processes are started: each finds what the first of them has compiled."""
 
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC")
+"""Two processors are shared with other tests: collecting in one thread takes a sixth of the JVM's time less."""
+
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")

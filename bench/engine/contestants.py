@@ -1,13 +1,15 @@
 """Who is measured: the queue manager through its MQI, and the embedded queues a user would take instead.
 
 Each has a queue on disk and three calls: `put` commits its bodies as one unit, `get` takes and commits so many, and
-`for_thread` gives another thread its own way to the same queue. What a peer cannot do, it does not offer.
+`for_thread` gives another thread its own way to the same queue. What a peer cannot do, it does not offer. The queue
+manager is stopped when its measure ends (`contest`, `closing`): its files are removed then.
 """
 
 import os
 import sqlite3
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,6 +45,7 @@ class Quaestor:
 
     def __init__(self, directory: Path, *, define: bool = True, **connecting: Any) -> None:
         self._again = (directory, connecting)
+        self._for_threads: list[Quaestor] = []
         self.app = quaestor.connect("BENCH", directory / "quaestor", **{"settings": SETTINGS, **connecting})
         if define:
             self.app.define(LocalQueue(QUEUE, max_depth=999_999_999, share=True), replace=True)
@@ -73,7 +76,15 @@ class Quaestor:
 
     def for_thread(self) -> "Quaestor":
         directory, connecting = self._again
-        return Quaestor(directory, define=False, **connecting)
+        made = Quaestor(directory, define=False, **connecting)
+        self._for_threads.append(made)
+        return made
+
+    def close(self) -> None:
+        """Every connection that was made from here ends; the queue manager stops with the last."""
+        for each in self._for_threads:
+            each.close()
+        self.app.disconnect()
 
 
 class Singly:
@@ -206,15 +217,17 @@ class PersistQueue:
 PEERS: tuple[Callable[[Path], Contestant], ...] = (Sqlite, Lmdb, Huey, PersistQueue)
 
 
-def those_there(directory: Path) -> list[Contestant]:
+@contextmanager
+def contest(directory: Path) -> Iterator[list[Contestant]]:
     """The queue manager first, then every peer that is installed."""
-    found: list[Contestant] = [Quaestor(directory)]
-    for peer in PEERS:
-        try:
-            found.append(peer(directory))
-        except ImportError as missing:
-            print(f"  (not measured: {missing})")
-    return found
+    with closing(Quaestor(directory)) as ours:
+        found: list[Contestant] = [ours]
+        for peer in PEERS:
+            try:
+                found.append(peer(directory))
+            except ImportError as missing:
+                print(f"  (not measured: {missing})")
+        yield found
 
 
 class Disk:

@@ -6,6 +6,7 @@ import signal
 import statistics
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
@@ -25,7 +26,13 @@ RESTART_MESSAGES = 200_000
 def by_correl_id(directory: Path) -> None:
     """Get by CorrelId at two depths of an indexed queue whose messages are in the buffer pool."""
     settings = replace(SETTINGS, buffer_pools={0: 1000, 1: 130_000})
-    app = quaestor.connect("BENCH", directory / "correl", settings=settings)
+    with quaestor.connect("BENCH", directory / "correl", settings=settings) as app:
+        costs = _costs_by_depth(app)
+    print(f"\nget by CorrelId, depth 100 / 100,000: {costs[0] * 1e6:.1f} / {costs[1] * 1e6:.1f} us")
+    verdict(("cost at depth 100,000 over depth 100", costs[1] / costs[0], "at most 2"))
+
+
+def _costs_by_depth(app: quaestor.Connection) -> list[float]:
     app.define(LocalQueue("INDEXED", index_type=IndexType.CORRELID, max_depth=999_999_999))
     queue, costs, known = app.open("INDEXED"), [], list[bytes]()
     for depth in (100, 100_000):
@@ -33,9 +40,7 @@ def by_correl_id(directory: Path) -> None:
             known.append(os.urandom(24))
             queue.put(BODY, VOLATILE, PUT_NOW, correl_id=known[-1])
         costs.append(statistics.median(_get_and_put_back(queue, known) for _ in range(SAMPLE)))
-    print(f"\nget by CorrelId, depth 100 / 100,000: {costs[0] * 1e6:.1f} / {costs[1] * 1e6:.1f} us")
-    verdict(("cost at depth 100,000 over depth 100", costs[1] / costs[0], "at most 2"))
-    app.disconnect()
+    return costs
 
 
 def _get_and_put_back(queue: quaestor.Handle, known: list[bytes]) -> float:
@@ -49,7 +54,11 @@ def _get_and_put_back(queue: quaestor.Handle, known: list[bytes]) -> float:
 
 def deep(directory: Path, depth: int = 1_000_000) -> None:
     """Put when empty and at depth, and what that depth takes in memory and on disk."""
-    ours = Quaestor(directory)
+    with closing(Quaestor(directory)) as ours:
+        _deep(ours, depth)
+
+
+def _deep(ours: Quaestor, depth: int) -> None:
     _repeat(lambda: ours.put((BODY,)), 200)
     empty = _repeat(lambda: ours.put((BODY,)), SAMPLE), _repeat(lambda: ours.put((BODY,) * 100), 40) / 100
     before, began = rss_mb(), time.perf_counter()
@@ -89,21 +98,22 @@ def memory(directory: Path, messages: int = 10_000, length: int = 40_000) -> Non
 
 def _put_long_messages(directory: Path, answer: Pipe, messages: int, length: int) -> None:
     buffers = {0: 1000, 1: 10_000}
-    ours = Quaestor(directory, settings=EngineSettings(log_bytes=64 << 20, buffer_pools=buffers, pages=16_384))
-    body, before = os.urandom(length), rss_mb()
-    for _ in range(messages // 50):
-        ours.put((body,) * 50)
-    answer.send((rss_mb() - before, sum(buffers.values()) * 4096 / 1e6))
+    settings = EngineSettings(log_bytes=64 << 20, buffer_pools=buffers, pages=16_384)
+    with closing(Quaestor(directory, settings=settings)) as ours:
+        body, before = os.urandom(length), rss_mb()
+        for _ in range(messages // 50):
+            ours.put((body,) * 50)
+        answer.send((rss_mb() - before, sum(buffers.values()) * 4096 / 1e6))
 
 
 def restart(directory: Path, messages: int = RESTART_MESSAGES) -> None:
     """Start again after a kill -9 with many persistent messages queued, to the first get."""
     _in_child(_put_and_die, directory, messages)
     began = time.perf_counter()
-    ours = Quaestor(directory)
-    ours.get(1)
-    took = time.perf_counter() - began
-    found = ours.queue.inquire("CURDEPTH")["CURDEPTH"] + 1
+    with closing(Quaestor(directory)) as ours:
+        ours.get(1)
+        took = time.perf_counter() - began
+        found = ours.queue.inquire("CURDEPTH")["CURDEPTH"] + 1
     print(f"\nrestart after kill -9 with {found:,} of {messages:,} messages: {took:.1f} s")
     verdict(("messages lost", messages - found, "at most 0"), ("seconds to the first get", took, "at most 10"))
 

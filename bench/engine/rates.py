@@ -4,12 +4,13 @@ import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from engine.contestants import BODY, Contestant, Disk, Lmdb, Quaestor, Singly, Sqlite, those_there
+from engine.contestants import BODY, Contestant, Disk, Lmdb, Quaestor, Singly, Sqlite, contest
 from engine.table import ahead, in_turns, show, verdict
-from quaestor.embedded import operate
+from quaestor.embedded import Operator, operate
 
 BATCH, THREADS = 100, 8
 TRACES = ("TRACE(ACCTG) CLASS(3)", "TRACE(STAT) CLASS(1)")
@@ -17,8 +18,9 @@ TRACES = ("TRACE(ACCTG) CLASS(3)", "TRACE(STAT) CLASS(1)")
 
 def one_per_commit(directory: Path, rounds: int, each: int = 300) -> None:
     """Persistent, one message per commit; the queue is as deep after a round as before it."""
-    disk, there = Disk(directory), those_there(directory)
-    puts = in_turns_with_gets(there, rounds, each, disk)
+    disk = Disk(directory)
+    with contest(directory) as there:
+        puts = in_turns_with_gets(there, rounds, each, disk)
     limit = puts[0][disk.name]
     ratio = ("of what the disk allows", puts[0]["quaestor"] / limit, "at least 0.85")
     show("persistent put, one per commit", puts[0], ratio, ahead(puts[0], besides=[disk.name]))
@@ -53,15 +55,16 @@ def hundred_per_commit(directory: Path, rounds: int, times: int = 100) -> None:
 
     The promise is on one call for the hundred, which is what the peers have; beside it the same with a call for each.
     """
-    there = [one for one in those_there(directory) if one.name != "persist-queue"]
-    units = [one for one in there if one.name != "huey-sqlite"]
-    singly = Singly(there[0])
-    puts = [(f"put {one.name}", partial(repeat_put, one, times, BATCH), times * BATCH) for one in (*there, singly)]
-    gets = [(f"get {one.name}", partial(repeat_get, one, times, BATCH), times * BATCH) for one in (*units, singly)]
-    rates = in_turns([*puts, *gets], rounds)
+    with contest(directory) as everybody:
+        there = [one for one in everybody if one.name != "persist-queue"]
+        units = [one for one in there if one.name != "huey-sqlite"]
+        singly = Singly(there[0])
+        puts = [(f"put {one.name}", partial(repeat_put, one, times, BATCH), times * BATCH) for one in (*there, singly)]
+        gets = [(f"get {one.name}", partial(repeat_get, one, times, BATCH), times * BATCH) for one in (*units, singly)]
+        rates = in_turns([*puts, *gets], rounds)
     put = {name[4:]: rate for name, rate in rates.items() if name.startswith("put ")}
-    get = {name[4:]: rate for name, rate in rates.items() if name.startswith("get ") and name[4:] != singly.name}
-    ratios = [(f"{name} of SQLite", put[name] / put["SQLite"], "at least 1") for name in ("quaestor", singly.name)]
+    get = {name[4:]: rate for name, rate in rates.items() if name.startswith("get ") and name[4:] != Singly.name}
+    ratios = [(f"{name} of SQLite", put[name] / put["SQLite"], "at least 1") for name in ("quaestor", Singly.name)]
     of_lmdb = [("quaestor of LMDB", put["quaestor"] / put["LMDB"], "at least 1")] if "LMDB" in put else []
     show("persistent put, 100 per commit", put, *ratios, *of_lmdb)
     show("persistent get, 100 per commit", get)
@@ -69,12 +72,13 @@ def hundred_per_commit(directory: Path, rounds: int, times: int = 100) -> None:
 
 def not_persistent(directory: Path, rounds: int, count: int = 20_000) -> None:
     """Out of syncpoint, never logged; the peers without syncing."""
-    ours, peers = Quaestor(directory), [Sqlite(directory, "off"), Lmdb(directory, sync=False)]
-    turns = [("put quaestor", partial(ours.put_volatile, count), count)]
-    turns += [(f"put {one.name}", partial(repeat_put, one, count // 4), count // 4) for one in peers]
-    turns += [("get quaestor", partial(ours.get_volatile, count), count)]
-    turns += [(f"get {one.name}", partial(repeat_get, one, count // 4), count // 4) for one in peers]
-    rates = in_turns(turns, rounds)
+    peers = [Sqlite(directory, "off"), Lmdb(directory, sync=False)]
+    with closing(Quaestor(directory)) as ours:
+        turns = [("put quaestor", partial(ours.put_volatile, count), count)]
+        turns += [(f"put {one.name}", partial(repeat_put, one, count // 4), count // 4) for one in peers]
+        turns += [("get quaestor", partial(ours.get_volatile, count), count)]
+        turns += [(f"get {one.name}", partial(repeat_get, one, count // 4), count // 4) for one in peers]
+        rates = in_turns(turns, rounds)
     for verb, least in (("put", 100_000), ("get", 60_000)):
         some = {name[4:]: rate for name, rate in rates.items() if name.startswith(verb)}
         show(f"non-persistent {verb}", some, ("a second", some["quaestor"], f"at least {least}"), ahead(some))
@@ -82,11 +86,10 @@ def not_persistent(directory: Path, rounds: int, count: int = 20_000) -> None:
 
 def eight_threads(directory: Path, rounds: int, each: int = 60) -> None:
     """Eight threads, each putting and getting persistently, every call its own commit."""
-    there = those_there(directory)
-    alone = there[0]
-    turns = [("quaestor, one thread", partial(pairs, alone, each * 4), each * 8)]
-    turns += [(one.name, partial(together, one, each), each * 2 * THREADS) for one in there]
-    rates = in_turns(turns, rounds)
+    with contest(directory) as there:
+        turns = [("quaestor, one thread", partial(pairs, there[0], each * 4), each * 8)]
+        turns += [(one.name, partial(together, one, each), each * 2 * THREADS) for one in there]
+        rates = in_turns(turns, rounds)
     single = rates.pop("quaestor, one thread")
     show("8 threads, put and get: commits", rates, ahead(rates))
     show("the same, one thread", {"quaestor": single}, ("8 threads over one", rates["quaestor"] / single, "at least 2"))
@@ -107,8 +110,11 @@ def pairs(one: Contestant, each: int) -> None:
 
 def accounting(directory: Path, rounds: int) -> None:
     """The same work with class 3 accounting and statistics off and on, in turns, the order changing."""
-    ours = Quaestor(directory)
-    operator = operate("BENCH", directory / "quaestor")
+    with closing(Quaestor(directory)) as ours, closing(operate("BENCH", directory / "quaestor")) as operator:
+        _accounting(ours, operator, rounds)
+
+
+def _accounting(ours: Quaestor, operator: Operator, rounds: int) -> None:
     works: dict[str, Callable[[], None]] = {
         "persistent, one per commit": lambda: pairs(ours, 150),
         "persistent, 100 per commit": lambda: (repeat_put(ours, 10, BATCH), repeat_get(ours, 10, BATCH))[0],
@@ -128,7 +134,6 @@ def accounting(directory: Path, rounds: int) -> None:
             slower.append((took[True] / took[False] - 1) * 100)
         print(f"\nput and get, {name}: class 3 and statistics on against off")
         verdict(("percent slower, median of rounds", statistics.median(slower), "at most 10"))
-    operator.close()
 
 
 def _seconds(work: Callable[[], None]) -> float:

@@ -26,7 +26,8 @@ def main(directory):
         return CANNOT_START
 
     def pages(*_):
-        used = {name: each.own.space.used for name, each in server.manager.shared.data_sets.connections.items()}
+        connections = server.manager.shared.data_sets.connections
+        used = {name: each.own.space.used for name, each in connections.items() if each.own is not None}
         (directory / "pages.new").write_text(json.dumps(used))
         (directory / "pages.new").rename(directory / "pages")
 

@@ -36,6 +36,8 @@ TESTS = Path(__file__).parents[1]
 LOAD, SERVE = Path(__file__).with_name("load.py"), Path(__file__).with_name("serve.py")
 MEMBERS = ("QM1", "QM2", "QM3")
 STRUCTURES = sorted(set(STRUCTURE_OF.values()))
+OFFLOADED_TO = dict(zip(STRUCTURES, ("OFFLOAD(SMDS)", "OFFLOAD(DB2)"), strict=True))
+"""Long messages of one structure are in data sets, those of the other in the repository."""
 ENGINES = ("facility", "redis", "forgetful")
 KINDS = ("putter", "putter", "getter", "getter", "mover")
 DECIDES = ("putter", "getter", "getter", "coordinator", "coordinator")
@@ -128,7 +130,8 @@ class World:
         engine = {key: value for key, value in asdict(BASE).items() if isinstance(value, int)}
         engine |= {"packing": False, "log_bytes": 4 << 20, "logs": 4}
         home.create(Configuration(name, security=False, engine=engine))
-        save_group(directory, GroupSettings("QSG1", *self._addresses(number, name)))
+        habits = "mp1b" if number % 2 else "fewest"  # members of both kinds in one group
+        save_group(directory, GroupSettings("QSG1", *self._addresses(number, name), habits))
         command = [sys.executable, str(SERVE), str(directory)]
         if self.namespaces:
             command = self.namespaces[number].inside(command)
@@ -159,7 +162,7 @@ class World:
         self.wait_until(self._all_answer, "the members do not start")
         self.mqsc(
             "QM1",
-            *(f"DEFINE CFSTRUCT({name}) CFLEVEL(5) RECOVER(YES)" for name in STRUCTURES),
+            *(f"DEFINE CFSTRUCT({name}) {OFFLOADED_TO[name]} CFLEVEL(5) RECOVER(YES)" for name in STRUCTURES),
             *map(defined, STRUCTURE_OF),
         )
         for name in MEMBERS:

@@ -249,7 +249,7 @@ class OutputPath:
             return []
         envelope, msg_id, correl_id, priority, rank, persistence, expiry, plain = self._described
         unit = caller.unit if plan.in_syncpoint else caller.call_unit
-        if unit is None or msg_id is not None or not plain:
+        if unit is None or unit.shared is not None or msg_id is not None or not plain:
             return []
         room = self._max_depth - self._counted.depth
         if plan.in_syncpoint:
