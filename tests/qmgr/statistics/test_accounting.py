@@ -257,3 +257,29 @@ def test_records_of_a_task_with_many_queues_go_on_in_116_2():
     (task,) = tasks(records(smf))
     assert 25 == len(task.queues)
     assert {"116-1", "116-2"} == {f"116-{record.header.subtype}" for record in records(smf)}
+
+
+def test_a_task_answers_for_what_it_logged_itself():
+    """Calls of another task and background work log in between; neither is charged to the one, and all is charged."""
+    qm, _, smf = queue_manager("acctg(3)")
+    apps = [qm.connect("ALICE", name) for name in ("ONE", "OTHER")]
+    apps[0].define(LocalQueue("ORDERS", share=True, def_exclusive=False, def_persistent=True))
+    queues, log, grown = [app.open("ORDERS") for app in apps], qm.engine.log, [0, 0]
+    before = log.end
+    for number in range(6):
+        for which in (0, 1):
+            start = log.end
+            queues[which].put(bytes(100 * number), None, NOW if number % 2 else PutOptions.NONE)
+            apps[which].commit()
+            grown[which] += log.end - start
+        with qm.engine.recovery.latch:
+            qm.engine.recovery.checkpoint()
+    for app in apps:
+        start = log.end
+        app.disconnect()
+        assert start == log.end
+    qm.stop()
+    figures = {task.identification.connection_name.strip(): task.accounting for task in tasks(records(smf))}
+    assert sum(grown) < log.end - before
+    assert grown[1] == figures["OTHER"].log_bytes
+    assert 3 * 2 + 3 * 1 == figures["OTHER"].log_writes

@@ -79,12 +79,12 @@ class LogWriter:
             except OSError as error:
                 self._failed = error
             with self._queue:
-                if not self._waiting:
+                alone = not self._waiting
+                if alone:
                     self._leading = False
                     if since_ns:
                         self._note((WAIT, 0, since_ns, self._now_ns()))
-                    break
-            if not self._serve(since_ns, hand_over=leads == LEADS_MAX):
+            if alone or not self._serve(since_ns, hand_over=leads == LEADS_MAX):
                 break
             rba, since_ns, leads = END_OF_LOG, 0, leads + 1
         if len(self._notes) > NOTES_MAX:
