@@ -228,6 +228,7 @@ def test_a_structure_is_recovered_once(group):
     assert ([], []) == (drained(group.other), group.problems())
 
 
+@pytest.mark.plain
 def test_a_recovery_waits_for_a_member_that_may_still_commit(group):
     """QM1 has decided and is held up in its force; only when it has let go is its log read."""
     group.orders.put(b"1", PERSISTENT, IN)
