@@ -295,6 +295,7 @@ def test_the_count_of_a_range(structure):
     for text in ("A", "B", "B", "C"):
         write(structure, text)
     assert (2, 4, 0) == structure.request(Count(READY, key("B"), key("B")), Count(READY), Count(99))
+    assert (0,) == structure.request(Count(READY, key("C"), key("A")))
 
 
 # -- limits

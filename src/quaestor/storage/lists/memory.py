@@ -286,7 +286,7 @@ class MemoryStructure:
         placed = self._lists.get(number)
         if placed is None:
             return 0
-        return int(placed.bisect_right(high + _BEHIND_ALL) - placed.bisect_left(low))
+        return max(int(placed.bisect_right(high + _BEHIND_ALL) - placed.bisect_left(low)), 0)
 
     def _do_controls(self, number: int) -> list[int]:
         return [len(self._lists.get(number, ())), self._limits.get(number, 0)]

@@ -5,7 +5,7 @@ Rules
       most 64 bytes and data. Lists are in the order of their keys; equal keys in the order of arrival on the list.
   LO2 A range of keys includes both ends.
   LO3 An operation is written as its name and its arguments, a request as a list of them, with msgpack (without its kind
-      for bytes, which Redis does not know): the same goes to the coupling facility and to a script in Redis.
+      for bytes, which Redis does not know): so to the coupling facility, and to Redis unless it is a put or get (LW1).
   LO4 `where` is a list of (place, bytes): an entry fits when its data has those bytes at those places.
   LO5 A claim looks at the first five bytes of adjunct data: a byte of flags and the length that the entry's owner gives
       it. By them it leaves the entry, moves it, or deletes it; so a get decides and takes with one request.

@@ -11,14 +11,14 @@ Rules
   LR5 One connection of its own carries the requests, one at a time. When it fails, the structure is lost to whoever
       asked: the request may have been done or not. It is never made again behind the caller's back; a server that has
       forgotten the structure (it keeps it in memory, or was told to) answers that it is lost.
-      Whoever asks looks out for the answer before it sleeps (RD2), on the socket of the first connection.
+      Whoever asks looks out for the answer before it sleeps (RD2).
   LR6 Each connection has a token, without which nothing is done; who connects again, or fences a connector, replaces it
       (LS5). So what a cut or a stopped process sent is not done when it arrives after all.
   LR7 A server that was started again has what it had only if it forces every write (`appendonly yes`, `appendfsync
       always`). Otherwise it may come back with an older state, in which messages are missing or twice: the first
       connector throws that away, and the structure is lost.
 
-Called by whoever was given an address.  Calls structure, operations, readiness, the library beside this module.
+Called by whoever was given an address.  Calls structure, operations, redis_wire, the library beside this module.
 """
 
 from collections.abc import Iterator
