@@ -1,6 +1,6 @@
 """The log manager itself: records, ends of data sets, reading back. The rules (J1-J12) are the package's."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from zlib import crc32
 
 from quaestor.clock import Clock, SystemClock
@@ -242,13 +242,12 @@ class LogManager(LogWriter):
         self.files.save()
         self._stats.bsds_accesses += 1
 
-    def note_checkpoint(self, rba: int) -> None:
-        """Tell the bootstrap data set of a checkpoint that is durable."""
+    def note_checkpoint(self, rba: int) -> Callable[[], None]:
+        """Note a checkpoint that is durable; restart begins there when the caller has made the note so too."""
         self.files.inventory.add_checkpoint(rba)
         self.files.inventory.written_rba = self.hardened
-        self._save_bootstrap()
-        self.records_checkpointed = self.records
-        self.switched = False
+        self._stats.bsds_accesses += 1
+        return self.files.saving()
 
     # --- reading ------------------------------------------------------------------------------------------------------
 

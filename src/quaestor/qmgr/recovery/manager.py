@@ -9,8 +9,8 @@ Rules
       record to undo next, so a backout that was cut goes on where it stopped and undoing is never undone.
   V4  A prepared unit is in doubt until its coordinator decides, over any number of restarts; either decision is
       durable before it is answered. Any other backout need not be: restart backs out what was in flight anyway.
-  V5  A checkpoint is due after LOGLOAD log records and at a log switch. It writes old pages, then logs which units
-      are incomplete and from where each page set must be redone. Restart needs nothing older than
+  V5  A checkpoint is due after LOGLOAD log records and at a log switch (CP1-CP7). It writes old pages, then logs which
+      units are incomplete and from where each page set must be redone. Restart needs nothing older than
       `needed_rba`, and the log is kept from there.
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
       application does not hold the log back. Not one that worked on shared queues: its own records say where.
@@ -29,8 +29,7 @@ Called by data (change), connection and message (syncpoint), the scheduler (chec
 All calls hold the engine latch; commit and prepare give it up while they wait for the log.
 """
 
-from _thread import LockType, allocate_lock
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from quaestor.clock import Clock
@@ -38,8 +37,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint
-from quaestor.qmgr.recovery.outcomes import Outcomes
+from quaestor.qmgr.recovery.checkpointing import CheckpointTaker, undo_next
 from quaestor.qmgr.recovery.unit import IN_FLIGHT, State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import ResourceManager, Task
 from quaestor.storage.changes import (
@@ -54,14 +52,12 @@ from quaestor.storage.changes import (
     map_page_of,
     starts_page,
     undo_of,
-    undo_part,
 )
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, pack_identity
 from quaestor.storage.page import HEADER_LENGTH as PAGE_HEADER
 from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
 
-SHUNT_AFTER = 2
 COMMIT: Final = int(Kind.COMMIT)
 DELETE: Final = int(Kind.DELETE)
 NOBODY = Identity()
@@ -70,23 +66,15 @@ IN_COMMIT_2: Final = State.IN_COMMIT_2
 ENDED: Final = State.ENDED
 
 
-class RecoveryManager:
+class RecoveryManager(CheckpointTaker):
     """Units of recovery over the log and the buffer pools (V1-V7)."""
 
     name = "recovery"
 
     def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
-        self.log, self.buffers, self._clock = log, buffers, clock
-        self.served = buffers.meter.served
-        self.logload = logload
-        self.latch: LockType = allocate_lock()
+        super().__init__(log, buffers, logload)
+        self._clock, self.served = clock, buffers.meter.served
         self.managers: list[ResourceManager] = []
-        self.units: dict[int, UnitOfRecovery] = {}
-        self.outcomes = Outcomes()
-        self.checkpoints = 0
-        self._needed_rba = 0
-        self.kept_rba: Callable[[], int] = _everything_may_go
-        log.files.needed_rba = self.needed_rba
 
     # --- the one way to change a page ---------------------------------------------------------------------------------
 
@@ -274,7 +262,7 @@ class RecoveryManager:
             manager.committed(unit)
         log = self.log
         if log.switched or log.records - log.records_checkpointed >= self.logload:
-            self.checkpoint()
+            self.checkpoint_at_commit()
 
     def prepare(self, unit: UnitOfRecovery, xid: bytes) -> None:
         """Phase 1: in doubt when this returns (V4). A unit without changes is in doubt only in memory."""
@@ -397,74 +385,5 @@ class RecoveryManager:
         else:
             self.back_out(found[0])
 
-    # --- checkpoint ---------------------------------------------------------------------------------------------------
-
-    def checkpoint(self) -> int:
-        """Take a checkpoint and give its RBA (V5)."""
-        by_count = self.log.since_checkpoint >= self.logload
-        self.checkpoints += 1
-        self.buffers.begin_checkpoint(self.log.files.next_end() if self.log.switched else 0)
-        for unit in list(self.units.values()):
-            waits = unit.state in {State.IN_FLIGHT, State.IN_DOUBT} and unit.shared is None
-            if waits and unit.born <= self.checkpoints - SHUNT_AFTER:
-                self._shunt(unit)
-        page_sets = self.buffers.recovery_rbas(self.log.end)
-        units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
-        rba = self.log.append(
-            Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last))
-        )
-        self.log.force(rba)
-        self.log.note_checkpoint(rba)
-        self._needed_rba = min([rba, *page_sets.values(), *(unit.first for unit in self.units.values())])
-        if by_count:
-            self.log.stats.checkpoints += 1
-        return rba
-
-    def needed_rba(self) -> int:
-        """Nothing before this RBA is needed to restart or to back out, by the last checkpoint that is durable (V5).
-
-        Units that began later began after it. What shunting has moved counts only once the checkpoint knows.
-        Recovering structures may need more of the log.
-        """
-        return min(self._needed_rba, self.kept_rba())
-
-    def _shunt(self, unit: UnitOfRecovery) -> None:
-        """Log again what undoing needs, oldest first, so that the old records may go (V6)."""
-        chain, rba = [], unit.last
-        while rba:
-            record = self.log.read(rba)
-            if record.kind in UNDONE or record.kind == Kind.SHUNTED:
-                chain.append(record)
-            rba = undo_next(record)
-        previous = first = 0
-        for record in reversed(chain):
-            part = record.body if record.kind == Kind.SHUNTED else bytes((record.kind,)) + undo_part(record)
-            previous = self.log.append(
-                Kind.SHUNTED, record.flags & ~FIRST, unit.urid, previous, record.page_set, record.page, part
-            )
-            first = first or previous
-        if unit.state is State.IN_DOUBT:
-            previous = self.log.append(Kind.PREPARED, 0, unit.urid, previous, 0, 0, unit.xid)
-        unit.first, unit.last, unit.born = first or unit.first, previous or unit.last, self.checkpoints
-
-    def checkpoint_step(self) -> bool:
-        """Background: take a checkpoint when one is due."""
-        if self._checkpoint_due():
-            self.checkpoint()
-        return False
-
-    def _checkpoint_due(self) -> bool:
-        return self.log.since_checkpoint >= self.logload or self.log.switched
-
     def tasks(self) -> Sequence[Task]:
-        return (Task("checkpoint", self.checkpoint_step, every_ms=100, due=self._checkpoint_due),)
-
-
-def _everything_may_go() -> int:
-    """Nobody but restart needs the log."""
-    return 1 << 63
-
-
-def undo_next(record: LogRecord) -> int:
-    """The record of the same unit to undo after this one (V3)."""
-    return int(UNDO_NEXT.unpack_from(record.body)[0]) if record.kind == Kind.COMPENSATION else record.previous
+        return (self.checkpoint_task(),)
