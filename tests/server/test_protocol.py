@@ -81,6 +81,29 @@ def test_any_bytes_are_a_message_a_descriptor_a_selection_or_an_error(packed):
             continue
 
 
+def run_of(bodies):
+    return wire.COUNT.pack(len(bodies)) + b"".join(wire.LENGTH.pack(len(body)) + body for body in bodies)
+
+
+@given(st.lists(st.binary(max_size=9), max_size=9) | st.lists(st.binary(min_size=8, max_size=8), max_size=9))
+def test_the_bodies_of_a_run_come_back(bodies):
+    """Of one length or of several, also in the middle of a frame."""
+    packed = b"head" + run_of(bodies)
+    assert bodies == wire.unpack_bodies(packed, 4, len(packed))
+
+
+@given(st.lists(st.binary(min_size=4, max_size=4), min_size=1, max_size=5), st.data())
+def test_a_run_with_a_wrong_length_is_an_error_or_other_bodies(bodies, data):
+    """A byte is changed: what fills the frame is read as its lengths say, everything else is refused."""
+    packed = bytearray(run_of(bodies))
+    packed[data.draw(st.integers(0, len(packed) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        found = wire.unpack_bodies(bytes(packed), 0, len(packed))
+    except (ProtocolError, struct.error):
+        return
+    assert bytes(packed) == run_of(found)
+
+
 def test_the_same_descriptor_is_the_same_object():
     md = MQMD(persistence=1, expiry=300, reply_to_q="REPLIES", correl_id=b"C" * 24)
     one, two = (wire.unpack_descriptor(wire.pack_descriptor(md)) for _ in range(2))

@@ -53,6 +53,19 @@ def test_a_password_over_tls(server, remote):
     assert [] == audit(server)
 
 
+def test_what_fills_several_records_of_tls_arrives_whole(server, remote):
+    """TL2: runs of puts and a long message, each more than one record and than one receive."""
+    with server.connect() as owner:
+        owner.define(LocalQueue("ORDERS", share=True, max_msg_length=1 << 20))
+    with server.connect(place=remote(), user="alice", password="open sesame") as app:
+        queue = app.open("ORDERS", OpenOptions.OUTPUT | OpenOptions.BROWSE)
+        bodies = [b"%04d" % number * 300 for number in range(200)] + [bytes(range(256)) * 2000]
+        for body in bodies:
+            queue.put(body, None, PutOptions.ASYNC_RESPONSE)
+        app.commit()
+        assert bodies == [queue.browse().body for _ in bodies]
+
+
 @pytest.mark.parametrize("said", [{"user": "bob", "password": "anything"}, {"password": "anything"}, {"user": "bob"}])
 def test_with_security_off_a_password_is_not_looked_at(home, serve, said):
     """Nobody is refused, over TLS neither: there may be no users to compare with."""

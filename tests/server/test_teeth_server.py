@@ -8,6 +8,7 @@ import pytest
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.message import MessageManager
+from quaestor.qmgr.message.putting import OutputPath
 from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.server import conversation
 from quaestor.server.client.opening import LINKS
@@ -17,11 +18,12 @@ from quaestor.server.journal import Journal
 from quaestor.server.limits import Limits
 from quaestor.server.link import Link
 from quaestor.server.service import Service
-from server import test_overlapped_commits, test_protocol, test_put_runs, test_server_faults
+from server import test_answers, test_overlapped_commits, test_protocol, test_put_runs, test_server_faults
 
 pytestmark = pytest.mark.plain
 
 held = test_overlapped_commits.held
+client, service = test_answers.client, test_answers.service
 NOTICED = (AssertionError, pytest.fail.Exception, MQError, TimeoutError)
 PATIENCE_S = 3.0
 
@@ -57,13 +59,13 @@ def an_older_link_stays(patch):
 
 def unheld(patch):
     """Nobody is held back, however much it has not taken."""
-    send = Link.send
+    welcome = Link.welcome
 
-    def sent(link, answer):
-        send(link, answer)
-        link._held = False
+    def welcomed(link, number, user):
+        link._output_max = 1 << 60
+        welcome(link, number, user)
 
-    patch.setattr(Link, "send", sent)
+    patch.setattr(Link, "welcome", welcomed)
 
 
 def without(words):
@@ -79,6 +81,38 @@ def without(words):
         patch.setattr(Service, "_why_cut_off", why)
 
     return take_away
+
+
+def answers_always_gather(patch):
+    flush, send_now = Link.flush, Link.send_now
+
+    def flushed(link):
+        with pytest.MonkeyPatch.context() as again:
+            again.setattr(Link, "send_now", send_now)
+            flush(link)
+
+    patch.setattr(Link, "send_now", Link.send)
+    patch.setattr(Link, "flush", flushed)
+
+
+def answers_never_gather(patch):
+    patch.setattr(Link, "send", Link.send_now)
+
+
+def an_answer_overtakes_one_that_was_not_taken(patch):
+    def send_now(link, data):
+        link._send(data)
+
+    patch.setattr(Link, "send_now", send_now)
+
+
+def a_run_begins_with_a_put(patch):
+    more = OutputPath.put_more
+
+    def put_more(path, bodies, at, *rest):
+        return more(path, bodies, at, *rest) if at else []
+
+    patch.setattr(OutputPath, "put_more", put_more)
 
 
 def an_unknown_operation_is_overlooked(patch):
@@ -175,6 +209,26 @@ TEETH = {
     "a slow reader's answers are bounded": (
         unheld,
         test_server_faults.test_a_slow_reader_is_held_back_then_cut_off,
+        {},
+    ),
+    "an answer that stands alone is sent at once": (
+        answers_always_gather,
+        test_answers.test_an_answer_that_stands_alone_does_not_wait_for_other_requests,
+        {},
+    ),
+    "answers that come together are one send": (
+        answers_never_gather,
+        test_answers.test_answers_to_commits_of_several_conversations_are_one_send,
+        {},
+    ),
+    "answers keep their order": (
+        an_answer_overtakes_one_that_was_not_taken,
+        test_answers.test_an_answer_behind_one_that_was_not_taken_waits_with_it,
+        {},
+    ),
+    "a run in a unit is put as a whole": (
+        a_run_begins_with_a_put,
+        test_answers.test_a_run_in_a_unit_that_has_begun_needs_no_put_of_its_own,
         {},
     ),
     "who takes no answers is cut off": (

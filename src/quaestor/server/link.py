@@ -65,8 +65,11 @@ class Link:
 
     # -- in
 
-    def ready(self, events: int) -> None:
-        """The socket has something for us, or room: carry out what has come (LI1), send what has gathered (LI3)."""
+    def ready(self, events: int) -> bool:
+        """The socket has something for us, or room: carry out what has come (LI1), send what has gathered (LI3).
+
+        Whether something had come.
+        """
         try:
             if events != WRITE:
                 data = self._receive(RECEIVE)
@@ -81,11 +84,12 @@ class Link:
             if events & WRITE and self.open:
                 self.flush()
         except self.again:
-            return
+            return False
         except (ProtocolError, StructError) as error:
             self.end(f"not a frame of this protocol: {error}")
         except OSError as error:
             self.end(self.why_failed(error))
+        return events != WRITE
 
     def why_failed(self, error: OSError) -> str | None:
         """What there is to say of a socket that fails."""

@@ -2,8 +2,8 @@
 
 Rules
   TL1 Nothing is read before the handshake is over. One that fails is told to the audit, and the link ends.
-  TL2 What TLS has decrypted is no longer in the socket, so nobody would be told of it: a link reads until nothing is
-      left.
+  TL2 What TLS has decrypted is no longer in the socket, so nobody would be told of it, and one receive gives one record
+      at most: a link reads until nothing is left.
 
 Called by service.  Calls link, of which it is a kind.
 """
@@ -28,12 +28,12 @@ class TlsLink(Link):
         super().__init__(service, sock, peer, now)
         self._handshaking = True
 
-    def ready(self, events: int) -> None:
+    def ready(self, events: int) -> bool:
         if self._handshaking and not self._shook_hands():
-            return
-        super().ready(events)
-        while self.open and self.sock.pending():  # TL2
-            super().ready(READ)
+            return False
+        while super().ready(events) and self.open:  # TL2
+            events = READ
+        return True
 
     def _shook_hands(self) -> bool:
         """Whether the handshake is over (TL1)."""

@@ -12,7 +12,7 @@ Called by conversation and the client.  Calls mqi only.
 """
 
 from dataclasses import replace
-from struct import Struct
+from struct import Struct, iter_unpack
 from struct import error as StructError  # noqa: N812 - a class
 from typing import Any
 
@@ -160,9 +160,11 @@ def unpack_selection(packed: bytes, at: int, end: int) -> dict[str, Any]:
 
 def unpack_bodies(packed: bytes, at: int, end: int) -> list[bytes]:
     """The bodies of a put of many: how many, then each with its length."""
-    bodies = []
     (count,) = COUNT.unpack_from(packed, at)
     at += COUNT.size
+    if count and (alike := _unpack_alike(packed, at, end, count)):
+        return alike
+    bodies = []
     for _ in range(count):
         (length,) = LENGTH.unpack_from(packed, at)
         at += LENGTH.size
@@ -173,3 +175,12 @@ def unpack_bodies(packed: bytes, at: int, end: int) -> list[bytes]:
     if at != end:
         raise ProtocolError("bodies do not fill their frame")
     return bodies
+
+
+def _unpack_alike(packed: bytes, at: int, end: int, count: int) -> list[bytes]:
+    """The same for bodies of one length, as those of many puts are, without a step for each; none if they differ."""
+    (length,) = LENGTH.unpack_from(packed, at)
+    if count * (LENGTH.size + length) != end - at:
+        return []
+    lengths, bodies = zip(*iter_unpack(f">I{length}s", memoryview(packed)[at:end]), strict=True)
+    return list(bodies) if lengths.count(length) == count else []

@@ -138,8 +138,8 @@ class Handle:
         before = len(put)
         try:
             while (at := len(put) - before) < len(bodies):
-                put.append(output.put(bodies[at], descriptor, options))
-                put += output.put_more(bodies, at + 1, descriptor, options)
+                more = output.put_more(bodies, at, descriptor, options)
+                put += more or (output.put(bodies[at], descriptor, options),)
             self._connection.end_call(commit=True)
         except FATAL as error:
             raise self._connection.fatal(error) from error

@@ -29,7 +29,9 @@ from quaestor.server.client.requests import ASYNC, HandleRequests, PutRun, Reque
 from quaestor.server.protocol import WARNED
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
-RUN_BYTES, RUN_MESSAGES = 1 << 16, 1000
+RUN_BYTES, RUN_MESSAGES = 60 << 10, 1000
+"""A run of short bodies and what is around them is less than the server receives at once (64 KB): it need not wait for
+the rest of a frame before it begins."""
 
 
 class Handle(HandleRequests):
