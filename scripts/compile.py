@@ -26,7 +26,7 @@ HOT = {
     "qmgr": "lock queue_store",
     "qmgr/log": "forcing in_flight manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool",
-    "qmgr/recovery": "manager unit",
+    "qmgr/recovery": "checkpointing manager unit",
     "qmgr/data": "inserting manager objects queue space stored volatile",
     "qmgr/message": "getting putting shared_getting thread waiting",
 }

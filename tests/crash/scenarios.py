@@ -9,9 +9,10 @@ would leave, and goes on.
 
 from contextlib import suppress
 from dataclasses import replace
-from itertools import product
+from itertools import count, product
 
 from quaestor.mqi.objects import LocalQueue
+from quaestor.qmgr.buffer import old_pages
 from quaestor.qmgr.checker import check
 from quaestor.testing import SMALL, FaultyDisk, PowerCut, SmallEngine
 
@@ -51,10 +52,11 @@ class World:
     def state(self):
         return self.allowed[-1]
 
-    def unit(self, puts=(), gets=0, outcome="commit", volatile=(), *, together=False):
+    def unit(self, puts=(), gets=0, outcome="commit", volatile=(), *, together=False, alone=False):
         """One unit of recovery: gets from the front, puts at the end (one by one or together), then its end."""
         engine, before = self.engine, self.state
         unit = engine.begin()
+        unit.alone = alone
         for _ in range(gets):
             engine.get(unit)
         if together:
@@ -104,6 +106,26 @@ def puts_together(world):
     world.unit(gets=2, puts=[message(n, 2000) for n in range(70, 90)], together=True)
 
 
+def out_of_syncpoint(world):
+    """Units that are alone: one record each, between units that are not, over checkpoints and switches of the log."""
+    for n in range(6):
+        world.unit(puts=[message(n)], alone=True)
+    world.unit(gets=1, alone=True)
+    world.unit(puts=[message(n) for n in range(50, 54)], outcome="leave")
+    world.engine.buffers.write_all()
+    world.unit(puts=[message(6, 3200)], alone=True)
+    world.engine.recovery.checkpoint()
+    world.unit(gets=1, alone=True)
+    world.unit(puts=[message(7, 20_000)], alone=True)
+    world.engine.buffers.write_all()
+    for n in range(8, 30):
+        world.unit(puts=[message(n, 3000)], alone=True)
+        world.unit(gets=1, alone=True)
+    world.engine.recovery.checkpoint()
+    world.unit(gets=3, puts=[message(40)])
+    world.unit(gets=1, alone=True)
+
+
 def pages_leave_early(world):
     """Uncommitted changes reach the page set; then the unit is in flight at the cut."""
     world.unit(puts=[message(n) for n in range(3)])
@@ -122,6 +144,77 @@ def checkpoints(world):
         world.unit(gets=1)
     world.engine.recovery.checkpoint()
     world.engine.recovery.checkpoint()
+
+
+def in_steps(world, meanwhile, pages=2):
+    """A checkpoint in steps; `meanwhile` is what others do while a wait is under way, and again when it is over."""
+    recovery = world.engine.recovery
+    recovery._begin(pages, in_steps=True)
+    while recovery._under_way is not None:
+        recovery._advance()
+        meanwhile()
+        recovery._wait()
+        meanwhile()
+
+
+def checkpoints_in_steps(world):
+    """Between any two steps units put, get and back out, and pages leave for want of buffers."""
+    numbers = count(100)
+
+    def work():
+        number = next(numbers)
+        if number % 3 == 0:
+            world.unit(puts=[message(number, 900)], gets=1)
+        elif number % 3 == 1:
+            world.unit(gets=1, puts=[message(number)], outcome="back out")
+        else:
+            pool = world.engine.buffers.pools[1]
+            pool.write([frame for frame in pool.changed() if not frame.in_use and not frame.volatile][:3])
+
+    for n in range(3):
+        world.unit(puts=[message(10 * n + each) for each in range(5)])
+        in_steps(world, work)
+    world.unit(puts=[message(50), message(51)], outcome="leave")
+    in_steps(world, work)
+
+
+def pages_written_during_a_sync(world):
+    """The old pages of a checkpoint are being synced; meanwhile others write all younger ones."""
+    world.unit(puts=[message(n) for n in range(6)])
+    world.engine.recovery.checkpoint()
+    pools = world.engine.buffers.pools.values()
+    old = [frame for pool in pools for frame in pool.changed()]
+    world.unit(puts=[message(n) for n in range(20, 23)])
+    turns = count()
+
+    def write_the_young():
+        """When the disk has done its part and the one who waits does not know it yet."""
+        last, first = world.engine.buffers.page_sets[1], world.engine.buffers.page_sets[0]
+        if last.syncing_rba and not first.syncing_rba and next(turns) % 2:
+            for pool in pools:
+                pool.write([frame for frame in pool.changed() if frame not in old])
+
+    before = old_pages.SYNCED_PAGES, old_pages.LOOKED_AT
+    old_pages.SYNCED_PAGES, old_pages.LOOKED_AT = len(old), 1
+    try:
+        in_steps(world, write_the_young)
+    finally:
+        old_pages.SYNCED_PAGES, old_pages.LOOKED_AT = before
+    world.unit(puts=[message(40)])
+
+
+def a_step_and_then_a_whole(world):
+    """A whole checkpoint comes while one in steps is under way, as far as any of its waits."""
+    recovery = world.engine.recovery
+    for steps in range(1, 8):
+        world.unit(puts=[message(steps), message(20 + steps)], gets=1)
+        recovery._begin(1, in_steps=True)
+        for _ in range(steps):
+            if recovery._under_way is not None:
+                recovery._wait()
+                recovery._advance()
+        world.unit(puts=[message(40 + steps)])
+        recovery.checkpoint()
 
 
 def log_switches(world):
@@ -209,8 +302,12 @@ SCENARIOS = [
     puts_and_gets,
     backouts,
     puts_together,
+    out_of_syncpoint,
     pages_leave_early,
     checkpoints,
+    checkpoints_in_steps,
+    pages_written_during_a_sync,
+    a_step_and_then_a_whole,
     log_switches,
     expansion,
     long_messages,

@@ -123,6 +123,15 @@ class QueueMachine(RuleBasedStateMachine):
     def checkpoint(self):
         self.engine.recovery.checkpoint()
 
+    @rule(pages=st.integers(1, 3))
+    def step_of_a_checkpoint(self, pages):
+        """One piece; whatever comes next comes before its wait is over."""
+        recovery = self.engine.recovery
+        if recovery._under_way is None:
+            recovery._begin(pages, in_steps=True)
+        recovery._wait()
+        recovery._advance()
+
     @rule(power=st.booleans())
     def fail(self, power):
         """The process is killed, or power goes: open units are backed out, non-persistent messages are gone."""

@@ -162,6 +162,7 @@ def test_a_slow_reader_is_held_back_then_cut_off(server):
                 request = queue.get_request(GetOptions.BROWSE_FIRST, None, None, {})
                 app._link.send(app._conversation, request, answered=True)
         assert other.status()["links"] == 2
+        server.wait_for(lambda: any(link.stuck for link in server.service.links))
         (slow,) = (link for link in server.service.links if link.stuck)
         assert slow._out_bytes <= server.service.limits.output_bytes + (1 << 20) + 4096  # one answer more at most
         server.wait_for(lambda: "does not take its answers" in server.log())

@@ -53,14 +53,6 @@ class LockManager:
         resource.holder = None
         self.stats.lock_releases += 1
 
-    def unlock_all(self, resources: Sequence[Lockable], holder: object) -> None:
-        """Release every message of a unit that has ended."""
-        for resource in resources:
-            if resource.holder is not holder:
-                raise Abend("N1", "a lock is released by one who does not hold it")
-            resource.holder = None
-        self.stats.lock_releases += len(resources)
-
     def share(self, name: Hashable, holder: object) -> bool:
         """Take a named resource shared; False when another has it exclusively."""
         self.stats.lock_gets += 1

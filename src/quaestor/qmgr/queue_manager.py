@@ -182,6 +182,7 @@ class QueueManager:
         self._started_us = self._clock.now_us()
         self.operator_log.say("CSQY022I", "the queue manager has started", log_rba=f"{self.engine.log.end:012X}")
         if background:
+            self.engine.recovery.in_steps = True
             self.scheduler.start()
         return found
 

@@ -94,6 +94,9 @@ class Unit(Protocol):
     shared: Any
     """Its part in the structures of a queue-sharing group, None when it has none."""
 
+    alone: bool
+    """Whether it makes one change only, in the call that commits it."""
+
     label: bytes
     """Client and number, when the client wants to be able to ask for the outcome."""
 

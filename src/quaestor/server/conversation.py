@@ -16,6 +16,7 @@ Called by link and service.  Calls the connection and its handles, as any applic
 
 import dataclasses
 from collections import deque
+from collections.abc import Callable
 from struct import error as StructError  # noqa: N812 - a class
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -55,9 +56,14 @@ if TYPE_CHECKING:
     from quaestor.server.link import Link
 
 _REPLY, _ERROR, _AHEAD, _BACKOUT = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD), int(Op.BACKOUT)
+_OPERATIONS = 256
+"""An operation is one byte."""
+
 _NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
 _NOTHING: dict[str, Any] = {}
-_unpack_put, _unpack_get, _GET_LENGTH = wire.PUT.unpack_from, wire.GET.unpack_from, wire.GET.size
+_unpack_put, _PUT_LENGTH = wire.PUT.unpack_from, wire.PUT.size
+_unpack_get, _GET_LENGTH = wire.GET.unpack_from, wire.GET.size
+_pack_answer, _ANSWER_LENGTH = wire.ANSWER.pack, wire.ANSWER_LENGTH
 _SMALL = 256
 """Integers up to here are one object each, as the message manager wants to see the options of like calls."""
 
@@ -122,6 +128,7 @@ class Conversation:
 
     def __init__(self, link: "Link", number: int, connection: Connection) -> None:
         self.link, self.number, self.connection = link, number, connection
+        self._thread = connection.thread
         self.service = link.service
         self._commits = self.service.commits
         self._backlog_max = self.service.limits.backlog_requests
@@ -132,26 +139,26 @@ class Conversation:
         self.parked: dict[int, Parked] = {}
         self.ending = False
         self._failed: MQError | None = None  # of an asynchronous put (CV3)
-        self._carry_out = {
-            int(Op.PUT): self._put,
-            int(Op.GET): self._get,
-            int(Op.COMMIT): self._commit,
-            int(Op.BACKOUT): self._backout,
-            int(Op.CALL): self._call,
-            int(Op.CANCEL): self._cancel,
-        }
+        self._carry_out: list[Callable[[int, int, bytes, int, int], bytes]] = [_unknown] * _OPERATIONS
+        self._carry_out[Op.PUT] = self._put
+        self._carry_out[Op.GET] = self._get
+        self._carry_out[Op.COMMIT] = self._commit
+        self._carry_out[Op.BACKOUT] = self._backout
+        self._carry_out[Op.CALL] = self._call
+        self._carry_out[Op.CANCEL] = self._cancel
+        self._carry_out[Op.HEARTBEAT] = _nothing
 
     # -- requests and answers
 
-    def request(self, op: int, flags: int, number: int, packed: bytes, at: int, end: int) -> None:
-        """Carry out a request, or keep it for later (CV1)."""
+    def request(self, op: int, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+        """Carry out a request, or keep it for later (CV1); gives its answer, if there is one and it may be sent."""
         if self.busy:
             self.backlog.append((op, flags, number, packed[at:end]))
             if len(self.backlog) > self._backlog_max:
                 self.link.want(reading=False)
-            return
+            return b""
         commits = self._commits
-        carry_out, before = self._carry_out.get(op, _unknown), commits.count
+        carry_out, before = self._carry_out[op], commits.count
         if self._failed is not None and number and op != _BACKOUT:
             carry_out = self._async_failure
         try:
@@ -163,11 +170,12 @@ class Conversation:
         if commits.count != before:
             self.busy = True
             commits.deferred.append((self, answer))  # CV2
-        elif answer:
+            return b""
+        if answer and commits.overlaps:
             commits.others.add(self)
-            self.link.send(answer)
         if self.ending and not self.busy:
             self._disconnect()
+        return answer
 
     def _refusal(self, number: int, error: Exception) -> bytes:
         """The answer to a call that failed; what is the fault of neither engine nor application is raised."""
@@ -204,9 +212,15 @@ class Conversation:
 
     def hardened(self, answer: bytes) -> None:
         """The log has been forced: answer, and go on (CV2)."""
-        if answer:
-            self.link.send(answer)
-        self.resume()
+        link = self.link
+        if self.backlog or self.ending or link.shared or not link.reading:
+            if answer:
+                link.send(answer)
+            self.resume()
+        else:
+            self.busy = False
+            if answer:
+                link.send_now(answer)
 
     def resume(self) -> None:
         """What was waited for has come: go on with the backlog (CV1)."""
@@ -215,7 +229,9 @@ class Conversation:
             self._disconnect()
         while self.backlog and not self.busy:
             op, flags, number, payload = self.backlog.popleft()
-            self.request(op, flags, number, payload, 0, len(payload))
+            answer = self.request(op, flags, number, payload, 0, len(payload))
+            if answer:
+                self.link.send(answer)
         if not self.link.reading and not self.backlog and not self.link.stuck:
             self.link.want(reading=True)
 
@@ -226,9 +242,11 @@ class Conversation:
         opened = self.handles.get(handle_id) or self._opened(handle_id)
         if options > _SMALL:
             options = opened.known_options(options)
-        at += 6
+        at += _PUT_LENGTH
         if flags == SAME_DESCRIPTOR and number and at <= end:
             message = opened.handle.put(packed[at:end], opened.md, options)
+            if message[1] is opened.put_envelope and self._thread.warning is None:  # as with the put before, as a rule
+                return _pack_answer(_ANSWER_LENGTH, _REPLY, 0, self.number, number, *message[2:], 0, 0)
             return self._message_answer(number, message, b"", 0, opened.knows_put(message))
         correl_id = context = md = None
         if flags:
@@ -283,8 +301,13 @@ class Conversation:
             options = opened.known_options(options)
         at += _GET_LENGTH
         if not flags and at == end:
-            message = opened.handle.get(options)
-            return self._message_answer(number, message, message.body, opened.handle.token, opened.knows_got(message))
+            handle = opened.handle
+            message = handle.get(options)
+            if message[1] is opened.got_envelope and self._thread.warning is None:
+                body, token = message[0], handle.token
+                length = _ANSWER_LENGTH + len(body)
+                return _pack_answer(length, _REPLY, 0, self.number, number, *message[2:], token, 0) + body
+            return self._got(number, opened, message)
         max_length = longest if flags & LIMITED else None
         selecting = _NOTHING
         if flags & SELECTS:
@@ -310,7 +333,7 @@ class Conversation:
         return self._message_answer(number, message, message.body, opened.handle.token, opened.knows_got(message))
 
     def _message_answer(self, number: int, message: Message, body: bytes, token: int, envelope: bytes) -> bytes:
-        if self.connection.warning is None:
+        if self._thread.warning is None:
             return wire.pack_answer(_REPLY, self.number, number, message, body, token, envelope)
         return self.reply(number, wire.pack_message(message, token, envelope) + body)
 
@@ -452,6 +475,10 @@ class Conversation:
         self._give_up_waits()
         self.backlog.clear()
         self.connection.abandon()
+
+
+def _nothing(_flags: int, _number: int, _packed: bytes, _at: int, _end: int) -> bytes:
+    return b""
 
 
 def _unknown(_flags: int, _number: int, _packed: bytes, _at: int, _end: int) -> bytes:

@@ -48,6 +48,7 @@ class GroupCommit:
 
     def __init__(self, recovery: RecoveryManager, clock: Clock) -> None:
         self._recovery, self._log, self._now_ns = recovery, recovery.log, clock.monotonic_ns
+        self._start_commit, self._served = recovery.start_commit, recovery.served
         self.latch = recovery.latch
         self.outcomes = recovery.outcomes
         self.begin = recovery.begin
@@ -59,7 +60,7 @@ class GroupCommit:
         self.started: list[UnitOfRecovery] = []
         self.deferred: list[Deferred] = []  # the answers of those
         self.durable: list[Deferred] = []  # answers that may be sent
-        self.others: set[Answered] = set()  # who was served without the log since the last force
+        self.others: set[Answered] = set()  # who was served without the log since the last force, if it `overlaps`
         self.in_flight = False
         self.overlaps = not LOOK_NS
         self._rba = 0
@@ -73,12 +74,12 @@ class GroupCommit:
 
     def commit(self, unit: UnitOfRecovery) -> None:
         """Log the end of a unit (GC1, GC3). The latch is held."""
-        rba = self._recovery.start_commit(unit)
+        rba = self._start_commit(unit)
         if rba:
             self._rba = rba
             self.count += 1
             self.started.append(unit)
-            task = self._recovery.served.task
+            task = self._served.task
             if task is not None:
                 self._charged.append((task.waits_for_log(), self._now_ns()))  # GC5
         else:
@@ -86,9 +87,11 @@ class GroupCommit:
 
     def depart(self) -> bool:
         """Begin a force for what is started, if somebody is there to be served meanwhile and the log can (GC4)."""
+        if not self.others:
+            return False
         others = self.others.difference([one for one, _ in self.deferred])
         self.others.clear()
-        if not (others and self.overlaps) or not self._log.start_force(self._rba):
+        if not others or not self._log.start_force(self._rba):
             return False
         self.in_flight = True
         self._flight = self._taken()

@@ -3,20 +3,22 @@
 Rules
   LI1 Bytes become frames; a frame goes to its conversation. What is no frame ends the link with one line (protocol W8).
   LI2 Nothing but HELLO is looked at before the client has proved who it is.
-  LI3 Answers gather and are sent once per turn. A client that does not take them is not read from until it does, and
-      is cut off when it takes none for long. So is one that stops in the middle of a frame.
+  LI3 The answer to a request that came alone is sent at once: its client works on while others are served. Answers to
+      requests that came together, and to commits of several conversations, gather and are sent once per turn. A client
+      that does not take them is not read from until it does, and is cut off when it takes none for long. So is one
+      that stops in the middle of a frame.
   LI4 The end of a link is handled at the end of a turn, the first after which no commit of its conversations is under
       way.
 
-Called by service.  Calls conversation, identity.
+Called by service.  Calls conversation, identity.  `tls_link` is the same over TLS.
 """
 
 import socket
-import ssl
 from struct import error as StructError  # noqa: N812 - a class
 from typing import TYPE_CHECKING, Any
 
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.readiness import WRITE
 from quaestor.server import values
 from quaestor.server.conversation import Conversation
 from quaestor.server.identity import Refused
@@ -26,13 +28,16 @@ if TYPE_CHECKING:
     from quaestor.server.service import Service
 
 RECEIVE = 1 << 16
-_AGAIN = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError, InterruptedError)
+_AGAIN = (BlockingIOError, InterruptedError)
 _unpack_header = HEADER.unpack_from
 _HELLO, _CALL, _HEARTBEAT = int(Op.HELLO), int(Op.CALL), int(Op.HEARTBEAT)
 
 
 class Link:
     """One client (LI1-LI4)."""
+
+    again: tuple[type[OSError], ...] = _AGAIN
+    """What a socket raises that has nothing for us, or no room, at the moment."""
 
     def __init__(self, service: "Service", sock: socket.socket, peer: str, now: float) -> None:
         self.service, self.sock, self.peer = service, sock, peer
@@ -42,15 +47,17 @@ class Link:
         self.client = b""
         self.application = self.said = ""
         self.conversations: dict[int, Conversation] = {}
+        self.shared = False  # by several conversations
         self.open = True
         self.authenticated = False
-        self.handshaking = self._tls = isinstance(sock, ssl.SSLSocket)
         self._frame_max = HELLO_MAX
         self._identifying = False
         self._rest = bytearray()
         self._need = HEADER_LENGTH
         self._out: list[bytes] = []
         self._out_bytes, self._held = 0, False
+        self._output_max = service.limits.output_bytes
+        self._talks = service.talking.append
         self._unsent = b""
         self.since = self.heard = self.took = now
         self.partial_since = 0.0
@@ -58,47 +65,31 @@ class Link:
 
     # -- in
 
-    def readable(self) -> None:
-        """Take what there is and carry it out (LI1)."""
+    def ready(self, events: int) -> None:
+        """The socket has something for us, or room: carry out what has come (LI1), send what has gathered (LI3)."""
         try:
-            if self.handshaking:
-                self._handshake()
-                return
-            while True:
+            if events != WRITE:
                 data = self._receive(RECEIVE)
-                if not data:
-                    self.end(None if not self._rest else "ended in the middle of a frame")
-                    return
-                self.heard = self.service.now
-                if self._rest or self._identifying or self._held:
-                    self._received(data)
+                if data:
+                    self.heard = self.service.now
+                    if self._rest or self._identifying or self._held:
+                        self._received(data)
+                    else:
+                        self._split(data)
                 else:
-                    self._split(data)
-                if not (self._tls and self.open):
-                    return
-        except _AGAIN:
+                    self.end(None if not self._rest else "ended in the middle of a frame")
+            if events & WRITE and self.open:
+                self.flush()
+        except self.again:
             return
         except (ProtocolError, StructError) as error:
             self.end(f"not a frame of this protocol: {error}")
-        except ssl.SSLError as error:
-            self.end(f"TLS: {error.reason or error}")
         except OSError as error:
-            self.end(None if isinstance(error, ConnectionError) else str(error))
+            self.end(self.why_failed(error))
 
-    def _handshake(self) -> None:
-        try:
-            self.sock.do_handshake()  # type: ignore[attr-defined] # a TLS socket
-        except ssl.SSLWantWriteError:
-            self.want(writing=True)
-        except ssl.SSLWantReadError:
-            return
-        except (ssl.SSLError, OSError) as error:
-            why = getattr(error, "verify_message", None) or getattr(error, "reason", None) or str(error)
-            self.service.journal.audit("QSV020W", peer=self.peer, why=f"TLS: {why}")
-            self.end(None)
-        else:
-            self.handshaking = False
-            self.readable()
+    def why_failed(self, error: OSError) -> str | None:
+        """What there is to say of a socket that fails."""
+        return None if isinstance(error, ConnectionError) else str(error)
 
     def _received(self, data: bytes) -> None:
         """More of a frame that has begun, or something to look at later."""
@@ -117,8 +108,10 @@ class Link:
         if end >= HEADER_LENGTH and not self.partial_since:
             length, op, flags, conversation, number = _unpack_header(data)
             known = self.conversations.get(conversation)
-            if length == end <= self._frame_max and known is not None and op != _HEARTBEAT:
-                known.request(op, flags, number, data, HEADER_LENGTH, end)  # one request and nothing else, as a rule
+            if known is not None and length == end <= self._frame_max:
+                answer = known.request(op, flags, number, data, HEADER_LENGTH, end)  # as a rule there is nothing else
+                if answer:
+                    self.send_now(answer)
                 return
         while end - at >= HEADER_LENGTH and self.open and not (self._identifying or self._held):
             length, op, flags, conversation, number = _unpack_header(data, at)
@@ -128,8 +121,10 @@ class Link:
                 self._need = length
                 break
             known = self.conversations.get(conversation)  # LI2: there are none before the client is authenticated
-            if known is not None and op != _HEARTBEAT:
-                known.request(op, flags, number, data, at + HEADER_LENGTH, at + length)
+            if known is not None:
+                answer = known.request(op, flags, number, data, at + HEADER_LENGTH, at + length)
+                if answer:
+                    self.send(answer)
             else:
                 self._frame(op, conversation, number, data[at + HEADER_LENGTH : at + length])
             at += length
@@ -239,17 +234,20 @@ class Link:
         except MQError as error:
             self.send(frame(Op.ERROR, 0, conversation, number, values.pack_error(error)))
             return
+        self.shared = bool(self.conversations)
         self.conversations[conversation] = Conversation(self, conversation, connection)
         self.send(frame(Op.REPLY, 0, conversation, number, values.pack(None)))
 
     # -- out
 
     def send(self, answer: bytes) -> None:
-        if not self._out:
-            self.service.talking.append(self)
-        self._out.append(answer)
+        """An answer that is sent with others at the end of the turn (LI3)."""
+        out = self._out
+        if not out:
+            self._talks(self)
+        out.append(answer)
         self._out_bytes += len(answer)
-        if self._out_bytes > self.service.limits.output_bytes:
+        if self._out_bytes > self._output_max:
             self._held = True  # LI3
 
     def flush(self) -> None:
@@ -259,26 +257,40 @@ class Link:
         out.clear()
         self._unsent = b""
         self._out_bytes = 0
-        if not data or not self.open:
+        if data:
+            self.send_now(data)
+
+    def send_now(self, data: bytes) -> None:
+        """Send this at once, behind what has gathered (LI3)."""
+        if self._out or self._unsent:
+            self.send(data)
+            return
+        if not self.open:
             return
         try:
             sent = self._send(data)
-        except _AGAIN:
+        except self.again:
             sent = 0
         except OSError:
             self.end(None)
             return
         if sent:
             self.took = self.service.now
+        if sent < len(data) or self.writing or self._held:
+            self._partly_taken(data, sent)
+
+    def _partly_taken(self, data: bytes, sent: int) -> None:
+        """The client has not taken all of it, or has now taken what it had not (LI3)."""
         if sent < len(data):
             self._unsent = data[sent:]
             self._out_bytes = len(self._unsent)
+            self._held |= self._out_bytes > self._output_max
             self.want(writing=True, reading=not self._held)
-        elif self.writing or self._held:
-            self.want(writing=False, reading=True)
-            if self._held:
-                self._held = False
-                self.service.ask(self._go_on)
+            return
+        self.want(writing=False, reading=True)
+        if self._held:
+            self._held = False
+            self.service.ask(self._go_on)
 
     def _go_on(self) -> None:
         """The client has taken its answers: look at what it has sent meanwhile."""
@@ -288,13 +300,6 @@ class Link:
             self._split(data)
         except (ProtocolError, StructError) as error:
             self.end(f"not a frame of this protocol: {error}")
-
-    def writable(self) -> None:
-        if self.handshaking:
-            self.want(writing=False)
-            self._handshake()
-        else:
-            self.flush()
 
     @property
     def stuck(self) -> bool:

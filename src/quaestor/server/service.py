@@ -42,6 +42,7 @@ from quaestor.server.limits import Limits
 from quaestor.server.link import Link
 from quaestor.server.listeners import tune_tcp
 from quaestor.server.protocol import Op, frame
+from quaestor.server.tls_link import TlsLink
 
 ACCEPT_AT_ONCE = 64
 SWEEP_S = 1.0
@@ -86,7 +87,7 @@ class Service:
         os.set_blocking(self._wake_out, False)
         self._readiness.watch(self._wake_in, READ, self._woken)
         if self.commits.told_by is not None:
-            self._readiness.watch(self.commits.told_by, READ, self.commits.land)
+            self._readiness.watch(self.commits.told_by, READ, lambda _: self.commits.land())
         self._listeners: list[socket.socket] = []
         self._thread = 0
         self._stopping = False
@@ -105,7 +106,7 @@ class Service:
     def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         """Serve whoever connects to this socket."""
         self._listeners.append(sock)
-        self._readiness.watch(sock.fileno(), READ, lambda: self._accept(sock, tls))
+        self._readiness.watch(sock.fileno(), READ, lambda _: self._accept(sock, tls))
 
     def _accept(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
         for _ in range(ACCEPT_AT_ONCE):
@@ -127,18 +128,20 @@ class Service:
         if sock.family != socket.AF_UNIX:
             tune_tcp(sock)
         if tls is not None:
-            sock = tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
-        link = Link(self, sock, peer, self.now)
+            secured = tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
+            link: Link = TlsLink(self, secured, peer, self.now)
+        else:
+            link = Link(self, sock, peer, self.now)
         self.links.add(link)
-        self._readiness.watch(link.fd, READ, link)
+        self._readiness.watch(link.fd, READ, link.ready)
 
     def watch(self, link: Link) -> None:
         """A link's wishes have changed."""
-        self._readiness.watch(link.fd, (READ if link.reading else 0) | (WRITE if link.writing else 0), link)
+        self._readiness.watch(link.fd, (READ if link.reading else 0) | (WRITE if link.writing else 0), link.ready)
 
     def ended(self, link: Link, why: str | None) -> None:
         """A link has ended; it is let go of at the end of the turn, or of its commits."""
-        self._readiness.watch(link.fd, 0, link)
+        self._readiness.watch(link.fd, 0, link.ready)
         self._ended.append((link, why))
 
     # -- the loop, rule SV1
@@ -176,15 +179,10 @@ class Service:
     def _take(self, events: list[tuple[int, int]]) -> None:
         """Carry out what these sockets have, and what that makes possible."""
         told = self._readiness.told
-        for fd, mask in events:
+        for fd, found in events:
             ready = told.get(fd)
-            if type(ready) is Link:
-                if mask & ~WRITE and ready.open:
-                    ready.readable()
-                if mask & WRITE and ready.open:
-                    ready.writable()
-            elif ready is not None:  # a link may have gone in this very turn
-                ready()
+            if ready is not None:  # a link may have gone in this very turn
+                ready(found)
         if self.posted:
             self._look_again()
 
@@ -226,7 +224,8 @@ class Service:
             parked.conversation.look_again(parked)
 
     def _flush(self) -> None:
-        talking, self.talking = self.talking, []
+        talking = self.talking.copy()
+        self.talking.clear()
         for link in talking:
             link.flush()
 
@@ -276,7 +275,7 @@ class Service:
         except (BlockingIOError, OSError):
             return  # it is awake already, or gone
 
-    def _woken(self) -> None:
+    def _woken(self, _events: int) -> None:
         os.read(self._wake_in, 4096)
         while self._asked:
             self._asked.popleft()()

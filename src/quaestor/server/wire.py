@@ -22,11 +22,14 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.protocol import HEADER, ProtocolError
 
 MESSAGE = Struct(">24s24sBBqqHiiQH")
-"""msg and correl id, priority, persistence, put and expiry time, backouts, expiry left, true length, token, envelope"""
+"""msg and correl id, priority, persistence, put and expiry time, backouts, expiry left, true length, token, envelope:
+a `Message` from its third field on, then what is not in it"""
 
 MESSAGE_LENGTH = MESSAGE.size
 ANSWER = Struct(HEADER.format + MESSAGE.format[1:])
 """The frame of an answer and the message in it, as far as its envelope."""
+
+ANSWER_LENGTH = ANSWER.size
 
 PUT = Struct(">HI")
 GET = Struct(">HIiQ")
@@ -42,48 +45,16 @@ _SELECTORS = ("msg_id", "correl_id", "group_id", "sequence", "token", "match")
 
 def pack_message(message: Message, token: int, envelope: bytes) -> bytes:
     """Everything of a message but its body (WI2)."""
-    _, _, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, expiry, original_length = message
-    fixed = MESSAGE.pack(
-        msg_id,
-        correl_id,
-        priority,
-        persistence,
-        put_us,
-        expires_us,
-        backouts,
-        expiry,
-        original_length,
-        token,
-        len(envelope),
-    )
-    return fixed + envelope
+    return MESSAGE.pack(*message[2:], token, len(envelope)) + envelope
 
 
 def pack_answer(
     op: int, conversation: int, number: int, message: Message, body: bytes, token: int, envelope: bytes
 ) -> bytes:
     """The frame that carries a message (WI2); the answer to a put has no body."""
-    _, _, msg_id, correl_id, priority, persistence, put_us, expires_us, backouts, expiry, original_length = message
     described = len(envelope)
-    fixed = ANSWER.pack(
-        ANSWER.size + described + len(body),
-        op,
-        0,
-        conversation,
-        number,
-        msg_id,
-        correl_id,
-        priority,
-        persistence,
-        put_us,
-        expires_us,
-        backouts,
-        expiry,
-        original_length,
-        token,
-        described,
-    )
-    return fixed + envelope + body if described else fixed + body
+    length = ANSWER_LENGTH + described + len(body)
+    return ANSWER.pack(length, op, 0, conversation, number, *message[2:], token, described) + envelope + body
 
 
 def unpack_message(

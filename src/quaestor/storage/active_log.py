@@ -28,15 +28,16 @@ class ActiveLog:
         self._disk, self._files, self._told = disk, files, told
         self._good = [copy for copy in range(len(files)) if copy not in stopped]
         self._only = files[0] if len(files) == 1 else None
+        self.write_through: Callable[[int, memoryview], None] = (
+            self._write_through_each if self._only is None else self._only.write_through
+        )
+        """Write bytes at an offset, durably."""
 
     def write(self, at: int, data: memoryview) -> None:
         self._each(lambda file: file.write(at, data))
 
-    def write_through(self, at: int, data: memoryview) -> None:
-        if self._only is not None:
-            self._only.write_through(at, data)
-        else:
-            self._each(lambda file: file.write_through(at, data))
+    def _write_through_each(self, at: int, data: memoryview) -> None:
+        self._each(lambda file: file.write_through(at, data))
 
     def start_write_through(self, at: int, data: memoryview) -> Started | None:
         """Begin a write-through to every good copy; None where it must be waited for (AL4)."""

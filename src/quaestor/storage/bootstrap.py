@@ -5,7 +5,8 @@ Rules
       checkpoints, the epoch of this start, a low estimate of how far the log had been written, and the buffer pools and
       page sets that commands have changed: restart needs them before it can read page set 0.
   S2  It is written in turn to two places of each copy, each time with a higher version and a checksum, and synced:
-      a cut during a write leaves the version before it.
+      a cut during a write leaves the version before it. Two writes are never under way at once. What was packed
+      before something newer was written is not written any more.
   S3  A copy that cannot be read is named and made good from the other; without any good copy nothing starts.
 
 Called by log_files.  Calls disk.
@@ -13,6 +14,8 @@ Called by log_files.  Calls disk.
 
 import json
 import struct
+from _thread import allocate_lock
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from zlib import crc32
@@ -74,6 +77,8 @@ class Bootstrap:
 
     def __init__(self, files: list[File], inventory: Inventory, version: int) -> None:
         self._files, self.inventory, self._version = files, inventory, version
+        self._alone = allocate_lock()
+        self._packed = self._written = 0
 
     @classmethod
     def create(cls, disk: Disk, inventory: Inventory, *, dual: bool) -> "Bootstrap":
@@ -104,15 +109,28 @@ class Bootstrap:
         return cls(files, inventory, version)
 
     def save(self) -> None:
-        """Write the next version to every copy (S2)."""
-        self._version += 1
+        """Write the inventory as it is."""
+        self.saving()()
+
+    def saving(self) -> Callable[[], None]:
+        """Pack the inventory as it is now; what is given writes it, while others may change it."""
         packed = json.dumps(asdict(self.inventory), separators=(",", ":")).encode()
         if len(packed) > PLACE - _HEADER.size:
             raise Abend("S1", "the log inventory is full; delete archives that are no longer needed")
-        data = _HEADER.pack(_MARK, FORMAT, self._version, len(packed), crc32(packed)) + packed
-        for file in self._files:
-            file.write(PLACE * (self._version % 2), data)
-            file.sync()
+        self._packed = number = self._packed + 1
+        return lambda: self._write(number, packed)
+
+    def _write(self, number: int, packed: bytes) -> None:
+        """Write the next version to every copy (S2)."""
+        with self._alone:
+            if number <= self._written:
+                return
+            self._version += 1
+            data = _HEADER.pack(_MARK, FORMAT, self._version, len(packed), crc32(packed)) + packed
+            for file in self._files:
+                file.write(PLACE * (self._version % 2), data)
+                file.sync()
+            self._written = number
 
     def close(self) -> None:
         for file in self._files:

@@ -155,10 +155,12 @@ class RealFile:
             offset += total
 
     def write_through(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        length, written = len(data), 0
-        if self._direct != NOT_POSSIBLE and not (offset | length) % BLOCK:
+        length, direct, written = len(data), self._direct, 0
+        if direct != NOT_POSSIBLE and not (offset | length) % BLOCK:
             try:
-                written = os.pwritev(self._open_direct(), (data,), offset, WRITE_THROUGH)  # K6
+                if direct == NOT_TRIED:
+                    direct = self._open_direct()
+                written = os.pwritev(direct, (data,), offset, WRITE_THROUGH)  # K6
             except OSError as error:
                 if error.errno not in REFUSED:
                     raise

@@ -83,6 +83,10 @@ class LogFiles:
         """Make the inventory durable."""
         self._bootstrap.save()
 
+    def saving(self) -> Callable[[], None]:
+        """The inventory as it is now, to be made durable by the caller."""
+        return self._bootstrap.saving()
+
     def write(self, rba: int, data: memoryview) -> None:
         """Write log bytes; volatile until `sync`."""
         while len(data):

@@ -26,10 +26,10 @@ from zlib import crc32
 HEADER: Final = struct.Struct(">IIQQQIIHBB")
 """checksum, length, rba, urid, previous, page, epoch, page set, kind, flags"""
 
-_pack_checked: Final = struct.Struct(">IQQQIIHBB").pack
+pack_checked: Final = struct.Struct(">IQQQIIHBB").pack
 """The same without the checksum, which is of all that follows it."""
 
-_pack_sum: Final = struct.Struct(">I").pack
+pack_sum: Final = struct.Struct(">I").pack
 HEADER_LENGTH: Final = HEADER.size
 RECORD_MAX: Final = 1 << 18
 FIRST: Final = 1
@@ -147,8 +147,8 @@ def pack_run(
         length = HEADER_LENGTH + len(head) + len(tail)
         if rba + length > stop:
             break
-        header = _pack_checked(length, rba, urid, previous, page, epoch, page_set, kind, flags) + head
-        parts += (_pack_sum(crc32(tail, crc32(header))), header, tail)
+        header = pack_checked(length, rba, urid, previous, page, epoch, page_set, kind, flags) + head
+        parts += (pack_sum(crc32(tail, crc32(header))), header, tail)
         rbas.append(rba)
         previous = rba
         rba += length

@@ -7,11 +7,15 @@ Rules
   T3  A page that is not whole is given to the caller as None: it is repaired by a change that starts the page, or
       named as lost. It is never handed on as if it were good.
   T4  A page set knows the page set it is (number and format); a file put in its place by mistake is refused.
+  T5  A sync covers the pages that were written before it began. It may take long, so pages may be written meanwhile
+      (`start_sync`, `sync`, `end_sync`); those are volatile until the next one. One that fails is final: every later
+      one fails too, whoever asks for it. A page set is not closed in the middle of one.
 
 Called by buffer.  Calls disk, page.
 """
 
 import struct
+from _thread import allocate_lock
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,10 +34,14 @@ class PageSet:
     """One page set (T1-T4).
 
     `frames` are its pages in the buffer pool, by page number; `freed_rba` is the last log record that freed one of its
-    pages; `unsynced_rba` the oldest change among pages written and not yet synced, 0 when there is none.
+    pages; `unsynced_rba` the oldest change among pages written since the last sync began, 0 when there is none, and
+    `syncing_rba` that among those which a sync under way is to cover.
     """
 
     __slots__ = (
+        "_alone",
+        "_closed",
+        "_failed",
         "buffer_pool",
         "expansions",
         "file",
@@ -42,6 +50,7 @@ class PageSet:
         "low_free",
         "number",
         "pages",
+        "syncing_rba",
         "unsynced_rba",
     )
 
@@ -52,7 +61,9 @@ class PageSet:
         self.low_free = 2
         self.expansions = 0
         self.freed_rba = 0
-        self.unsynced_rba = 0
+        self.unsynced_rba = self.syncing_rba = 0
+        self._alone, self._closed = allocate_lock(), False
+        self._failed: OSError | None = None
 
     @classmethod
     def create(cls, disk: Disk, number: int, pages: int = 1024) -> "PageSet":
@@ -114,18 +125,48 @@ class PageSet:
         """Write a run of sealed pages; volatile until `sync`."""
         self.file.write_many(page * PAGE, run)
 
+    @property
+    def volatile_rba(self) -> int:
+        """The oldest change among pages that are written and may be volatile, 0 when there is none."""
+        unsynced, syncing = self.unsynced_rba, self.syncing_rba
+        return min(unsynced, syncing) if unsynced and syncing else unsynced or syncing
+
+    def start_sync(self) -> None:
+        """What has been written so far is to be covered by the next sync (T5)."""
+        self.syncing_rba, self.unsynced_rba = self.volatile_rba, 0
+
     def sync(self) -> None:
-        self.file.sync()
-        self.unsynced_rba = 0
+        """Make what was written before durable (T5). Whoever else writes may go on."""
+        with self._alone:
+            if self._failed is not None:
+                raise self._failed
+            if not self._closed:
+                try:
+                    self.file.sync()
+                except OSError as error:
+                    self._failed = error
+                    raise
+
+    def end_sync(self) -> None:
+        """The sync has succeeded."""
+        self.syncing_rba = 0
+
+    def harden(self) -> None:
+        """Sync, while nobody writes."""
+        self.start_sync()
+        self.sync()
+        self.end_sync()
 
     def reserve(self, pages: int) -> None:
         """Have the file system set space aside, durably, before the growth is logged (T2)."""
         if self.file.size() < pages * PAGE:
             self.file.extend(pages * PAGE)
-            self.file.sync()
+            self.sync()
 
     def close(self) -> None:
-        self.file.close()
+        with self._alone:
+            self._closed = True
+            self.file.close()
 
 
 def file_name(number: int) -> str:

@@ -30,6 +30,7 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.recovery import UnitOfRecovery
+from quaestor.qmgr.resource_manager import Task
 from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.disk import InUseError, Request, outcome
 
@@ -363,7 +364,17 @@ class SmallEngine:
         """One step of every background task."""
         for manager in (self.log, self.buffers, self.recovery, self.data):
             for task in manager.tasks():
-                task.step()
+                self._run(task)
+
+    def _run(self, task: Task) -> None:
+        if task.latched:
+            task.step()
+            return
+        self.recovery.latch.release()
+        try:
+            task.step()
+        finally:
+            self.recovery.latch.acquire()
 
     def again(self, settings: EngineSettings | None = None) -> "SmallEngine":
         """What a restart on the same disk finds, without anything having been told to stop."""

@@ -278,6 +278,20 @@ def test_a_unit_has_no_more_messages_than_maxumsgs(sharing, one):
     assert [] == sharing.leaks()
 
 
+def test_what_a_unit_has_in_structures_counts_when_many_are_put_to_a_private_queue(sharing, one):
+    one.alter(type(sharing.members["QM1"].messages.catalogue.qmgr), max_uncommitted=7)
+    one.define(LocalQueue("PRIVATE", share=True, def_exclusive=False))
+    with one.open("ORDERS", USES) as shared, one.open("PRIVATE", USES) as private:
+        for _ in range(3):
+            shared.put(b"x", VOLATILE, IN)
+        with pytest.raises(MQError, match="2024") as limit:
+            private.put_all([b"y"] * 9, PERSISTENT, IN)
+        assert 4 == limit.value.facts["put"]
+        one.commit()
+        assert 4 == private.inquire("CURDEPTH")["CURDEPTH"]
+    assert [b"x"] * 3 == drained(one)
+
+
 def test_an_expired_message_is_never_got(sharing, one, two):
     with one.open("ORDERS", USES) as here, two.open("ORDERS", USES) as there:
         here.put(b"old", MQMD(expiry=10), OUT)

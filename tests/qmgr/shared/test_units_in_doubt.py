@@ -9,7 +9,7 @@ from quaestor.mqi.options import OpenOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK
 from quaestor.qmgr.coupling_facility.recovering import recover
-from quaestor.qmgr.recovery.manager import SHUNT_AFTER
+from quaestor.qmgr.recovery.checkpointing import SHUNT_AFTER
 from quaestor.storage.lists.structure import StructureLostError
 from quaestor.storage.log_record import Kind
 from quaestor.testing import PowerCut

@@ -14,6 +14,9 @@ Rules
       before anybody looks at their page again.
   B9  A pool is given another size while it is used: a larger one at once, a smaller one in steps, as buffers become
       stealable. Until then it has and counts the buffers that it still has.
+  B10 A page that is started again is as new as that: restart builds it from there. Where messages are got before two
+      checkpoints have passed, a page that one after the other uses is never written.
+  B11 A checkpoint writes old pages (OP1) in pieces; between two of them anybody may do anything with any page.
 
 Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
 Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.
@@ -24,12 +27,13 @@ from collections.abc import Callable, Sequence
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
 from quaestor.qmgr.buffer.meter import IoMeter
+from quaestor.qmgr.buffer.old_pages import OldPages, Outside, nothing
 from quaestor.qmgr.buffer.pool import BufferPool
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.storage.page_set import PageSet
 
-__all__ = ["BufferManager", "BufferPool", "Frame", "IoMeter", "TornPageError"]
+__all__ = ["BufferManager", "BufferPool", "Frame", "IoMeter", "OldPages", "Outside", "TornPageError", "nothing"]
 
 
 class BufferManager:
@@ -59,21 +63,21 @@ class BufferManager:
         self.meter.add_page_set(page_set.number, pool)
         self.pool_of[page_set.number] = self.pools[pool]
 
-    def begin_checkpoint(self, before_rba: int = 0) -> None:
-        """Write old pages, then sync, so that what was written no longer holds restart back (B6)."""
-        for pool in self.pools.values():
-            pool.checkpoint += 1
-            pool.write_old(before_rba)
-        self.sync()
+    def begin_checkpoint(self, before_rba: int = 0, *, ages: bool = True) -> OldPages:
+        """The pages to be written and synced, so that their changes no longer hold restart back (B6, B11)."""
+        if ages:
+            for pool in self.pools.values():
+                pool.checkpoint += 1
+        return OldPages(tuple(self.pools.values()), self.page_sets, self.log, before_rba)
 
     def sync(self) -> None:
         for page_set in self.page_sets.values():
-            if page_set.unsynced_rba:
-                page_set.sync()
+            if page_set.volatile_rba:
+                page_set.harden()
 
     def recovery_rbas(self, now: int) -> dict[int, int]:
         """{page set: RBA from which its changes must be redone}; `now` where nothing is pending."""
-        found = {number: page_set.unsynced_rba or now for number, page_set in self.page_sets.items()}
+        found = {number: page_set.volatile_rba or now for number, page_set in self.page_sets.items()}
         for pool in self.pools.values():
             for number, rba in pool.recovery_rbas().items():
                 found[number] = min(found[number], rba)

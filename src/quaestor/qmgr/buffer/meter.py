@@ -32,14 +32,14 @@ class IoMeter:
         if task is not None:
             task.page_read(took_ns)
 
-    def wrote(self, page_set: int, pages: int, began_ns: int, *, immediate: bool) -> None:
+    def wrote(self, page_set: int, pages: int, ios: int, began_ns: int, *, immediate: bool) -> None:
         figures, took = self.page_sets[page_set], tod_of_ns(self.now_ns() - began_ns)
         if immediate:
-            figures.immediate_write_ios += 1
+            figures.immediate_write_ios += ios
             figures.immediate_write_pages += pages
             figures.immediate_write_elapsed += took
         else:
-            figures.deferred_write_ios += 1
+            figures.deferred_write_ios += ios
             figures.deferred_write_pages += pages
             figures.deferred_write_elapsed += took
 

@@ -1,4 +1,4 @@
-"""One buffer pool: requests, stealing and writing. The rules (B1-B8) stand in the package's own docstring."""
+"""One buffer pool: requests, stealing and writing. The rules (B1-B11) stand in the package's own docstring."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,6 @@ from quaestor.storage.log_record import Kind
 from quaestor.storage.page import PAGE, RBA_AT, is_whole, seal
 from quaestor.storage.page_set import PageSet
 
-CHECKPOINTS_OLD = 2
 STEP_PAGES = 128
 """So many pages at a time: calls wait a few milliseconds for the latch at most, and a force of the log serves many."""
 
@@ -103,13 +102,13 @@ class BufferPool:
         frame.rest = rest
         frame.content = content
         frame.further = frame.raw = None
-        frame.rba = rba
+        frame.rba = frame.first_rba = rba
         frame.whole = True
-        if not frame.first_rba:
-            frame.first_rba = rba
-            frame.volatile = False
-            if not frame.changed:
-                self._mark_changed(frame)
+        frame.volatile = False
+        if not frame.changed:
+            self._mark_changed(frame)
+        elif frame.born != self.checkpoint:
+            self._renew(frame)
         if self._writing and not frame.in_use:
             self._write_if_behind()
         return frame
@@ -140,13 +139,13 @@ class BufferPool:
             frame.rest = content[0]
             frame.content = content
             frame.further = frame.raw = None
-            frame.rba = rba
+            frame.rba = frame.first_rba = rba
             frame.whole = True
-            if not frame.first_rba:
-                frame.first_rba = rba
-                frame.volatile = False
-                if not frame.changed:
-                    self._mark_changed(frame)
+            frame.volatile = False
+            if not frame.changed:
+                self._mark_changed(frame)
+            elif frame.born != self.checkpoint:
+                self._renew(frame)
             if self._writing and not frame.in_use:
                 self._write_if_behind()
 
@@ -186,6 +185,24 @@ class BufferPool:
         if self._writing and not frame.in_use:
             self._write_if_behind()
 
+    def change(self, page_set: PageSet, page: int, redo: Redo, body: bytes, rba: int) -> None:
+        """Change a page that the same call has got before, by the change at `rba`: in one step, for every get (B8)."""
+        frame: Frame | None = page_set.frames.get(page)
+        if frame is None or not frame.changed:
+            frame = self.again(page_set, page)
+            frame.change(redo, body)
+            self.set_write(frame, rba)
+            self.release(frame)
+            return
+        self.stats.set_writes += 1
+        frame.change(redo, body)
+        frame.rba = rba
+        if not frame.first_rba:
+            frame.first_rba = rba
+            frame.volatile = False
+        if self._writing and not frame.in_use:
+            self._write_if_behind()
+
     def set_write(self, frame: Frame, rba: int) -> None:
         """The page was changed by the log record at `rba`."""
         self.stats.set_writes += 1
@@ -208,6 +225,12 @@ class BufferPool:
         self._changed[frame] = None
         if len(self._changed) > self.start_at:
             self._start_writing()
+
+    def _renew(self, frame: Frame) -> None:
+        """The page was started again: none of its changes before that is needed any more (B10)."""
+        del self._changed[frame]
+        self._changed[frame] = None
+        frame.born = self.checkpoint
 
     def release(self, frame: Frame) -> None:
         """The page is no longer in use by the caller."""
@@ -379,20 +402,6 @@ class BufferPool:
             self._writing = False
         return self._writing
 
-    def write_old(self, before_rba: int = 0) -> int:
-        """At a checkpoint: write what was first changed two checkpoints ago, or before an RBA (B7)."""
-        oldest = self.checkpoint - CHECKPOINTS_OLD
-        due = [
-            frame
-            for frame in self._changed
-            if not frame.volatile and (frame.born <= oldest or frame.first_rba < before_rba) and not frame.in_use
-        ]
-        for at in range(0, len(due), STEP_PAGES):
-            self.write(due[at : at + STEP_PAGES])
-        for frame in due:
-            self._meter.page_sets[frame.page_set.number].checkpoint_pages += 1
-        return len(due)
-
     def write_all(self) -> None:
         """At shutdown: write every changed page that holds something recoverable (W4)."""
         self.write([frame for frame in self._changed if not frame.volatile])
@@ -411,12 +420,14 @@ class BufferPool:
         """Write changed pages: log first, then in place (B2, B4)."""
         if not frames:
             return
-        self.log_check(max(self._log_images(frames), *(frame.rba for frame in frames)))
+        self.log_check(self.prepare(frames))
         ordered = sorted(frames, key=lambda frame: (frame.page_set.number, frame.page))
         for _, group in groupby(enumerate(ordered), key=lambda at: (at[1].page_set.number, at[1].page - at[0])):
-            run = [frame for _, frame in group]
-            for at in range(0, len(run), self._pages_per_io):
-                self._write_run(run[at : at + self._pages_per_io], immediate=immediate)
+            self._write_run([frame for _, frame in group], immediate=immediate)
+
+    def prepare(self, frames: Sequence[Frame]) -> int:
+        """Log what must be logged before pages are written (B4); gives the RBA up to which the log is forced then."""
+        return max(self._log_images(frames), *(frame.rba for frame in frames))
 
     def log_check(self, rba: int) -> None:
         """B2: the log is forced up to the last change of every page that is about to be written."""
@@ -431,9 +442,11 @@ class BufferPool:
                 seal(data, frame.rba)
                 rba = self._log.append(Kind.IMAGE, 0, 0, 0, frame.page_set.number, frame.page, data)
                 frame.first_rba = frame.first_rba or rba
+                frame.whole = True
         return rba
 
     def _write_run(self, run: list[Frame], *, immediate: bool) -> None:
+        """Write adjacent pages, as one request; it is counted as the papers do, `pages_per_io` at a time."""
         page_set = run[0].page_set
         pages = []
         for frame in run:
@@ -444,8 +457,9 @@ class BufferPool:
             pages.append(data)
         began_ns = self._meter.now_ns()
         page_set.write(run[0].page, pages)
-        self._meter.wrote(page_set.number, len(run), began_ns, immediate=immediate)
-        self.stats.write_ios += 1
+        ios = -(-len(run) // self._pages_per_io)
+        self._meter.wrote(page_set.number, len(run), ios, began_ns, immediate=immediate)
+        self.stats.write_ios += ios
         self.stats.pages_written += len(run)
         for frame in run:
             self._written(frame)
@@ -461,7 +475,19 @@ class BufferPool:
         if not frame.in_use:
             self._stealable[frame] = None
 
-    # --- for checkpoint and statistics --------------------------------------------------------------------------------
+    # --- for checkpoints ----------------------------------------------------------------------------------------------
+
+    def changed(self) -> list[Frame]:
+        """The changed pages, those changed after an earlier checkpoint first."""
+        return list(self._changed)
+
+    def is_changed(self, frame: Frame) -> bool:
+        """Whether a page is here and differs from its copy on the page set."""
+        return frame in self._changed
+
+    def wrote_at_checkpoint(self, frames: Sequence[Frame]) -> None:
+        for frame in frames:
+            self._meter.page_sets[frame.page_set.number].checkpoint_pages += 1
 
     def recovery_rbas(self) -> dict[int, int]:
         """{page set: RBA of its oldest change that may not be on disk} for page sets that have one (B6)."""

@@ -120,10 +120,15 @@ class Handle:
 
     def _put_all(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
         """Put all bodies; what is put stands in `put`, also when one is refused."""
-        self._thread.warning = None
+        thread = self._thread
+        thread.warning = None
         for at in range(0, len(bodies), RUN_MAX):
             with self._latch:
-                self._put_some(bodies[at : at + RUN_MAX], descriptor, options, put)
+                thread.many = len(bodies) > 1
+                try:
+                    self._put_some(bodies[at : at + RUN_MAX], descriptor, options, put)
+                finally:
+                    thread.many = False
 
     def _put_some(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
         """What is put under one hold of the latch (HA6)."""

@@ -221,6 +221,11 @@ class Connection:
         self.latch = latch
 
     @property
+    def thread(self) -> ApplicationThread:
+        """The application as the managers know it."""
+        return self._thread
+
+    @property
     def handles(self) -> tuple[Handle, ...]:
         return tuple(self._handles)
 

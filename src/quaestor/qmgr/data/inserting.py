@@ -68,9 +68,14 @@ class MessagePages:
     def insert(self, unit: UnitOfRecovery, queue: PrivateQueue, message: Message, arrival: Arrival) -> None:
         """A persistent message (PG1-PG3)."""
         if arrival.length <= SURELY_SHORT and not self._packing:
-            subqueue = PERSISTENT_SUBQUEUES + arrival.priority
+            page_set, subqueue = queue.page_set, PERSISTENT_SUBQUEUES + arrival.priority
             change = short_beginning(queue.queue_id, subqueue, message, arrival.sequence)
-            self._begin_page(unit, queue.page_set, arrival, change, message.body, message)
+            pages, flags = self._space.empty[page_set.number], 0
+            if not pages:
+                pages, flags = self._space.free_pages(page_set), ALLOCATES
+            self._recovery.begin_page(unit, flags, page_set, pages[-1], change, message[0], message)
+            arrival.page = pages.pop()
+            arrival.slot = HEADER_LENGTH
             return
         packed, savepoint = message.pack(), unit.last
         fits = arrival.length <= FIRST_PAGE and fits_in_page(message, packed)
@@ -131,30 +136,13 @@ class MessagePages:
         self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts, message: Message | None
     ) -> None:
         """A record that begins a page of its own."""
-        subqueue = PERSISTENT_SUBQUEUES + arrival.priority
+        page_set, subqueue = queue.page_set, PERSISTENT_SUBQUEUES + arrival.priority
         change = b"".join((INSERTION.pack(queue.queue_id, subqueue | STARTS, 0, HEADER_LENGTH), *record))
-        self._begin_page(unit, queue.page_set, arrival, change, b"", message)
-
-    def _begin_page(
-        self,
-        unit: UnitOfRecovery,
-        page_set: PageSet,
-        arrival: Arrival,
-        change: bytes,
-        rest: bytes,
-        message: Message | None,
-    ) -> None:
-        """A page begun by a change in two parts: an emptied one, else a free one that the change also takes (PG1)."""
-        empty = self._space.empty[page_set.number]
-        if not empty:
-            page = self._space.free_page(page_set)
-            self._recovery.begin_page(unit, ALLOCATES, page_set, page, change, rest, message)
-        else:
-            page = empty[-1]
-            self._recovery.begin_page(unit, 0, page_set, page, change, rest, message)
-            empty.pop()
-        arrival.page = page
-        arrival.slot = HEADER_LENGTH
+        pages, flags = self._space.empty[page_set.number], 0
+        if not pages:
+            pages, flags = self._space.free_pages(page_set), ALLOCATES
+        self._recovery.begin_page(unit, flags, page_set, pages[-1], change, b"", message)
+        arrival.page, arrival.slot = pages.pop(), HEADER_LENGTH
 
     def _insert_packed(self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts) -> None:
         """Into the last page of the subqueue, or a new page chained to it (PG3)."""

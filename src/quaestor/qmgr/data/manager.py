@@ -21,7 +21,7 @@ definitions, `load` rebuilds all this.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, cast
+from typing import Any, cast
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError
@@ -37,11 +37,8 @@ from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.data import DataStatistics
 from quaestor.storage.changes import MARK
-from quaestor.storage.log_record import Kind
 from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, ROOM, StoredRecord
 from quaestor.storage.page_set import PageSet
-
-DELETE: Final = int(Kind.DELETE)
 
 
 class DataManager:
@@ -201,6 +198,14 @@ class DataManager:
         """Descriptor and body."""
         page_set: PageSet = arrival.queue.page_set
         pool = self.buffers.pool_of[page_set.number]
+        here = page_set.frames.get(arrival.page)
+        if here is not None and here.changed and not arrival.backout_count and arrival.text_pages is None:
+            content: Any = here.content  # the common case: as below, with nothing to bring in and nothing to join
+            if content is not None:
+                pool.stats.get_page += 1
+                self.stats.gets_from_buffer += 1
+                found: Message = content if arrival.persistent else content[2]
+                return found
         reads = pool.stats.page_reads
         frame = pool.get(page_set, arrival.page)
         try:
@@ -267,7 +272,8 @@ class DataManager:
             if unit is None:
                 raise Abend("D1", "a persistent message is got without a unit of recovery", queue=queue.name)
             try:
-                self._delete(unit, queue.page_set, arrival)
+                mark = MARK.pack(arrival.slot, arrival.backout_count)
+                self.recovery.delete(unit, queue.page_set, arrival.page, mark)  # D1
             except MQError:
                 self.locks.unlock(arrival, unit)
                 raise
@@ -284,33 +290,28 @@ class DataManager:
             queue.uncommitted += 1
             unit.gets.append(arrival)
 
-    def _delete(self, unit: UnitOfRecovery, page_set: PageSet, arrival: Arrival) -> None:
-        """Mark a record deleted, on the page that reading it has got (D1)."""
-        pool = self.buffers.pool_of[page_set.number]
-        frame = pool.again(page_set, arrival.page)
-        try:
-            mark = MARK.pack(arrival.slot, arrival.backout_count)
-            self.recovery.change_in_use(unit, DELETE, frame, mark)
-        finally:
-            pool.release(frame)
-
     # --- end of unit --------------------------------------------------------------------------------------------------
 
     def committed(self, unit: Unit) -> None:
         """Puts become available, gets are gone (D3, D4)."""
         puts, gets = unit.puts, unit.gets
-        if puts:
-            self.locks.unlock_all(puts, unit)
-            for arrival in puts:
-                queue = arrival.queue
-                queue.uncommitted -= 1
-                queue.add(arrival)
-        if gets:
-            self.locks.unlock_all(gets, unit)
-            for arrival in gets:
-                arrival.queue.uncommitted -= 1
-                arrival.state = GONE
-                self.release_pages(arrival)
+        for arrival in puts:
+            if arrival.holder is not unit:
+                raise Abend("D3", "a message is committed that another holds", queue=arrival.queue.name)
+            arrival.holder = None
+            queue = arrival.queue
+            queue.uncommitted -= 1
+            queue.add(arrival)
+        for arrival in gets:
+            if arrival.holder is not unit:
+                raise Abend("D3", "a message is committed that another holds", queue=arrival.queue.name)
+            arrival.holder = None
+            arrival.queue.uncommitted -= 1
+            arrival.state = GONE
+            self.release_pages(arrival)
+        self.locks.stats.lock_releases += len(puts) + len(gets)
+        for settle in unit.other:
+            settle()
 
     def backed_out(self, unit: Unit) -> None:
         """Gets return to their place with a higher backout count, which HARDENBO makes durable; puts are gone (D4)."""

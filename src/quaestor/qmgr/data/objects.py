@@ -23,7 +23,6 @@ from quaestor.qmgr.data.manager import DataManager
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.queue_store import AVAILABLE, Arrival
 from quaestor.qmgr.recovery import UnitOfRecovery
-from quaestor.qmgr.resource_manager import Unit
 
 OBJECT_QUEUE = 1
 STORAGE_RECORD = 0xFF
@@ -86,11 +85,6 @@ class ObjectManager(DataManager):
         else:
             self._objects[key] = arrival
             self._values[key] = packed
-
-    def committed(self, unit: Unit) -> None:
-        super().committed(unit)
-        for settle in unit.other:
-            settle()
 
     # --- browse locks: of handles of this queue manager only ----------------------------------------------------------
 

@@ -54,10 +54,14 @@ class Space:
 
     def free_page(self, page_set: PageSet) -> int:
         """A page that the space map calls free; the caller takes it in the same breath."""
+        return self.free_pages(page_set).pop()
+
+    def free_pages(self, page_set: PageSet) -> list[int]:
+        """Pages that the space map calls free, at least one; the caller takes from the end of the list what it uses."""
         found = self._found[page_set.number]
         if not found:
             self._look(page_set, found)
-        return found.pop()
+        return found
 
     def at_hand(self, page_set: PageSet) -> tuple[list[int], int]:
         """Pages that need not be looked for, the next one last, and the log flag of taking them (Y1, Y5).

@@ -6,7 +6,7 @@ from _thread import allocate_lock
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.log.in_flight import Flight, Waiter
-from quaestor.qmgr.log.meter import LogMeter
+from quaestor.qmgr.log.meter import NOTES_MAX, WAIT, LogMeter
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
@@ -33,6 +33,7 @@ class LogWriter:
         self.buffers = outbuff_kb * 1024 // CI
         self._now_ns = clock.monotonic_ns
         self._meter = LogMeter(self._stats, files.copies, ci_per_io, self.buffers, clock)
+        self._notes, self._note = self._meter.notes, self._meter.notes.append
         self._buffer = memory.mmap(-1, max(self.buffers * CI, 2 * RECORD_MAX), flags=MEMORY)  # J8
         self._view = memoryview(self._buffer)
         self._io, self._queue = allocate_lock(), allocate_lock()
@@ -48,15 +49,13 @@ class LogWriter:
         """Return when the record at `rba` is durable (J2, J3)."""
         if rba < self.hardened:
             return
-        since_ns, waiter = self._now_ns(), None
+        since_ns = self._now_ns()
         with self._queue:
-            if rba < self.hardened:
-                return
             if self._leading and not self._left:
                 waiter = Waiter(rba, since_ns)
                 self._waiting.append(waiter)
             else:
-                self._leading, self._left = True, False  # J10: who has to wait takes the lead that nobody has
+                self._leading, self._left, waiter = True, False, None  # J10: a lead that nobody has is taken
         if waiter is None:
             self._lead(rba, since_ns)
         else:
@@ -76,17 +75,20 @@ class LogWriter:
                         self._land(wait=True)
                     if self._failed is None and rba >= self.hardened:  # J5
                         self._stats.logger_calls += 1
-                        self._write(self.end, force=True)
+                        self._force_all()
             except OSError as error:
                 self._failed = error
             with self._queue:
                 if not self._waiting:
                     self._leading = False
-                    self._meter.suspended(since_ns)
-                    return
+                    if since_ns:
+                        self._note((WAIT, 0, since_ns, self._now_ns()))
+                    break
             if not self._serve(since_ns, hand_over=leads == LEADS_MAX):
-                return
+                break
             rba, since_ns, leads = END_OF_LOG, 0, leads + 1
+        if len(self._notes) > NOTES_MAX:
+            self._meter.settle()
 
     # --- forces that are started and finished (J10) -------------------------------------------------------------------
 
@@ -191,27 +193,43 @@ class LogWriter:
 
     # --- writing to the data sets -------------------------------------------------------------------------------------
 
-    def _write(self, upto: int, *, force: bool = False) -> None:
-        """Hand the buffers up to an RBA to the data sets, durably if it is a force, and note it (J7)."""
-        start, files = self.written, self.files
-        if upto > start:
-            began_ns, first, base = self._now_ns(), start - start % CI, self.base
-            if force and self._synced == start and first >= files.start:  # J8: one data set, nothing volatile before
-                last, ends = upto + -upto % CI, files.start + files.size
-                files.write_through(first, self._view[first - base : min(last, ends) - base])
-                self.hardened = self._synced = upto
-            else:
-                files.write(start, self._view[start - base : upto - base])
-            self._wrote(start, upto, began_ns)
-        if force and self.hardened < upto:
+    def _force_all(self) -> None:
+        """Hand all there is in the buffers to the data sets, durably (J7)."""
+        start, upto, files = self.written, self.end, self.files
+        first, base = start - start % CI, self.base
+        if self._synced != start or first < files.start or upto <= start:
+            self._write(upto)
             self._harden()
+            return
+        began_ns = self._now_ns()  # J8: one data set, nothing volatile before
+        last, ends = upto + -upto % CI, files.start + files.size
+        if last > ends:  # noqa: PLR1730 - cheaper than a call
+            last = ends
+        files.write_through(first, self._view[first - base : last - base])
+        self.hardened = self._synced = self.written = self._sent = upto
+        self._note((start, upto, began_ns, self._now_ns()))
+        if upto > self._meter.bootstrap_at:
+            self._meter.set_bootstrap_at(upto)
+            self._tell_bootstrap()
+
+    def _write(self, upto: int) -> None:
+        """Hand the buffers up to an RBA to the data sets, and note it (J7)."""
+        start, base = self.written, self.base
+        if upto > start:
+            began_ns = self._now_ns()
+            self.files.write(start, self._view[start - base : upto - base])
+            self._wrote(start, upto, began_ns)
 
     def _wrote(self, start: int, upto: int, since_ns: int) -> None:
         self.written = upto
         self._sent = max(self._sent, upto)
         if self._meter.wrote(start, upto, since_ns, self._now_ns()):
-            self._stats.bsds_accesses += 1
-            self.files.inventory.written_rba = self.hardened
+            self._tell_bootstrap()
+
+    def _tell_bootstrap(self) -> None:
+        """So many CIs are full again that the bootstrap data set hears of it."""
+        self._stats.bsds_accesses += 1
+        self.files.inventory.written_rba = self.hardened
 
     def _harden(self) -> None:
         """Sync what has been written; it ends with a record."""

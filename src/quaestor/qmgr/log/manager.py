@@ -1,8 +1,6 @@
 """The log manager itself: records, ends of data sets, reading back. The rules (J1-J12) are the package's."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from struct import Struct
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from zlib import crc32
 
 from quaestor.clock import Clock, SystemClock
@@ -13,20 +11,17 @@ from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
 from quaestor.storage.log_record import (
-    HEADER,
     HEADER_LENGTH,
     RECORD_MAX,
     Kind,
     LogRecord,
     PageChange,
+    pack_checked,
     pack_run,
+    pack_sum,
     parse,
     record_length,
 )
-
-_pack_header: Final = HEADER.pack_into
-_pack_checksum: Final = Struct(">I").pack_into
-_checksum: Final = crc32
 
 
 class LogManager(LogWriter):
@@ -86,21 +81,28 @@ class LogManager(LogWriter):
         self._set_stop()
 
     def append(
-        self, kind: int, flags: int, urid: int, previous: int, page_set: int, page: int, body: bytes | bytearray
+        self,
+        kind: int,
+        flags: int,
+        urid: int,
+        previous: int,
+        page_set: int,
+        page: int,
+        body: bytes | bytearray,
+        rest: bytes = b"",
     ) -> int:
-        """Put a record in the buffers and give its RBA (J1). A FIRST record's body ends with its identity."""
+        """Put a record in the buffers and give its RBA (J1), which is where the log ends before.
+
+        The record's body is `body` and `rest`; a FIRST record's ends with its identity.
+        """
         rba = self.end
-        length = HEADER_LENGTH + len(body)
+        length = HEADER_LENGTH + len(body) + len(rest)
         end = rba + length
         if end > self._stop:
             self._before(length)
-        buffer, at = self._buffer, rba - self.base
-        to = at + length
-        if flags & 1:
-            urid = rba
-        _pack_header(buffer, at, 0, length, rba, urid, previous, page, self.epoch, page_set, kind, flags)
-        buffer[at + HEADER_LENGTH : to] = body
-        _pack_checksum(buffer, at, _checksum(self._view[at + 4 : to]))
+        at = rba - self.base
+        checked = pack_checked(length, rba, urid, previous, page, self.epoch, page_set, kind, flags) + body
+        self._buffer[at : at + length] = pack_sum(crc32(rest, crc32(checked))) + checked + rest
         self.end = end
         self.records += 1
         return rba
@@ -240,13 +242,12 @@ class LogManager(LogWriter):
         self.files.save()
         self._stats.bsds_accesses += 1
 
-    def note_checkpoint(self, rba: int) -> None:
-        """Tell the bootstrap data set of a checkpoint that is durable."""
+    def note_checkpoint(self, rba: int) -> Callable[[], None]:
+        """Note a checkpoint that is durable; restart begins there when the caller has made the note so too."""
         self.files.inventory.add_checkpoint(rba)
         self.files.inventory.written_rba = self.hardened
-        self._save_bootstrap()
-        self.records_checkpointed = self.records
-        self.switched = False
+        self._stats.bsds_accesses += 1
+        return self.files.saving()
 
     # --- reading ------------------------------------------------------------------------------------------------------
 

@@ -41,43 +41,43 @@ class LogMeter:
         self._stats, self._copies, self._ci_per_io, self._buffers = stats, copies, ci_per_io, buffers
         self._clock, self._now_ns = clock, clock.monotonic_ns
         self._cis_begun = self._records = 0
-        self._bootstrap_at = 0
+        self.bootstrap_at = 0
         self._kind = SINGLE
         self._requests, self._cis = [0, 0], [0, 0]  # by kind, not yet in the figures
-        self._notes: list[Note] = []
+        self.notes: list[Note] = []
         self._settling = allocate_lock()
 
     def begin(self, end: int) -> None:
         """The log goes on at this RBA."""
         self._cis_begun = (end + CI - 1) // CI
-        self._set_bootstrap_at(end)
+        self.set_bootstrap_at(end)
 
     # --- noting, while somebody waits ---------------------------------------------------------------------------------
 
     def wrote(self, start: int, upto: int, since_ns: int, now_ns: int) -> bool:
         """Bytes from one RBA up to another were written; whether the bootstrap data set is due to hear of it."""
-        self._notes.append((start, upto, since_ns, now_ns))
-        if upto <= self._bootstrap_at:
+        self.notes.append((start, upto, since_ns, now_ns))
+        if upto <= self.bootstrap_at:
             return False
-        self._set_bootstrap_at(upto)
+        self.set_bootstrap_at(upto)
         return True
 
     def synced(self, since_ns: int, now_ns: int) -> None:
         """What was written last was made durable by a request of its own."""
-        self._notes.append((SYNC, 0, since_ns, now_ns))
+        self.notes.append((SYNC, 0, since_ns, now_ns))
 
     def suspended(self, *since_ns: int) -> None:
         """Those who waited for a force, each since its own time (0: nobody), need wait no longer."""
-        notes, now_ns = self._notes, self._now_ns()
+        notes, now_ns = self.notes, self._now_ns()
         for since in since_ns:
             if since:
                 notes.append((WAIT, 0, since, now_ns))
         if len(notes) > NOTES_MAX:
             self.settle()
 
-    def _set_bootstrap_at(self, written: int) -> None:
+    def set_bootstrap_at(self, written: int) -> None:
         """It is due when a write reaches the last CI before so many CIs are full again."""
-        self._bootstrap_at = ((written // CI // self._buffers + 1) * self._buffers - 1) * CI
+        self.bootstrap_at = ((written // CI // self._buffers + 1) * self._buffers - 1) * CI
 
     # --- reckoning ----------------------------------------------------------------------------------------------------
 
@@ -90,8 +90,8 @@ class LogMeter:
     def settle(self) -> None:
         """Reckon up what was noted (LM4)."""
         with self._settling:
-            notes = self._notes[:]
-            del self._notes[: len(notes)]
+            notes = self.notes[:]
+            del self.notes[: len(notes)]
             written, waited = [NONE, NONE], [NONE, NONE]
             for start, upto, since_ns, until_ns in notes:
                 if upto:

@@ -43,7 +43,7 @@ class Consequences:
         self._catalogue = catalogue
         self._clock = clock
         self._new_id = new_id
-        self._remembered: dict[int, list[QueueState]] = {}  # by identity of the unit
+        self.remembered: dict[int, list[QueueState]] = {}  # by identity of the unit
         self.given_up = 0
 
     # -- triggering
@@ -57,7 +57,7 @@ class Consequences:
         if unit is None:
             self._put_trigger_message(state)
         else:
-            self._remembered.setdefault(id(unit), []).append(state)
+            self.remembered.setdefault(id(unit), []).append(state)
 
     def changed(self, state: QueueState) -> None:
         """Handles or attributes of a queue that may trigger have changed."""
@@ -80,9 +80,8 @@ class Consequences:
 
     def unit_ended(self, unit: Unit) -> None:
         """Put the trigger messages that waited for the end of a unit (Z1)."""
-        if self._remembered:
-            for state in self._remembered.pop(id(unit), ()):
-                self._put_trigger_message(state)
+        for state in self.remembered.pop(id(unit), ()):
+            self._put_trigger_message(state)
 
     def _situation(self, state: QueueState) -> triggering.Situation:
         queue = state.definition

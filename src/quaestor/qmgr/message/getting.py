@@ -194,7 +194,7 @@ class InputPath:
         if plan.in_syncpoint or (plan.if_persistent and arrival.persistent):
             unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
         else:
-            unit = self._caller.unit_of_call() if arrival.persistent else None
+            unit = self._unit_of_call(message) if arrival.persistent else None
         if arrival is self._locked:
             self._store.unlocked(arrival, self)
             self._locked = None
@@ -215,6 +215,12 @@ class InputPath:
             self.saved = message.envelope
         if self._watch is not None:
             self._services.events.got(self._watch, self.state, message.put_us)
+
+    def _unit_of_call(self, message: Message) -> Unit:
+        """The unit of a get out of syncpoint, alone if nothing follows from the get (X5)."""
+        if self._watch is None and not message.envelope.report & reports.COD:
+            return self._caller.unit_of_one()
+        return self._caller.unit_of_call()
 
     def _stand_on(self, arrival: Arrival, plan: GetPlan) -> None:
         """Move the browse cursor, and lock what it stands on if asked to (GE3, GE4)."""

@@ -65,6 +65,7 @@ class MessageManager:
         self._security = security
         self._clock = clock
         self.catalogue = Catalogue(qmgr, store, recovery, default_page_set, shared)
+        self._waiting = self.catalogue.waiting
         self.new_id: Callable[[], bytes] = id_maker(qmgr, clock.now_us())
         self.consequences = Consequences(self.catalogue, clock, self.new_id)
         self.events = Events(self.catalogue, self.consequences, recovery, clock)
@@ -168,11 +169,12 @@ class MessageManager:
     # -- units of recovery (MM1)
 
     def committed(self, unit: Unit) -> None:
-        if self.catalogue.anybody_waits:
+        if self._waiting[0]:
             self._wake(unit.puts)
             if unit.shared is not None:
                 self._wake(unit.shared.put_arrivals)
-        self.consequences.unit_ended(unit)
+        if self.consequences.remembered:
+            self.consequences.unit_ended(unit)
 
     def backed_out(self, unit: Unit) -> None:
         if self.catalogue.anybody_waits:

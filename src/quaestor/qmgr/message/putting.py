@@ -67,6 +67,7 @@ class OutputPath:
         "_counted",
         "_described",
         "_group",
+        "_in_syncpoint",
         "_max_depth",
         "_max_length",
         "_max_uncommitted",
@@ -81,13 +82,13 @@ class OutputPath:
         "_refusal",
         "_remote",
         "_services",
+        "_simple",
         "_stats",
         "_store_put",
         "_store_put_run",
         "_stored",
         "_text_seen",
         "_triggers",
-        "_usual",
         "_version",
         "_waiters",
         "_waiting",
@@ -110,6 +111,7 @@ class OutputPath:
         self._path = tuple(definition.name for definition in resolution.path)
         self._open_options = int(options)
         self._plan: PutPlan = put_plan(PutOptions.NONE)
+        self._in_syncpoint, self._simple = self._plan.in_syncpoint, self._plan.plain
         self._options_seen: object = PutOptions.NONE
         self._group: Group | None = None
         self._text_seen: tuple[MQMD | None, MQMD] = (None, DEFAULT_DESCRIPTOR)
@@ -136,7 +138,6 @@ class OutputPath:
         self._plain = self._path_is_plain()
         self._md_seen: MQMD | None = None
         self._described = NOTHING_DESCRIBED
-        self._usual = False
 
     def definitions(self) -> tuple[Queue, ...]:
         """The definitions of the path that are still there, the queue itself last."""
@@ -170,12 +171,11 @@ class OutputPath:
             or self._version != self._catalogue.version
             or type(body) is not bytes
             or context is not None
-            or not self._usual
         ):
             body, described = self._looked_up(body, descriptor, options, context)
         else:
             described = self._described
-        length, plan = len(body), self._plan
+        length = len(body)
         if length > self._max_length:
             raise self._too_long(length)
         if self._counted.depth >= self._max_depth:
@@ -193,19 +193,17 @@ class OutputPath:
         message = new_message(
             Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
         )
-        if plain and self._plain and plan.plain:
+        if not (plain and self._plain and self._simple):
+            message = self._queue_with_care(message, rank, self._plan)
+        elif self._in_syncpoint:
             unit = self._caller.unit
-            if not plan.in_syncpoint:
-                if persistence or self._waiting:
-                    self._queue(message, rank, plan)
-                else:
-                    self._store_put(None, self._stored, message, rank)
-            elif unit is not None and unit.shared is None and len(unit.puts) + len(unit.gets) < self._max_uncommitted:
-                self._store_put(unit, self._stored, message, rank)
-            else:
-                self._queue(message, rank, plan)
+            if unit is None or unit.shared is not None or len(unit.puts) + len(unit.gets) >= self._max_uncommitted:
+                unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
+            self._store_put(unit, self._stored, message, rank)
+        elif self._waiting:
+            self._hand_over_or_queue(message, rank)
         else:
-            message = self._queue_with_care(message, rank, plan)
+            self._store_put(self._caller.unit_of_one() if persistence else None, self._stored, message, rank)
         stats = self._stats
         stats.puts += 1
         if persistence:
@@ -222,6 +220,7 @@ class OutputPath:
             self._refresh()
         if options is not self._options_seen:
             self._plan, self._options_seen = put_plan(options), options
+            self._in_syncpoint, self._simple = self._plan.in_syncpoint, self._plan.plain
         plan = self._plan
         if self._refusal is not None:
             refuse(self._refusal, plan.fail_if_quiescing)
@@ -230,18 +229,19 @@ class OutputPath:
         if len(body) > self._max_length:
             raise self._too_long(len(body))
         if plan.context or context is not None:
-            self._usual = False
+            self._md_seen = None
             return body, self._with_context(md, plan, context)
-        self._usual = self._refusal is None
         if md is not self._md_seen:
             self._describe(md)
+            if self._refusal is not None:
+                self._md_seen = None  # the next put looks again
         return body, self._described
 
     def put_more(self, bodies: list[Any], at: int, descriptor: MQMD | None, options: int) -> list[Message]:
         """Put from `at` on what is like the message put last, as far as it is; gives what was put (PU6)."""
         plan, caller = self._plan, self._caller
         md = descriptor if descriptor is not None else DEFAULT_DESCRIPTOR
-        if not (self._plain and plan.plain and self._usual) or self._version != self._catalogue.version:
+        if not (self._plain and plan.plain) or self._version != self._catalogue.version:
             return []
         if self._stored.shared:
             return []
@@ -249,7 +249,7 @@ class OutputPath:
             return []
         envelope, msg_id, correl_id, priority, rank, persistence, expiry, plain = self._described
         unit = caller.unit if plan.in_syncpoint else caller.call_unit
-        if unit is None or msg_id is not None or not plain:
+        if unit is None or unit.shared is not None or msg_id is not None or not plain:
             return []
         room = self._max_depth - self._counted.depth
         if plan.in_syncpoint:
@@ -287,19 +287,15 @@ class OutputPath:
             stats.nonpersistent_puts += messages
             stats.nonpersistent_bytes_put += put_bytes
 
-    def _queue(self, message: Message, rank: int, plan: PutPlan) -> None:
-        """A message from which nothing follows (PU3, PU4)."""
-        if plan.in_syncpoint:
-            self._store_put(self._caller.unit_in_syncpoint(self._max_uncommitted), self._stored, message, rank)
-        elif self._waiting and self._waiters.hand_over(message):
+    def _hand_over_or_queue(self, message: Message, rank: int) -> None:
+        """A message out of syncpoint from which nothing follows, while somebody waits (PU3, PU4)."""
+        if self._waiters.hand_over(message):
             if self._caller.tally is not None:
                 self._caller.tally.handed_over()
         elif message.persistence:
-            self._store_put(self._caller.unit_of_call(), self._stored, message, rank)
+            self._store_put(self._caller.unit_of_one(), self._stored, message, rank)
         else:
-            arrival = self._store_put(None, self._stored, message, rank)
-            if self._waiting:
-                self._waiters.wake(arrival)
+            self._waiters.wake(self._store_put(None, self._stored, message, rank))
 
     def _queue_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
         """A message with a group, a remote queue, new identifiers, a trigger or a report to think of (PU5)."""

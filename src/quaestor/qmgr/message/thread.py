@@ -8,6 +8,7 @@ Rules
   X4  One get of a unit may be marked (2062 for a second): when the application backs the unit out, the marked message
       does not go back but is at once got again, in a new unit, with the backout count it had. Backing that out brings
       it back. Whatever else ends the unit (a restart, the end of the application) knows no mark.
+  X5  A unit of the call with one message in it is `alone`, so that one log record is enough for it.
 
 Called by the parts of the message manager, and by connection, which ends the units.  Calls recovery.
 """
@@ -44,6 +45,7 @@ class ApplicationThread:
         "appl_type",
         "call_unit",
         "channel",
+        "many",
         "marked",
         "name",
         "opened",
@@ -65,6 +67,7 @@ class ApplicationThread:
         self.appl_type = APPL_TYPE_UNIX
         self.unit: Unit | None = None  # of the application (X1)
         self.call_unit: Unit | None = None  # of the call in progress (X2)
+        self.many = False  # whether the call in progress puts several messages
         self.marked: tuple[Unit, Any, Any] | None = None  # unit, arrival, how it is taken (X4)
         self.opened: set[Any] = set()  # what the message manager has open for it
         self.warning: MQError | None = None  # of the last call that had one
@@ -83,6 +86,14 @@ class ApplicationThread:
         if self.call_unit is None:
             self.call_unit = self._recovery.begin()
         return self.call_unit
+
+    def unit_of_one(self) -> Unit:
+        """The unit of a call that has one message to put or to get, and nothing else to do (X5)."""
+        unit = self.call_unit
+        if unit is None:
+            unit = self.call_unit = self._recovery.begin()
+        unit.alone = not self.many
+        return unit
 
     def mark(self, unit: Unit, arrival: Any, take: Callable[[Unit, Any], None]) -> None:
         """This message stays out of the backout of its unit (X4)."""

@@ -3,7 +3,8 @@
 Rules
   Y1  Every kind of record has a description; one that has none is a bug that a test finds.
   Y2  A description names what a person looks for: whose unit, which page, which queue, how long.
-  Y3  Reading needs no queue manager and changes nothing; it may be done beside one that runs.
+  Y3  A message put or got for good, by a unit that was alone (V11), says so: no COMMIT record follows it.
+  Y4  Reading needs no queue manager and changes nothing; it may be done beside one that runs.
 
 Called by `quaestor log print`.  Calls log.
 """
@@ -27,11 +28,12 @@ def describe(record: LogRecord) -> str:
     if record.flags & FIRST:
         identity = unpack_identity(record.identity)
         begins = f" begins ({identity.connection or '-'}, {identity.user or '-'}, {identity.thread or '-'})"
+    alone = " for good" if record.kind in {Kind.INSERT, Kind.DELETE} and not record.urid else ""
     place = f" page {record.page_set}/{record.page}" if record.kind < Kind.COMMIT else ""
     taken = " taken" if record.flags & ALLOCATES and record.kind < Kind.COMMIT else ""
     said = _BODY[Kind(record.kind)](record)
     name = Kind(record.kind).name.replace("_", " ")
-    return f"{record.rba:012X} {record.length:6d} {name}{unit}{begins}{place}{taken}{' ' + said if said else ''}"
+    return f"{record.rba:012X} {record.length:6d} {name}{unit}{begins}{alone}{place}{taken}{' ' + said if said else ''}"
 
 
 def oldest_record(files: LogFiles) -> int:

@@ -9,8 +9,8 @@ Rules
       record to undo next, so a backout that was cut goes on where it stopped and undoing is never undone.
   V4  A prepared unit is in doubt until its coordinator decides, over any number of restarts; either decision is
       durable before it is answered. Any other backout need not be: restart backs out what was in flight anyway.
-  V5  A checkpoint is due after LOGLOAD log records and at a log switch. It writes old pages, then logs which units
-      are incomplete and from where each page set must be redone. Restart needs nothing older than
+  V5  A checkpoint is due after LOGLOAD log records and at a log switch (CP1-CP7). It writes old pages, then logs which
+      units are incomplete and from where each page set must be redone. Restart needs nothing older than
       `needed_rba`, and the log is kept from there.
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
       application does not hold the log back. Not one that worked on shared queues: its own records say where.
@@ -21,23 +21,24 @@ Rules
   V9  A commit may be taken in two steps, `start_commit` and `end_commit`, so that one force serves many units.
   V10 A unit with work in structures of a queue-sharing group tells them before its COMMIT record is written. If they
       cannot be told, it is backed out (2003); if it may have been done all the same, that is said (2124).
+  V11 A unit that is `alone` makes one change of a page in the call that commits it, so it can never be backed out. Its
+      record is that of a change for good, of no unit: the change and its commit in one. If it turns out to need
+      another kind of change (text pages, a structure) it is a unit like any other.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log.
 """
 
-from _thread import LockType, allocate_lock
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from quaestor.clock import Clock
 from quaestor.mqi.messages import Message
-from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint
-from quaestor.qmgr.recovery.outcomes import Outcomes
-from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
+from quaestor.qmgr.recovery.checkpointing import CheckpointTaker, undo_next
+from quaestor.qmgr.recovery.unit import IN_FLIGHT, State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import ResourceManager, Task
 from quaestor.storage.changes import (
     INSERT,
@@ -46,42 +47,34 @@ from quaestor.storage.changes import (
     UNDO_NEXT,
     UNDONE,
     USE_OF,
+    delete,
     insert,
     map_page_of,
     starts_page,
     undo_of,
-    undo_part,
 )
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, pack_identity
 from quaestor.storage.page import HEADER_LENGTH as PAGE_HEADER
 from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
 
-SHUNT_AFTER = 2
 COMMIT: Final = int(Kind.COMMIT)
+DELETE: Final = int(Kind.DELETE)
 NOBODY = Identity()
 IN_DOUBT: Final = State.IN_DOUBT
 IN_COMMIT_2: Final = State.IN_COMMIT_2
 ENDED: Final = State.ENDED
 
 
-class RecoveryManager:
+class RecoveryManager(CheckpointTaker):
     """Units of recovery over the log and the buffer pools (V1-V7)."""
 
     name = "recovery"
 
     def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
-        self.log, self.buffers, self._clock = log, buffers, clock
-        self.served = buffers.meter.served
-        self.logload = logload
-        self.latch: LockType = allocate_lock()
+        super().__init__(log, buffers, logload)
+        self._clock, self.served = clock, buffers.meter.served
         self.managers: list[ResourceManager] = []
-        self.units: dict[int, UnitOfRecovery] = {}
-        self.outcomes = Outcomes()
-        self.checkpoints = 0
-        self._needed_rba = 0
-        self.kept_rba: Callable[[], int] = _everything_may_go
-        log.files.needed_rba = self.needed_rba
 
     # --- the one way to change a page ---------------------------------------------------------------------------------
 
@@ -118,9 +111,10 @@ class RecoveryManager:
         log, number = self.log, page_set.number
         if not log.ready:
             log.check_space()
-        urid = unit.urid
-        if urid:
-            unit.last = rba = log.append(INSERT, flags, urid, unit.last, number, page, body + rest)
+        if unit.urid:
+            unit.last = rba = log.append(INSERT, flags, unit.urid, unit.last, number, page, body, rest)
+        elif unit.alone:
+            unit.last = rba = log.append(INSERT, flags, 0, 0, number, page, body, rest)  # V11
         else:
             rba = self._log_first(unit, INSERT, flags, number, page, body, rest)
         pool = self.buffers.pool_of[number]
@@ -155,6 +149,19 @@ class RecoveryManager:
             pool.started_run(page_set, pages, insert, heads, rbas, contents)
         return len(rbas)
 
+    def delete(self, unit: UnitOfRecovery, page_set: PageSet, page: int, mark: bytes) -> None:
+        """Mark a record deleted on a page that was read: `change` without its questions, because every get does it."""
+        log, number = self.log, page_set.number
+        if not log.ready:
+            log.check_space()
+        if unit.urid:
+            unit.last = rba = log.append(DELETE, 0, unit.urid, unit.last, number, page, mark)
+        elif unit.alone:
+            unit.last = rba = log.append(DELETE, 0, 0, 0, number, page, mark)  # V11
+        else:
+            rba = self._log_first(unit, DELETE, 0, number, page, mark)
+        self.buffers.pool_of[number].change(page_set, page, delete, mark, rba)
+
     def change_in_use(self, unit: UnitOfRecovery | None, kind: int, frame: Frame, body: bytes) -> None:
         """Change a page that the caller has in use already (V1)."""
         page_set = frame.page_set
@@ -183,8 +190,10 @@ class RecoveryManager:
         self, unit: UnitOfRecovery, kind: int, flags: int, page_set: int, page: int, body: bytes, rest: bytes = b""
     ) -> int:
         """The first record of a unit, from which the unit has its URID."""
-        whole = b"".join((body, rest, pack_identity(unit.identity)))
-        rba = self.log.append(kind, flags | FIRST, 0, 0, page_set, page, whole)
+        log = self.log
+        if unit.last:
+            raise Abend("V11", "a unit that was to make one change makes another", rba=unit.last)
+        rba = log.append(kind, flags | FIRST, log.end, 0, page_set, page, body, rest + pack_identity(unit.identity))
         unit.urid = unit.first = unit.last = rba
         unit.born = self.checkpoints
         self.units[rba] = unit
@@ -215,15 +224,18 @@ class RecoveryManager:
         self.end_commit(unit)
 
     def start_commit(self, unit: UnitOfRecovery) -> int:
-        """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2)."""
+        """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2, V11)."""
         if unit.shared is not None:
             self._decide_shared(unit)
         if unit.label:
             self.outcomes.note(unit.label)  # V8
         if not unit.urid:
-            return 0
+            return unit.last
         rba = self.log.append(COMMIT, 0, unit.urid, unit.last, 0, 0, unit.label)
-        unit.become(IN_COMMIT_2)
+        if unit.state is IN_FLIGHT:
+            unit.state = IN_COMMIT_2
+        else:
+            unit.become(IN_COMMIT_2)
         return rba
 
     def _decide_shared(self, unit: UnitOfRecovery) -> None:
@@ -250,7 +262,7 @@ class RecoveryManager:
             manager.committed(unit)
         log = self.log
         if log.switched or log.records - log.records_checkpointed >= self.logload:
-            self.checkpoint()
+            self.checkpoint_at_commit()
 
     def prepare(self, unit: UnitOfRecovery, xid: bytes) -> None:
         """Phase 1: in doubt when this returns (V4). A unit without changes is in doubt only in memory."""
@@ -309,6 +321,8 @@ class RecoveryManager:
             ended = self.end_backout(unit)
             if decided:
                 self._force(ended)
+        elif unit.last:
+            raise Abend("V11", "a unit is backed out whose change was logged for good", rba=unit.last)
         elif decided:
             unit.become(State.IN_BACKOUT)
         unit.become(State.ENDED)
@@ -371,74 +385,5 @@ class RecoveryManager:
         else:
             self.back_out(found[0])
 
-    # --- checkpoint ---------------------------------------------------------------------------------------------------
-
-    def checkpoint(self) -> int:
-        """Take a checkpoint and give its RBA (V5)."""
-        by_count = self.log.since_checkpoint >= self.logload
-        self.checkpoints += 1
-        self.buffers.begin_checkpoint(self.log.files.next_end() if self.log.switched else 0)
-        for unit in list(self.units.values()):
-            waits = unit.state in {State.IN_FLIGHT, State.IN_DOUBT} and unit.shared is None
-            if waits and unit.born <= self.checkpoints - SHUNT_AFTER:
-                self._shunt(unit)
-        page_sets = self.buffers.recovery_rbas(self.log.end)
-        units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
-        rba = self.log.append(
-            Kind.CHECKPOINT, 0, 0, 0, 0, 0, pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last))
-        )
-        self.log.force(rba)
-        self.log.note_checkpoint(rba)
-        self._needed_rba = min([rba, *page_sets.values(), *(unit.first for unit in self.units.values())])
-        if by_count:
-            self.log.stats.checkpoints += 1
-        return rba
-
-    def needed_rba(self) -> int:
-        """Nothing before this RBA is needed to restart or to back out, by the last checkpoint that is durable (V5).
-
-        Units that began later began after it. What shunting has moved counts only once the checkpoint knows.
-        Recovering structures may need more of the log.
-        """
-        return min(self._needed_rba, self.kept_rba())
-
-    def _shunt(self, unit: UnitOfRecovery) -> None:
-        """Log again what undoing needs, oldest first, so that the old records may go (V6)."""
-        chain, rba = [], unit.last
-        while rba:
-            record = self.log.read(rba)
-            if record.kind in UNDONE or record.kind == Kind.SHUNTED:
-                chain.append(record)
-            rba = undo_next(record)
-        previous = first = 0
-        for record in reversed(chain):
-            part = record.body if record.kind == Kind.SHUNTED else bytes((record.kind,)) + undo_part(record)
-            previous = self.log.append(
-                Kind.SHUNTED, record.flags & ~FIRST, unit.urid, previous, record.page_set, record.page, part
-            )
-            first = first or previous
-        if unit.state is State.IN_DOUBT:
-            previous = self.log.append(Kind.PREPARED, 0, unit.urid, previous, 0, 0, unit.xid)
-        unit.first, unit.last, unit.born = first or unit.first, previous or unit.last, self.checkpoints
-
-    def checkpoint_step(self) -> bool:
-        """Background: take a checkpoint when one is due."""
-        if self._checkpoint_due():
-            self.checkpoint()
-        return False
-
-    def _checkpoint_due(self) -> bool:
-        return self.log.since_checkpoint >= self.logload or self.log.switched
-
     def tasks(self) -> Sequence[Task]:
-        return (Task("checkpoint", self.checkpoint_step, every_ms=100, due=self._checkpoint_due),)
-
-
-def _everything_may_go() -> int:
-    """Nobody but restart needs the log."""
-    return 1 << 63
-
-
-def undo_next(record: LogRecord) -> int:
-    """The record of the same unit to undo after this one (V3)."""
-    return int(UNDO_NEXT.unpack_from(record.body)[0]) if record.kind == Kind.COMPENSATION else record.previous
+        return (self.checkpoint_task(),)

@@ -29,7 +29,7 @@ def image_copy(recovery: RecoveryManager, number: int, disk: Disk) -> int:
     recovery.checkpoint()
     page_set = recovery.buffers.page_sets[number]
     rba = recovery.buffers.recovery_rbas(recovery.log.end)[number]
-    page_set.sync()
+    page_set.harden()
     name = copy_name(number)
     if disk.exists(name):
         disk.delete(name)

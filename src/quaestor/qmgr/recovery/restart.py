@@ -23,7 +23,8 @@ from heapq import heapify, heappop, heappush
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import Frame, TornPageError
 from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
-from quaestor.qmgr.recovery.manager import RecoveryManager, undo_next
+from quaestor.qmgr.recovery.checkpointing import undo_next
+from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, map_page_of, starts_page

@@ -4,11 +4,12 @@ Rules
   U1  A unit moves only along `NEXT`. In commit 2 it must complete; ended is the end.
   U2  A unit has a URID from its first log record on; before that it may end without a trace.
   U3  `first` is the oldest log record that undoing it could need: its first, or the first shunted one.
+  U4  A unit that is alone needs no URID: its one record, `last`, is the change and its commit (V11).
 """
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.log_record import Identity
@@ -27,6 +28,7 @@ class State(Enum):
     __hash__ = object.__hash__  # a member is one object; hashing its name costs a call with every change of state
 
 
+IN_FLIGHT: Final = State.IN_FLIGHT
 NEXT = {
     State.IN_FLIGHT: {State.IN_COMMIT_1, State.IN_COMMIT_2, State.IN_BACKOUT, State.ENDED},
     State.IN_COMMIT_1: {State.IN_DOUBT, State.IN_BACKOUT},
@@ -42,6 +44,7 @@ class UnitOfRecovery:
     """One unit of recovery."""
 
     __slots__ = (
+        "alone",
         "born",
         "first",
         "gets",
@@ -52,15 +55,14 @@ class UnitOfRecovery:
         "puts",
         "shared",
         "state",
-        "undo_next",
         "urid",
         "xid",
     )
 
     def __init__(self, identity: Identity, born: int = 0) -> None:
         self.identity = identity
-        self.state = State.IN_FLIGHT
-        self.urid = self.first = self.last = self.undo_next = 0
+        self.state = IN_FLIGHT
+        self.urid = self.first = self.last = 0
         self.puts: list[Any] = []
         self.gets: list[Any] = []
         self.other: list[Callable[[], None]] = []  # what else is to be done when it has committed
@@ -68,6 +70,7 @@ class UnitOfRecovery:
         self.xid = b""
         self.shared: Any = None  # its part in the structures of a queue-sharing group
         self.label = b""  # client and number, for those who ask for the outcome
+        self.alone = False  # it makes one change, in the call that commits it (U4)
 
     def become(self, state: State) -> None:
         if state not in NEXT[self.state]:

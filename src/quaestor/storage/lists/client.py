@@ -149,9 +149,16 @@ class Questions:
 def reach_within(path: str | Path, seconds: int) -> socket.socket:
     """A socket on which nothing waits longer; the system keeps the time, so a request costs no more (LC4)."""
     sock = reach(path)
-    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-        sock.setsockopt(socket.SOL_SOCKET, option, _TIME.pack(seconds, 0))
+    no_longer_than(sock, seconds)
     return sock
+
+
+def no_longer_than(sock: socket.socket, seconds: float) -> None:
+    """Nothing waits longer on a socket; the system keeps the time, and Python asks no more before each call."""
+    sock.settimeout(None)
+    whole = int(seconds)
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        sock.setsockopt(socket.SOL_SOCKET, option, _TIME.pack(whole, int((seconds - whole) * 1e6)))
 
 
 def facility_status(path: str | Path) -> dict[str, Any]:

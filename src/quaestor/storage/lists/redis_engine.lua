@@ -1,77 +1,94 @@
 -- Requests to a list structure, each done as one (the rules are in structure.py). A library of functions: its code is
 -- compiled once, when it is loaded, and a request is one call.
 --
--- FCALL run: KEYS[1] the structure's prefix; ARGV[1] the request, ARGV[2] element size, ARGV[3] elements an entry may
--- have, ARGV[4] the field of the connector's token, ARGV[5] the token. Answers {"ok", answers, entries, elements} or
--- {"no", why, at}, packed with msgpack; why "LOST" when the structure is not there, "FENCED" when the token is another.
+-- FCALL write, claim, run: KEYS[1] the structure's prefix; ARGV[1] the field of the connector's token, ARGV[2] the token;
+-- then for write the key, the head from its list on and the data, for claim how it is asked, for run the operations as
+-- msgpack. Each answers a string: a byte 0 and {why, at} when it is refused, why "LOST" when the structure is not there,
+-- "FENCED" when the token is another; a byte 1, entries and elements in use (8 each), and the answer: of a write the
+-- number (8), of a claim nothing or what was done (1) and the head, and then a second string, the data; of run the answers
+-- as msgpack, entries as {head, data}.
 --
 -- FCALL allocate: KEYS[1] the prefix; ARGV[1] which server this is, ARGV[2] whether it forces every write, ARGV[3] entries,
--- ARGV[4] elements, ARGV[5] lists, ARGV[6] the connector, ARGV[7] the field of its token, ARGV[8] the token.
+-- ARGV[4] elements, ARGV[5] lists, ARGV[6] the connector, ARGV[7] the field of its token, ARGV[8] the token, ARGV[9]
+-- element size, ARGV[10] elements an entry may have.
 --
--- prefix:entries   hash: number -> packed {list, key, adjunct, version, data, arrival, elements}
--- prefix:list:N    sorted set, all scores 0: key (16) .. arrival (8) .. number (8), so the order is that of the bytes
+-- prefix:structure hash: "state", see STATE; "server"; tokens; number (8) -> head, see HEAD; number .. "d" -> data
+-- prefix:list:N    sorted set, all scores 0: the first 32 bytes of heads, so the order is that of the bytes
 -- prefix:index:N   sorted set, all scores 0: secondary key of a list that has one .. what prefix:list:N has
--- prefix:state     hash: number, arrival, entries, elements, entries_total, elements_total, limits, indexes, server, tokens
 -- prefix:limits, prefix:indexes, prefix:locks, prefix:watches  hashes
 --
--- Redis keeps what a function has written when it fails, so every operation says how it is undone. The state is read
--- once, changed here, and written at the end.
+-- What costs here is not the commands but what goes in and out of Lua: every string is copied and hashed byte by byte,
+-- every number that is handed over is printed, every table and closure is garbage. So data is stored as it comes and told
+-- as it is stored, and stays where it is when its entry moves or goes; a head and the state are one string each, arguments
+-- are strings, and what only a refusal or a watch needs is made only for them.
+--
+-- Redis keeps what a function has written when it fails, so every operation of several says how it is undone; one alone
+-- refuses before it changes anything. The state is read once, changed here, and written at the end.
 
-local FIELDS = {"number", "arrival", "entries", "elements", "entries_total", "elements_total", "limits", "indexes"}
-local NUMBER, ARRIVAL, ENTRIES, ELEMENTS, ENTRIES_TOTAL, ELEMENTS_TOTAL, LIMITS, INDEXES = 1, 2, 3, 4, 5, 6, 7, 8
-local TOKEN = #FIELDS + 1
-local fields -- and the connector's token behind them
+local STATE = ">I8I8I8I8I8I8I8I4I4BB" -- number to watched, below
+local HEAD = 42 -- and adjunct data behind: key (16), arrival (8), number (8), list (2), version (4), length of data (4)
 local call, pack, unpack_message, BEHIND_ALL, BEHIND_NUMBERS -- found at the first call: a library has them only then
+local bytes, sub, char, struct_pack, struct_unpack, band
 
 -- of the request being done
-local entries_key, state_key, limits_key, indexes_key, locks_key, watches_key, list_prefix, index_prefix, prefix
-local element_bytes, elements_max
-local state, undo, filled, watches, before, new, refused
+local prefix, structure_key, limits_key, indexes_key, locks_key, watches_key
+local list_keys -- number of a list -> its key
+local number, arrival, entries, elements, entries_total, elements_total, limit_least, element_bytes, elements_max
+local indexed, watched -- whether any list is, or may be
+local state -- as it was read
+local many, undo -- whether there are several operations; how they are undone
+local late, late_head, late_data -- what one alone stores is written with the state
+local gone -- fields of what was deleted, which go at the end
+local filled, watches, before, new, refused
 
-local function begin(key, size, most, field, token)
+local function begin(key, field, token)
   if not call then
     call, pack, unpack_message = redis.call, cmsgpack.pack, cmsgpack.unpack
-    fields = {unpack(FIELDS)}
+    bytes, sub, char, struct_pack, struct_unpack, band = string.byte, string.sub, string.char, struct.pack, struct.unpack, bit.band
     BEHIND_ALL, BEHIND_NUMBERS = string.rep("\255", 16), string.rep("\255", 8)
   end
   if prefix ~= key then
-    prefix, entries_key, state_key, limits_key = key, key .. ":entries", key .. ":state", key .. ":limits"
-    locks_key, watches_key, list_prefix = key .. ":locks", key .. ":watches", key .. ":list:"
-    indexes_key, index_prefix = key .. ":indexes", key .. ":index:"
+    prefix, structure_key, limits_key, indexes_key = key, key .. ":structure", key .. ":limits", key .. ":indexes"
+    locks_key, watches_key, list_keys = key .. ":locks", key .. ":watches", {}
   end
-  element_bytes, elements_max = tonumber(size), tonumber(most)
-  undo, filled, watches, before, new, refused = {}, {}, nil, {}, {}, nil
-  fields[TOKEN] = field
-  state = call("HMGET", state_key, unpack(fields))
-  if not state[ENTRIES_TOTAL] then return "LOST" end
-  if state[TOKEN] ~= token then return "FENCED" end
-  for at = 1, #FIELDS do state[at] = tonumber(state[at] or "0") end
+  undo, late, late_data, gone, filled, watches, before, new, refused = nil, nil, nil, nil, nil, nil, nil, nil, nil
+  local found = call("HMGET", structure_key, "state", field)
+  state = found[1]
+  if not state then return "LOST" end
+  if found[2] ~= token then return "FENCED" end
+  number, arrival, entries, elements, entries_total, elements_total, limit_least, element_bytes, elements_max, indexed, watched =
+    struct_unpack(STATE, state)
 end
 
-local function save(old)
-  local changed = {}
-  for at = 1, #FIELDS do
-    if state[at] ~= old[at] then
-      changed[#changed + 1] = FIELDS[at]
-      changed[#changed + 1] = string.format("%.0f", state[at])
-    end
+local function save()
+  local now = struct_pack(STATE, number, arrival, entries, elements, entries_total, elements_total, limit_least,
+    element_bytes, elements_max, indexed, watched)
+  if gone then
+    for at = 1, #gone, 1000 do call("HDEL", structure_key, unpack(gone, at, math.min(at + 999, #gone))) end
   end
-  if #changed > 0 then call("HSET", state_key, unpack(changed)) end
+  if late_data then
+    call("HSET", structure_key, late, late_head, late .. "d", late_data, "state", now)
+  elseif late then
+    call("HSET", structure_key, late, late_head, "state", now)
+  elseif now ~= state then
+    call("HSET", structure_key, "state", now)
+  end
 end
 
-local function big(number)
-  local high = math.floor(number / 4294967296)
-  return struct.pack(">I4I4", high, number - high * 4294967296)
+local function list_key(list)
+  local known = list_keys[list]
+  if not known then
+    known = prefix .. ":list:" .. list
+    list_keys[list] = known
+  end
+  return known
 end
-local function number_at(member, at)
-  local high, low = struct.unpack(">I4I4", member, at)
-  return high * 4294967296 + low
-end
+local function index_key(list) return prefix .. ":index:" .. list end
 
 -- whether a <= b, byte by byte: Lua's own comparison follows the server's locale
 local function not_behind(a, b)
   for at = 1, 16 do
-    local x, y = string.byte(a, at), string.byte(b, at)
+    local x, y = bytes(a, at), bytes(b, at)
     if x ~= y then return x < y end
   end
   return true
@@ -79,39 +96,50 @@ end
 
 local function refuse(why) refused = why end
 
-local function entry_of(number)
-  local packed = call("HGET", entries_key, number)
-  if not packed then return nil end
-  local e = unpack_message(packed)
-  return {number = number, list = e[1], key = e[2], adjunct = e[3], version = e[4], data = e[5], arrival = e[6], elements = e[7]}
+-- parts of a head
+local function member_of(head) return sub(head, 1, 32) end
+local function field_of(head) return sub(head, 25, 32) end
+local function list_of(head)
+  local high, low = bytes(head, 33, 34)
+  return high * 256 + low
 end
-local function store(e)
-  call("HSET", entries_key, e.number, pack({e.list, e.key, e.adjunct, e.version, e.data, e.arrival, e.elements}))
+local function length_of(head) return (struct_unpack(">I4", head, 39)) end
+local function elements_of(length) return math.ceil(length / element_bytes) end
+local function from_list(list, version, length, adjunct) return struct_pack(">I2I4I4", list, version, length) .. adjunct end
+
+local function is_gone(field) return gone and gone[field] end
+-- heads and data by the fields of their numbers; false when there are none
+local function whole(field)
+  local found = call("HMGET", structure_key, field, field .. "d")
+  return found[1], found[2]
 end
-local function told(e)
-  if not e then return false end
-  return {e.number, e.list, e.key, e.adjunct, e.version, e.data, e.arrival}
+local function store(head, data)
+  local field = field_of(head)
+  if not many then
+    late, late_head, late_data = field, head, data
+  elseif data then
+    call("HSET", structure_key, field, head, field .. "d", data)
+  else
+    call("HSET", structure_key, field, head)
+  end
 end
-local function member(e) return e.key .. big(e.arrival) .. big(e.number) end
 
 -- where the secondary key of a list is in the data of its entries: place, length; nil when it has none
 local function index_of(list)
-  if state[INDEXES] == 0 then return nil end
+  if indexed == 0 then return nil end
   local packed = call("HGET", indexes_key, list)
   if not packed then return nil end
   local at, length = string.match(packed, "^(%d+) (%d+)$")
   return tonumber(at), tonumber(length)
 end
-local function second_key(e, at, length)
-  local second = string.sub(e.data, at + 1, at + length)
-  return second .. string.rep("\0", length - #second)
-end
--- an entry comes to the index of its list, or goes from it
-local function index(e, coming)
-  local at, length = index_of(e.list)
+-- an entry comes to the index of its list, or goes from it; its data, unless that is stored
+local function index(head, coming, data)
+  local list = list_of(head)
+  local at, length = index_of(list)
   if not at then return end
-  local name = second_key(e, at, length) .. member(e)
-  if coming then call("ZADD", index_prefix .. e.list, 0, name) else call("ZREM", index_prefix .. e.list, name) end
+  local second = sub(data or call("HGET", structure_key, field_of(head) .. "d"), at + 1, at + length)
+  local name = second .. string.rep("\0", length - #second) .. member_of(head)
+  if coming then call("ZADD", index_key(list), "0", name) else call("ZREM", index_key(list), name) end
 end
 -- the secondary key that `where` asks for; nil when it does not
 local function asked_second(list, where)
@@ -123,11 +151,11 @@ local function asked_second(list, where)
 end
 
 local function first_member(list, low, high)
-  return call("ZRANGEBYLEX", list_prefix .. list, "[" .. low, "[" .. high .. BEHIND_ALL, "LIMIT", 0, 1)[1]
+  return call("ZRANGEBYLEX", list_key(list), "[" .. low, "[" .. high .. BEHIND_ALL, "LIMIT", "0", "1")[1]
 end
-local function fits(e, where)
+local function fits(data, where)
   for _, each in ipairs(where) do
-    if string.sub(e.data, each[1] + 1, each[1] + #each[2]) ~= each[2] then return false end
+    if sub(data, each[1] + 1, each[1] + #each[2]) ~= each[2] then return false end
   end
   return true
 end
@@ -135,37 +163,44 @@ end
 local function entries_from(list, from, high, most, where)
   local found, step = {}, most
   local second = #where > 0 and asked_second(list, where)
-  local members_key, skipped = list_prefix .. list, 0
+  local members_key, skipped = list_key(list), 0
   local upto = "[" .. (second or "") .. high .. BEHIND_ALL
   if second then
-    members_key, skipped = index_prefix .. list, #second
-    from = string.sub(from, 1, 1) .. second .. string.sub(from, 2)
+    members_key, skipped = index_key(list), #second
+    from = sub(from, 1, 1) .. second .. sub(from, 2)
   elseif #where > 0 and step < 64 then
     step = 64
   end
   while #found < most do
-    local members = call("ZRANGEBYLEX", members_key, from, upto, "LIMIT", 0, step)
+    local members = call("ZRANGEBYLEX", members_key, from, upto, "LIMIT", "0", step)
     for _, each in ipairs(members) do
-      local e = entry_of(number_at(each, 25 + skipped))
-      if fits(e, where) and #found < most then found[#found + 1] = e end
+      local head, data = whole(sub(each, 25 + skipped))
+      if fits(data, where) and #found < most then found[#found + 1] = {head, data} end
     end
     if #members < step then break end
     from = "(" .. members[#members]
   end
   return found
 end
+-- head and data of the first; nil when there is none
 local function first(list, low, high, where)
-  if where and #where > 0 then return entries_from(list, "[" .. low, high, 1, where)[1] end
+  if where and #where > 0 then
+    local found = entries_from(list, "[" .. low, high, 1, where)[1]
+    if found then return found[1], found[2] end
+    return nil
+  end
   local found = first_member(list, low, high)
-  return found and entry_of(number_at(found, 25))
+  if found then return whole(sub(found, 25)) end
 end
 
 -- a list is about to change: whether what is watched of it has anything now
 local function touch(list)
+  if watched == 0 then return end
   if not watches then
-    watches = {}
+    watches, before = {}, {}
     local known = call("HGETALL", watches_key)
     for at = 1, #known, 2 do watches[#watches + 1] = {known[at], unpack_message(known[at + 1])} end
+    if #watches == 0 then watched = 0 end
   end
   for _, each in ipairs(watches) do
     local name, range = each[1], each[2]
@@ -173,172 +208,199 @@ local function touch(list)
   end
 end
 
-local function put_at(e, list, key, arrival)
-  e.list, e.key, e.arrival = list, key, arrival
-  call("ZADD", list_prefix .. list, 0, member(e))
-  if state[INDEXES] ~= 0 then index(e, true) end
+-- an entry comes to its list, or goes from it; several operations say how that is undone
+local function put_at(list, head, data)
+  call("ZADD", list_key(list), "0", member_of(head))
+  if indexed ~= 0 then index(head, true, data) end
 end
-local function take_off(e)
-  call("ZREM", list_prefix .. e.list, member(e))
-  if state[INDEXES] ~= 0 then index(e, false) end
+local function take_off(list, head)
+  call("ZREM", list_key(list), member_of(head))
+  if indexed ~= 0 then index(head, false) end
 end
-local function place(e, list, key)
+local function place(list, head, data)
+  put_at(list, head, data)
+  if watches then
+    filled = filled or {}
+    filled[#filled + 1] = {list, sub(head, 1, 16)}
+  end
+  if many then undo[#undo + 1] = function() take_off(list, head) end end
+end
+local function unplace(list, head)
   touch(list)
-  state[ARRIVAL] = state[ARRIVAL] + 1
-  put_at(e, list, key, state[ARRIVAL])
-  filled[#filled + 1] = {list, key}
-  undo[#undo + 1] = function() take_off(e) end
-end
-local function unplace(e)
-  local list, key, arrival = e.list, e.key, e.arrival
-  touch(list)
-  take_off(e)
-  undo[#undo + 1] = function() put_at(e, list, key, arrival); store(e) end
+  take_off(list, head)
+  if many then undo[#undo + 1] = function() put_at(list, head); store(head) end end
 end
 local function room(list)
-  if state[LIMITS] == 0 then return true end
+  if limit_least == 0 or entries < limit_least then return true end
   local limit = tonumber(call("HGET", limits_key, list) or "0")
-  if limit > 0 and call("ZCARD", list_prefix .. list) >= limit then refuse("LIST_FULL") return false end
+  if limit > 0 and call("ZCARD", list_key(list)) >= limit then refuse("LIST_FULL") return false end
   return true
 end
-local function elements_of(data) return math.ceil(#data / element_bytes) end
-local function found_at(number, list)
-  local e = entry_of(number)
-  if not e or (list and e.list ~= list) then refuse("NOT_FOUND") return nil end
-  return e
+-- the head of a number, on a list if one is named
+local function found_at(wanted, list)
+  local field = struct_pack(">I8", wanted)
+  local head = not is_gone(field) and call("HGET", structure_key, field)
+  if not head or (list and list_of(head) ~= list) then refuse("NOT_FOUND") return nil end
+  return head
 end
-local function moved(e, target, key, adjunct)
-  unplace(e)
-  place(e, target, key or e.key)
-  local old = e.adjunct
-  if adjunct then
-    e.adjunct = adjunct
-    undo[#undo + 1] = function() e.adjunct = old end
+-- the head as it is on another list
+local function moved(head, target, key, adjunct)
+  unplace(list_of(head), head)
+  touch(target)
+  arrival = arrival + 1
+  local now = (key or sub(head, 1, 16)) .. struct_pack(">I8", arrival) .. field_of(head) .. struct_pack(">I2", target)
+    .. sub(head, 35, HEAD) .. (adjunct or sub(head, HEAD + 1))
+  place(target, now)
+  store(now)
+  return now
+end
+local function remove(head)
+  unplace(list_of(head), head)
+  local field = field_of(head)
+  gone = gone or {}
+  gone[#gone + 1] = field
+  gone[#gone + 1] = field .. "d"
+  gone[field] = true
+  entries, elements = entries - 1, elements - elements_of(length_of(head))
+end
+
+-- a new entry: its key, its head from the list on, its data; answers its number
+local function write(list, key, rest, data)
+  local needed = elements_of(#data)
+  if needed > elements_max then return refuse("TOO_LONG") end
+  if entries >= entries_total or elements + needed > elements_total then return refuse("FULL") end
+  if not room(list) then return end
+  touch(list)
+  number, arrival, entries, elements = number + 1, arrival + 1, entries + 1, elements + needed
+  local head = key .. struct_pack(">I8I8", arrival, number) .. rest
+  if many then
+    local field = field_of(head)
+    undo[#undo + 1] = function() call("HDEL", structure_key, field, field .. "d") end
   end
-  store(e)
+  store(head, data)
+  place(list, head, data)
+  return number
+end
+
+-- an entry, taken if its adjunct data allows it (LO5): what was done, its head and data afterwards
+local function claim(head, data, target, mark, keep, leave, most, buffer)
+  if #data > buffer then return 3, head, struct_pack(">I4", #data) end
+  local flags, length = 0, 0
+  if #head >= HEAD + 5 then flags, length = struct_unpack(">BI4", head, HEAD + 1) end
+  if band(flags, leave) ~= 0 or length > most then return 0, head, data end
+  if keep == 255 or band(flags, keep) ~= 0 then
+    local adjunct = sub(head, HEAD + 1)
+    return 1, moved(head, target, nil, sub(adjunct, 1, math.max(#adjunct - #mark, 0)) .. mark), data
+  end
+  remove(head)
+  return 2, head, data
 end
 
 local run = {}
 
-function run.write(list, key, data, adjunct)
-  local elements = elements_of(data)
-  if elements > elements_max then return refuse("TOO_LONG") end
-  if state[ENTRIES] >= state[ENTRIES_TOTAL] or state[ELEMENTS] + elements > state[ELEMENTS_TOTAL] then
-    return refuse("FULL")
-  end
-  if not room(list) then return end
-  local number = state[NUMBER] + 1
-  state[NUMBER], state[ENTRIES], state[ELEMENTS] = number, state[ENTRIES] + 1, state[ELEMENTS] + elements
-  local e = {number = number, adjunct = adjunct, version = 1, data = data, elements = elements}
-  undo[#undo + 1] = function() call("HDEL", entries_key, number) end
-  place(e, list, key)
-  store(e)
-  return number
-end
+function run.write(list, key, data, adjunct) return write(list, key, from_list(list, 1, #data, adjunct), data) end
 
-function run.rewrite(number, data, adjunct, version)
-  local e = found_at(number)
-  if not e then return end
-  if version and e.version ~= version then return refuse("CHANGED") end
-  local old = entry_of(number)
+function run.rewrite(wanted, data, adjunct, version)
+  local old = found_at(wanted)
+  if not old then return end
+  local known, had = struct_unpack(">I4I4", old, 35)
+  if version and known ~= version then return refuse("CHANGED") end
   if data then
-    local elements = elements_of(data)
-    if elements > elements_max then return refuse("TOO_LONG") end
-    if state[ELEMENTS] + elements - e.elements > state[ELEMENTS_TOTAL] then return refuse("FULL") end
-    state[ELEMENTS] = state[ELEMENTS] + elements - e.elements
-    index(e, false)
-    e.data, e.elements = data, elements
-    index(e, true)
+    local needed, freed = elements_of(#data), elements_of(had)
+    if needed > elements_max then return refuse("TOO_LONG") end
+    if elements + needed - freed > elements_total then return refuse("FULL") end
+    elements = elements + needed - freed
+    had = #data
   end
-  if adjunct then e.adjunct = adjunct end
-  e.version = e.version + 1
-  store(e)
-  undo[#undo + 1] = function() index(e, false); store(old); index(old, true) end
-  return e.version
+  local now = member_of(old) .. from_list(list_of(old), known + 1, had, adjunct or sub(old, HEAD + 1))
+  if not data then
+    store(now)
+    if many then undo[#undo + 1] = function() store(old) end end
+    return known + 1
+  end
+  local before_it = many and call("HGET", structure_key, field_of(old) .. "d")
+  if indexed ~= 0 then
+    index(old, false)
+    index(now, true, data)
+  end
+  store(now, data)
+  if many then undo[#undo + 1] = function() index(now, false); store(old, before_it); index(old, true) end end
+  return known + 1
 end
 
-function run.read(number) return told(entry_of(number)) end
-function run.first(list, low, high, where) return told(first(list, low, high, where)) end
+function run.read(wanted)
+  local field = struct_pack(">I8", wanted)
+  if is_gone(field) then return false end
+  local head, data = whole(field)
+  return head and {head, data}
+end
+function run.first(list, low, high, where)
+  local head, data = first(list, low, high, where)
+  return head and {head, data} or false
+end
 
-function run.list(list, low, high, most, arrival, where)
+function run.list(list, low, high, most, behind, where)
   local from = "[" .. low
-  if arrival > 0 then from = "(" .. low .. big(arrival) .. BEHIND_NUMBERS end
-  local found = entries_from(list, from, high, most, where)
-  for at, each in ipairs(found) do found[at] = told(each) end
-  return found
+  if behind > 0 then from = "(" .. low .. struct_pack(">I8", behind) .. BEHIND_NUMBERS end
+  return entries_from(list, from, high, most, where)
 end
 
-function run.move(number, source, target, key, adjunct)
-  local e = found_at(number, source)
-  if not e then return end
-  moved(e, target, key, adjunct)
+function run.move(wanted, source, target, key, adjunct)
+  local head = found_at(wanted, source)
+  if not head then return end
+  moved(head, target, key, adjunct)
   return true
 end
 
 function run.take(list, low, high, target, key, adjunct)
-  local e = first(list, low, high)
-  if not e then return false end
-  moved(e, target, key, adjunct)
-  return told(e)
+  local head, data = first(list, low, high)
+  return head and {moved(head, target, key, adjunct), data} or false
 end
 
-local function remove(e)
-  unplace(e)
-  call("HDEL", entries_key, e.number)
-  state[ENTRIES], state[ELEMENTS] = state[ENTRIES] - 1, state[ELEMENTS] - e.elements
-end
-function run.delete(number, list)
-  local e = found_at(number, list)
-  if not e then return end
-  remove(e)
+function run.delete(wanted, list)
+  local head = found_at(wanted, list)
+  if not head then return end
+  remove(head)
   return true
 end
 
-local function with(done, e)
-  local answer = told(e)
-  answer[#answer + 1] = done
-  return answer
-end
 function run.claim(list, low, high, target, mark, keep, leave, most, where, buffer)
-  local e = first(list, low, high, where)
-  if not e then return false end
-  if #e.data > buffer then
-    e.data = struct.pack(">I4", #e.data)
-    return with(3, e)
-  end
-  local flags, length = 0, 0
-  if #e.adjunct >= 5 then flags, length = struct.unpack(">BI4", e.adjunct) end
-  if bit.band(flags, leave) ~= 0 or length > most then return with(0, e) end
-  if keep == 255 or bit.band(flags, keep) ~= 0 then
-    moved(e, target, nil, string.sub(e.adjunct, 1, math.max(#e.adjunct - #mark, 0)) .. mark)
-    return with(1, e)
-  end
-  remove(e)
-  return with(2, e)
+  local head, data = first(list, low, high, where)
+  if not head then return false end
+  return {claim(head, data, target, mark, keep, leave, most, buffer)}
 end
 
 function run.count(list, low, high)
-  return call("ZLEXCOUNT", list_prefix .. list, "[" .. low, "[" .. high .. BEHIND_ALL)
+  return call("ZLEXCOUNT", list_key(list), "[" .. low, "[" .. high .. BEHIND_ALL)
 end
 function run.controls(list)
-  return {call("ZCARD", list_prefix .. list), tonumber(call("HGET", limits_key, list) or "0")}
+  return {call("ZCARD", list_key(list)), tonumber(call("HGET", limits_key, list) or "0")}
+end
+-- the least limit of any list: with fewer entries in the whole structure no list is full
+local function least()
+  local found = 0
+  for _, each in ipairs(call("HVALS", limits_key)) do
+    local limit = tonumber(each)
+    if limit > 0 and (found == 0 or limit < found) then found = limit end
+  end
+  return found
 end
 function run.limit(list, most)
   local old = call("HGET", limits_key, list) or "0"
   call("HSET", limits_key, list, most)
-  state[LIMITS] = 1
-  undo[#undo + 1] = function() call("HSET", limits_key, list, old) end
+  limit_least = least()
+  if many then undo[#undo + 1] = function() call("HSET", limits_key, list, old) end end
   return true
 end
 local function reindex(list, packed)
-  call("DEL", index_prefix .. list)
+  call("DEL", index_key(list))
   if not packed then call("HDEL", indexes_key, list) return end
   call("HSET", indexes_key, list, packed)
-  state[INDEXES] = 1
+  indexed = 1
   local from, upto = "-", "+"
   while true do
-    local members = call("ZRANGEBYLEX", list_prefix .. list, from, upto, "LIMIT", 0, 100)
-    for _, each in ipairs(members) do index(entry_of(number_at(each, 25)), true) end
+    local members = call("ZRANGEBYLEX", list_key(list), from, upto, "LIMIT", "0", "100")
+    for _, each in ipairs(members) do index(call("HGET", structure_key, sub(each, 25)), true) end
     if #members < 100 then return end
     from = "(" .. members[#members]
   end
@@ -346,20 +408,18 @@ end
 function run.index(list, at, length)
   local old = call("HGET", indexes_key, list)
   reindex(list, length > 0 and at .. " " .. length)
-  undo[#undo + 1] = function() reindex(list, old) end
+  if many then undo[#undo + 1] = function() reindex(list, old) end end
   return true
 end
-function run.space()
-  return {state[ENTRIES], state[ENTRIES_TOTAL], state[ELEMENTS], state[ELEMENTS_TOTAL]}
-end
-function run.alter(entries, elements)
-  if entries < state[ENTRIES] or elements < state[ELEMENTS] then return refuse("IN_USE") end
-  state[ENTRIES_TOTAL], state[ELEMENTS_TOTAL] = entries, elements
+function run.space() return {entries, entries_total, elements, elements_total} end
+function run.alter(entries_now, elements_now)
+  if entries_now < entries or elements_now < elements then return refuse("IN_USE") end
+  entries_total, elements_total = entries_now, elements_now
   return true
 end
 
 function run.lock(lock, holder)
-  if call("HSETNX", locks_key, lock, holder) == 1 then
+  if call("HSETNX", locks_key, lock, holder) == 1 and many then
     undo[#undo + 1] = function() call("HDEL", locks_key, lock) end
   end
   return call("HGET", locks_key, lock)
@@ -367,7 +427,7 @@ end
 function run.unlock(lock, holder)
   if call("HGET", locks_key, lock) ~= holder then return false end
   call("HDEL", locks_key, lock)
-  undo[#undo + 1] = function() call("HSET", locks_key, lock, holder) end
+  if many then undo[#undo + 1] = function() call("HSET", locks_key, lock, holder) end end
   return true
 end
 function run.holding(lock, holder)
@@ -378,22 +438,22 @@ end
 local function rewatch(name, old)
   if old then call("HSET", watches_key, name, old) else call("HDEL", watches_key, name) end
 end
-function run.watch(connector, token, list, low, high, each)
+-- a watch begins or ends: whoever asks for it is not told of this request
+local function watch_as(connector, token, packed)
   local name = token .. "@" .. connector
   local old = call("HGET", watches_key, name)
-  new[name] = true -- whoever begins to watch is not told of this request
-  call("HSET", watches_key, name, pack({list, low, high, each}))
-  undo[#undo + 1] = function() rewatch(name, old) end
+  new = new or {}
+  new[name] = true
+  rewatch(name, packed)
+  if many then undo[#undo + 1] = function() rewatch(name, old) end end
+  return old
+end
+function run.watch(connector, token, list, low, high, each)
+  watched = 1
+  watch_as(connector, token, pack({list, low, high, each}))
   return first_member(list, low, high) ~= nil
 end
-function run.unwatch(connector, token)
-  local name = token .. "@" .. connector
-  local old = call("HGET", watches_key, name)
-  call("HDEL", watches_key, name)
-  new[name] = true
-  undo[#undo + 1] = function() rewatch(name, old) end
-  return old ~= false
-end
+function run.unwatch(connector, token) return watch_as(connector, token, false) ~= false end
 
 local function arrived_in(range)
   for _, arrived in ipairs(filled) do
@@ -405,48 +465,81 @@ end
 local function tell()
   for _, each in ipairs(watches) do
     local name, range = each[1], each[2]
-    if not new[name] and (before[name] == false or range[4]) and arrived_in(range) and first_member(range[1], range[2], range[3]) then
+    local meant = not (new and new[name]) and (before[name] == false or range[4])
+    if meant and arrived_in(range) and first_member(range[1], range[2], range[3]) then
       local token, connector = string.match(name, "^(%d+)@(.*)$")
       call("PUBLISH", prefix .. ":told:" .. connector, token)
     end
   end
 end
 
+local function no(why, at) return "\0" .. pack({why, at}) end
+local function ended()
+  save()
+  if filled then tell() end
+  return struct_pack(">BI8I8", 1, entries, elements)
+end
+
+local function write_alone(keys, arguments)
+  many = false
+  local why = begin(keys[1], arguments[1], arguments[2])
+  if why then return no(why, 0) end
+  local rest = arguments[4]
+  local high, low = bytes(rest, 1, 2)
+  local made = write(high * 256 + low, arguments[3], rest, arguments[5])
+  if refused then return no(refused, 0) end
+  return ended() .. struct_pack(">I8", made)
+end
+
+local function claim_alone(keys, arguments)
+  many = false
+  local why = begin(keys[1], arguments[1], arguments[2])
+  if why then return no(why, 0) end
+  local asked = arguments[3]
+  local list, target, keep, leave, most, buffer, low, high = struct_unpack(">I2I2BBI4I4c16c16", asked)
+  local head, data = first(list, low, high)
+  if not head then return ended() end
+  local done, now, told = claim(head, data, target, sub(asked, 47), keep, leave, most, buffer)
+  return {ended() .. char(done) .. now, told}
+end
+
 local function request(keys, arguments)
-  local why = begin(keys[1], arguments[2], arguments[3], arguments[4], arguments[5])
-  if why then return pack({"no", why, 0}) end
-  local old = {unpack(state)}
-  local answers = {}
-  for at, operation in ipairs(unpack_message(arguments[1])) do
+  local why = begin(keys[1], arguments[1], arguments[2])
+  if why then return no(why, 0) end
+  local operations, answers = unpack_message(arguments[3]), {}
+  many, undo = #operations > 1, {}
+  for at, operation in ipairs(operations) do
     local result = run[operation[1]](unpack(operation, 2, 11))
     if refused then
       for step = #undo, 1, -1 do undo[step]() end
-      return pack({"no", refused, at - 1})
+      return no(refused, at - 1)
     end
     answers[at] = result
   end
-  save(old)
-  if #filled > 0 then tell() end
-  return pack({"ok", answers, state[ENTRIES], state[ELEMENTS]})
+  return ended() .. pack(answers)
 end
 
--- what a server has that was started again and does not force its writes may be old: it is thrown away
+-- what a server has that was started again and does not force its writes may be old: it is thrown away, as is what
+-- another version of these functions has left
 local function allocate(keys, arguments)
   local key, server = keys[1], arguments[1]
-  local state_of = key .. ":state"
-  local known = redis.call("HGET", state_of, "server")
-  if known and known ~= server and arguments[2] ~= "1" then
-    for _, part in ipairs({":entries", ":state", ":limits", ":indexes", ":locks", ":watches", ":connectors"}) do
-      redis.call("DEL", key .. part)
+  local structure = key .. ":structure"
+  local known = redis.call("HGET", structure, "server")
+  if not known or (known ~= server and arguments[2] ~= "1") then
+    for _, part in ipairs({"structure", "limits", "indexes", "locks", "watches", "connectors", "state", "entries"}) do
+      redis.call("DEL", key .. ":" .. part)
     end
     for list = 0, tonumber(arguments[5]) do redis.call("DEL", key .. ":list:" .. list, key .. ":index:" .. list) end
+    local totals = {tonumber(arguments[3]), tonumber(arguments[4])}
+    local new_state = struct.pack(STATE, 0, 0, 0, 0, totals[1], totals[2], 0, tonumber(arguments[9]), tonumber(arguments[10]), 0, 0)
+    redis.call("HSET", structure, "state", new_state)
   end
-  redis.call("HSETNX", state_of, "entries_total", arguments[3])
-  redis.call("HSETNX", state_of, "elements_total", arguments[4])
-  redis.call("HSET", state_of, "server", server, arguments[7], arguments[8])
+  redis.call("HSET", structure, "server", server, arguments[7], arguments[8])
   redis.call("SADD", key .. ":connectors", arguments[6])
   return 1
 end
 
+redis.register_function("NAME_write", write_alone)
+redis.register_function("NAME_claim", claim_alone)
 redis.register_function("NAME_run", request)
 redis.register_function("NAME_allocate", allocate)

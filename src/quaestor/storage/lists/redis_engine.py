@@ -29,13 +29,12 @@ from secrets import token_hex
 from threading import Event, Lock, Thread
 from typing import Any
 
-import msgpack
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from quaestor.readiness import Arrival
-from quaestor.storage.lists.operations import Operation, answer, packed
+from quaestor.storage.lists.operations import Operation
+from quaestor.storage.lists.redis_wire import RedisWire, RequestForms
 from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 
 ALIVE_MS, SIGN_S = 6_000, 2.0
@@ -51,7 +50,6 @@ END = -2
 _CODE = files(__package__).joinpath("redis_engine.lua").read_text(encoding="utf-8")
 _NAME = f"quaestor_{sha256(_CODE.encode()).hexdigest()[:12]}"
 _LIBRARY = f"#!lua name={_NAME}\n" + _CODE.replace("NAME_", f"{_NAME}_")
-_ABSENT_AS_FALSE = {"read", "first", "take", "claim"}
 
 
 class RedisConnection:
@@ -63,9 +61,9 @@ class RedisConnection:
         self._prefix = f"quaestor:{{{shape.name}}}"
         self._channel = f"{self._prefix}:told:{connector}"
         self._token = token_hex(8)
-        self._client = redis.Redis.from_url(url, socket_timeout=AWAY_S, retry=Retry(NoBackoff(), 0))
-        self._head = _command("FCALL", f"{_NAME}_run", 1, self._prefix, arguments=9)
-        self._tail = _command(shape.element_bytes, shape.elements_max, _token_of(connector), self._token)
+        # protocol 2: nothing comes on a connection that was not asked for
+        self._client = redis.Redis.from_url(url, socket_timeout=AWAY_S, retry=Retry(NoBackoff(), 0), protocol=2)
+        self._forms = RequestForms(_NAME, 1, self._prefix, _token_of(connector), self._token)
         self.used = (0, 0)
         self._gone = False
         self._requests: Any = None
@@ -75,7 +73,7 @@ class RedisConnection:
             self._load()
             self._allocate()
             self._requests = self._client.connection_pool.get_connection()
-            self._arrival = Arrival(self._requests._sock.fileno())  # noqa: SLF001 - to look before sleeping (RD2)
+            self._wire = RedisWire(self._requests._sock, self._requests.socket_timeout)  # noqa: SLF001 - rule LW5
             self._subscription = self._subscribe()
             self._sign()
         except (redis.RedisError, OSError) as error:
@@ -98,6 +96,7 @@ class RedisConnection:
         server: Any = self._client.info("server")
         words = [server["run_id"], int(self._keeps_everything()), self.shape.entries, self.shape.elements]
         words += [self.shape.lists, self.connector, _token_of(self.connector), self._token]
+        words += [self.shape.element_bytes, self.shape.elements_max]
         self._client.fcall(f"{_NAME}_allocate", 1, self._prefix, *words)
 
     def _keeps_everything(self) -> bool:
@@ -109,23 +108,20 @@ class RedisConnection:
         return bool(told.get("appendonly") == "yes" and told.get("appendfsync") == "always")
 
     def request(self, *operations: Operation) -> tuple[Any, ...]:
-        body = packed(operations)
-        whole = b"%s$%d\r\n%s\r\n%s" % (self._head, len(body), body, self._tail)
         with self._lock:
             if self._gone:
                 raise StructureLostError(f"{self.shape.name}: the connection has failed")
+            frame, answered = self._forms.framed(operations)
             try:
-                self._requests.send_packed_command([whole], check_health=False)
-                raw = self._arrival.receive(self._requests.read_response, True)
-            except (redis.RedisError, OSError) as error:
+                reply = self._wire.exchange(frame)
+            except (OSError, EOFError, ValueError) as error:
                 self._gone = True  # LR5
                 self._requests.disconnect()
                 raise StructureLostError(f"{self.shape.name}: {error}") from error
-        status, *rest = msgpack.unpackb(raw, raw=True)
-        if status == b"no":
-            self._refused(rest[0].decode(), rest[1])
-        self.used = rest[1], rest[2]
-        return tuple(map(_answer, operations, rest[0]))
+        if reply.refusal is not None:
+            self._refused(*reply.refusal)
+        self.used = reply.used
+        return answered(reply)
 
     def _refused(self, why: str, at: int) -> None:
         if why == "LOST":
@@ -143,7 +139,7 @@ class RedisConnection:
 
     def fence(self, connector: str) -> None:
         with self._reached():
-            self._client.hdel(f"{self._prefix}:state", _token_of(connector))
+            self._client.hdel(f"{self._prefix}:structure", _token_of(connector))
 
     def forget(self, connector: str) -> None:
         with self._reached():
@@ -241,22 +237,5 @@ def _token_of(connector: str) -> str:
     return f"token:{connector}"
 
 
-def _command(*words: str | int, arguments: int = 0) -> bytes:
-    """Words as they are sent to Redis; with `arguments` the beginning of a command of so many."""
-    parts = [str(word).encode() for word in words]
-    start = b"*%d\r\n" % arguments if arguments else b""
-    return start + b"".join(b"$%d\r\n%s\r\n" % (len(part), part) for part in parts)
-
-
 def _text(name: bytes | str) -> str:
     return name.decode() if isinstance(name, bytes) else name
-
-
-def _answer(operation: Operation, raw: Any) -> Any:
-    if raw is False and operation.NAME in _ABSENT_AS_FALSE:
-        raw = None
-    if operation.NAME == "list" and raw == {}:
-        raw = []  # an empty table has no kind in Lua
-    if isinstance(raw, bytes):
-        raw = raw.decode()
-    return answer(operation, raw)

@@ -1,0 +1,56 @@
+"""TLS link: a link whose frames are encrypted.
+
+Rules
+  TL1 Nothing is read before the handshake is over. One that fails is told to the audit, and the link ends.
+  TL2 What TLS has decrypted is no longer in the socket, so nobody would be told of it: a link reads until nothing is
+      left.
+
+Called by service.  Calls link, of which it is a kind.
+"""
+
+import ssl
+from typing import TYPE_CHECKING
+
+from quaestor.readiness import READ
+from quaestor.server.link import Link
+
+if TYPE_CHECKING:
+    from quaestor.server.service import Service
+
+
+class TlsLink(Link):
+    """One client behind TLS (TL1, TL2)."""
+
+    again = (*Link.again, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+    sock: ssl.SSLSocket
+
+    def __init__(self, service: "Service", sock: ssl.SSLSocket, peer: str, now: float) -> None:
+        super().__init__(service, sock, peer, now)
+        self._handshaking = True
+
+    def ready(self, events: int) -> None:
+        if self._handshaking and not self._shook_hands():
+            return
+        super().ready(events)
+        while self.open and self.sock.pending():  # TL2
+            super().ready(READ)
+
+    def _shook_hands(self) -> bool:
+        """Whether the handshake is over (TL1)."""
+        try:
+            self.sock.do_handshake()
+        except ssl.SSLWantWriteError:
+            self.want(writing=True)
+        except ssl.SSLWantReadError:
+            self.want(writing=False)
+        except (ssl.SSLError, OSError) as error:
+            why = getattr(error, "verify_message", None) or getattr(error, "reason", None) or str(error)
+            self.service.journal.audit("QSV020W", peer=self.peer, why=f"TLS: {why}")
+            self.end(None)
+        else:
+            self._handshaking = False
+            self.want(writing=False)
+        return not self._handshaking
+
+    def why_failed(self, error: OSError) -> str | None:
+        return f"TLS: {error.reason or error}" if isinstance(error, ssl.SSLError) else super().why_failed(error)
