@@ -34,7 +34,7 @@ from quaestor.server.client.place import local_place
 from quaestor.server.home import Configuration, Home
 from quaestor.storage.disk import RealDisk
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.slow]
 PUTTERS, GETTERS = 3, 2
 SECONDS = float(os.environ.get("QUAESTOR_KILL_SECONDS", "14"))
 LOAD = Path(__file__).with_name("kill_load.py")
