@@ -4,6 +4,8 @@ server whose clients are processes of their own.
 Another process (this one) restarts the queue manager each time and holds it to what the killed one said in its pipe:
 what was confirmed is there exactly once, what was got and confirmed is gone, and a unit whose commit was not answered
 happened as a whole or not at all. QUAESTOR_KILL_SECONDS makes the loop longer.
+
+Most processes are killed soon, so that many are; the first and every fourth after it may work for three times as long.
 """
 
 import os
@@ -32,9 +34,9 @@ from quaestor.server.client.place import local_place
 from quaestor.server.home import Configuration, Home
 from quaestor.storage.disk import RealDisk
 
-pytestmark = pytest.mark.crash
+pytestmark = [pytest.mark.crash, pytest.mark.slow]
 PUTTERS, GETTERS = 3, 2
-SECONDS = float(os.environ.get("QUAESTOR_KILL_SECONDS", "20"))
+SECONDS = float(os.environ.get("QUAESTOR_KILL_SECONDS", "14"))
 LOAD = Path(__file__).with_name("kill_load.py")
 SOURCE = Path(quaestor.__file__).parents[1]
 
@@ -126,7 +128,7 @@ def test_kill_9_at_any_instant(settings, tmp_path):
     until, number = time.monotonic() + SECONDS / len(SETTINGS), 0
     while time.monotonic() < until:
         number += 1
-        journal.read(killed_after(tmp_path, number, settings, choose.uniform(0.02, 1.2)))
+        journal.read(killed_after(tmp_path, number, settings, choose.uniform(0.02, 1.2 if number % 4 == 1 else 0.4)))
         found = restarted(tmp_path, settings)
         assert [] == [name for name, times in found.items() if times > 1]
         journal.decide(found)

@@ -22,7 +22,7 @@ FREE = {"put_cpu_us": 0.0, "get_cpu_us": 0.0}
 
 def test_one_instance_that_waits_for_its_own_force():
     """F-52: one putter, one force of two I/O times and its CPU: exact but for the last unit."""
-    run = simulate(Model(message_bytes=1000, getters=0, put_cpu_us=100, log_io_ms=0.5), 20)
+    run = simulate(Model(message_bytes=1000, getters=0, put_cpu_us=100, log_io_ms=0.5), 5)
     expected = instance_units_per_s_max(1, 2 * 0.5e-3, 100e-6)
     assert expected == pytest.approx(run.puts_per_s, rel=0.001)
 
@@ -34,7 +34,7 @@ def test_the_log_without_group_commit_is_m_d_1(load):
         message_bytes=1000, arrivals_per_s=load * 1000, getters=0, log_io_ms=1.0, current_io_times=1,
         group_commit=False, buffers=10_000_000, **FREE,
     )  # fmt: skip
-    run = simulate(model, 60, warm_up_s=1)
+    run = simulate(model, 25, warm_up_s=1)
     assert 1 + load / (2 * (1 - load)) == pytest.approx(run.put_times.mean_ms, rel=0.06)
     assert load == pytest.approx(run.busy["log"], rel=0.02)
 
@@ -64,7 +64,7 @@ def test_non_persistent_work_is_bound_by_processors(processors):
         message_bytes=1000, persistent=False, putters=20, getters=20, put_cpu_us=50, get_cpu_us=50,
         processors=processors, buffers=1_000_000,
     )  # fmt: skip
-    run = simulate(model, 0.4, warm_up_s=0.1)
+    run = simulate(model, 0.2, warm_up_s=0.05)
     through = (run.messages_put + run.messages_got) / 2 / run.seconds
     assert processors / 100e-6 == pytest.approx(through, rel=0.01)
     assert "processors" == run.bottleneck
@@ -203,14 +203,14 @@ def test_the_same_seed_gives_the_same_run_and_another_another():
 
 
 def test_a_backlog_beyond_the_pool_is_written_and_nothing_is_read_while_nobody_gets():
-    run = simulate(Model(message_bytes=1000, getters=0, buffers=1000, putters=8, log_io_ms=0.1), 2)
+    run = simulate(Model(message_bytes=1000, getters=0, buffers=1000, putters=8, log_io_ms=0.1), 0.5)
     assert run.pages_written_deferred > 0
     assert 0 == run.pages_read
 
 
 def test_getters_that_fall_behind_read_what_was_stolen():
     slow = Model(message_bytes=1000, putters=8, getters=1, buffers=1000, log_io_ms=0.1, get_cpu_us=5000)
-    assert simulate(slow, 1.5).pages_read > 0
+    assert simulate(slow, 0.5).pages_read > 0
 
 
 def test_getters_that_keep_up_read_nothing():
@@ -306,16 +306,16 @@ def test_a_channel_carries_what_arrives():
 
 def test_a_slow_network_makes_batches_longer_until_they_are_full():
     """One round trip a batch: at 50 ms, 20 batches a second of at most 50 messages."""
-    near, far = (simulate(channel_model(network_ms=ms), 10, warm_up_s=1) for ms in (1, 50))
+    near, far = (simulate(channel_model(network_ms=ms), 4, warm_up_s=1) for ms in (1, 50))
     assert near.batches > 3 * far.batches
-    flooded = simulate(channel_model(network_ms=50, arrivals_per_s=2_000), 10, warm_up_s=1)
+    flooded = simulate(channel_model(network_ms=50, arrivals_per_s=2_000), 3, warm_up_s=1)
     assert "channels" == flooded.bottleneck
     assert flooded.messages_per_s < 50 * 1000 / 50
 
 
 def test_more_channels_never_carry_less():
     model = channel_model(network_ms=50, arrivals_per_s=2_500)
-    carried = [simulate(replace(model, channels=n), 3, warm_up_s=1).messages_per_s for n in range(1, 5)]
+    carried = [simulate(replace(model, channels=n), 1.5, warm_up_s=0.5).messages_per_s for n in range(1, 5)]
     for fewer, more in pairwise(carried):
         assert more >= 0.98 * fewer
 

@@ -492,6 +492,7 @@ def _recovered(world, cut_at, *, done):
 
 
 @pytest.mark.crash
+@pytest.mark.slow
 @pytest.mark.parametrize("done", [False, True])
 def test_a_member_that_dies_at_any_request_leaves_no_body(tmp_path, done):
     cut_at = 1

@@ -178,6 +178,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_is_recovered_by_a_peer_under_two_seconds(members, settings, tmp_path):
     one, _ = members
     with one.open("ORDERS", USES) as queue:
@@ -251,6 +252,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 def test_exclusive_input_of_a_killed_process_is_given_back(members, settings, tmp_path):
     program = [sys.executable, "-c", READS, "QM3", str(tmp_path / "QM3")]
     group = [settings.name, settings.structures, settings.repository]
