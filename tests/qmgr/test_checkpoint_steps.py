@@ -162,6 +162,24 @@ def test_a_log_that_is_needed_again_soon_does_not_wait_for_steps():
     assert [] == SmallEngine(engine.disk.after_power_cut(), SMALL).bodies()
 
 
+@pytest.mark.parametrize("logload", [10**6, 160, 47])
+def test_a_ring_of_four_logs_leaves_time_for_steps(logload, monkeypatch):
+    """CP6: over many turns of the ring, also where LOGLOAD is reached just before each switch; nothing is got."""
+    settings = replace(LARGE, logs=4, log_bytes=256 << 10, logload=logload)
+    engine = SmallEngine(FaultyDisk(), settings)
+    engine.recovery.in_steps = True
+    finished = []
+    monkeypatch.setattr(engine.recovery, "_finish", lambda: finished.append(engine.log.end))
+    for number in range(1000):
+        put(engine, 1, 3000)
+        for _ in range(1 + number % 2):
+            engine.run_tasks()
+    assert [] == finished
+    assert [] == engine.log.files.inventory.archives
+    assert engine.log.files.start > 10 * (256 << 10)
+    assert 1000 == len(SmallEngine(engine.disk.after_power_cut(), settings).bodies())
+
+
 def test_a_switch_soon_after_a_checkpoint_makes_no_page_older():
     """CP8."""
     engine = aged(30)

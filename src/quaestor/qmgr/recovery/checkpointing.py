@@ -14,7 +14,7 @@ Rules
       waits for more than a piece, and no round of work has all of it to bear.
   CP6 Where nobody runs steps a checkpoint is taken whole when a unit ends. So it is where steps would be too late:
       LOGLOAD is reached again while one is under way, or the log has switched and the active log after the current one
-      is still needed.
+      is still needed. Each checkpoint at a switch sees to it that the next switch finds one that is not.
   CP7 A unit older than two checkpoints is shunted (V6), one unit in one piece.
   CP8 A log switch soon after a checkpoint (half a log, half of LOGLOAD) is one too, by which no page grows older: two
       of them in a row would have pages written that are changed again or emptied a moment later.
@@ -138,7 +138,7 @@ class CheckpointTaker:
         soon = switched and self._span < log.files.size // 2 and log.since_checkpoint < self.logload // 2
         log.records_checkpointed, log.switched = log.records, False
         self.checkpoints += not soon  # CP8
-        self._old = old = self.buffers.begin_checkpoint(log.files.next_end() if switched else 0, ages=not soon)
+        self._old = old = self.buffers.begin_checkpoint(log.files.spare_end() if switched else 0, ages=not soon)
         yield from old.write(pages, in_steps=in_steps)
         for unit in list(self.units.values()):
             if self._is_to_shunt(unit):
