@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from quaestor.mqi.reasons import Abend
-from quaestor.qmgr.recovery.checkpointing import STEP_PAGES
+from quaestor.qmgr.recovery.checkpointing import HELPING_PIECES, STEP_PAGES
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.page_set import PageSet
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine, since, snapshot
@@ -147,6 +147,26 @@ def test_commits_leave_it_to_the_background_while_there_is_time():
     put(engine, 60)
     assert taken + 3 == engine.recovery.checkpoints, "LOGLOAD again, and one was under way"
     assert not engine.recovery.checkpoint_due()
+
+
+def test_commits_help_when_the_background_falls_behind():
+    """CP5: the background only waits for the log and the disk; pages are written all the same, a few at each commit."""
+    engine = aged(900)
+    put(engine, 400, 3000)
+    recovery, stats = engine.recovery, engine.buffers.pools[1].stats
+    recovery.in_steps, recovery.logload = True, 0
+    engine.run_tasks()
+    recovery.logload = 10**6
+    most, before, taken = 0, stats.pages_written, engine.log.files.inventory.checkpoints
+    while recovery._old.share < 1:
+        if not recovery._may_go_on():
+            engine.run_tasks()
+        written = stats.pages_written
+        put(engine, 20, 3000)
+        most = max(most, stats.pages_written - written)
+    assert STEP_PAGES * HELPING_PIECES >= most > STEP_PAGES
+    assert stats.pages_written - before >= 900 - STEP_PAGES
+    assert taken == engine.log.files.inventory.checkpoints, "its record is the background's"
 
 
 def test_a_log_that_is_needed_again_soon_does_not_wait_for_steps():
