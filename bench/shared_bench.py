@@ -106,13 +106,16 @@ def queue_manager(place: Place) -> tuple[Steps, Step]:
 
 
 def opened(app: Any) -> Any:
-    """The queue, which another member may be defining just now."""
+    """The queue, which another member may be defining just now, in a structure that it may be formatting."""
     for _ in range(50):
         try:
-            return app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT)
+            queue = app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT)
+            queue.put(b"", MQMD(persistence=0), int(PutOptions.NO_SYNCPOINT))
         except MQError:
             Event().wait(0.1)
-    sys.exit("nobody has defined ORDERS")
+        else:
+            return queue
+    sys.exit("nobody has defined ORDERS, or its structure cannot be used")
 
 
 def stream(place: Place) -> tuple[Steps, Step]:

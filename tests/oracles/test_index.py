@@ -12,6 +12,7 @@ to 11c (79 to 81 here), 69 of chapters 4 to 11.  MP1B adds 54, the talks 20.
 import ast
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,15 +31,20 @@ COUNTS = {"mp16-ch1": 71, "mp16-ch2-3": 81, "mp16-ch4-11": 69, "mp1b": 54, "talk
 MUST_BE_TESTED = {"exact", "exact-if", "approx", "identity"}
 
 
+MARK = "pytest.mark.oracle"
+
+
+@cache
 def marked_tests():
     """{oracle name: {test function}} over the whole test tree, read from the decorators."""
     found = {}
-    for path in TESTS.rglob("test_*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    texts = [path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")]
+    for text in (each for each in texts if MARK in each):
+        for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.FunctionDef):
                 continue
             for mark in node.decorator_list:
-                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.oracle":
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == MARK:
                     for arg in mark.args:
                         found.setdefault(ast.literal_eval(arg), set()).add(node.name)
     return found

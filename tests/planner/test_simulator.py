@@ -78,6 +78,53 @@ def test_group_commit_serves_all_that_wait_in_one_turn():
     assert "log" == run.bottleneck
 
 
+# --- applications that write the log themselves (E10) -----------------------------------------------------------------
+
+ENGINE = {
+    "message_bytes": 1000, "getters": 0, "put_cpu_us": 20, "commit_cpu_us": 60, "turn_cpu_us": 100, "leads_max": 8,
+    "processors": 1, "log_io_ms": 0.2, "current_io_times": 1, "buffers": 1_000_000,
+}  # fmt: skip
+
+
+def test_one_application_has_nobody_to_go_on_for():
+    """80 us of CPU and a write of 200 us."""
+    assert 1000 / 0.28 == pytest.approx(simulate(Model(**ENGINE), 2).puts_per_s, rel=0.001)
+
+
+def test_two_applications_take_turns_and_share_no_force():
+    """One puts and leads for itself, goes on, and leads for the other: 80 + 200 + 100 + 200 us for two units."""
+    run = simulate(Model(**ENGINE, putters=2), 2, warm_up_s=0.1)
+    assert 2 * 1000 / 0.58 == pytest.approx(run.puts_per_s, rel=0.005)
+    assert 1 == pytest.approx(run.forces_per_turn, rel=0.01)
+
+
+@pytest.mark.parametrize(("applications", "unit"), [(4, 1), (8, 1), (16, 1), (4, 10), (8, 10), (4, 100)])
+def test_one_leads_for_itself_and_then_once_for_all_others(applications, unit):
+    """Its write is over before they have put, but the processor is theirs: it comes back when all of them wait.
+
+    So all units in series, one turn, and one write that all but one of them share.
+    """
+    run = simulate(Model(**ENGINE, putters=applications, messages_per_commit=unit), 2, warm_up_s=0.1)
+    cycle_ms = applications * (20 * unit + 60) / 1000 + 0.1 + 0.2
+    assert applications * unit * 1000 / cycle_ms == pytest.approx(run.puts_per_s, rel=0.01)
+    assert applications / 2 == pytest.approx(run.forces_per_turn, rel=0.01)
+
+
+def test_a_force_that_is_shared_is_not_paid_by_each():
+    """The same costs in every unit's commit: sixteen applications do half of what they do when they share them."""
+    shared = simulate(Model(**ENGINE, putters=16), 1).puts_per_s
+    each = simulate(Model(**{**ENGINE, "commit_cpu_us": 160, "turn_cpu_us": 0}, putters=16), 1).puts_per_s
+    assert each < 0.6 * shared
+
+
+@pytest.mark.parametrize("leads_max", [1, 2, 8])
+def test_who_leads_is_held_for_so_many_turns_while_others_come(leads_max):
+    """Somebody comes in every turn: a write and going on, 300 us. Who leads may have waited for one before."""
+    model = Model(**{**ENGINE, **FREE, "commit_cpu_us": 0, "leads_max": leads_max}, arrivals_per_s=20_000)
+    longest_ms = max(simulate(model, 0.5).put_ms)
+    assert leads_max * 0.3 - 1e-9 <= longest_ms <= (leads_max + 1) * 0.3 + 1e-9
+
+
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
@@ -299,6 +346,9 @@ def test_log_times_drawn_from_samples_spread_the_put_times():
         ({"batch_messages": 0}, "batch_messages 0 is not valid: 1 or more"),
         ({"log_io_samples_ms": (1.0, 0.0)}, "log_io_sample_ms 0 is not valid: more than 0"),
         ({"commit_cpu_us": -1}, "commit_cpu_us -1 is not valid: 0 or more"),
+        ({"turn_cpu_us": -1, "leads_max": 1}, "turn_cpu_us -1 is not valid: 0 or more"),
+        ({"turn_cpu_us": 1}, "turn_cpu_us is for applications that write the log: leads_max 1 or more"),
+        ({"leads_max": -1}, "leads_max -1 is not valid: 0 or more"),
     ],
 )
 def test_channels_and_samples_that_cannot_be_are_refused(wrong, valid):

@@ -6,6 +6,9 @@ Rules
   S3  The oldest leave first, whether they are written or stolen.
   S5  An I/O of some pages takes between the time of one page and that of 128, in proportion.
   S4  Busy time counts only where it lies in the measured stretch.
+  S6  Where applications write the log themselves (`leads_max`), the first that waits leads: it is held while it goes on
+      for those that came meanwhile, until nobody waits, or for so many turns; then one of them leads.  After every I/O
+      the leader needs a processor (`go_on`) before anybody is served: once for all of them.
 
 Called by simulator.  Calls log_flow for the shape of a log write.
 """
@@ -61,10 +64,13 @@ class Logger:
         many_pages_io_ms: float,
         current_io_times: int,
         group_commit: bool,
+        leads_max: int,
+        go_on: Callable[[], Generator[Any, Any, None]],
     ) -> None:
-        self.env, self.busy = env, busy
+        self.env, self.busy, self.go_on = env, busy, go_on
         self.io_ms, self.many_pages_io_ms = io_ms, many_pages_io_ms
         self.current_io_times, self.group_commit = current_io_times, group_commit
+        self.leads_max = leads_max
         self.waiting: list[tuple[float, Any]] = []
         self.called = env.event()
         self.turns = self.forces = 0
@@ -79,19 +85,25 @@ class Logger:
 
     def work(self) -> Generator[Any, Any, None]:
         """Turn after turn, for as long as the simulation runs."""
+        leader, leads = None, 0
         while True:
             if not self.waiting:
                 self.called = self.env.event()
                 yield self.called
             count = len(self.waiting) if self.group_commit else 1
             served, self.waiting = self.waiting[:count], self.waiting[count:]
+            if self.leads_max and leader is None:
+                (_, leader), leads = served[0], 0
             took_ms = self.write_ms(sum(log_bytes for log_bytes, _ in served))
             yield self.env.timeout(took_ms)
             self.busy.add(self.env.now, took_ms)
-            self.turns += 1
-            self.forces += len(served)
-            for _, done in served:
+            self.turns, self.forces, leads = self.turns + 1, self.forces + len(served), leads + 1
+            yield from self.go_on()
+            for done in (each for _, each in served if each is not leader):
                 done.succeed()
+            if leader is not None and (not self.waiting or leads == self.leads_max):
+                leader.succeed()
+                leader = None
 
     def write_ms(self, log_bytes: float) -> float:
         """Full pages, then the current buffer (S5)."""

@@ -13,6 +13,9 @@ Rules
   E8  A channel takes units off the queue as a getter does, CPU for each message, until a batch is full or the queue is
       empty; then it confirms over the network and commits the batch.  Messages wait for the end of their batch.
   E9  Log writes take one time, or times drawn from measured ones (`log_io_samples_ms`): percentiles need the latter.
+  E10 The log has a task of its own, or applications write it (`leads_max`, S6): what a force costs, those that share it
+      pay once, its I/O and, where the next has to follow at once, `turn_cpu_us` of a processor.  What every unit pays
+      is in `commit_cpu_us`.
   E6  The bottleneck is the part that is busiest, if it is busy enough to bind; otherwise there is no more work to do.
   E7  The same model and seed give the same run.
 
@@ -55,6 +58,8 @@ class Model:
     put_cpu_us: float = 30.0
     get_cpu_us: float = 30.0
     commit_cpu_us: float = 0.0
+    turn_cpu_us: float = 0.0
+    leads_max: int = 0
     processors: int = 3
     log_io_ms: float = 0.6
     log_io_samples_ms: tuple[float, ...] = ()
@@ -71,6 +76,7 @@ class Model:
     def __post_init__(self) -> None:
         at_least(0, message_bytes=self.message_bytes, getters=self.getters, putters=self.putters)
         at_least(0, put_cpu_us=self.put_cpu_us, get_cpu_us=self.get_cpu_us, commit_cpu_us=self.commit_cpu_us)
+        at_least(0, turn_cpu_us=self.turn_cpu_us, leads_max=self.leads_max)
         at_least(0, channels=self.channels, network_ms=self.network_ms, channel_cpu_us=self.channel_cpu_us)
         at_least(1, batch_messages=self.batch_messages)
         for sample in self.log_io_samples_ms:
@@ -81,6 +87,8 @@ class Model:
         above(0, log_io_ms=self.log_io_ms, many_pages_io_ms=self.many_pages_io_ms)
         above(0, page_read_ms=self.page_read_ms, page_write_ms=self.page_write_ms)
         within(1, 2, current_io_times=self.current_io_times)
+        if self.turn_cpu_us and not self.leads_max:
+            raise OutOfRangeError("turn_cpu_us is for applications that write the log: leads_max 1 or more")
         if self.arrivals_per_s is not None:
             above(0, arrivals_per_s=self.arrivals_per_s)
         elif self.putters == 0:
@@ -187,6 +195,8 @@ class _Play:
             many_pages_io_ms=model.many_pages_io_ms,
             current_io_times=model.current_io_times,
             group_commit=model.group_commit,
+            leads_max=model.leads_max,
+            go_on=self._go_on,
         )
         self.pool = Pool(model.buffers)
         self.queue = simpy.Store(self.env)
@@ -298,6 +308,15 @@ class _Play:
         """E9."""
         samples = self.model.log_io_samples_ms
         return self.random.choice(samples) if samples else self.model.log_io_ms
+
+    def _go_on(self) -> Process:
+        """An application that wrote the log comes back, and goes on where others wait (E10)."""
+        if self.model.leads_max:
+            with self.processors.request() as processor:
+                yield processor
+                took_ms = self.model.turn_cpu_us / 1000 if self.log.waiting else 0.0
+                yield self.env.timeout(took_ms)
+                self.cpu_busy.add(self.env.now, took_ms)
 
     def _commit(self, log_bytes_per_message: float) -> Process:
         if self.model.persistent:

@@ -61,7 +61,8 @@ class RedisConnection:
         self._prefix = f"quaestor:{{{shape.name}}}"
         self._channel = f"{self._prefix}:told:{connector}"
         self._token = token_hex(8)
-        self._client = redis.Redis.from_url(url, socket_timeout=AWAY_S, retry=Retry(NoBackoff(), 0))
+        # protocol 2: nothing comes on a connection that was not asked for
+        self._client = redis.Redis.from_url(url, socket_timeout=AWAY_S, retry=Retry(NoBackoff(), 0), protocol=2)
         self._forms = RequestForms(_NAME, 1, self._prefix, _token_of(connector), self._token)
         self.used = (0, 0)
         self._gone = False
