@@ -154,6 +154,7 @@ def in_steps(world, meanwhile, pages=2):
         recovery._advance()
         meanwhile()
         recovery._wait()
+        recovery._waited = recovery._wait
         meanwhile()
 
 

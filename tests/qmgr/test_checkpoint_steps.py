@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from quaestor.mqi.reasons import Abend
-from quaestor.qmgr.recovery.checkpointing import STEP_PAGES
+from quaestor.qmgr.recovery.checkpointing import HELPING_PIECES, STEP_PAGES
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.page_set import PageSet
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine, since, snapshot
@@ -149,6 +149,26 @@ def test_commits_leave_it_to_the_background_while_there_is_time():
     assert not engine.recovery.checkpoint_due()
 
 
+def test_commits_help_when_the_background_falls_behind():
+    """CP5: the background only waits for the log and the disk; pages are written all the same, a few at each commit."""
+    engine = aged(900)
+    put(engine, 400, 3000)
+    recovery, stats = engine.recovery, engine.buffers.pools[1].stats
+    recovery.in_steps, recovery.logload = True, 0
+    engine.run_tasks()
+    recovery.logload = 10**6
+    most, before, taken = 0, stats.pages_written, engine.log.files.inventory.checkpoints
+    while recovery._old.share < 1:
+        if not recovery._may_go_on():
+            engine.run_tasks()
+        written = stats.pages_written
+        put(engine, 20, 3000)
+        most = max(most, stats.pages_written - written)
+    assert STEP_PAGES * HELPING_PIECES >= most > STEP_PAGES
+    assert stats.pages_written - before >= 900 - STEP_PAGES
+    assert taken == engine.log.files.inventory.checkpoints, "its record is the background's"
+
+
 def test_a_log_that_is_needed_again_soon_does_not_wait_for_steps():
     """CP6: three active logs; each is used again as soon as the one before it is full."""
     engine = SmallEngine(FaultyDisk(), replace(SMALL, log_bytes=64 << 10, logload=10**6))
@@ -160,6 +180,24 @@ def test_a_log_that_is_needed_again_soon_does_not_wait_for_steps():
         engine.commit(unit)
     assert [] == engine.log.files.inventory.archives
     assert [] == SmallEngine(engine.disk.after_power_cut(), SMALL).bodies()
+
+
+@pytest.mark.parametrize("logload", [10**6, 160, 47])
+def test_a_ring_of_four_logs_leaves_time_for_steps(logload, monkeypatch):
+    """CP6: over many turns of the ring, also where LOGLOAD is reached just before each switch; nothing is got."""
+    settings = replace(LARGE, logs=4, log_bytes=256 << 10, logload=logload)
+    engine = SmallEngine(FaultyDisk(), settings)
+    engine.recovery.in_steps = True
+    finished = []
+    monkeypatch.setattr(engine.recovery, "_finish", lambda: finished.append(engine.log.end))
+    for number in range(1000):
+        put(engine, 1, 3000)
+        for _ in range(1 + number % 2):
+            engine.run_tasks()
+    assert [] == finished
+    assert [] == engine.log.files.inventory.archives
+    assert engine.log.files.start > 10 * (256 << 10)
+    assert 1000 == len(SmallEngine(engine.disk.after_power_cut(), settings).bodies())
 
 
 def test_a_switch_soon_after_a_checkpoint_makes_no_page_older():

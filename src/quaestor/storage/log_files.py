@@ -168,7 +168,17 @@ class LogFiles:
 
     def next_end(self) -> int:
         """The RBA after the range of the active log that is to be used again next; 0 when it holds nothing."""
-        start = self.inventory.starts[(self._current + 1) % len(self._active)]
+        return self._end_of(self._current + 1)
+
+    def spare_end(self) -> int:
+        """The RBA before which nothing should be needed any more, so that the next switch finds a log to make ready.
+
+        That is the end of the one to be used again next, and of the one after it if that is a whole log back.
+        """
+        return max(self.next_end(), min(self._end_of(self._current + 2), self.start - self.size))
+
+    def _end_of(self, number: int) -> int:
+        start = self.inventory.starts[number % len(self._active)]
         return start + self.size if start >= 0 else 0
 
     def switch(self) -> None:

@@ -10,11 +10,12 @@ Rules
       wait may be done twice, by two threads.
   CP4 What the checkpoint itself logs does not count for LOGLOAD; what others log meanwhile counts for the next.
   CP5 In steps it keeps pace with the log: pages are written by the time half as much has been logged as between the two
-      checkpoints before. A piece that is ahead of that has to wait a little, unless nobody logs anything. So nobody
-      waits for more than a piece, and no round of work has all of it to bear.
+      checkpoints before. A piece that is ahead of that has to wait a little, unless nobody logs anything. When it falls
+      behind, whoever commits does a few pieces; what must be waited for is left to the background. So nobody waits
+      for more than that, and no round of work has all of it to bear.
   CP6 Where nobody runs steps a checkpoint is taken whole when a unit ends. So it is where steps would be too late:
       LOGLOAD is reached again while one is under way, or the log has switched and the active log after the current one
-      is still needed.
+      is still needed. Each checkpoint at a switch sees to it that the next switch finds one that is not.
   CP7 A unit older than two checkpoints is shunted (V6), one unit in one piece.
   CP8 A log switch soon after a checkpoint (half a log, half of LOGLOAD) is one too, by which no page grows older: two
       of them in a row would have pages written that are changed again or emptied a moment later.
@@ -42,6 +43,9 @@ WHOLE_PAGES = 128
 STEP_PAGES = 32
 """Pages in one hold of the latch: half a millisecond."""
 
+HELPING_PIECES = 4
+"""Pieces that a commit does at most when the background has fallen behind (CP5)."""
+
 
 class CheckpointTaker:
     """Checkpoints over the log, the buffer pools and the units there are (CP1-CP7)."""
@@ -59,6 +63,9 @@ class CheckpointTaker:
         self._needed_rba = 0
         self._under_way: Iterator[Outside] | None = None
         self._wait: Outside = nothing
+        self._waited: Outside = nothing
+        """The wait that the background has done last: if that is `_wait`, the next piece may come."""
+
         self._old: OldPages | None = None
         self._begun_rba = self._span = self._seen_rba = 0
         log.files.needed_rba = self.needed_rba
@@ -83,20 +90,31 @@ class CheckpointTaker:
                 if not self._due():
                     return False
                 self._begin(STEP_PAGES, in_steps=True)
-            self._advance()
+            if self._may_go_on():
+                self._advance()
             wait = self._wait
         wait()
+        self._waited = wait
         return self._under_way is not None and not self._ahead()
 
     def checkpoint_at_commit(self) -> None:
-        """A unit has ended and a checkpoint is due: take it, unless there is time for steps (CP6)."""
-        log = self.log
-        again = self._under_way is not None and log.since_checkpoint >= self.logload
-        if again or not self.in_steps or (log.switched and log.files.next_end() > self._needed_rba):
+        """A unit has ended, and a checkpoint is due or under way: take it, unless there is time for steps (CP6)."""
+        log, in_steps = self.log, self.in_steps
+        again = log.since_checkpoint >= self.logload and (self._under_way is not None or not in_steps)
+        if again or (log.switched and (not in_steps or log.files.next_end() > self._needed_rba)):
             self._finish()
             if self._due():
                 self._begin(WHOLE_PAGES, in_steps=False)
                 self._finish()
+        elif in_steps:
+            for _ in range(HELPING_PIECES):
+                if not (self._may_go_on() and self._behind()):
+                    break
+                self._advance()
+
+    def _may_go_on(self) -> bool:
+        """Whether there is nothing to wait for before the next piece."""
+        return self._wait is nothing or self._wait is self._waited
 
     def _due(self) -> bool:
         return self.log.since_checkpoint >= self.logload or self.log.switched
@@ -109,6 +127,13 @@ class CheckpointTaker:
         if old is None or old.share == 1 or end == seen:
             return False
         return old.share * self._span > 2 * (end - self._begun_rba)
+
+    def _behind(self) -> bool:
+        """Whether it has done less than its share of pages (CP5)."""
+        old = self._old
+        if old is None or old.share == 1:
+            return False
+        return old.share * self._span < 2 * (self.log.end - self._begun_rba)
 
     def _begin(self, pages: int, *, in_steps: bool) -> None:
         end = self.log.end
@@ -126,7 +151,8 @@ class CheckpointTaker:
 
     def _finish(self) -> None:
         while self._under_way is not None:
-            self._wait()
+            if not self._may_go_on():
+                self._wait()
             self._advance()
 
     # --- what a checkpoint does ---------------------------------------------------------------------------------------
@@ -138,7 +164,7 @@ class CheckpointTaker:
         soon = switched and self._span < log.files.size // 2 and log.since_checkpoint < self.logload // 2
         log.records_checkpointed, log.switched = log.records, False
         self.checkpoints += not soon  # CP8
-        self._old = old = self.buffers.begin_checkpoint(log.files.next_end() if switched else 0, ages=not soon)
+        self._old = old = self.buffers.begin_checkpoint(log.files.spare_end() if switched else 0, ages=not soon)
         yield from old.write(pages, in_steps=in_steps)
         for unit in list(self.units.values()):
             if self._is_to_shunt(unit):

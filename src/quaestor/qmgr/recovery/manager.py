@@ -261,7 +261,7 @@ class RecoveryManager(CheckpointTaker):
         for manager in self.managers:
             manager.committed(unit)
         log = self.log
-        if log.switched or log.records - log.records_checkpointed >= self.logload:
+        if self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload:
             self.checkpoint_at_commit()
 
     def prepare(self, unit: UnitOfRecovery, xid: bytes) -> None:
