@@ -8,6 +8,8 @@ import errno
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.log_files import CI
@@ -20,10 +22,10 @@ FIELDS = ("log_ios", "threshold_writes", "waits_no_buffer")
 class Play:
     """A log at the beginning of a CI, on a disk that takes as long as one likes."""
 
-    def __init__(self, **settings):
+    def __init__(self, **changed):
         self.disk = FaultyDisk()
-        settings = replace(SMALL, **{"outbuff_kb": 4000, "wrthrsh": 20, "ci_per_io": 15, **settings})
-        self.log = log = SmallEngine(self.disk, settings).log
+        engine = replace(SMALL, **{"outbuff_kb": 4000, "wrthrsh": 20, "ci_per_io": 15, **changed})
+        self.log = log = SmallEngine(self.disk, engine).log
         self.fill(-log.end % CI)
         log.force(log.end - 1)
         self.b1 = log.end
@@ -32,7 +34,7 @@ class Play:
 
     def fill(self, length):
         if length:
-            return self.log.append(Kind.COMMIT, 0, 0, 0, 0, 0, bytes(length - HEADER_LENGTH))
+            return self.log.append(Kind.COMMIT, 0, 0, 0, 0, 0, b"x" * (length - HEADER_LENGTH))
         return self.log.end - 1
 
     def message(self, buffers=16):
@@ -139,3 +141,29 @@ def test_a_threshold_write_that_fails_is_final(operation):
     with pytest.raises(Abend, match="J5"):
         play.log.force(play.log.end - 1)
     assert play.b1 == play.log.hardened
+
+
+def test_a_record_half_written_and_half_in_the_buffers_can_be_read():
+    """A threshold write may end within a record, and the buffers may begin again there: backing out needs it (J13)."""
+    play = Play(outbuff_kb=64, wrthrsh=16)
+    play.disk.held = False
+    log = play.log
+    ends = log.base + len(log._buffer)
+    while ends - log.end > 71_000 + CI:
+        play.fill(CI)
+    long = play.fill(71_000)
+    while log.base <= long:
+        play.fill(HEADER_LENGTH + 10)
+    assert long < log.base <= log.written < long + 71_000
+    found = log.read(long)
+    assert (long, 71_000) == (found.rba, len(found.body) + HEADER_LENGTH)
+    assert log.hardened == log.end
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(HEADER_LENGTH, 150_000), min_size=10, max_size=40), st.sampled_from([40, 64, 400, 4000]))
+def test_what_was_appended_can_be_read_however_long_it_is(lengths, outbuff_kb):
+    play = Play(outbuff_kb=outbuff_kb, wrthrsh=16, log_bytes=8 << 20)
+    play.disk.held = False
+    rbas = [play.fill(length) for length in lengths]
+    assert lengths == [len(play.log.read(rba).body) + HEADER_LENGTH for rba in reversed(rbas)][::-1]

@@ -31,6 +31,8 @@ Rules
       one is no record (L1), and the next write begins at the CI's beginning again.
   J12 Records of one unit that are there together are appended in one piece (`append_run`), as many of them as need
       nothing written first; they are the same bytes that `append` makes of them one by one.
+  J13 A threshold write may end within a record, and the buffers may then begin again there: such a record is neither
+      whole in the data sets nor in the buffers. Whoever has to read it, to undo it, forces the log first.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.

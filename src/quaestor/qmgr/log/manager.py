@@ -1,4 +1,4 @@
-"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J12) are the package's."""
+"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J13) are the package's."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from zlib import crc32
@@ -25,7 +25,7 @@ from quaestor.storage.log_record import (
 
 
 class LogManager(LogWriter):
-    """The log (J1-J12)."""
+    """The log (J1-J13)."""
 
     name = "log"
 
@@ -260,6 +260,9 @@ class LogManager(LogWriter):
             record = (parse(bytes(self._buffer[at : at + length]), rba) if length else None) or self._reader.record(rba)
         else:
             record = self._reader.record(rba)
+            if record is None:
+                self.force(self.end - 1)  # J13
+                record = self._reader.record(rba)
         if record is None:
             raise Abend("L1", "a log record that is needed cannot be read", rba=rba)
         return record
