@@ -47,7 +47,7 @@ def serve(directory: Path, pipe: Pipe) -> None:
         log.force = clocked
         pipe.send("ready")
         threading.Thread(target=lambda: (pipe.recv(), server.service.ask(server.service.stop)), daemon=True).start()
-        server.run()
+        server.run_alone()
     pipe.send(forces)
 
 
