@@ -163,6 +163,8 @@ def test_a_slow_reader_is_held_back_then_cut_off(server):
                 app._link.send(app._conversation, request, answered=True)
         assert other.status()["links"] == 2
         server.wait_for(lambda: any(link.stuck for link in server.service.links))
+        for _ in range(3):
+            other.status()  # turns in which all that was asked for would be answered
         (slow,) = (link for link in server.service.links if link.stuck)
         assert slow._out_bytes <= server.service.limits.output_bytes + (1 << 20) + 4096  # one answer more at most
         server.wait_for(lambda: "does not take its answers" in server.log())
