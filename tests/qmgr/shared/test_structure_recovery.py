@@ -1,6 +1,8 @@
 """Structures that are lost: what applications are told, what goes on, what BACKUP and RECOVER CFSTRUCT bring back."""
 
 import random
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -169,6 +171,42 @@ def test_units_that_a_backup_found_unfinished_end_as_they_did(sharing, one, two)
         operate(sharing, "QM2", "recover")
         sharing.reach_again("APPL1")
         assert [b"kept", b"put"] == sorted(drained(one))
+
+
+class NeverHeardOfIt:
+    """The copy of a repository that is away, from before a structure was defined."""
+
+    def __init__(self, tables):
+        self._tables, self.structures = tables, self
+
+    def __getattr__(self, name):
+        return getattr(self._tables, name)
+
+    def read(self, _name):
+        return None
+
+    def all(self):
+        return []
+
+
+def test_what_a_structure_has_lost_is_not_decided_while_the_repository_is_away(sharing, one):
+    """A member whose copy does not know the structure must not take it for one that never had messages (CF4)."""
+    with one.open("ORDERS", USES) as queue:
+        queue.put(b"kept", PERSISTENT, OUT)
+    first, second = (sharing.members[name].shared for name in ("QM1", "QM2"))
+    group, old = second.group, NeverHeardOfIt(second.group.tables)
+    second.group = replace(group, tables=old, db2=SimpleNamespace(away="it does not answer", known=old))
+    sharing.cut_off("APPL1", lost=True)
+    sharing.away.clear()
+    for shared in (second, first, second):
+        with shared.latch:
+            shared.connect_step()
+    assert (Failing.FAILED, Failing.LOST) == (first.structures["APPL1"].failing, second.structures["APPL1"].failing)
+    second.group = group
+    sharing.reach_again("APPL1")
+    operate(sharing, "QM2", "recover")
+    sharing.reach_again("APPL1")
+    assert [b"kept"] == drained(one)
 
 
 def test_without_a_backup_the_logs_alone_are_enough(sharing, one, two):

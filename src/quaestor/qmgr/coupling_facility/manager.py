@@ -10,7 +10,8 @@ Rules
       finished is finished, and what requests did whose answers were lost is undone (PR8). If a unit's work is gone,
       somebody else has ended it: the queue manager stops, because it was taken for dead.
   CF4 A structure that is found empty and was not so before has lost its messages: the non-persistent ones are gone; if
-      it is one that is recovered it has failed until RECOVER CFSTRUCT, else it is usable at once.
+      it is one that is recovered it has failed until RECOVER CFSTRUCT, else it is usable at once. Which of them it is
+      the repository says: while that is away nobody decides it, for the copy may not know what others have defined.
   CF5 What structures tell (a message has come) is only noted where it is told; whoever waits is looked for in a
       background step, with the latch.
 
@@ -117,7 +118,7 @@ class CouplingFacilityManager:
         self._in_doubt = UnitsInDoubt(self._recovery, self.admin, member.number, self._descriptors)
         self.media = Media(member, self.group, self.admin, self._recovery)
         self.definitions.refresh()
-        self._connect(self.admin, recovered=False)
+        self._connect(self.admin)
         self.forwarding.start(member.number)
         self.interest.start(member.number)
         for row in self.group.tables.structures.all():
@@ -192,15 +193,15 @@ class CouplingFacilityManager:
         )
         made.figures.structure_number = len(self.structures) + 1
         self.structures[row.name] = made
-        self._connect(made, recovered=row.attributes.get("RECOVER") == "YES")
+        self._connect(made)
         return made
 
-    def _connect(self, structure: SharedStructure, *, recovered: bool, connection: ListStructure | None = None) -> bool:
+    def _connect(self, structure: SharedStructure, connection: ListStructure | None = None) -> bool:
         """Connect, and say what became of a structure that is new (CF4)."""
         try:
             contents = structure.connect(connection)
             if contents is Contents.NEW:
-                self._is_new(structure, recovered=recovered)
+                self._is_new(structure)
             elif contents is Contents.BUSY:
                 structure.let_go()
         except (MQError, RepositoryAwayError) as error:
@@ -209,9 +210,14 @@ class CouplingFacilityManager:
             return False
         return structure.failing is None
 
-    def _is_new(self, structure: SharedStructure, *, recovered: bool) -> None:
+    def _is_new(self, structure: SharedStructure) -> None:
         row = self.group.tables.structures.read(structure.name)
+        db2 = self.group.db2
+        if structure is not self.admin and db2 is not None and db2.away:
+            structure.unlock_own()
+            raise RepositoryAwayError(f"what it has lost is not known: {db2.away}")  # CF4
         lost = row is not None and row.status != EMPTY
+        recovered = row is not None and row.attributes.get("RECOVER") == "YES"
         if lost:
             self._say("CSQE034E", "a structure has lost its messages", structure=structure.name)
         if row is not None and row.status != IN_USE:  # first: a structure in which something was put must be missed
@@ -437,9 +443,7 @@ class CouplingFacilityManager:
             part.describe_again()
 
     def _connect_again(self, structure: SharedStructure, connection: ListStructure | None) -> None:
-        row = self.group.tables.structures.read(structure.name)
-        recovered = row is not None and row.attributes.get("RECOVER") == "YES"
-        if not self._connect(structure, recovered=recovered, connection=connection):
+        if not self._connect(structure, connection):
             return
         try:
             self._reconcile(structure)
