@@ -1,19 +1,23 @@
-"""After clients have come and gone nothing of theirs is left, although nobody has looked for it (PR4, CV7, Y6, AH5).
+"""After clients have come and gone nothing of theirs is left, although nobody has looked for it (CO2, CV7, Y6, AH5).
 
 The collector is off meanwhile; then it says what it would have had to collect, and none of that may be the server's.
 """
 
 import gc
 import socket
+import subprocess
+import sys
 from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import quaestor
 from model.answers import fails
 from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
-from quaestor.server import certificates
+from quaestor.server import certificates, collector
 from quaestor.server.client.place import ClientTls, Place
 from quaestor.server.users import Users
 
@@ -231,3 +235,39 @@ def test_nothing_is_left_of_a_client_that_shows_who_it_is(home, serve):
             with fails(Reason.NOT_AUTHORIZED):
                 server.connect(place=place, user="alice", password="wrong")
             server.idle()
+
+
+ALONE = """
+import gc
+from quaestor.server import collector
+
+class Made:
+    \"\"\"Something that the collector looks at.\"\"\"
+
+looked = []
+
+def note(phase, found):
+    if phase == "start":
+        looked.append(sum(map(len, (gc.get_objects(generation) for generation in range(3)))))
+
+collector.look_once()
+aside = gc.get_freeze_count()
+gc.callbacks.insert(0, note)
+kept = [Made() for _ in range(50_000)]
+for _ in range(5_000):
+    circle = Made()
+    circle.itself = circle
+print(len(looked), max(looked), gc.get_freeze_count() - aside, sum(one.__class__ is Made for one in gc.get_objects()))
+"""
+
+
+def test_the_collector_looks_at_everything_once():
+    """CO1: its looks are short however much there is, what survives one is put aside, what goes in circles is found."""
+    run = [sys.executable, "-c", ALONE]
+    source = str(Path(quaestor.__file__).parents[1])
+    told = subprocess.run(run, env={"PYTHONPATH": source}, check=True, capture_output=True, text=True).stdout
+    looks, longest, aside, young = map(int, told.split())
+    assert looks > 40
+    assert longest < 2 * collector.NEW_MAX
+    assert 49_000 < aside < 52_000
+    assert young < 2 * collector.NEW_MAX

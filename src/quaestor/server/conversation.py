@@ -11,7 +11,7 @@ Rules
   CV6 A call that waits for another queue manager (MQSC with CMDSCOPE) is carried out beside the loop; meanwhile the
       conversation's other calls stay in the backlog, and other conversations go on.
   CV7 A conversation that has ended holds nothing that holds it, nor does a wait that is over: nothing of either is
-      left, without anybody looking for it (PR4).
+      left, without anybody looking for it (CO2).
 
 Called by link and service.  Calls the connection and its handles, as any application of the process would.
 """
