@@ -337,7 +337,10 @@ class InputPath:
             raise MQError(Reason.NO_MSG_AVAILABLE, queue=self._path[-1])
         direct = plan.plain and not (plan.in_syncpoint or plan.if_persistent or self.saves_context)
         direct_max = max_length if direct and asked.sequence is None else -1
-        waiting = Waiting(asked, self.state.waiters, browse=bool(plan.browse), direct_max=direct_max)
+        takes_any = plan.plain and asked == ANY
+        waiting = Waiting(
+            asked, self.state.waiters, self, browse=bool(plan.browse), takes_any=takes_any, direct_max=direct_max
+        )
         self.state.waiters.add(waiting)
         return waiting
 
@@ -357,8 +360,9 @@ class InputPath:
                 self.state.waiters.wake(locked)
 
     def close(self) -> None:
-        """End cursor and lock; warn of a group that is not complete."""
+        """End cursor, lock and waits; warn of a group that is not complete."""
         self.release()
+        self.state.waiters.handle_closed(self)
         self._cursor = None
         if self._group is not None:
             left_behind(self._group, self._caller)
