@@ -202,11 +202,14 @@ class InputPath:
         if plan.marks and unit is not None:
             self._caller.mark(unit, arrival, self._take)
         self._take(unit, arrival)
+        before = self._group
         if plan.logical_order:
             self._group = after
-        elif self._group is not None:
-            left_behind(self._group, self._caller)
+        elif before is not None:
+            left_behind(before, self._caller)
             self._group = None
+        if self._group is not before:
+            self._caller.in_group(unit, self, before)
         if message.envelope.report & reports.COD:
             self._services.consequences.report(reports.COD, message, unit)
             if self._caller.tally is not None:
@@ -358,6 +361,10 @@ class InputPath:
             self._store.let_go(locked, self)
             if locked.state == AVAILABLE and self.state.waiters:
                 self.state.waiters.wake(locked)
+
+    def resume_group(self, group: Group | None) -> None:
+        """Be in this group again, or in none: what was got since then is back (X6)."""
+        self._group = group
 
     def close(self) -> None:
         """End cursor, lock and waits; warn of a group that is not complete."""
