@@ -138,6 +138,7 @@ class MessageManager:
 
     def define(self, user: str, definition: MQObject, *, replace: bool = False) -> None:
         self.administer(user, type(definition), definition.name)
+        administering.check_definition(definition, self.catalogue.qmgr.name)
         self.catalogue.define(definition, replace=replace)
         self._opener.altered(definition)
 
@@ -147,6 +148,7 @@ class MessageManager:
 
     def alter(self, user: str, kind: type[MQObject], name: str, **changes: Any) -> None:
         self.administer(user, kind, name)
+        administering.check_changes(kind, changes)
         self.catalogue.alter(kind, name, **changes)
         altered = self.catalogue.find(kind, name)
         if altered is not None:
