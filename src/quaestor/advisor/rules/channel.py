@@ -5,9 +5,9 @@ SENDS are the channel types that end batches: sender, server, cluster sender.
 
 import numpy as np
 
-from quaestor.advisor.hours import hourly
-from quaestor.advisor.rows import Floats, Mask, ratio
+from quaestor.advisor.rows import Floats, Groups, Mask, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
+from quaestor.pipeline.hours import hourly
 from quaestor.planner.batches import (
     BATCHINT_BELOW_MS,
     BATCHSZ_ADVISED_MAX,
@@ -29,7 +29,8 @@ def sends(at: Columns) -> Mask:
 def starts_per_hour(at: Columns) -> Floats:
     """Starts of all instances of the channel; each row has those of its interval, once for each instance."""
     own = ratio(at.starts, at.instances)
-    return hourly(own, [at.system, at.queue_manager, at.channel], at.local_time, at.seconds)
+    channels = Groups([at.system, at.queue_manager, at.channel]).of_row
+    return hourly(own, channels, at.local_time, at.seconds)
 
 
 def _fuller_batches(row: Row) -> str:
