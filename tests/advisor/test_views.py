@@ -232,3 +232,8 @@ def test_what_is_not_known_stays_so():
 def test_a_missing_column_says_which_there_are():
     with pytest.raises(AttributeError, match="no column b; there are a"):
         _ = Rows({"a": np.array([1.0])}).b
+
+
+def test_channels_know_the_type_they_are_altered_under():
+    made = channels({"QCST": table("QCST", *({"channel": "C", "channel_type": each} for each in (1, 2, 3, 7, 8, 9)))})
+    assert ["SDR", "SVR", None, None, "CLUSRCVR", "CLUSSDR"] == made.chltype.tolist()
