@@ -357,9 +357,10 @@ class Handle:
     def on_post(self, waiting: Waiting, post: Callable[[], object]) -> None:
         """Call `post` when it is worth looking again; at once if that has happened already."""
         with self._latch:
-            waiting.post = post
             if waiting.posted:
                 post()
+            else:
+                waiting.post = post
 
     def give_up(self, waiting: Waiting) -> None:
         """Stop waiting; a wake that came too late goes to the next."""

@@ -13,6 +13,7 @@ Rules
       it tells, each that gets something wakes the next, and the one that finds nothing ends the chain: the next
       message is told again. Who may leave a message (it asks for something, or browses) ends no chain: all of those
       look.
+  Y6  A wait is posted once. When it is over it knows nobody any more, who may know it.
 
 Called by the parts of the message manager; `connection` blocks on a `Waiting`.  Calls matching.
 """
@@ -167,13 +168,15 @@ class Waiters:
     def given_up(self, waiting: Waiting) -> None:
         """Somebody waits no more; a wake that came too late goes to the next."""
         self.remove(waiting)
+        waiting.post = _nobody  # Y6
         self.pass_on(waiting)
 
     def _post(self, waiting: Waiting, arrival: Arrival | None) -> None:
         self.remove(waiting)
         waiting.posted_for = arrival
         waiting.posted = True
-        waiting.post()
+        post, waiting.post = waiting.post, _nobody  # Y6
+        post()
 
 
 class SharedWaiters(Waiters):
@@ -209,6 +212,7 @@ class SharedWaiters(Waiters):
 
     def given_up(self, waiting: Waiting) -> None:
         self.remove(waiting)
+        waiting.post = _nobody  # Y6
         if waiting.posted and waiting.message is None:
             self.next_one()
 
