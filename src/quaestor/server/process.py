@@ -137,12 +137,14 @@ class Server:
         return 0 if failure is None else 1
 
     def _stop(self) -> None:
+        for path in (self.home.socket, self.home.address):
+            path.unlink(missing_ok=True)  # while the directory is ours: another may own it as soon as the manager stops
         self.manager.stop()
         if self.administration is not None:
             self.administration.end()
-        for path in (self.home.socket, self.home.address, self.home.pid):
-            with contextlib.suppress(OSError):
-                path.unlink()
+        with contextlib.suppress(OSError, ValueError):
+            if int(self.home.pid.read_text()) == os.getpid():
+                self.home.pid.unlink()
         self.journal.tell("QSV004I", qmgr=self.configuration.name)
         self.journal.close()
 
