@@ -108,6 +108,28 @@ class Singly:
         return Singly(self._ours.for_thread())
 
 
+class AtOnce:
+    """The queue manager, a call for a message and its commit: out of syncpoint, as the peers' own commits are."""
+
+    name = "quaestor, one call"
+
+    def __init__(self, ours: Contestant) -> None:
+        if not isinstance(ours, Quaestor):
+            raise TypeError("the queue manager comes first")
+        self._ours = ours
+
+    def put(self, bodies: Sequence[bytes]) -> None:
+        for body in bodies:
+            self._ours.queue.put(body, PERSISTENT, PUT_NOW)
+
+    def get(self, count: int) -> None:
+        for _ in range(count):
+            self._ours.queue.get(GET_NOW)
+
+    def for_thread(self) -> "AtOnce":
+        return AtOnce(self._ours.for_thread())
+
+
 class Sqlite:
     """A table, write-ahead log, synchronous FULL."""
 
@@ -115,7 +137,7 @@ class Sqlite:
 
     def __init__(self, directory: Path, synchronous: str = "full") -> None:
         self._path, self._synchronous = directory / f"sqlite-{synchronous}", synchronous
-        self.db = sqlite3.connect(self._path, isolation_level=None, timeout=30)
+        self.db = sqlite3.connect(self._path, isolation_level=None, timeout=30, check_same_thread=False)
         self.db.execute("pragma journal_mode = wal")
         self.db.execute(f"pragma synchronous = {synchronous}")
         self.db.execute("create table if not exists queue (id integer primary key autoincrement, body blob)")

@@ -198,7 +198,7 @@ def test_a_page_set_of_another_format_is_named():
     first[HEADER_LENGTH + 9] = 7
     seal(first, 0)
     disk.files["pageset-01"].seen[:4096] = first
-    with pytest.raises(Abend, match=r"another format; migrate it.*format=7"):
+    with pytest.raises(Abend, match=r"another format; get its messages with the version that wrote it.*format=7"):
         SmallEngine(disk, TINY)
 
 

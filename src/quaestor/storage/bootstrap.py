@@ -25,7 +25,9 @@ from quaestor.storage.disk import Disk, File
 
 NAMES = ("BSDS1", "BSDS2")
 PLACE = 1 << 18
-FORMAT = 1
+FORMAT = 2
+"""1: records and pages with the checksum of zlib."""
+
 CHECKPOINTS_KEPT = 8
 _HEADER = struct.Struct(">4sIQII")
 _MARK = b"BSDS"
@@ -146,7 +148,12 @@ def _read(file: File, at: int) -> tuple[int, Inventory] | None:
     if not packed or crc32(packed) != checksum:
         return None
     if form != FORMAT:
-        raise Abend("S1", "the bootstrap data set has another format", format=form, known=FORMAT)
+        raise Abend(
+            "S1",
+            "the bootstrap data set has another format; get the messages with the version that wrote it",
+            format=form,
+            known=FORMAT,
+        )
     inventory = Inventory(**json.loads(packed))
     inventory.archives = [(start, end, name) for start, end, name in inventory.archives]
     inventory.stopped = [(number, copy) for number, copy in inventory.stopped]

@@ -21,7 +21,9 @@ from collections.abc import Iterable
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
-from zlib import crc32
+
+from google_crc32c import extend as checksum_on
+from google_crc32c import value as checksum_of
 
 HEADER: Final = struct.Struct(">IIQQQIIHBB")
 """checksum, length, rba, urid, previous, page, epoch, page set, kind, flags"""
@@ -148,7 +150,7 @@ def pack_run(
         if rba + length > stop:
             break
         header = pack_checked(length, rba, urid, previous, page, epoch, page_set, kind, flags) + head
-        parts += (pack_sum(crc32(tail, crc32(header))), header, tail)
+        parts += (pack_sum(checksum_on(checksum_of(header), tail)), header, tail)
         rbas.append(rba)
         previous = rba
         rba += length
@@ -164,7 +166,7 @@ def record_length(header: bytes | bytearray) -> int:
 def parse(raw: bytes, rba: int, epoch: int = 0) -> LogRecord | None:
     """The record in `raw`, or None when it is not a good one (L1)."""
     checksum, length, own_rba, urid, previous, page, own_epoch, page_set, kind, flags = HEADER.unpack_from(raw)
-    if own_rba != rba or own_epoch < epoch or length != len(raw) or crc32(raw[4:]) != checksum:
+    if own_rba != rba or own_epoch < epoch or length != len(raw) or checksum_of(raw[4:]) != checksum:
         return None
     if not flags & FIRST:
         return LogRecord(rba, kind, flags, urid, previous, page_set, page, own_epoch, length, raw[HEADER_LENGTH:])

@@ -14,7 +14,8 @@ Called by changes, page_set, buffer, data, checker.  Calls nothing but for the w
 import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
-from zlib import crc32
+
+from google_crc32c import value as checksum_of
 
 from quaestor.mqi.reasons import Abend
 
@@ -87,12 +88,17 @@ def records_of(data: bytes | bytearray) -> Iterator[StoredRecord]:
         at += record.stored_length
 
 
+def _checksum(data: bytes | bytearray) -> int:
+    """Of the whole page but the checksum itself; of a copy, for it is taken of what cannot change meanwhile."""
+    return int(checksum_of(bytes(memoryview(data)[4:])))
+
+
 def seal(data: bytearray, rba: int) -> None:
     """Stamp RBA and checksum into a page that is about to be written (P2, P3, P5)."""
     if len(data) != PAGE:
         raise Abend("P5", "a page has grown beyond its size and would be written over the next", bytes=len(data))
     _RBA.pack_into(data, RBA_AT, rba)
-    _SUM.pack_into(data, 0, crc32(memoryview(data)[4:]))
+    _SUM.pack_into(data, 0, _checksum(data))
 
 
 def is_whole(data: bytes | bytearray, page_set: int, page: int) -> bool:
@@ -102,4 +108,4 @@ def is_whole(data: bytes | bytearray, page_set: int, page: int) -> bool:
     checksum, kind, _, _, _, own_page, _, _, own_page_set, _, _ = HEADER.unpack_from(data)
     if kind == UNWRITTEN:
         return not any(data)
-    return own_page == page and own_page_set == page_set and crc32(memoryview(data)[4:]) == int(checksum)
+    return own_page == page and own_page_set == page_set and _checksum(data) == int(checksum)

@@ -25,7 +25,9 @@ from quaestor.storage.changes import SPAN, format_map, header, map_page_of
 from quaestor.storage.disk import Disk, File
 from quaestor.storage.page import HEADER_LENGTH, PAGE, is_whole, seal
 
-FORMAT = 1
+FORMAT = 2
+"""1: pages with the checksum of zlib."""
+
 PAGES_MAX = 1 << 24  # 64 GB
 _DESCRIPTION = struct.Struct(">8sHHIQ")
 _MARK = b"PAGESET "
@@ -205,7 +207,13 @@ def described_pages(first: bytes | bytearray, number: int) -> int:
     if mark != _MARK or own_number != number:
         raise Abend("T4", "the file is not this page set", page_set=number, found=own_number)
     if form != FORMAT:
-        raise Abend("T4", "the page set has another format; migrate it", page_set=number, format=form, known=FORMAT)
+        raise Abend(
+            "T4",
+            "the page set has another format; get its messages with the version that wrote it",
+            page_set=number,
+            format=form,
+            known=FORMAT,
+        )
     return int(pages)
 
 

@@ -76,11 +76,13 @@ class BufferManager:
                 page_set.harden()
 
     def recovery_rbas(self, now: int) -> dict[int, int]:
-        """{page set: RBA from which its changes must be redone}; `now` where nothing is pending."""
+        """{page set: RBA from which its changes must be redone (B6)}; `now` where nothing is pending."""
         found = {number: page_set.volatile_rba or now for number, page_set in self.page_sets.items()}
         for pool in self.pools.values():
-            for number, rba in pool.recovery_rbas().items():
-                found[number] = min(found[number], rba)
+            for frame in pool.changed():
+                number = frame.page_set.number
+                if frame.first_rba:
+                    found[number] = min(found[number], frame.first_rba)
         return found
 
     def write_all(self) -> None:

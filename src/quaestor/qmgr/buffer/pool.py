@@ -2,7 +2,8 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby, islice
+from itertools import filterfalse, groupby, islice
+from operator import attrgetter
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend
@@ -17,6 +18,8 @@ from quaestor.storage.page_set import PageSet
 
 STEP_PAGES = 128
 """So many pages at a time: calls wait a few milliseconds for the latch at most, and a force of the log serves many."""
+
+_in_use = attrgetter("in_use")
 
 
 class BufferPool:
@@ -290,8 +293,7 @@ class BufferPool:
         unused = min(surplus, self.buffers - self._resident)
         giving_up = min(surplus - unused, STEP_PAGES)
         if giving_up > len(self._stealable):
-            changed = (frame for frame in self._changed if not frame.in_use)
-            self.write(list(islice(changed, giving_up - len(self._stealable))))
+            self.write(self._oldest(giving_up - len(self._stealable)))
         given_up = min(giving_up, len(self._stealable))
         for _ in range(given_up):
             self._drop(self._stealable.popitem(last=False)[0])
@@ -396,11 +398,15 @@ class BufferPool:
         if not self._writing:
             return False
         excess = max(len(self._changed) - self.buffers + self.enough, self.enough - self.stealable, 1)
-        due = list(islice((frame for frame in self._changed if not frame.in_use), min(excess, STEP_PAGES)))
+        due = self._oldest(min(excess, STEP_PAGES))
         self.write(due, immediate=immediate)
         if not due or (len(self._changed) <= self.buffers - self.enough and self.stealable >= self.enough):
             self._writing = False
         return self._writing
+
+    def _oldest(self, pages: int) -> list[Frame]:
+        """So many of the changed pages that nobody uses, the oldest first; the others are not looked at."""
+        return list(islice(filterfalse(_in_use, self._changed), pages))
 
     def write_all(self) -> None:
         """At shutdown: write every changed page that holds something recoverable (W4)."""
@@ -488,12 +494,3 @@ class BufferPool:
     def wrote_at_checkpoint(self, frames: Sequence[Frame]) -> None:
         for frame in frames:
             self._meter.page_sets[frame.page_set.number].checkpoint_pages += 1
-
-    def recovery_rbas(self) -> dict[int, int]:
-        """{page set: RBA of its oldest change that may not be on disk} for page sets that have one (B6)."""
-        found: dict[int, int] = {}
-        for frame in self._changed:
-            number = frame.page_set.number
-            if frame.first_rba and frame.first_rba < found.get(number, 1 << 63):
-                found[number] = frame.first_rba
-        return found

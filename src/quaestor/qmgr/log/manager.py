@@ -1,7 +1,9 @@
 """The log manager itself: records, ends of data sets, reading back. The rules (J1-J14) are the package's."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from zlib import crc32
+
+from google_crc32c import extend as checksum_on
+from google_crc32c import value as checksum_of
 
 from quaestor.clock import Clock, SystemClock
 from quaestor.mqi.reasons import Abend, MQError, Reason
@@ -107,7 +109,7 @@ class LogManager(LogWriter):
             self._before(length)
         at = rba - self.base
         checked = pack_checked(length, rba, urid, previous, page, self.epoch, page_set, kind, flags) + body
-        self._buffer[at : at + length] = pack_sum(crc32(rest, crc32(checked))) + checked + rest
+        self._buffer[at : at + length] = pack_sum(checksum_on(checksum_of(checked), rest)) + checked + rest
         self.end = end
         self.records += 1
         return rba
