@@ -46,6 +46,13 @@ def test_findings_as_json(dump):
     assert "setting logload is not known" in found["not_run"].values()
 
 
+def test_the_same_dump_twice_says_what_it_says_once(dump):
+    once, twice = quaestor(dump, "--json"), quaestor(dump, dump, "--json")
+    assert json.loads(once.stdout) == json.loads(twice.stdout)
+    assert "records came more than once and count once" in twice.stderr
+    assert "" == once.stderr
+
+
 def test_a_range_of_time(dump):
     found = json.loads(quaestor(dump, "--json", "--from", "2026-03-02T12:30", "--to", "2026-03-02T14:30").stdout)
     assert {"mp1b/A-36", "mp1b/A-37", "mp1b/A-14"} == {each["rule"] for each in found["findings"]}

@@ -140,20 +140,22 @@ def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
 def _of_dumps(
     dumps: Collection[str], columns: Mapping[str, Collection[str]], report: DamageReport
 ) -> "dict[str, pa.Table]":
-    """The narrow tables of all dumps; what is damaged is said and passed over."""
+    """The narrow tables of all dumps, each record once; what is damaged is said and passed over."""
     import pyarrow as pa
 
     from quaestor.smf.columns import decode
+    from quaestor.smf.copies import Copies
     from quaestor.smf.detection import UnusableDumpError
     from quaestor.smf.framing import DumpReader
 
     parts: dict[str, list[pa.Table]] = {}
+    copies = Copies()
     for path in dumps:
         report.dump()
         try:
             with opened(path) as stream, progress(path) as advance:
                 for block in DumpReader(stream).blocks():
-                    decoded = decode(block, set(columns), columns=columns)
+                    decoded = decode(copies.without(block), set(columns), columns=columns)
                     for damage in decoded.damages:
                         report.damaged(path, damage)
                     for structure, table in decoded.tables.items():
@@ -161,6 +163,8 @@ def _of_dumps(
                     advance(stream.tell() if stream.seekable() else 0)
         except UnusableDumpError as error:
             report.cannot_use(path, error)
+    if copies.left_out:
+        click.echo(f"{copies.left_out:,} records came more than once and count once", err=True)
     return {structure: pa.concat_tables(tables) for structure, tables in parts.items()}
 
 

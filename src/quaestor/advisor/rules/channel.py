@@ -5,7 +5,8 @@ SENDS are the channel types that end batches: sender, server, cluster sender.
 
 import numpy as np
 
-from quaestor.advisor.rows import Mask, ratio
+from quaestor.advisor.hours import hourly
+from quaestor.advisor.rows import Floats, Mask, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.batches import (
     BATCHINT_BELOW_MS,
@@ -23,6 +24,12 @@ CLIENT = 7
 
 def sends(at: Columns) -> Mask:
     return np.isin(at.channel_type, SENDS)
+
+
+def starts_per_hour(at: Columns) -> Floats:
+    """Starts of all instances of the channel; each row has those of its interval, once for each instance."""
+    own = ratio(at.starts, at.instances)
+    return hourly(own, [at.system, at.queue_manager, at.channel], at.local_time, at.seconds)
 
 
 def _fuller_batches(row: Row) -> str:
@@ -270,7 +277,7 @@ RULES = (
         id="mp16-ch2-3/CH-R28",
         title="The channel starts and stops often",
         table="channels",
-        figures={"starts_per_hour": lambda at: ratio(3600 * at.starts, at.seconds)},
+        figures={"starts_per_hour": starts_per_hour},
         when=lambda at, cut: (at.starts_per_hour > cut.starts_per_hour_max) & (at.channel_type != CLIENT),
         measure="starts_per_hour",
         cutoffs=(Cutoff("starts_per_hour_max", 10, "starts of a channel in an hour", ours=True),),
