@@ -75,6 +75,21 @@ def test_nothing_to_look_at_is_not_nothing_wrong(dump, narrow):
     assert "nothing was looked at" in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--settings", "--cutoffs"])
+def test_a_file_that_is_no_text_is_told_in_one_line(dump, tmp_path, option):
+    listing = tmp_path / "listing.txt"
+    listing.write_bytes("DESCR(Aufträge)".encode("latin-1"))
+    result = quaestor(dump, option, listing)
+    assert 2 == result.exit_code
+    assert "listing.txt: no text in UTF-8" in result.stderr
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path):
+    settings = tmp_path / "settings.toml"
+    settings.write_text("[all]\nlogload = 4000\n", encoding="utf-8-sig")
+    assert "mp16-ch1/A-63" in quaestor("--settings", settings).stdout
+
+
 def found_in(*arguments):
     return json.loads(quaestor(*arguments, "--json").stdout)["findings"]
 

@@ -15,8 +15,8 @@ from quaestor.pipeline.expressions import FUNCTIONS
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlanError, read_plan
 from quaestor.pipeline.record_scope import find
 from quaestor.pipeline.spark_expressions import SPARK
+from quaestor.pipeline.summary import read_definitions, tables
 from quaestor.pipeline.summary import summarise as by_spark
-from quaestor.pipeline.summary import tables
 from quaestor.pipeline.update_language import DefinitionError, parse
 
 
@@ -311,6 +311,19 @@ def test_a_bad_period_plan_says_which_rule(tmp_path, rule, message):
     path.write_text(f"[[period]]\n{rule}\n", encoding="utf-8")
     with pytest.raises(PeriodPlanError, match=message):
         read_plan(path)
+
+
+def test_files_of_another_code_page_are_told_by_name(tmp_path):
+    """A byte order mark is no part of a file; what is no UTF-8 is told, not a traceback."""
+    periods, definition = tmp_path / "periods.toml", tmp_path / "ours.def"
+    periods.write_text('[[period]]\nname="DAY"\nfrom="8:00"\nto="18:00"\n', encoding="utf-8-sig")
+    assert ("DAY",) == tuple(each.name for each in read_plan(periods).periods)
+    for each in (periods, definition):
+        each.write_bytes("-- Aufträge".encode("latin-1"))
+    with pytest.raises(PeriodPlanError, match=r"periods\.toml: .*utf-8"):
+        read_plan(periods)
+    with pytest.raises(DefinitionError, match=r"ours\.def:1:1: .*utf-8"):
+        read_definitions([tmp_path])
 
 
 def test_an_official_name_wins_over_a_human_one():

@@ -156,3 +156,9 @@ def test_no_value_makes_anything_but_a_workload_or_a_mistake(values):
         return
     assert flow.peak >= 1
     assert flow.backlog >= 0
+
+
+def test_a_byte_order_mark_is_no_part_of_a_workload(tmp_path):
+    path = tmp_path / "work.toml"
+    path.write_text(LEAST, encoding="utf-8-sig")
+    assert "QM1" == load_workload(path).queue_manager.name

@@ -30,7 +30,8 @@ _QUEUE_SUMS = (
     *("opens_no_cf", "on_queue_elapsed_us", "valid_destructive_gets", "puts_persistent", "put1s_persistent"),
     *("selector_gets", "empty_pages_skipped"),
 )
-_IDENTITY = ("task_connection_type", "task_connection_name", "task_correlation", "task_channel", "correlator")
+_NAMED_BY = ("task_connection_type", "task_connection_name", "task_correlation", "task_channel")
+_IDENTITY = (*_NAMED_BY, "correlator")
 _QUEUE_FIELDS = (
     *RECORD,
     *_IDENTITY,
@@ -53,8 +54,9 @@ _TASK_FIELDS = (
 
 def application(rows: Rows) -> Array:
     """What a task is called: its job, with the transaction or PSB, or its channel (T3)."""
-    group = Groups([rows.task_connection_type, rows.task_connection_name, rows.task_correlation, rows.task_channel])
-    made = [_called(rows.row(int(first))) for first in group.first]
+    named = Rows({each: getattr(rows, each) for each in _NAMED_BY}, len(rows))
+    group = Groups([getattr(named, each) for each in _NAMED_BY])
+    made = [_called(named.row(int(first))) for first in group.first]
     return np.array(made, object)[group.of_row] if made else np.empty(0, object)
 
 

@@ -131,9 +131,18 @@ def _chosen(path: str | None) -> "tuple[Chosen, ...]":
     if path is None:
         return standard(RULES)
     try:
-        return load(Path(path).read_text(encoding="utf-8"), RULES, path)
+        return load(_text(path), RULES, path)
     except CutoffError as error:
         raise click.UsageError(str(error)) from None
+
+
+def _text(path: str) -> str:
+    """The text of a file that a person made, with a byte order mark or without."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or f"no text in UTF-8: {error}"
+        raise click.UsageError(f"{path}: {reason}") from None
 
 
 def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
@@ -141,7 +150,7 @@ def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
 
     owner = next(iter(managers)) if len(managers) == 1 else ALL
     try:
-        return merged(read(Path(each).read_text(encoding="utf-8"), each, owner) for each in paths)
+        return merged(read(_text(each), each, owner) for each in paths)
     except SettingsError as error:
         raise click.UsageError(str(error)) from None
 

@@ -72,9 +72,9 @@ def _pattern(systems: str) -> str:
 
 def read_plan(path: Path) -> PeriodPlan:
     try:
-        rules = tomllib.loads(path.read_text(encoding="utf-8")).get("period", [])
+        rules = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("period", [])
         return PeriodPlan(tuple(_rule(number, each) for number, each in enumerate(rules, 1)))
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PeriodPlanError(f"{path}: {error}") from None
 
 

@@ -25,7 +25,7 @@ from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
 from quaestor.pipeline.raw_tables import RECORD_ID
 from quaestor.pipeline.record_scope import Type
 from quaestor.pipeline.spark_expressions import SPARK, column_of, element
-from quaestor.pipeline.update_language import Assignment, DefinitionError, parse
+from quaestor.pipeline.update_language import Assignment, DefinitionError, Place, parse
 
 Raw = Callable[[str], DataFrame]
 """A structure's raw table."""
@@ -80,9 +80,16 @@ def read_definitions(folders: Iterable[Path] = (), plan: PeriodPlan = DEFAULT_PL
     for folder in folders:
         seen: dict[str, CompiledUpdate] = {}
         for path in sorted(folder.glob("*.def")):
-            _read(path.read_text(encoding="utf-8"), str(path), plan, seen, replace=False)
+            _read(_text(path), str(path), plan, seen, replace=False)
         updates.update(seen)
     return tables(updates.values())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DefinitionError(str(error), Place(1, 1), str(path)) from None
 
 
 def _read(text: str, source: str, plan: PeriodPlan, into: dict[str, CompiledUpdate], *, replace: bool) -> None:

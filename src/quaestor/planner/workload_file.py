@@ -75,7 +75,7 @@ def load_workload(path: Path | None = None) -> Workload:
 def load_tables(path: Path) -> dict[str, Any]:
     """The tables of a file as they are written, for whoever puts measured ones in their place."""
     try:
-        written = path.read_text(encoding="utf-8")
+        written = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise WorkloadError(str(path), [getattr(error, "strerror", None) or str(error)]) from None
     return _tables(written, str(path))

@@ -100,7 +100,7 @@ def _any_of(column: str, patterns: tuple[str, ...]) -> Column:
 
 def read_charge_plan(path: Path) -> ChargePlan:
     try:
-        plan = tomllib.loads(path.read_text(encoding="utf-8"))
+        plan = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ChargePlanError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

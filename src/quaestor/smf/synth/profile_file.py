@@ -56,7 +56,7 @@ def load_profile(name: str) -> Profile:
     shipped = _SHIPPED / f"{name}.toml"
     if path.suffix == ".toml":
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ProfileError(f"{name}: {getattr(error, 'strerror', None) or error}") from None
     elif shipped.is_file():
