@@ -71,11 +71,17 @@ def disconnects(server):
 
 
 def dies_with_a_unit(server):
+    links = len(server.service.links)
     app = server.connect()
     queue = app.open("ORDERS", BOTH)
     queue.put(b"in flight", PERSISTENT)
     queue.put(b"another", VOLATILE)
+    queue.put(b"marked", PERSISTENT, NOW)
+    queue.get(GetOptions.MARK_SKIP_BACKOUT)
     app._link.close()
+    server.wait_for(lambda: links == len(server.service.links))
+    with server.connect() as other:
+        other.get("ORDERS", GET_NOW)
 
 
 def dies_waiting(server):

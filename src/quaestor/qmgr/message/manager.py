@@ -102,6 +102,7 @@ class MessageManager:
         self.stats.close_all_handles += bool(thread.opened)
         for opened in tuple(thread.opened):
             self._opener.close(opened)
+        thread.ended()
 
     def put1(
         self, thread: ApplicationThread, target: Target, body: bytes | str, md: MQMD | None, options: int

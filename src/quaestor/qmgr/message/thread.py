@@ -140,3 +140,7 @@ class ApplicationThread:
             self.warning = error  # no log space, say: the backout has happened, and the message is back on its queue
         except VanishedError:
             self.warning = MQError(Reason.NO_MSG_AVAILABLE)  # another queue manager of the group has got it
+
+    def ended(self) -> None:
+        """The application has ended: forget the ways that were in a group, which know this thread."""
+        self.groups = None
