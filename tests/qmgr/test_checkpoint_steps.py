@@ -201,6 +201,24 @@ def test_a_ring_leaves_time_for_steps(logs, logload, monkeypatch):
     assert 1000 == len(SmallEngine(engine.disk.after_power_cut(), settings).bodies())
 
 
+def test_the_first_commit_after_the_switch_begins_what_the_log_waits_for():
+    """CP5, J14: the background comes when it comes."""
+    engine = SmallEngine(FaultyDisk(), replace(LARGE, log_bytes=256 << 10))
+    recovery, log = engine.recovery, engine.log
+    recovery.in_steps, started = True, 0
+    for _ in range(4):
+        start = log.files.start
+        while log.files.start == start:
+            put(engine, 1, 3000)
+        if log.short_at:
+            started += 1
+            assert recovery._under_way is not None
+            assert not log.switched
+            recovery.checkpoint()
+        assert 0 == log.short_at
+    assert started
+
+
 def test_a_log_that_archives_does_not_wait_for_a_checkpoint():
     """J14: it has to be copied anyhow."""
     engine = SmallEngine(FaultyDisk(), replace(SMALL, log_bytes=64 << 10, logload=10**6, archive=True))

@@ -123,6 +123,16 @@ def test_a_page_set_that_nobody_puts_to_does_not_grow():
     assert [200, 200] == [growing.small.buffers.page_sets[number].reserved for number in (0, 1)]
 
 
+def test_one_that_is_hardly_used_does_not_grow():
+    """As a new page set is: it would grow by more than it has."""
+    growing = Growing(settings=replace(SETTINGS, expansion=2048))
+    growing.put(FOUND)
+    assert not growing.space.grow_due()
+    growing.put(FOUND)
+    growing.background()
+    assert (200, 2248) == growing.sizes()
+
+
 def test_one_that_may_not_grow_does_not_do_so_ahead():
     growing = Growing()
     growing.small.engine.storage.alter_page_set(1, "NONE")

@@ -17,6 +17,8 @@ import pytest
 import quaestor
 from model.answers import fails
 from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor.mqi.objects import IndexType
+from quaestor.mqi.options import MsgFlags
 from quaestor.server import certificates, collector
 from quaestor.server.client.place import ClientTls, Place
 from quaestor.server.users import Users
@@ -125,6 +127,20 @@ def loses_asynchronous_puts(server):
         app.alter(LocalQueue, "ORDERS", put_allowed=True)
 
 
+def dies_in_a_group(server):
+    """Of messages in a unit: what it has put and got of the group is known to its handles until then."""
+    app = server.connect()
+    queue = app.open("ORDERS", BOTH)
+    queue.put(b"1", MQMD(persistence=1, msg_flags=MsgFlags.MSG_IN_GROUP), NOW | PutOptions.LOGICAL_ORDER)
+    queue.put(b"2", MQMD(persistence=1, msg_flags=MsgFlags.LAST_MSG_IN_GROUP), NOW | PutOptions.LOGICAL_ORDER)
+    queue.put(b"3", MQMD(persistence=1, msg_flags=MsgFlags.MSG_IN_GROUP), PutOptions.LOGICAL_ORDER)
+    queue.get(GetOptions.LOGICAL_ORDER)
+    app._link.close()
+    server.idle()
+    with server.connect() as other:
+        other.mqsc("CLEAR QLOCAL(ORDERS)")
+
+
 def comes_back(server):
     old = server.connect(client=b"SAME")
     old.put("ORDERS", b"in flight", PERSISTENT)
@@ -181,13 +197,14 @@ def is_no_client(server):
 
 CLIENTS = (
     disconnects, dies_with_a_unit, dies_waiting, waits_in_vain, is_handed_a_message, is_refused,
-    loses_asynchronous_puts, comes_back, shares_a_link, has_a_queue_of_its_own, prepares, runs_commands, is_no_client,
+    loses_asynchronous_puts, dies_in_a_group, comes_back, shares_a_link, has_a_queue_of_its_own,
+    prepares, runs_commands, is_no_client,
 )  # fmt: skip
 
 
 def define(server):
     with server.connect() as app:
-        app.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+        app.define(LocalQueue("ORDERS", share=True, def_exclusive=False, index_type=IndexType.GROUPID))
 
 
 @pytest.mark.parametrize("client", CLIENTS)

@@ -5,9 +5,9 @@ Cut-offs that the papers leave open: what a large number of reads from buffers i
 
 import numpy as np
 
-from quaestor.advisor.hours import hourly
 from quaestor.advisor.rows import Floats, Groups, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Figure, Row, Rule, Severity
+from quaestor.pipeline.hours import hourly
 from quaestor.planner import dasd
 from quaestor.planner.log_flow import WRITE_THRESHOLD_PAGES, log_buffers
 
@@ -16,7 +16,11 @@ MIB = 1 << 20
 
 
 def per_hour(name: str) -> Figure:
-    return lambda at: hourly(getattr(at, name), [at.system, at.queue_manager], at.local_time, at.seconds)
+    def rate(at: Columns) -> Floats:
+        managers = Groups([at.system, at.queue_manager]).of_row
+        return hourly(getattr(at, name), managers, at.local_time, at.seconds)
+
+    return rate
 
 
 def of_queue_manager(name: str) -> Figure:

@@ -13,7 +13,8 @@ Rules
   Y5  Free pages are looked for many at a time. The next look is when the last one found is used up, so that no page
       is found twice.
   Y6  The space is set aside ahead of need, in the background and without the latch: as soon as a look for pages finds
-      fewer than `lead` before the end of what is set aside. The growth itself stays the put's: it is two log records.
+      fewer than `lead` before the end of what is set aside: as many as it grows by at least, and half of the page set
+      at most, so that one that is hardly used does not grow. The growth itself stays the put's: it is two log records.
       A put that finds it late does as much as it needs itself; the next time it begins twice as early.
   Y7  The operator is told once of space that the system refuses (CSQP014E). The background then leaves it to whoever
       finds no page; when one of those succeeds, it works ahead again.
@@ -52,7 +53,7 @@ class Space:
         self.expansion = EXPANSION
         self.times_full = 0
         self.lead: dict[int, int] = {}
-        """How many pages ahead a page set's growth is begun, where one growth was not enough (Y6)."""
+        """How many pages ahead a page set's growth is begun, where that was too late once (Y6)."""
 
         self._wanted: set[int] = set()
         self._refused: set[int] = set()
@@ -208,7 +209,7 @@ class Space:
     def _lead(self, page_set: PageSet) -> int:
         """How many pages before they are wanted the next ones are to be set aside (Y6)."""
         growth = self._grown(page_set, page_set.pages) - page_set.pages
-        return self.lead.get(page_set.number) or min(growth, self.expansion)
+        return self.lead.get(page_set.number) or min(growth, self.expansion, page_set.pages // 2)
 
     def _want_ahead(self, page_set: PageSet) -> None:
         """Have the background work, if it is time (Y6, Y7)."""

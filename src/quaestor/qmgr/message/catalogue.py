@@ -95,7 +95,7 @@ class Catalogue:
         self._others: dict[tuple[type[MQObject], str], MQObject] = {}
         self._states: dict[str, QueueState] = {}
         self._by_id: dict[int, QueueState] = {}
-        self.waiting = [0]  # how many getters and browsers wait, on any queue
+        self.waited: dict[int, Waiters] = {}  # queues, by number, on which a getter or browser waits
         self._changing: set[tuple[type[MQObject], str]] = set()
         self._default_page_set = default_page_set
         self._doomed: list[QueueState] = []
@@ -205,7 +205,7 @@ class Catalogue:
     @property
     def anybody_waits(self) -> bool:
         """Whether any queue has a waiting getter or browser."""
-        return self.waiting[0] > 0
+        return bool(self.waited)
 
     # -- changing
 
@@ -372,9 +372,10 @@ class Catalogue:
 
     def _state_for(self, definition: LocalQueue) -> QueueState:
         if definition.shared and self._shared is not None:
-            queue, waiters = self._shared.queue(definition), SharedWaiters(self.waiting)
-            return QueueState(definition, self._shared.store, queue, waiters)
-        return QueueState(definition, self._store, self._store.queue(definition), Waiters(self.waiting))
+            shared = self._shared.queue(definition)
+            return QueueState(definition, self._shared.store, shared, SharedWaiters(self.waited, shared.queue_id))
+        queue = self._store.queue(definition)
+        return QueueState(definition, self._store, queue, Waiters(self.waited, queue.queue_id))
 
     def _in_unit(self, change: Callable[[Unit], None]) -> None:
         unit = self._recovery.begin()

@@ -66,7 +66,7 @@ class MessageManager:
         self._security = security
         self._clock = clock
         self.catalogue = Catalogue(qmgr, store, recovery, default_page_set, shared)
-        self._waiting = self.catalogue.waiting
+        self._waited = self.catalogue.waited
         self.new_id: Callable[[], bytes] = id_maker(qmgr, clock.now_us())
         self.consequences = Consequences(self.catalogue, clock, self.new_id)
         self.events = Events(self.catalogue, self.consequences, recovery, clock)
@@ -172,7 +172,7 @@ class MessageManager:
     # -- units of recovery (MM1)
 
     def committed(self, unit: Unit) -> None:
-        if self._waiting[0]:
+        if self._waited:
             self._wake(unit.puts)
             if unit.shared is not None:
                 self._wake(unit.shared.put_arrivals)
@@ -180,17 +180,18 @@ class MessageManager:
             self.consequences.unit_ended(unit)
 
     def backed_out(self, unit: Unit) -> None:
-        if self.catalogue.anybody_waits:
+        if self._waited:
             self._wake(unit.gets)
             if unit.shared is not None:
                 self._wake(unit.shared.get_arrivals)
         self.consequences.unit_ended(unit)
 
     def _wake(self, arrivals: Sequence[Any]) -> None:
+        waited = self._waited
         for arrival in arrivals:
-            state = self.catalogue.state_of(arrival.queue)
-            if state is not None and state.waiters:
-                state.waiters.wake(arrival)
+            waiters = waited.get(arrival.queue.queue_id)
+            if waiters is not None:
+                waiters.wake(arrival)
 
     # -- background
 

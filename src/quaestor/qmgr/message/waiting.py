@@ -87,12 +87,12 @@ def _nobody() -> None:
 
 
 class Waiters:
-    """The waiters of one queue, longest waiting first. `total` counts those of all queues."""
+    """The waiters of one queue, longest waiting first; among the `waited`, by the queue's number, while it has any."""
 
-    __slots__ = ("_total", "waiting")
+    __slots__ = ("_queue_id", "_waited", "waiting")
 
-    def __init__(self, total: list[int]) -> None:
-        self._total = total
+    def __init__(self, waited: "dict[int, Waiters]", queue_id: int) -> None:
+        self._waited, self._queue_id = waited, queue_id
         self.waiting: list[Waiting] = []
 
     def __len__(self) -> int:
@@ -100,12 +100,13 @@ class Waiters:
 
     def add(self, waiting: Waiting) -> None:
         self.waiting.append(waiting)
-        self._total[0] += 1
+        self._waited[self._queue_id] = self
 
     def remove(self, waiting: Waiting) -> None:
         if waiting in self.waiting:
             self.waiting.remove(waiting)
-            self._total[0] -= 1
+            if not self.waiting:
+                del self._waited[self._queue_id]
 
     def keep_place(self, waiting: Waiting, before: Waiting) -> None:
         """A getter that looked in vain waits on in the place it had."""

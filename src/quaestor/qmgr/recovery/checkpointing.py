@@ -13,7 +13,7 @@ Rules
       checkpoints before, or half of what is left until the log is short (J14). A piece that is ahead of that has to
       wait a little, unless nobody logs anything. When it falls behind, whoever commits does a few pieces; what must be
       waited for is left to the background. So nobody waits for more than that, and no round of work has all of it to
-      bear.
+      bear. Where the log waits for it, the first commit after the switch begins it.
   CP6 Where nobody runs steps a checkpoint is taken whole when a unit ends. So it is where steps would be too late:
       LOGLOAD is reached again while one is under way, or the active log after the current one waits for it and the
       current one is short (J14). Where the ring is long enough (four logs), each checkpoint at a switch sees to it that
@@ -110,6 +110,9 @@ class CheckpointTaker:
                 self._begin(WHOLE_PAGES, in_steps=False)
                 self._finish()
         elif in_steps:
+            if log.short_at and self._under_way is None:
+                self._begin(STEP_PAGES, in_steps=True)
+                self._advance()
             for _ in range(HELPING_PIECES_WAITED_FOR if log.short_at else HELPING_PIECES):
                 if not (self._may_go_on() and self._behind()):
                     break

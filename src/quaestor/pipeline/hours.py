@@ -8,27 +8,27 @@ Rules
   N2  What is less than half an hour counts as half an hour, so that no count is more than doubled.
   N3  An interval whose length is not known has no rate.
 
-Called by the rules.  Calls rows.
+Called by the list of exceptions and by the advisor's rules.  Calls nothing, knows no Spark.
 """
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from quaestor.advisor.rows import Array, Floats, Groups
+Floats = NDArray[np.float64]
 
 HOUR_S, LEAST_S = 3600.0, 1800.0
 _APART_S = 60.0  # records of equal intervals are not built at equal distances
 
 
-def hourly(counts: Floats, objects: Sequence[Array], ends: Array, seconds: Floats) -> Floats:
+def hourly(counts: Floats, objects: NDArray[np.intp], ends: NDArray[Any], seconds: Floats) -> Floats:
     """Counts an hour of each row (N1); rows of equal `objects` are of one object."""
     if not len(counts):
         return np.empty(0)
-    group = Groups(objects).of_row
     end_s = (ends - ends.min()).astype("timedelta64[us]").astype(np.float64) / 1e6
-    order = np.lexsort((end_s, group))
-    mine, at_s = group[order], end_s[order]
+    order = np.lexsort((end_s, objects))
+    mine, at_s = objects[order], end_s[order]
     length_s = np.nan_to_num(seconds)[order]
     apart = mine * (at_s.max() + 2 * HOUR_S + length_s.max())  # so that one search serves all groups
     begun = at_s - HOUR_S + length_s - np.minimum(_APART_S, length_s / 2)
