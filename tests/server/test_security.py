@@ -1,5 +1,6 @@
 """Who may come in and what they may do: 2035 for everybody else, and one audit line each time."""
 
+import asyncio
 import getpass
 from dataclasses import replace
 
@@ -136,6 +137,42 @@ def test_a_server_nobody_vouches_for_is_not_believed(server, tmp_path):
     place = Place("QM1", address=server.address, tls=ClientTls(authorities=other / "authority.pem"))
     with fails(Reason.NOT_AUTHORIZED):
         server.connect(place=place)
+
+
+def both_doors(place):
+    """Connect to a place as a blocking application and as one of asyncio."""
+
+    async def main():
+        await quaestor.connect_async("QM1", place.address, user="alice", password="x", tls=place.tls)
+
+    yield lambda: quaestor.connect("QM1", place.address, user="alice", password="x", tls=place.tls)
+    yield lambda: asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("days", "host", "why"), [(1, "127.0.0.1", "expired"), (10, "elsewhere", "not valid for '127.0.0.1'")]
+)
+def test_why_a_server_is_not_believed_is_told(home, serve, days, host, why):
+    """Expired, or another host: what to do about it differs."""
+    then = FakeClock(SystemClock().now_us() - 5 * DAY_US)
+    certificates.server(home.directory, "QM1", [host], days, then)
+    trust = ClientTls(authorities=home.directory / "authority.pem")
+    for connect in both_doors(Place("QM1", address=serve().address, tls=trust)):
+        with fails(Reason.NOT_AUTHORIZED) as refused:
+            connect()
+        assert why in refused.value.facts["why"]
+
+
+def test_a_file_that_is_missing_is_named_and_a_port_that_is_none(server):
+    trust = ClientTls(authorities="missing.pem")
+    for connect in both_doors(Place("QM1", address=server.address, tls=trust)):
+        with fails(Reason.Q_MGR_NOT_AVAILABLE) as refused:
+            connect()
+        assert "missing.pem" in refused.value.facts["why"]
+    for connect in both_doors(Place("QM1", address="localhost:99999")):
+        with fails(Reason.Q_MGR_NOT_AVAILABLE) as refused:
+            connect()
+        assert "not host:port" in refused.value.facts["why"]
 
 
 REFUSED = {

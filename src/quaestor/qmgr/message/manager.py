@@ -100,6 +100,7 @@ class MessageManager:
     def close_all(self, thread: ApplicationThread) -> None:
         """Close what an application left open when it ended."""
         self.stats.close_all_handles += bool(thread.opened)
+        thread.groups = None  # it refers to handles, which refer to the thread
         for opened in tuple(thread.opened):
             self._opener.close(opened)
         thread.ended()

@@ -26,6 +26,7 @@ from quaestor.server import values, wire
 from quaestor.server.client import requests
 from quaestor.server.client.place import Place
 from quaestor.server.client.requests import ASYNC, HandleRequests, Request, failure
+from quaestor.server.listeners import ListenError
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
 
 _NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
@@ -171,16 +172,16 @@ class AsyncLink(asyncio.Protocol):
 async def new_link(place: Place, hello: dict[str, Any]) -> AsyncLink:
     """A link that is introduced."""
     loop = asyncio.get_running_loop()
-    sock = await asyncio.to_thread(place.reach_plain)
-    sock.setblocking(False)
-    tls, name = (None, None) if place.tls is None else (place.tls.context(), place.server_name)
     try:
+        tls, name = (None, None) if place.tls is None else (place.tls.context(), place.server_name)
+        sock = await asyncio.to_thread(place.reach_plain)
+        sock.setblocking(False)
         _, link = await loop.create_connection(AsyncLink, sock=sock, ssl=tls, server_hostname=name)
         payload = MAGIC + values.pack({"versions": [VERSION], **hello})
         await link.call(None, 0, Request(int(Op.HELLO), 0, payload), values.unpack)
     except ssl.SSLError as error:
-        raise MQError(Reason.NOT_AUTHORIZED, qmgr=place.name, why=f"TLS: {error.reason or error}") from error
-    except OSError as error:
+        raise place.refused(error) from error
+    except (OSError, ListenError) as error:
         raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=str(error)) from error
     except MQError as error:
         if error.reason is not Reason.CONNECTION_BROKEN:

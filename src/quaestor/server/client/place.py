@@ -19,7 +19,7 @@ from pathlib import Path
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.home import Home, default_directory
-from quaestor.server.listeners import socket_name, split_address, tune_tcp
+from quaestor.server.listeners import ListenError, socket_name, split_address, tune_tcp
 
 CONNECT_S = 30.0
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\\:\[\]]+):\d{1,5}")
@@ -40,6 +40,9 @@ class ClientTls:
     server_name: str = ""  # when the certificate names another host than the address
 
     def context(self) -> ssl.SSLContext:
+        for file in (self.authorities, self.certificate, self.key):
+            if file is not None:
+                Path(file).open("rb").close()  # says which one is missing; the library of TLS does not
         context = ssl.create_default_context(ssl.Purpose.SERVER_AUTH, cafile=self.authorities)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if self.certificate is not None:
@@ -61,10 +64,15 @@ class Place:
         try:
             return self._local() if self.path is not None else self._remote()
         except ssl.SSLError as error:
-            raise MQError(Reason.NOT_AUTHORIZED, qmgr=self.name, why=f"TLS: {error.reason or error}") from error
-        except OSError as error:
+            raise self.refused(error) from error
+        except (OSError, ListenError) as error:
             where = str(self.path or self.address)
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=self.name, where=where, why=str(error)) from error
+
+    def refused(self, error: ssl.SSLError) -> MQError:
+        """TLS did not come about; a certificate that is not believed says why: expired, another host, another CA."""
+        why = getattr(error, "verify_message", "") or error.reason or str(error)
+        return MQError(Reason.NOT_AUTHORIZED, qmgr=self.name, why=f"TLS: {why}")
 
     def _local(self) -> socket.socket:
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
