@@ -110,6 +110,29 @@ def test_a_handle_is_asked_under_the_number_it_has_afterwards(restarting):
     assert ({"CURDEPTH": 0}, {"MAXDEPTH": 100_000}) == asyncio.run(work())
 
 
+def test_a_link_that_is_lost_again_while_it_is_made_is_made_once_more(restarting):
+    """RC1: the new link is cut before the connection is known on it, twice."""
+
+    async def work():
+        async with restarting.app() as app, await app.open("ORDERS", BOTH) as queue:
+            new_link, made = app._new_link, []
+
+            async def soon_lost():
+                link = await new_link()
+                made.append(link)
+                if len(made) < 3:
+                    link._transport.abort()
+                return link
+
+            app._new_link = soon_lost
+            app._link._transport.abort()
+            await queue.put("kept", PERSISTENT)
+            await app.commit()
+            return len(made), (await queue.get(GET_NOW)).text
+
+    assert (3, "kept") == asyncio.run(work())
+
+
 def test_it_gives_up_in_time(restarting):
     async def work():
         app = await quaestor.connect_async("QM1", reconnect_s=0.3, application="test")

@@ -419,6 +419,45 @@ def test_a_handle_is_asked_under_the_number_it_has_on_the_new_link(serve):
     app.disconnect()
 
 
+@pytest.mark.parametrize("calls", [0, 1, 2], ids=["connecting", "opening the first", "opening the second"])
+def test_a_link_that_is_lost_again_while_it_is_made_is_made_once_more(serve, monkeypatch, calls):
+    """RC1: the server may die twice in a moment; every handle is there on the link that lasts."""
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=20)
+    first, second = app.open("ORDERS", OpenOptions.OUTPUT), app.open("ORDERS", OpenOptions.INQUIRE)
+    new_link, made = app._new_link, []
+
+    def soon_lost():
+        link = new_link()
+        made.append(link)
+        if len(made) < 3:
+            lose_after(link, calls, monkeypatch)
+        return link
+
+    monkeypatch.setattr(app, "_new_link", soon_lost)
+    app._link._sock.shutdown(socket.SHUT_RDWR)
+    first.put("kept", PERSISTENT)
+    app.commit()
+    assert second.inquire("CURDEPTH") == {"CURDEPTH": 1}
+    assert len(made) == 3
+    app.disconnect()
+    assert left_on(server) == ["kept"]
+
+
+def lose_after(link, calls, monkeypatch):
+    """The link is lost in the call after so many."""
+    call, made = link.call, []
+
+    def lost(*asked):
+        made.append(asked)
+        if len(made) > calls:
+            link._sock.shutdown(socket.SHUT_RDWR)
+        return call(*asked)
+
+    monkeypatch.setattr(link, "call", lost)
+
+
 def test_reconnecting_gives_up_in_time(serve):
     server = serve()
     define(server)

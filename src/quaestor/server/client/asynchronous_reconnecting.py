@@ -181,10 +181,7 @@ class AsyncReconnectingConnection(AsyncConnection):
             self._unit_lost = bool(lost.calls_in_unit)
             self._maker = asyncio.current_task()
             try:
-                self._link = await self._link_again()
-                self._conversation = self._link.new_conversation()
-                await AsyncConnection.connect(self)
-                await self._open_again()
+                await self._begin_anew()
             except MQError:
                 self._end()
                 raise
@@ -195,18 +192,27 @@ class AsyncReconnectingConnection(AsyncConnection):
             finally:
                 self._maker = None
 
-    async def _link_again(self) -> AsyncLink:
+    async def _begin_anew(self) -> None:
         """Trying goes on for `reconnect_s`, with pauses that grow and differ."""
         time = asyncio.get_running_loop().time
         until, pause = time() + self._reconnect_s, FIRST_PAUSE_S
-        while True:
-            try:
-                return await self._new_link()
-            except MQError as error:
-                if error.reason not in WAITED_FOR or time() + pause > until:
-                    raise
+        while not await self._begun_anew(last=time() + pause > until):
             await asyncio.sleep(pause * (0.5 + random.random()))  # noqa: S311 - so that clients do not come all at once
             pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    async def _begun_anew(self, *, last: bool) -> bool:
+        """Whether there is a new link with everything on it; why not is told when it was the `last` try."""
+        try:
+            self._link = await self._new_link()
+            self._conversation = self._link.new_conversation()
+            await AsyncConnection.connect(self)
+            await self._open_again()
+        except MQError as error:
+            if last or error.reason not in WAITED_FOR:
+                raise
+            self._link.close()
+            return False
+        return True
 
     async def _open_again(self) -> None:
         handles: dict[int, AsyncHandle] = {}

@@ -2,7 +2,8 @@
 
 Rules
   RC1 When the link is lost in a call it is made again, for up to `reconnect_s`; then handles are opened again. A queue
-      that cannot be, or a dynamic one that came out under another name, is 2548. Browse cursors begin anew.
+      that cannot be, or a dynamic one that came out under another name, is 2548. Browse cursors begin anew. One that
+      is lost again before all that is done is made once more, in the same time.
   RC2 A unit that was open is backed out by the queue manager: the call answers 2003 and the application does its unit
       again.
   RC3 Every commit is numbered under a name of the connection's own. One whose answer was lost is looked up: it returns
@@ -33,7 +34,9 @@ T = TypeVar("T")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 OUT = int(PutOptions.NO_SYNCPOINT)
 BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
-WAITED_FOR = frozenset({Reason.Q_MGR_NOT_AVAILABLE, Reason.Q_MGR_QUIESCING, Reason.Q_MGR_STOPPING})
+WAITED_FOR = frozenset(
+    {Reason.Q_MGR_NOT_AVAILABLE, Reason.Q_MGR_QUIESCING, Reason.Q_MGR_STOPPING, Reason.CONNECTION_BROKEN}
+)
 REPEATABLE = frozenset({"open", "inquire", "inquire object", "in doubt", "outcome", "status", "begin", "close"})
 """Calls that may be made twice (RC4)."""
 
@@ -181,38 +184,38 @@ class ReconnectingConnection(Connection):
         """Nothing ends yet."""
 
     def _reconnect(self) -> None:
+        """Trying goes on for `reconnect_s`, with pauses that grow and differ."""
+        until, pause = time.monotonic() + self._reconnect_s, FIRST_PAUSE_S
         self._reconnecting = True
         try:
-            self._link = self._link_again()
-            self._run = None
-            self._conversation = self._link.new_conversation()
-            self._connect()
-            self._open_again()
+            while not self._begun_anew(last=time.monotonic() + pause > until):
+                time.sleep(pause * (0.5 + random.random()))  # noqa: S311, TID251 - a client waits for its server
+                pause = min(2 * pause, LONGEST_PAUSE_S)
         except MQError:
             self._end_for_good()
             raise
         finally:
             self._reconnecting = False
 
-    def _link_again(self) -> Link:
-        """A new link; trying goes on for `reconnect_s`, with pauses that grow and differ."""
-        until, pause = time.monotonic() + self._reconnect_s, FIRST_PAUSE_S
-        self._let_go(self._link)
-        while True:
-            try:
-                link = self._new_link()
-            except MQError as error:
-                if error.reason not in WAITED_FOR or time.monotonic() + pause > until:
-                    raise
-            else:
-                link.users += 1
-                return link
-            time.sleep(pause * (0.5 + random.random()))  # noqa: S311, TID251 - a client waits for its server
-            pause = min(2 * pause, LONGEST_PAUSE_S)
+    def _begun_anew(self, *, last: bool) -> bool:
+        """Whether there is a new link with everything on it; why not is told when it was the `last` try."""
+        try:
+            link = self._new_link()
+            link.users += 1
+            self._let_go(self._link)
+            self._link, self._run = link, None
+            self._conversation = link.new_conversation()
+            self._connect()
+            self._open_again()
+        except MQError as error:
+            if last or error.reason not in WAITED_FOR:
+                raise
+            return False
+        return True
 
     def _open_again(self) -> None:
-        handles, self._handles = list(self._handles.values()), {}
-        for handle in handles:
+        handles: dict[int, Handle] = {}
+        for handle in self._handles.values():
             meant = handle.target
             try:
                 number, name = self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, handle.options)
@@ -222,9 +225,11 @@ class ReconnectingConnection(Connection):
                 raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why=str(error)) from error
             if name != handle.name:
                 raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why="a dynamic queue is gone")
+            handles[number] = handle
+        for number, handle in handles.items():
             handle.number = number
             handle.forget_sent()
-            self._handles[number] = handle
+        self._handles = handles
 
     def _end_for_good(self) -> None:
         self.connected = False
