@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from crash.prefixes import backout_by_prefixes, shunting_by_prefixes
+from crash.restarts import cut_copying, half_redone_pages, media_recovery, media_recovery_of_a_page_set_that_grew
 from crash.scenarios import (
     TINY,
     World,
@@ -30,7 +31,7 @@ from crash.scenarios import (
     unit_longer_than_the_ring,
 )
 from quaestor.mqi.reasons import Abend
-from quaestor.qmgr.buffer import BufferPool, OldPages, TornPageError
+from quaestor.qmgr.buffer import BufferManager, BufferPool, OldPages, TornPageError
 from quaestor.qmgr.data import PrivateQueue
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.log import LogManager
@@ -47,6 +48,7 @@ pytestmark = [pytest.mark.crash, pytest.mark.plain]
 restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
 checkpointing_module = importlib.import_module("quaestor.qmgr.recovery.checkpointing")
 manager_module = importlib.import_module("quaestor.qmgr.recovery.manager")
+media_module = importlib.import_module("quaestor.qmgr.recovery.media")
 load_module = importlib.import_module("quaestor.qmgr.data.load")
 
 
@@ -318,7 +320,7 @@ def test_a_proof_with_forces_in_flight_fails_without_its_rule(remove, settings, 
 )
 def test_a_proof_by_prefixes_fails_without_its_rule(remove, proof, monkeypatch):
     remove(monkeypatch)
-    with pytest.raises((AssertionError, Abend)):
+    with pytest.raises((AssertionError, Abend, TornPageError)):
         proof()
 
 
@@ -433,7 +435,43 @@ def a_force_returns_when_its_record_is_durable():
     assert [True] == told
 
 
+def without_the_changes_that_waited(patch):
+    """X4: an image of a page that was half redone does not stand for the changes before it."""
+    image = restart_module._Redo._image
+
+    def forgetful(self, record, page, body):
+        self._torn.pop((record.page_set, page), None)
+        image(self, record, page, body)
+
+    patch.setattr(restart_module._Redo, "_image", forgetful)
+
+
+def with_a_copy_that_ends_early(patch):
+    """X7: a page set is a copy until all that was redone is durable."""
+    patch.setattr(BufferManager, "harden", lambda self, page_set: None)
+
+
+def with_a_header_as_the_log_has_it(patch):
+    """X7: a copy stays one, and the file grows, when page 0 is redone."""
+    patch.setattr(restart_module._Redo, "_described", lambda self, number, body: body)
+
+
+def with_page_0_before_the_others(patch):
+    """Y4: page 0 makes a copy whole, and is written last."""
+
+    def hasty(target, first):
+        target.write(0, first)
+        target.sync()
+        target.close()
+
+    patch.setattr(media_module, "_complete", hasty)
+
+
 ALONE = [
+    (without_the_changes_that_waited, half_redone_pages),
+    (with_a_copy_that_ends_early, media_recovery),
+    (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
+    (with_page_0_before_the_others, cut_copying),
     (without_undoing, a_backed_out_put_is_gone_from_its_page),
     (without_the_second_copy, the_second_copy_is_enough),
     (without_hardened_backouts, a_hardened_backout_is_counted),
@@ -449,5 +487,5 @@ def test_a_proof_of_its_own_holds(proof):
 @pytest.mark.parametrize(("remove", "proof"), ALONE, ids=lambda x: x.__name__)
 def test_a_proof_of_its_own_fails_without_its_rule(remove, proof, monkeypatch):
     remove(monkeypatch)
-    with pytest.raises((AssertionError, Abend)):
+    with pytest.raises((AssertionError, Abend, TornPageError)):
         proof()
