@@ -34,7 +34,7 @@ from quaestor.server.process import Server
 
 BODY, PERSISTENT, VOLATILE = bytes(range(256)) * 4, MQMD(persistence=1), MQMD(persistence=0)
 BOTH = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT
-UNIT = 100
+UNIT, COMPANY = 100, 7
 
 
 class OneThread:
@@ -53,6 +53,7 @@ class OneThread:
         for name in ("P", "V"):
             self.app.define(LocalQueue(name, share=True, def_exclusive=False, max_depth=999_999_999))
         self.queue = {name: self.app.open(name, BOTH) for name in ("P", "V")}
+        self.company = [self._putter(place) for _ in range(COMPANY)]
 
     def _take_turns(self) -> None:
         """Whoever waits for an answer gives the server turns until it has come."""
@@ -62,6 +63,16 @@ class OneThread:
             return receive(size)
 
         Arrival.receive = receive  # type: ignore[method-assign]
+
+    def _putter(self, place: Place) -> tuple[Any, bytes]:
+        """The socket of a further client, and the bytes of a put like the one before."""
+        app: Any = LINKS.connect(place, hello_of("QM1", None, None, "bench"))
+        link, queue, sent = app._link, app.open("P", BOTH), []  # noqa: SLF001
+        send, link._send = link._send, lambda data: (sent.append(data), send(data))  # noqa: SLF001
+        for _ in range(2):
+            queue.put(BODY, PERSISTENT, PutOptions.NO_SYNCPOINT)
+        link._send = send  # noqa: SLF001
+        return link._sock, sent[-1]  # noqa: SLF001
 
     def turns(self) -> None:
         began, readiness, turn = time.thread_time_ns(), self.service._readiness, self.service.turn  # noqa: SLF001
@@ -80,6 +91,17 @@ def put(on: OneThread) -> int:
     for _ in range(50):
         on.queue["P"].put(BODY, PERSISTENT, PutOptions.NO_SYNCPOINT)
     return 50
+
+
+def put_together(on: OneThread) -> int:
+    """Puts of several clients that come in one turn and share a force."""
+    for _ in range(10):
+        for sock, data in on.company:
+            sock.sendall(data)
+        on.turns()
+        for sock, _ in on.company:
+            sock.recv(4096)
+    return 10 * COMPANY
 
 
 def put_units(on: OneThread) -> int:
@@ -119,6 +141,7 @@ def volatile_get(on: OneThread) -> int:
 
 LINES: dict[str, Callable[[OneThread], int]] = {
     "put": put,
+    "put, 7 a force": put_together,
     "put, 100 a unit": put_units,
     "get": get,
     "get, 100 a unit": get_units,

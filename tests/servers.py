@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from threading import Event
 
 import pytest
 import redis
+
+from quaestor.server import certificates
 
 REDIS = shutil.which("redis-server") or shutil.which("valkey-server")
 
@@ -26,12 +29,34 @@ def redis_server(folder: Path):
     """A Redis server that keeps nothing on disk; its address."""
     program = redis_program()
     folder.mkdir(parents=True, exist_ok=True)
-    socket = folder / "redis.sock"
-    options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--appendonly", "no", "--dir", str(folder)]
-    with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as server:
+    path = folder / "redis.sock"
+    options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--appendonly", "no", "--dir", str(folder)]
+    with _running([program, *options], f"unix://{path}") as url:
+        yield url
+
+
+@contextmanager
+def redis_server_with_tls(folder: Path, password: str):
+    """A Redis server that is reached over TLS only, with a certificate of our own for `localhost`; its address."""
+    program = redis_program()
+    folder.mkdir(parents=True, exist_ok=True)
+    certificates.server(folder, "Redis", ["localhost"], days=1)
+    with socket.create_server(("localhost", 0)) as free:
+        port = free.getsockname()[1]
+    options = ["--port", "0", "--tls-port", str(port), "--tls-auth-clients", "no", "--requirepass", password]
+    options += ["--tls-cert-file", "server.pem", "--tls-key-file", "server.key", "--tls-ca-cert-file", "authority.pem"]
+    options += ["--save", "", "--appendonly", "no", "--dir", str(folder)]
+    url = f"rediss://:{password}@localhost:{port}?ssl_ca_certs={folder / 'authority.pem'}"
+    with _running([program, *options], url, cwd=folder):
+        yield url
+
+
+@contextmanager
+def _running(command, url, **where):
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, **where) as server:
         try:
-            _wait_for(f"unix://{socket}")
-            yield f"unix://{socket}"
+            _wait_for(url)
+            yield url
         finally:
             server.kill()
 

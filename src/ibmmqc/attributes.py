@@ -25,6 +25,11 @@ def _inverted(value: Any) -> int:
     return 0 if value else 1
 
 
+def _allowed(number: int) -> int:
+    """What an inhibit attribute allows; a number that is neither is left for the queue manager to refuse."""
+    return {0: True, 1: False}.get(number, number)
+
+
 class Number(NamedTuple):
     """An attribute that is a number."""
 
@@ -42,8 +47,8 @@ NUMBERS = {
     6: Number("DEFPRTY"),
     7: Number("DEFTYPE"),
     8: Number("HARDENBO"),
-    9: Number("GET", _inverted, lambda number: not number),
-    10: Number("PUT", _inverted, lambda number: not number),
+    9: Number("GET", _inverted, _allowed),
+    10: Number("PUT", _inverted, _allowed),
     11: Number("MAXHANDS"),
     12: Number("USAGE"),
     13: Number("MAXMSGL"),
@@ -54,7 +59,7 @@ NUMBERS = {
     21: Number("RETINTVL"),
     22: Number("BOTHRESH"),
     23: Number("SHARE"),
-    24: Number("TRIGGER", int, bool),
+    24: Number("TRIGGER", int, lambda number: bool(number) if number in (0, 1) else number),
     25: Number("TRIGINT"),
     26: Number("TRIGMPRI"),
     28: Number("TRIGTYPE"),

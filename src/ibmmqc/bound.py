@@ -161,7 +161,14 @@ class Bound:
         """MQPUT1."""
         target, asked = OD.read(od), PMO.read(pmo)
         said, body = self._with_properties(envelope(MD.read(md)), asked, body)
-        message = self.connection.put1(_target(target), body, said, put_options(asked["Options"]))
+        options = put_options(asked["Options"])
+        passed = options & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT)
+        if not passed:
+            message = self.connection.put1(_target(target), body, said, options)
+        else:
+            context = self._queue(asked["Context"])
+            with self.connection.open(_target(target), OpenOptions.OUTPUT | passed) as queue:  # the same bits
+                message = queue.put(body, said, options, context=context)
         return self._put(md, pmo, message, target["ObjectName"])
 
     def _put(self, md: bytes, pmo: bytes, message: Message, queue: str) -> tuple[bytes, bytes]:

@@ -89,12 +89,15 @@ def MQCONNX(
 
 
 def MQDISC(hconn: int) -> Codes:
-    def disconnect(bound: Bound) -> None:
+    """What the handles that it closes warn of (a group that is not complete) is no answer to this call."""
+    try:
+        bound = _bound(hconn)
         bound.consumers.stop()
         del _connections[hconn]
         bound.connection.disconnect()
-
-    return _codes(hconn, disconnect)
+    except MQError as error:
+        return int(error.comp_code), int(error.reason)
+    return OK, 0
 
 
 def _text(name: bytes | str) -> str:

@@ -46,6 +46,8 @@ def connect(name: str, conname: str, user: str, password: str, application: str)
         )
     if not name:
         raise MQError(Reason.Q_MGR_NAME_ERROR, why="a queue manager in this process needs a name")
+    if "/" in name:
+        raise MQError(Reason.Q_MGR_NAME_ERROR, name=name, why="it names the folder that the queue manager is kept in")
     return connecting.connect(name, Path(folder) / name, user=user or None, application=application or None)  # DO2
 
 

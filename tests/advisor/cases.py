@@ -258,7 +258,7 @@ CASES = {
         {**CHANNEL, "channel_type": 7, "shared_conversations": 10, "messages_per_s": 100},
         {"shared_conversations": 1},
     ),
-    "mp16-ch2-3/CH-R28": ({**CHANNEL, "starts": 20}, {"starts": 1}),
+    "mp16-ch2-3/CH-R28": ({**CHANNEL, "starts": 20, "instances": 1}, {"starts": 1}),
     "mp16-ch4-11/NET-2": (
         {**CHANNEL, "network_average_us": 40_000, "achieved_batch": 2, "batches": 50},
         {"network_average_us": 320},
@@ -302,7 +302,7 @@ CASES = {
     # queues
     "mp1b/A-2": ({**QUEUE, "sets": 1}, {"sets": 0}),
     "mp1b/A-4": (
-        {**QUEUE, "index_type": 0, "by_identifier": 1635, "gets_any": 0, "browses_any": 0}
+        {**QUEUE, "index_type": 0, "by_identifier": 1635, "gets_any": 0, "browses_any": 12}
         | {"messages_skipped": 447_000, "valid_gets": 1490},
         {"index_type": 2},
     ),

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from advisor.given import rule_of
+from advisor.given import findings_on, rule_of
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.cutoffs import standard
 from quaestor.advisor.evaluate import advise
@@ -144,3 +144,17 @@ def test_rules_without_rows_or_settings_are_listed():
 def test_no_rows_at_all_find_nothing():
     advice = advise(standard(RULES), {})
     assert (0, []) == (advice.rules_run, advice.findings)
+
+
+def test_a_command_alters_the_object_that_was_found():
+    """Small letters are folded to capitals without quotation marks, and a channel is altered under its own type."""
+    by_identifier = {"index_type": 0, "by_identifier": 9, "gets_any": 0, "messages_skipped": 90, "valid_gets": 9}
+    (found,) = findings_on(rule_of("mp1b/A-4"), {"queue": "Orders.in", **by_identifier})
+    assert "ALTER QLOCAL('Orders.in') INDXTYPE(CORRELID)" == found.command
+    (found,) = findings_on(rule_of("mp1b/A-4"), {"queue": "ORDERS.IN", **by_identifier})
+    assert "ALTER QLOCAL(ORDERS.IN) INDXTYPE(CORRELID)" == found.command
+    held = {"channel": "TO.QM2", "batch_interval": 300_000}
+    (found,) = findings_on(rule_of("mp16-ch1/A-34"), {**held, "chltype": "CLUSSDR"})
+    assert "ALTER CHANNEL(TO.QM2) CHLTYPE(CLUSSDR) BATCHINT(60000)" == found.command
+    (found,) = findings_on(rule_of("mp16-ch1/A-34"), held)
+    assert "" == found.command

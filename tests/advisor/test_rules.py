@@ -54,7 +54,7 @@ def test_what_is_not_known_meets_no_rule(name):
 def test_a_case_gives_all_that_the_condition_reads(name):
     columns, _, settings, _ = case(name)
     seen = reads(rule_of(name))
-    assert not seen.columns - set(columns) - {"seconds", "queue_manager", "system"}
+    assert not seen.columns - set(columns) - {"seconds", "local_time", "queue_manager", "system"}
     assert not seen.settings - set(settings)
 
 

@@ -47,6 +47,14 @@ def test_what_a_view_needs_is_in_the_schema():
             assert set(RECORD) <= set(columns)
 
 
+def test_many_keys_over_a_long_time_find_each_other():
+    """Some millions of tasks in a month: key and microsecond together passed 64 bits. Here a million over centuries."""
+    keys = np.arange(1_000_000)
+    times = np.datetime64("2026-03-01", "us") + keys * np.timedelta64(9_000, "s")
+    found = as_of(keys, times, keys, times, tolerance_us=0, earlier=True)
+    assert (found == keys).all()
+
+
 def test_a_queue_belongs_to_the_last_record_of_its_task():
     """Two intervals of one task: each queue's row goes to the record it was built with, continuations included."""
     made = tasks(
@@ -224,3 +232,8 @@ def test_what_is_not_known_stays_so():
 def test_a_missing_column_says_which_there_are():
     with pytest.raises(AttributeError, match="no column b; there are a"):
         _ = Rows({"a": np.array([1.0])}).b
+
+
+def test_channels_know_the_type_they_are_altered_under():
+    made = channels({"QCST": table("QCST", *({"channel": "C", "channel_type": each} for each in (1, 2, 3, 7, 8, 9)))})
+    assert ["SDR", "SVR", None, None, "CLUSRCVR", "CLUSSDR"] == made.chltype.tolist()

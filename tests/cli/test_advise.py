@@ -46,9 +46,37 @@ def test_findings_as_json(dump):
     assert "setting logload is not known" in found["not_run"].values()
 
 
+def test_the_same_dump_twice_says_what_it_says_once(dump):
+    once, twice = quaestor(dump, "--json"), quaestor(dump, dump, "--json")
+    assert json.loads(once.stdout) == json.loads(twice.stdout)
+    assert "records came more than once and count once" in twice.stderr
+    assert "" == once.stderr
+
+
 def test_a_range_of_time(dump):
     found = json.loads(quaestor(dump, "--json", "--from", "2026-03-02T12:30", "--to", "2026-03-02T14:30").stdout)
     assert {"mp1b/A-36", "mp1b/A-37", "mp1b/A-14"} == {each["rule"] for each in found["findings"]}
+
+
+def test_the_range_that_a_finding_tells_holds_all_of_it(dump):
+    """Statistics carry the end of their interval: ten to eleven is part of nine to eleven, eight to nine is not."""
+    (whole,) = (each for each in found_in(dump) if each["rule"] == "mp1b/A-24" and each["queue_manager"] == "QM01")
+    assert ("2026-03-02 09:00:00", "2026-03-02 11:00:00") == (whole["first"], whole["last"])
+    (again,) = (
+        each for each in found_in(dump, "--from", whole["first"], "--to", whole["last"]) if each["rule"] == "mp1b/A-24"
+    )
+    assert {**whole, "intervals_seen": 2} == again
+
+
+@pytest.mark.parametrize("narrow", [("--qmgr", "QM99"), ("--from", "2027-01-01")])
+def test_nothing_to_look_at_is_not_nothing_wrong(dump, narrow):
+    result = quaestor(dump, *narrow)
+    assert 2 == result.exit_code
+    assert "nothing was looked at" in result.stderr
+
+
+def found_in(*arguments):
+    return json.loads(quaestor(*arguments, "--json").stdout)["findings"]
 
 
 def test_least_severity(dump):

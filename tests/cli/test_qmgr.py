@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 import quaestor
 from quaestor.cli.main import main
+from quaestor.server.home import Home
 
 SRC = str(Path(quaestor.__file__).parents[1])
 
@@ -52,6 +54,25 @@ def test_from_nothing_to_a_user_over_tls(run, tmp_path):
     assert "stopped" in run("status", "QM1", code=1)
     assert "is not running" in run("stop", "QM1")
     assert "open sesame" not in "".join(path.read_text() for path in (tmp_path / "QM1").glob("*.log"))
+
+
+def test_a_number_left_by_a_process_that_was_killed_stops_nobody(run, tmp_path):
+    """It may be that of another program by now: here it is ours."""
+    run("create", "QM1", "--log-mb", "1")
+    left = tmp_path / "QM1" / "pid"
+    left.write_text(f"{os.getpid()}\n")
+    assert "stopped" in run("status", "QM1", code=1)
+    assert "is not running" in run("stop", "QM1")
+    start = [sys.executable, "-m", "quaestor.cli.main", "qmgr", "start", "QM1", "--background"]
+    subprocess.run(start, env=os.environ, check=True, capture_output=True)
+    os.kill(int(left.read_text()), signal.SIGKILL)
+    left.write_text(f"{os.getpid()}\n")
+    subprocess.run(start, env=os.environ, check=True, capture_output=True)
+    assert os.getpid() != int(left.read_text())
+    assert "running" in run("status", "QM1")
+    with quaestor.connect("QM1", tmp_path / "EMBEDDED"):
+        (tmp_path / "EMBEDDED" / "pid").write_text(f"{os.getppid()}\n")
+        assert Home(tmp_path / "EMBEDDED").running_pid() is None
 
 
 def test_what_cannot_be_done_is_one_line(run, tmp_path):

@@ -37,8 +37,6 @@ def test_the_guide_runs(here, capsys):
             _, command, *words = line.split()
             if command != "quaestor" or words[0] == "cf":
                 continue
-            if words[1] == "define":
-                words += ["--facility", "CF02=cf2.sock"]
             done = CliRunner().invoke(main, words, catch_exceptions=False)
             assert 0 == done.exit_code, (line, done.output)
     printed = capsys.readouterr().out

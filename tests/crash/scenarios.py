@@ -227,11 +227,51 @@ def log_switches(world):
     world.unit(gets=1)
 
 
+def the_log_waits_for_steps(world):
+    """Three active logs: at a switch the next one is needed until a checkpoint in steps is over, soon or too late."""
+    world.engine.recovery.in_steps = True
+    for n in range(120):
+        world.unit(puts=[message(n, 3000)], gets=1 if n > 9 else 0, outcome="back out" if n % 7 == 3 else "commit")
+        for _ in range(0 if n < 70 else 1 if n < 95 else 3):
+            world.engine.run_tasks()
+    world.unit(puts=[message(n, 3000) for n in range(200, 230)])
+
+
 def expansion(world):
     """More messages than the page set and the buffer pool have pages."""
     world.unit(puts=[message(n) for n in range(30)])
     world.unit(puts=[message(n) for n in range(30, 330)])
     world.unit(gets=3, puts=[message(400)])
+
+
+def expansion_ahead(world):
+    """Space is set aside while units go on with the pages there are; then they use it; then one is too fast."""
+    engine = world.engine
+    space, page_set, latch = engine.data.space, engine.queue.page_set, engine.recovery.latch
+    engine.recovery.in_steps, space.expansion = True, 12
+    sync = page_set.file.sync
+
+    def slow():
+        """The system has the space, but not yet durably; meanwhile there is a unit that needs none of it."""
+        page_set.file.sync = sync
+        with latch:
+            world.unit(puts=[message(90)] if space.at_hand(page_set)[0] else (), gets=2)
+        sync()
+
+    for turn in range(5):
+        world.unit(puts=[message(10 * turn + each) for each in range(7)], gets=1)
+        page_set.file.sync = slow
+        latch.release()
+        space.grow_step()
+        latch.acquire()
+        page_set.file.sync = sync
+        world.unit(puts=[message(100 + 20 * turn + each) for each in range(14)])
+        if turn % 2:
+            engine.buffers.write_all()
+    assert page_set.reserved > page_set.pages
+    world.unit(puts=[message(each) for each in range(300, 360)])
+    engine.buffers.write_all()
+    engine.recovery.checkpoint()
 
 
 def long_messages(world):
@@ -310,7 +350,9 @@ SCENARIOS = [
     pages_written_during_a_sync,
     a_step_and_then_a_whole,
     log_switches,
+    the_log_waits_for_steps,
     expansion,
+    expansion_ahead,
     long_messages,
     volatile_and_persistent,
     many_backouts,

@@ -1,5 +1,6 @@
 """Power is cut at every operation of every scenario; what was confirmed is there, what was not is not."""
 
+import errno
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,12 @@ from crash.scenarios import (
     TINY,
     WaitingDisk,
     World,
+    commit,
     commit_in_flight,
     cuts,
+    expansion,
+    expansion_ahead,
+    filmed,
     found_after,
     message,
     prove,
@@ -21,7 +26,7 @@ from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.objects import DefinitionType, LocalQueue, ModelQueue
 from quaestor.mqi.options import CloseOptions, OpenOptions
 from quaestor.qmgr.checker import check
-from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
+from quaestor.testing import FaultyDisk, FaultyFile, PowerCut, SmallEngine
 
 pytestmark = pytest.mark.crash
 
@@ -58,6 +63,22 @@ def test_a_force_that_is_in_flight_confirms_nothing(script, change):
 @pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)
 def test_neither_does_a_disk_whose_writes_must_be_waited_for(script):
     prove(script, at_most=40, kind=WaitingDisk)
+
+
+@pytest.mark.parametrize("script", [expansion, expansion_ahead], ids=lambda s: s.__name__)
+def test_a_restart_needs_no_space_but_what_a_growth_was_given(script, monkeypatch):
+    """T2: the disk is full when power is back; what was put into the pages of a growth is there all the same."""
+    begun = World(FaultyDisk()).disk.operations
+    moments = [cut for cut in cuts(script) if cut > begun]
+    found = filmed(script, moments, TINY, 0, FaultyDisk, commit)
+    monkeypatch.setattr(FaultyFile, "extend", full)
+    for cut, disk, allowed in found:
+        assert found_after(disk) in allowed, f"cut after {cut}"
+
+
+def full(file, size):
+    if size > file.size():
+        raise OSError(errno.ENOSPC, "no space")
 
 
 @pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)

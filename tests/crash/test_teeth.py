@@ -5,50 +5,44 @@ A proof that still holds without the rule would prove nothing about it.
 
 import importlib
 import struct
-import threading
 from dataclasses import replace
 
 import pytest
 
 from crash.prefixes import backout_by_prefixes, shunting_by_prefixes
-from crash.restarts import cut_copying, half_redone_pages, media_recovery, media_recovery_of_a_page_set_that_grew
 from crash.scenarios import (
     TINY,
-    World,
     backouts,
     checkpoints,
     checkpoints_in_steps,
     commit_in_flight,
+    expansion,
+    expansion_ahead,
     killed_then_cut,
     long_messages,
-    message,
     out_of_syncpoint,
     pages_leave_early,
     pages_written_during_a_sync,
     prove,
     puts_and_gets,
     puts_together,
+    the_log_waits_for_steps,
     unit_longer_than_the_ring,
 )
 from quaestor.mqi.reasons import Abend
-from quaestor.qmgr.buffer import BufferManager, BufferPool, OldPages, TornPageError
-from quaestor.qmgr.data import PrivateQueue
-from quaestor.qmgr.lock import LockManager
+from quaestor.qmgr.buffer import BufferPool, OldPages, TornPageError
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.log.in_flight import Waiter
 from quaestor.qmgr.recovery import RecoveryManager
-from quaestor.storage.active_log import ActiveLog
 from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_of
 from quaestor.storage.log_files import LogFiles
-from quaestor.storage.log_record import Kind
+from quaestor.storage.page import PAGE
 from quaestor.storage.page_set import PageSet
-from quaestor.testing import FaultyDisk, FaultyFile, SmallEngine, StartedFaultyWrite
+from quaestor.testing import FaultyFile, StartedFaultyWrite
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
 restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
 checkpointing_module = importlib.import_module("quaestor.qmgr.recovery.checkpointing")
 manager_module = importlib.import_module("quaestor.qmgr.recovery.manager")
-media_module = importlib.import_module("quaestor.qmgr.recovery.media")
 load_module = importlib.import_module("quaestor.qmgr.data.load")
 
 
@@ -223,11 +217,6 @@ def without_compensation_records(patch):
     patch.setattr(RecoveryManager, "undo", undo)
 
 
-def without_undoing(patch):
-    """V3: a compensation record is also carried out."""
-    patch.setattr(RecoveryManager, "_compensate", lambda self, page_set, page, kind, body, rba: None)
-
-
 def with_a_checkpoint_too_new(patch):
     """V5: a checkpoint names the oldest change of each page set that may not be on disk."""
     patch.setattr(OldPages, "recovery_rbas", lambda self: dict.fromkeys(self._page_sets, self._log.end))
@@ -266,7 +255,31 @@ def without_the_force_of_one_record(patch):
     patch.setattr(RecoveryManager, "start_commit", lambda self, unit: start_commit(self, unit) if unit.urid else 0)
 
 
+def without_space_that_is_durable(patch):
+    """T2: the file system has reserved an extent, durably, before the growth is logged."""
+
+    def hasty(self, pages):
+        self.file.extend(pages * PAGE)
+        self.reserved = max(self.reserved, pages)
+
+    patch.setattr(PageSet, "reserve", hasty)
+
+
+def with_a_log_used_again_before_its_checkpoint(patch):
+    """J14, CP1: the next active log waits until the checkpoint that frees it is over."""
+    needed_rba = RecoveryManager.needed_rba
+
+    def hasty(self):
+        coming = self._under_way is not None or self.log.switched
+        return max(needed_rba(self), self.log.files.next_end()) if coming else needed_rba(self)
+
+    patch.setattr(RecoveryManager, "needed_rba", hasty)
+
+
 TEETH = [
+    (without_space_that_is_durable, expansion, {}),
+    (without_space_that_is_durable, expansion_ahead, {}),
+    (with_a_log_used_again_before_its_checkpoint, the_log_waits_for_steps, {}),
     (without_the_force_of_one_record, out_of_syncpoint, {}),
     (without_compensation_records, backouts, {}),
     (with_a_checkpoint_too_new, checkpoints, {}),
@@ -320,172 +333,5 @@ def test_a_proof_with_forces_in_flight_fails_without_its_rule(remove, settings, 
 )
 def test_a_proof_by_prefixes_fails_without_its_rule(remove, proof, monkeypatch):
     remove(monkeypatch)
-    with pytest.raises((AssertionError, Abend, TornPageError)):
-        proof()
-
-
-def without_lock_at_get(patch):
-    """D3: a message that a unit has got is not there for others."""
-    patch.setattr(PrivateQueue, "remove", lambda self, arrival: None)
-    patch.setattr(LockManager, "lock", lambda self, resource, holder: True)
-    patch.setattr(LockManager, "unlock", lambda self, resource, holder: None)
-
-
-def a_message_is_got_once():
-    engine = SmallEngine()
-    unit = engine.begin()
-    engine.put(unit, b"once")
-    engine.commit(unit)
-    one, other = engine.begin(), engine.begin()
-    assert b"once" == engine.get(one)
-    assert engine.get(other) is None
-
-
-def test_a_message_is_got_once():
-    a_message_is_got_once()
-
-
-def test_without_the_lock_it_would_be_got_twice(monkeypatch):
-    without_lock_at_get(monkeypatch)
     with pytest.raises((AssertionError, Abend)):
-        a_message_is_got_once()
-
-
-def without_the_second_copy(patch):
-    """F4: with two copies every write goes to both."""
-    patch.setattr(ActiveLog, "_each", lambda self, request: request(self._files[0]))
-    patch.setattr(ActiveLog, "start_write_through", lambda self, at, data: self._files[0].start_write_through(at, data))
-
-
-def a_backed_out_put_is_gone_from_its_page():
-    """The page is written and the checkpoint passes the back out: restart has nothing left to undo it with."""
-    engine = SmallEngine(FaultyDisk(), TINY)
-    unit = engine.begin()
-    engine.put(unit, b"never")
-    engine.back_out(unit)
-    engine.buffers.write_all()
-    engine.recovery.checkpoint()
-    assert [] == engine.again().bodies()
-
-
-def the_second_copy_is_enough():
-    settings = replace(TINY, dual_logs=True)
-    world = World(FaultyDisk(), settings)
-    world.unit(puts=[message(1)])
-    disk = world.disk.after_power_cut()
-    for name in disk.names("log1"):
-        disk.files[name].seen[:] = bytes(len(disk.files[name].seen))
-    assert [message(1)] == SmallEngine(disk, settings).bodies()
-
-
-def without_hardened_backouts(patch):
-    """D4: HARDENBO makes the backout count durable."""
-    patch.setattr(RecoveryManager, "harden", lambda self: None)
-
-
-def a_hardened_backout_is_counted():
-    engine = SmallEngine(FaultyDisk(), TINY, harden_backout=True)
-    unit = engine.begin()
-    engine.put(unit, message(1))
-    engine.commit(unit)
-    unit = engine.begin()
-    engine.get(unit)
-    engine.back_out(unit)
-    again = SmallEngine(engine.disk.after_power_cut(), TINY)
-    assert [1] == [arrival.backout_count for arrival in again.data.browse(again.queue)]
-
-
-def with_waiters_woken_early(patch):
-    """J3: whoever waits is woken when the force that serves him is done, not before."""
-
-    def unlocked(self, rba, since_ns):
-        self.rba, self.since_ns, self.leads, self.gate = rba, since_ns, False, threading.Lock()
-
-    patch.setattr(Waiter, "__init__", unlocked)
-
-
-def a_force_returns_when_its_record_is_durable():
-    """One thread leads and is held in its write; a second comes with a later record."""
-    engine = SmallEngine(FaultyDisk(), TINY)
-    log, entered, go_on, told = engine.log, threading.Event(), threading.Event(), []
-    write = log.files.write_through
-
-    def slow(rba, data):
-        entered.set()
-        go_on.wait(10)
-        write(rba, data)
-
-    log.files.write_through = slow
-    first = log.append(Kind.COMMIT, 0, 0, 0, 0, 0, b"")
-    leader = threading.Thread(target=log.force, args=(first,))
-    leader.start()
-    assert entered.wait(10)
-    second = log.append(Kind.COMMIT, 0, 0, 0, 0, 0, b"")
-
-    def wait():
-        log.force(second)
-        told.append(log.hardened > second)
-
-    follower = threading.Thread(target=wait)
-    follower.start()
-    follower.join(0.1)
-    go_on.set()
-    leader.join()
-    follower.join()
-    assert [True] == told
-
-
-def without_the_changes_that_waited(patch):
-    """X4: an image of a page that was half redone does not stand for the changes before it."""
-    image = restart_module._Redo._image
-
-    def forgetful(self, record, page, body):
-        self._torn.pop((record.page_set, page), None)
-        image(self, record, page, body)
-
-    patch.setattr(restart_module._Redo, "_image", forgetful)
-
-
-def with_a_copy_that_ends_early(patch):
-    """X7: a page set is a copy until all that was redone is durable."""
-    patch.setattr(BufferManager, "harden", lambda self, page_set: None)
-
-
-def with_a_header_as_the_log_has_it(patch):
-    """X7: a copy stays one, and the file grows, when page 0 is redone."""
-    patch.setattr(restart_module._Redo, "_described", lambda self, number, body: body)
-
-
-def with_page_0_before_the_others(patch):
-    """Y4: page 0 makes a copy whole, and is written last."""
-
-    def hasty(target, first):
-        target.write(0, first)
-        target.sync()
-        target.close()
-
-    patch.setattr(media_module, "_complete", hasty)
-
-
-ALONE = [
-    (without_the_changes_that_waited, half_redone_pages),
-    (with_a_copy_that_ends_early, media_recovery),
-    (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
-    (with_page_0_before_the_others, cut_copying),
-    (without_undoing, a_backed_out_put_is_gone_from_its_page),
-    (without_the_second_copy, the_second_copy_is_enough),
-    (without_hardened_backouts, a_hardened_backout_is_counted),
-    (with_waiters_woken_early, a_force_returns_when_its_record_is_durable),
-]
-
-
-@pytest.mark.parametrize("proof", [proof for _, proof in ALONE], ids=lambda x: x.__name__)
-def test_a_proof_of_its_own_holds(proof):
-    proof()
-
-
-@pytest.mark.parametrize(("remove", "proof"), ALONE, ids=lambda x: x.__name__)
-def test_a_proof_of_its_own_fails_without_its_rule(remove, proof, monkeypatch):
-    remove(monkeypatch)
-    with pytest.raises((AssertionError, Abend, TornPageError)):
         proof()

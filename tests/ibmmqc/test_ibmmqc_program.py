@@ -264,3 +264,49 @@ def test_a_queue_manager_that_is_not_there(monkeypatch):
     monkeypatch.delenv("QUAESTOR_EMBEDDED", raising=False)
     monkeypatch.delenv("MQSERVER", raising=False)
     assert CMQC.MQRC_Q_MGR_NOT_AVAILABLE == reason_of(mq.connect, "NOT.THERE")
+
+
+def test_put1_sets_and_passes_context(qmgr, orders):
+    """As a handler of dead letters does with what it has got."""
+    there, said = mq.OD(ObjectName=b"ORDERS"), mq.MD(UserIdentifier=b"ZOE")
+    qmgr.put1(there, b"set", said, mq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
+    reader = mq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_SAVE_ALL_CONTEXT)
+    reader.get()
+    for options in (CMQC.MQPMO_PASS_ALL_CONTEXT, CMQC.MQPMO_PASS_IDENTITY_CONTEXT):
+        qmgr.put1(there, b"passed", mq.MD(), mq.PMO(Options=options, Context=reader.get_handle()))
+        got = mq.MD()
+        orders.get(None, got)
+        assert b"ZOE" == got.UserIdentifier.rstrip()
+    missing = mq.PMO(Options=CMQC.MQPMO_PASS_ALL_CONTEXT)
+    assert CMQC.MQRC_HOBJ_ERROR == reason_of(qmgr.put1, there, b"x", mq.MD(), missing)
+
+
+def test_a_number_that_inhibits_neither_nor_is_refused(orders):
+    for selector, reason in (
+        (CMQC.MQIA_INHIBIT_PUT, CMQC.MQRC_INHIBIT_VALUE_ERROR),
+        (CMQC.MQIA_INHIBIT_GET, CMQC.MQRC_INHIBIT_VALUE_ERROR),
+        (CMQC.MQIA_TRIGGER_CONTROL, CMQC.MQRC_TRIGGER_CONTROL_ERROR),
+    ):
+        assert reason == reason_of(orders.set, selector, 7)
+    orders.put(b"allowed as before")
+    assert b"allowed as before" == orders.get()
+
+
+def test_waiting_says_nothing_under_the_cursor(orders):
+    orders.put(b"x")
+    orders.get(None, mq.MD(), mq.GMO(Options=CMQC.MQGMO_BROWSE_FIRST))
+    under = mq.GMO(Options=CMQC.MQGMO_MSG_UNDER_CURSOR | CMQC.MQGMO_WAIT, WaitInterval=60_000)
+    assert b"x" == orders.get(None, mq.MD(), under)
+    assert CMQC.MQRC_NO_MSG_UNDER_CURSOR == reason_of(orders.get, None, mq.MD(), under)
+
+
+def test_disconnecting_in_the_middle_of_a_group_is_no_error(qmgr, orders):
+    first = mq.MD(Version=2, MsgFlags=CMQC.MQMF_MSG_IN_GROUP)
+    orders.put(b"1", first, mq.PMO(Options=CMQC.MQPMO_LOGICAL_ORDER))
+    qmgr.disconnect()
+
+
+def test_a_name_that_leads_out_of_its_folder_is_refused(qmgr, tmp_path):
+    for name in ("../QM1", "QM1/X"):
+        assert CMQC.MQRC_Q_MGR_NAME_ERROR == reason_of(mq.connect, name)
+    assert ["QM1"] == [found.name for found in tmp_path.iterdir()]

@@ -258,7 +258,8 @@ def test_get_options_are_planned_or_refused(bits):
     plan = planned(get_plan, bits)
     if plan is not None:
         assert not (plan.browse and plan.in_syncpoint)
-        assert plan.wait is bool(bits & GetOptions.WAIT)
+        under_cursor = bits & (GetOptions.MSG_UNDER_CURSOR | GetOptions.BROWSE_MSG_UNDER_CURSOR)
+        assert plan.wait is bool(bits & GetOptions.WAIT and not under_cursor)
 
 
 def test_every_reason_has_a_meaning_and_a_number_of_its_own():

@@ -37,6 +37,22 @@ def test_queue_managers_and_time(spark):
     assert [2] == waits(spark, queue_managers=["QM01"], begin=datetime(2026, 3, 2, 9, 30), end=datetime(2026, 3, 3))
 
 
+def test_an_interval_lies_where_its_middle_does(spark):
+    """The record of nine to ten is written at ten: it belongs to nine."""
+
+    def tables(structure):
+        return frames(spark)(structure).selectExpr("*", "cast(3.6e9 as double) as interval_us")
+
+    def between(begin, end):
+        hours = {"begin": datetime(2026, 3, 2, begin), "end": datetime(2026, 3, 2, end)}
+        ((_, table),) = advice_tables(tables, COLUMNS, **hours)
+        return sorted(table["waits_no_buffer"].to_pylist())
+
+    assert [2, 3] == between(9, 10)
+    assert [1] == between(8, 9)
+    assert [] == between(10, 11)
+
+
 def test_a_lakes_tables_and_the_dumps_find_the_same(spark, tmp_path):
     """Tables written as Parquet and read back by Spark give the findings of the tables as they were decoded."""
     import pyarrow as pa

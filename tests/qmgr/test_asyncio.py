@@ -7,7 +7,6 @@ import pytest
 from model.answers import fails
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import Reason
 from quaestor.qmgr.connection import AsyncConnection
@@ -20,7 +19,7 @@ def talk(qm, conversation):
 
     async def main():
         async with AsyncConnection(qm.connect()) as app:
-            await app.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+            qm.queue("ORDERS")
             async with await app.open("ORDERS", EVERYTHING) as orders:
                 await conversation(app, orders)
 
@@ -90,6 +89,78 @@ def test_waits_end_by_time_by_inhibit_and_by_cancelling(qm):
         assert not qm.messages.catalogue.anybody_waits
 
     talk(qm, conversation)
+
+
+def test_closing_a_handle_ends_its_waits_and_no_others(qm):
+    async def conversation(app, orders):
+        closed, open_ = await app.open("ORDERS", EVERYTHING), await app.open("ORDERS", EVERYTHING)
+        first, second = (asyncio.create_task(handle.get(GET_NOW, wait_ms=-1)) for handle in (closed, open_))
+        await asyncio.sleep(0)
+        await closed.close()
+        with fails(Reason.HOBJ_ERROR):
+            await first
+        await orders.put("x", None, NOW)
+        assert (await second).text == "x"
+
+    talk(qm, conversation)
+
+
+def test_a_wake_for_a_handle_that_is_closed_goes_to_the_next(qm):
+    async def conversation(app, orders):
+        closed, open_ = await app.open("ORDERS", EVERYTHING), await app.open("ORDERS", EVERYTHING)
+        first, second = (asyncio.create_task(handle.get(wait_ms=-1)) for handle in (closed, open_))
+        await asyncio.sleep(0)
+        orders._handle.put("x", None, NOW)  # wakes the first, which cannot look before the loop runs
+        closed._handle.close()
+        with fails(Reason.HOBJ_ERROR):
+            await first
+        assert (await second).text == "x"
+
+    talk(qm, conversation)
+
+
+def test_disconnecting_ends_every_wait_of_the_connection(qm):
+    async def main():
+        qm.queue("ORDERS")
+        app = AsyncConnection(qm.connect())
+        waiting = asyncio.create_task((await app.open("ORDERS", EVERYTHING)).get(wait_ms=-1))
+        await asyncio.sleep(0)
+        await app.disconnect()
+        with fails(Reason.HCONN_ERROR):
+            await waiting
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def test_a_getter_that_left_a_message_waits_on_in_peace(qm):
+    """It is not posted again and again for what it does not want."""
+
+    async def conversation(app, orders):
+        waiting = asyncio.create_task(orders.get(wait_ms=-1, sequence=2))
+        await asyncio.sleep(0)
+        before = qm.messages.stats.gets
+        await orders.put("a first one", None, NOW)
+        looks = []
+        look, orders._handle._input = orders._handle._input.look, Looked(orders._handle._input, looks)
+        await asyncio.sleep(0.05)
+        orders._handle._input = look.__self__
+        assert len(looks) <= 1
+        assert qm.messages.stats.gets == before
+        waiting.cancel()
+
+    talk(qm, conversation)
+
+
+class Looked:
+    """A way in that notes each look."""
+
+    def __init__(self, way, looks):
+        self._way, self._looks = way, looks
+
+    def __getattr__(self, name):
+        if name == "look":
+            self._looks.append(name)
+        return getattr(self._way, name)
 
 
 def test_an_exception_backs_out_and_the_end_commits(qm):

@@ -183,9 +183,10 @@ def test_a_log_that_is_needed_again_soon_does_not_wait_for_steps():
 
 
 @pytest.mark.parametrize("logload", [10**6, 160, 47])
-def test_a_ring_of_four_logs_leaves_time_for_steps(logload, monkeypatch):
-    """CP6: over many turns of the ring, also where LOGLOAD is reached just before each switch; nothing is got."""
-    settings = replace(LARGE, logs=4, log_bytes=256 << 10, logload=logload)
+@pytest.mark.parametrize("logs", [2, 3, 4])
+def test_a_ring_leaves_time_for_steps(logs, logload, monkeypatch):
+    """CP6, J14: over many turns of the ring, also where LOGLOAD is reached just before each switch; nothing is got."""
+    settings = replace(LARGE, logs=logs, log_bytes=256 << 10, logload=logload)
     engine = SmallEngine(FaultyDisk(), settings)
     engine.recovery.in_steps = True
     finished = []
@@ -195,9 +196,63 @@ def test_a_ring_of_four_logs_leaves_time_for_steps(logload, monkeypatch):
         for _ in range(1 + number % 2):
             engine.run_tasks()
     assert [] == finished
-    assert [] == engine.log.files.inventory.archives
+    assert 0 == engine.log.files.archives_made
     assert engine.log.files.start > 10 * (256 << 10)
     assert 1000 == len(SmallEngine(engine.disk.after_power_cut(), settings).bodies())
+
+
+def test_the_first_commit_after_the_switch_begins_what_the_log_waits_for():
+    """CP5, J14: the background comes when it comes."""
+    engine = SmallEngine(FaultyDisk(), replace(LARGE, log_bytes=256 << 10))
+    recovery, log = engine.recovery, engine.log
+    recovery.in_steps, started = True, 0
+    for _ in range(4):
+        start = log.files.start
+        while log.files.start == start:
+            put(engine, 1, 3000)
+        if log.short_at:
+            started += 1
+            assert recovery._under_way is not None
+            assert not log.switched
+            recovery.checkpoint()
+        assert 0 == log.short_at
+    assert started
+
+
+def test_a_log_that_archives_does_not_wait_for_a_checkpoint():
+    """J14: it has to be copied anyhow."""
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, log_bytes=64 << 10, logload=10**6, archive=True))
+    engine.recovery.in_steps = True
+    while engine.log.files.start < 3 * (64 << 10):
+        put(engine, 1, 3000)
+        assert 0 == engine.log.short_at
+    assert not engine.log.files.awaits_checkpoint()
+
+
+def test_a_log_that_is_needed_after_the_checkpoint_is_copied_then():
+    """J14: recovering a structure needs it (F2); work goes on."""
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, log_bytes=64 << 10, logload=10**6))
+    engine.recovery.in_steps, engine.recovery.kept_rba = True, lambda: 0
+    waited = 0
+    for _ in range(60):
+        put(engine, 1, 3000)
+        waited += bool(engine.log.short_at)
+        engine.run_tasks()
+    assert waited
+    assert engine.log.files.archives_made
+    assert 60 == len(SmallEngine(engine.disk.after_power_cut(), SMALL).bodies())
+
+
+def test_leaving_an_active_log_early_waits_for_nothing():
+    """J9, J14: ARCHIVE LOG twice, each as soon as the log has switched."""
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, log_bytes=64 << 10, logload=10**6))
+    engine.recovery.in_steps = True
+    for _ in range(5):
+        put(engine, 2, 3000)
+        start = engine.log.files.start
+        engine.log.truncate()
+        assert start + (64 << 10) == engine.log.files.start
+    assert 10 == len(SmallEngine(engine.disk.after_power_cut(), SMALL).bodies())
 
 
 def test_a_switch_soon_after_a_checkpoint_makes_no_page_older():

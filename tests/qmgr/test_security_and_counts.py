@@ -88,6 +88,21 @@ def test_the_calls_that_are_checked():
             call()
 
 
+def test_put1_that_sets_context_needs_the_right_to_do_so():
+    qm = memory_queue_manager("connect QM1 * read\nqueue ORDERS ALICE control\nqueue ORDERS BOB update")
+    alice, bob = qm.connect("ALICE"), qm.connect("BOB")
+    alice.define(LocalQueue("ORDERS"))
+    said = MQMD(user_identifier="ZOE", put_appl_name="a till")
+    alice.put1("ORDERS", "x", said, PutOptions.SET_ALL_CONTEXT)
+    alice.put1("ORDERS", "x", said, PutOptions.SET_IDENTITY_CONTEXT)
+    alice.commit()
+    got = [alice.get("ORDERS").descriptor for _ in range(2)]
+    assert [("ZOE", "a till"), ("ZOE", "test")] == [(md.user_identifier, md.put_appl_name) for md in got]
+    bob.put1("ORDERS", "x", said)
+    with fails(Reason.NOT_AUTHORIZED):
+        bob.put1("ORDERS", "x", said, PutOptions.SET_ALL_CONTEXT)
+
+
 def test_a_user_who_may_not_connect():
     with fails(Reason.NOT_AUTHORIZED):
         memory_queue_manager("connect QM1 ALICE read").connect("BOB")

@@ -8,7 +8,7 @@ from model.answers import bodies, drain, fails
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD, NO_ID
 from quaestor.mqi.objects import AliasQueue, LocalQueue
-from quaestor.mqi.options import GetOptions, MatchOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import GetOptions, MatchOptions, MsgFlags, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
@@ -271,6 +271,33 @@ def test_17_a_woken_getter_that_leaves_the_message_wakes_the_next(qm, orders):
     put(orders, "too long for one")
     assert picky.result() is Reason.TRUNCATED_MSG_FAILED
     assert modest.result() == "too long for one"
+
+
+def test_17_a_getter_that_left_a_message_is_woken_by_the_next(qm, orders):
+    """What did not fit it must not cost it its place among those who wait."""
+    second = Getter(qm, sequence=2)
+    put(orders, "a first one")
+    put(orders, "a second one", msg_flags=MsgFlags.LAST_MSG_IN_GROUP, group_id=b"G" * 24, msg_seq_number=2)
+    assert second.result() == "a second one"
+
+
+def test_17_a_message_that_no_getter_wants_is_offered_once_to_each(qm, orders, monkeypatch):
+    """Not in a circle: each that leaves it wakes the one behind it, the last one the browsers."""
+    seconds, browser = [Getter(qm, sequence=2, wait_ms=300) for _ in range(3)], Getter(qm, options=FIRST)
+    kind, woken = type(qm.messages.catalogue.state("ORDERS").waiters), []
+    post = kind._post
+    monkeypatch.setattr(kind, "_post", lambda *call: (woken.append(call[1].browse), post(*call)))
+    put(orders, "a first one")
+    assert browser.result() == "a first one"
+    assert [Reason.NO_MSG_AVAILABLE] * 3 == [getter.result() for getter in seconds]
+    assert woken == [False] * 3 + [True]
+
+
+def test_17_one_that_takes_any_is_not_kept_waiting_by_one_that_does_not(qm, orders):
+    second, anybody = Getter(qm, sequence=2, wait_ms=300), Getter(qm)
+    put(orders, "a first one")
+    assert anybody.result() == "a first one"
+    assert second.result() is Reason.NO_MSG_AVAILABLE
 
 
 def test_17_unlocking_wakes_a_getter(qm, orders):

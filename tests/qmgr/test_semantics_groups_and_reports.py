@@ -49,6 +49,53 @@ def test_20_a_group_is_got_in_order_at_the_place_of_its_first(qm, app, groups):
     assert ["a1", "a2", "b1", "b2", "single"] == bodies(drain(groups, IN_ORDER))
 
 
+UNIT_PUT, UNIT_GET = PutOptions.LOGICAL_ORDER, GetOptions.LOGICAL_ORDER
+
+
+def test_20_backout_takes_the_place_in_a_group_of_puts_back(app, groups):
+    """A group may be spread over units; the one that failed is done again."""
+    groups.put("1", MQMD(msg_flags=MEMBER), UNIT_PUT)
+    app.commit()
+    groups.put("2", MQMD(msg_flags=MEMBER), UNIT_PUT)
+    groups.put("3", MQMD(msg_flags=LAST), UNIT_PUT)
+    app.backout()
+    groups.put("2 again", MQMD(msg_flags=MEMBER), UNIT_PUT)
+    groups.put("3 again", MQMD(msg_flags=LAST), UNIT_PUT)
+    app.commit()
+    assert ["1", "2 again", "3 again"] == bodies(drain(groups, IN_ORDER | GetOptions.ALL_MSGS_AVAILABLE))
+
+
+def test_20_a_group_begun_in_a_unit_is_not_there_after_backout(app, groups):
+    began = groups.put("1", MQMD(msg_flags=MEMBER), UNIT_PUT)
+    app.backout()
+    anew = groups.put("1", MQMD(msg_flags=MEMBER), UNIT_PUT)
+    assert anew.envelope.msg_seq_number == 1
+    assert anew.envelope.group_id != began.envelope.group_id
+    app.backout()
+    groups.put("no group", None, UNIT_PUT)
+    assert app.warning is None
+
+
+def test_20_backout_takes_the_place_in_a_group_of_gets_back(app, groups):
+    put_group(groups, "1", "2", "3")
+    put_group(groups, "next")
+    assert groups.get(UNIT_GET).text == "1"
+    app.commit()
+    assert ["2", "3", "next"] == [groups.get(UNIT_GET).text for _ in range(3)]
+    app.backout()
+    assert ["2", "3", "next"] == [groups.get(UNIT_GET).text for _ in range(3)]
+    app.commit()
+
+
+def test_20_backout_leaves_groups_of_earlier_units_alone(app, groups):
+    put_group(groups, "1", "2")
+    assert groups.get(UNIT_GET).text == "1"
+    app.commit()
+    app.put("GROUPS", "another unit")
+    app.backout()
+    assert groups.get(UNIT_GET).text == "2"
+
+
 def test_20_physical_order_ignores_groups(app, groups):
     gid = b"G" * 24
     for number, text in [(2, "two"), (1, "one")]:

@@ -295,3 +295,14 @@ def test_12_work_out_of_syncpoint_is_not_limited(app, orders):
     orders.put("1")
     for _ in range(5):
         put(orders, "x", persistence=1)
+
+
+def test_a_bad_number_leaves_the_unit_as_it_was(app, orders):
+    """Only a connection with a client's name may number its units; the work can still be ended."""
+    put(orders, "old")
+    orders.get()
+    orders.put("new")
+    with fails(Reason.UOW_NOT_AVAILABLE):
+        app.commit(1)
+    app.backout()
+    assert ["old"] == bodies(drain(orders))

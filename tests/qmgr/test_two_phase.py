@@ -76,6 +76,8 @@ def test_what_cannot_be_prepared_or_decided(machine):
     for bad in (XID, b"", bytes(141)):
         with fails(Reason.UOW_IN_PROGRESS):
             other.prepare(bad)
+    with pytest.raises(TypeError, match="bytes"):
+        other.prepare("text")
     other.backout()
     with fails(Reason.UNKNOWN_OBJECT_NAME):
         app.commit_prepared(b"nobody's")

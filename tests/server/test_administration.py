@@ -13,7 +13,7 @@ from quaestor import MQMD, GetOptions, LocalQueue, ModelQueue, MQError, PutOptio
 from quaestor.cli.mqsc_door import door
 from quaestor.mqi import pcf
 
-INQUIRE_Q, Q_NAME, Q_DESC = 13, 2016, 2013
+INQUIRE_Q, PING_Q_MGR, Q_NAME, Q_DESC = 13, 40, 2016, 2013
 
 
 def test_commands_reach_a_running_server(server):
@@ -84,6 +84,36 @@ def test_a_tool_asks_by_pcf(server):
         )
         answer = pcf.unpack(answers.get(GetOptions.NO_SYNCPOINT, wait_ms=10_000).body)
         assert (0, "what is wanted") == (answer.reason, str(answer.value(Q_DESC)).rstrip())
+
+
+def ping(server):
+    """Ask the command server whether it is there; the reason it answers with."""
+    with server.connect() as app:
+        app.define(ModelQueue("ANSWERS.MODEL"))
+        answers = app.open("ANSWERS.MODEL", dynamic_name="ANSWERS.*")
+        asked = MQMD(format="MQADMIN", msg_type=1, reply_to_q=answers.name)
+        app.put("SYSTEM.ADMIN.COMMAND.QUEUE", pcf.pack(pcf.PCFMessage(PING_Q_MGR)), asked, PutOptions.NO_SYNCPOINT)
+        return pcf.unpack(answers.get(GetOptions.NO_SYNCPOINT, wait_ms=10_000).body).reason
+
+
+def test_requests_are_answered_after_an_operator_ended_the_command_server(server):
+    opened = door("QM1", server.home.directory)
+    assert opened.run("STOP CONN(1)").ok
+    opened.close()
+    assert 0 == ping(server)
+
+
+def test_requests_are_answered_after_their_queue_was_inhibited(server):
+    opened, waiters = (
+        door("QM1", server.home.directory),
+        server.manager.messages.catalogue.state("SYSTEM.ADMIN.COMMAND.QUEUE").waiters,
+    )
+    server.wait_for(lambda: waiters)
+    assert opened.run("ALTER QL(SYSTEM.ADMIN.COMMAND.QUEUE) GET(DISABLED)").ok
+    server.wait_for(lambda: not waiters)
+    assert opened.run("ALTER QL(SYSTEM.ADMIN.COMMAND.QUEUE) GET(ENABLED)").ok
+    opened.close()
+    assert 0 == ping(server)
 
 
 def test_metrics_and_health_are_told(home, serve):

@@ -12,7 +12,7 @@ from quaestor import MQMD, Message, MQError, Reason
 from quaestor.mqi.reasons import CompCode
 from quaestor.server import values, wire
 from quaestor.server.client.place import is_address
-from quaestor.server.conversation import OpenHandle
+from quaestor.server.open_handle import OpenHandle
 from quaestor.server.protocol import HEADER, MAGIC, Op, ProtocolError, frame
 
 VALUES = st.recursive(

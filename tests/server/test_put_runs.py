@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from qmgr.small import EVERYTHING
 from quaestor import MQMD, GetOptions, MQError, OpenOptions, PutOptions, Reason
-from quaestor.mqi.objects import LocalQueue, Process, QueueManagerAttributes, TriggerType
+from quaestor.mqi.objects import MESSAGE_MAX, LocalQueue, Process, QueueManagerAttributes, TriggerType
+from quaestor.server.client.requests import FRAME_BYTES, HandleRequests
 
 LATER = PutOptions.ASYNC_RESPONSE
 KEPT = MQMD(persistence=1)
@@ -101,6 +102,30 @@ def test_a_triggered_queue_triggers_for_a_run(qm, app):
     put_all(work, [b"1", b"2", b"3"])
     app.commit()
     assert 1 == len(drained(init))
+
+
+def test_a_body_that_no_message_may_have_costs_nobody_the_link(app, orders):
+    """No frame has room for it; it is refused before it is sent, and the unit goes on."""
+    huge = bytes(MESSAGE_MAX + 1)
+    orders.put("kept", KEPT)
+    for refused in (
+        lambda: orders.put(huge, KEPT),
+        lambda: orders.put(bytearray(huge), KEPT),
+        lambda: app.put1("ORDERS", huge),
+        lambda: orders.put_all(["kept too", huge], KEPT),
+    ):
+        with pytest.raises(MQError) as caught:
+            refused()
+        assert caught.value.reason is Reason.MSG_TOO_BIG_FOR_Q_MGR
+    app.commit()
+    assert [b"kept", b"kept too"] == [message.body for message in drained(orders)]
+
+
+def test_a_frame_of_many_has_room_for_each_that_may_be_put():
+    """A short message in front of the longest one goes in a frame of its own."""
+    longest = bytes(MESSAGE_MAX)
+    frames = [run for run, _ in HandleRequests.put_frames([bytes(FRAME_BYTES - 1), longest, b"x"])]
+    assert [[FRAME_BYTES - 1], [MESSAGE_MAX], [1]] == [[len(body) for body in run] for run in frames]
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

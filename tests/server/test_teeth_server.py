@@ -9,8 +9,8 @@ from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.message.putting import OutputPath
+from quaestor.qmgr.message.waiting import Waiters
 from quaestor.qmgr.recovery.outcomes import Outcomes
-from quaestor.server import conversation
 from quaestor.server.client.opening import LINKS
 from quaestor.server.conversation import Conversation
 from quaestor.server.group_commit import GroupCommit
@@ -18,7 +18,14 @@ from quaestor.server.journal import Journal
 from quaestor.server.limits import Limits
 from quaestor.server.link import Link
 from quaestor.server.service import Service
-from server import test_answers, test_overlapped_commits, test_protocol, test_put_runs, test_server_faults
+from server import (
+    test_answers,
+    test_nothing_left,
+    test_overlapped_commits,
+    test_protocol,
+    test_put_runs,
+    test_server_faults,
+)
 
 pytestmark = pytest.mark.plain
 
@@ -116,7 +123,22 @@ def a_run_begins_with_a_put(patch):
 
 
 def an_unknown_operation_is_overlooked(patch):
-    patch.setattr(conversation, "_unknown", lambda *_: b"")
+    known = [one if one is not Conversation._unknown else (lambda *_: b"") for one in Conversation._carry_out]
+    patch.setattr(Conversation, "_carry_out", known)
+
+
+def a_conversation_holds_itself(patch):
+    made = Conversation.__init__
+
+    def make(conversation, *given):
+        made(conversation, *given)
+        conversation.itself = conversation
+
+    patch.setattr(Conversation, "__init__", make)
+
+
+def a_wait_that_is_over_knows_who_waited(patch):
+    patch.setattr(Waiters, "given_up", Waiters.remove)
 
 
 def frames_have_any_length(patch):
@@ -250,6 +272,16 @@ TEETH = {
         an_unknown_operation_is_overlooked,
         garbage,
         {"garbage": test_protocol.GARBAGE["an unknown operation"]},
+    ),
+    "a conversation that has ended is gone": (
+        a_conversation_holds_itself,
+        test_nothing_left.test_nothing_is_left_of_a_client_that,
+        {"client": test_nothing_left.disconnects},
+    ),
+    "a wait that is over is gone": (
+        a_wait_that_is_over_knows_who_waited,
+        test_nothing_left.test_nothing_is_left_of_a_client_that,
+        {"client": test_nothing_left.dies_waiting},
     ),
     "a frame has a longest length": (
         frames_have_any_length,

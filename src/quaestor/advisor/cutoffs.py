@@ -1,7 +1,7 @@
 """Cut-offs as the installation wants them: the rules' defaults, changed by a TOML file.
 
     ["mp1b/A-43"]
-    checkpoints_per_hour = 20
+    checkpoints_per_hour_max = 20
     severity = "note"
     ["A-10"]
     enabled = false

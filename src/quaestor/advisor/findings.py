@@ -6,6 +6,7 @@ Rules
       advice, the command and the effect.
   D3  A finding is as severe as its gravest interval.
   D4  Findings are ranked by severity, then by how many intervals they cover, then by queue manager and object.
+  D5  A command can be given as it stands: names with small letters are in quotation marks.
 
 Called by evaluate.  Calls rule, rows; the planner, through the rules' effects.
 """
@@ -97,9 +98,14 @@ def _finding(
         worst_at=row["local_time"],
         figures=figures,
         advice=worded(rule.advice, words),
-        command=worded_if_known(rule.command, words),
+        command=worded_if_known(rule.command, {name: _as_typed(value) for name, value in words.items()}),
         effect=_effect(rule, words),
     )
+
+
+def _as_typed(value: Any) -> Any:
+    """A name as a command takes it: what is not in quotation marks is folded to capitals (D5)."""
+    return f"'{value}'" if isinstance(value, str) and value != value.upper() else value
 
 
 def _moment(value: np.datetime64) -> datetime | None:

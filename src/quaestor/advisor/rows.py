@@ -207,11 +207,14 @@ def as_of(
 
 
 def _places(keys: Indexes, times: Array, wanted: Indexes, moments: Array, *, earlier: bool) -> Indexes:
-    """Where (key, moment) stands in the ordered pairs (key, time)."""
-    begin = int(min(times.min(), moments.min()).astype(np.int64))
-    span = int(max(times.max(), moments.max()).astype(np.int64)) - begin + 1
-    ordered = keys * span + (times.astype(np.int64) - begin)
-    asked = wanted * span + (moments.astype(np.int64) - begin)
+    """Where (key, moment) stands in the ordered pairs (key, time).
+
+    Times are ranked first: keys of millions of tasks and microseconds of a month do not fit one number.
+    """
+    ranks = np.unique(np.concatenate([times, moments]), return_inverse=True)[1].reshape(-1)
+    span = int(ranks.max()) + 1
+    ordered = keys * span + ranks[: len(times)]
+    asked = wanted * span + ranks[len(times) :]
     if earlier:
         return np.asarray(np.searchsorted(ordered, asked, side="right") - 1, np.intp)
     return np.asarray(np.searchsorted(ordered, asked, side="left"), np.intp)

@@ -6,6 +6,8 @@ Rules
       are enough of them (`BASELINE_INTERVALS`).
   G3  The tasks of one kind (dispatchers, adapters, SSL tasks) are judged together, per statistics record.
   G4  Channels are judged one by one, and by dispatcher.
+  G5  A command alters a channel under its own type; `chltype` is known for those that end batches, for the others have
+      none of the attributes that rules alter.
 
 Called by views' registry in catalog.  Calls rows, views.
 """
@@ -19,6 +21,9 @@ from quaestor.advisor.views import RECORD, Tables, View, base, table_of
 
 BASELINE_INTERVALS = 6
 """Fewer intervals say nothing about what is usual (ours)."""
+
+
+_CHLTYPES = {1: "SDR", 2: "SVR", 8: "CLUSRCVR", 9: "CLUSSDR"}  # G5
 
 
 def structures(tables: Tables) -> Rows:
@@ -132,6 +137,7 @@ def channels(tables: Tables) -> Rows:
         bytes_per_batch=ratio(rows.message_bytes, rows.batches),
         bytes_per_message=message_bytes,
         messages_per_s=ratio(rows.messages, rows.seconds),
+        chltype=np.array([_CHLTYPES.get(each) for each in rows.channel_type], object),
         is_client=(rows.channel_type == 7).astype(np.float64),
         instances=same.counts[same.of_row],
         starts=same.sum((started > begun).astype(np.float64))[same.of_row],

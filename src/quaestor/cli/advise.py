@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from quaestor.advisor.settings import Settings
 
 SEVERITIES = ("note", "warning", "alert")
-_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S"]
+_TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S"]
 
 
 class DumpsOrCommand(click.Group):
@@ -54,7 +54,8 @@ def advise_group() -> None:
               help="Settings: TOML, or the output of DISPLAY commands. May be given several times.")  # fmt: skip
 @click.option("--cutoffs", "cutoff_file", type=click.Path(exists=True, dir_okay=False), help="Cut-offs of rules, TOML.")
 @click.option("--qmgr", "managers", multiple=True, help="Only this queue manager; may be given several times.")
-@click.option("--from", "begin", type=click.DateTime(_TIMES), help="From this local time on.")
+@click.option("--from", "begin", type=click.DateTime(_TIMES),
+              help="From this local time on; an interval lies where its middle does.")  # fmt: skip
 @click.option("--to", "end", type=click.DateTime(_TIMES), help="Up to this local time.")
 @click.option("--severity", type=click.Choice(SEVERITIES), default="warning", show_default=True, help="Least severity.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
@@ -99,7 +100,15 @@ def run_command(
     else:
         show(found, advice, verbose=verbose)
     grave = any(each.severity is Severity.ALERT for each in found)
-    sys.exit(max(report.close(), 1 if grave else 0))
+    sys.exit(max(report.close(), 1 if grave else 0, _unless_looked_at(advice.rules_run)))
+
+
+def _unless_looked_at(rules_run: int) -> int:
+    """Exit code 2 and the reason where no rule had anything to look at: that is not the same as nothing wrong."""
+    if rules_run:
+        return 0
+    click.echo("nothing was looked at: no records that rules read, of these queue managers and times", err=True)
+    return 2
 
 
 def findings_of(dump: Path) -> "list[Finding]":
@@ -140,20 +149,22 @@ def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
 def _of_dumps(
     dumps: Collection[str], columns: Mapping[str, Collection[str]], report: DamageReport
 ) -> "dict[str, pa.Table]":
-    """The narrow tables of all dumps; what is damaged is said and passed over."""
+    """The narrow tables of all dumps, each record once; what is damaged is said and passed over."""
     import pyarrow as pa
 
     from quaestor.smf.columns import decode
+    from quaestor.smf.copies import Copies
     from quaestor.smf.detection import UnusableDumpError
     from quaestor.smf.framing import DumpReader
 
     parts: dict[str, list[pa.Table]] = {}
+    copies = Copies()
     for path in dumps:
         report.dump()
         try:
             with opened(path) as stream, progress(path) as advance:
                 for block in DumpReader(stream).blocks():
-                    decoded = decode(block, set(columns), columns=columns)
+                    decoded = decode(copies.without(block), set(columns), columns=columns)
                     for damage in decoded.damages:
                         report.damaged(path, damage)
                     for structure, table in decoded.tables.items():
@@ -161,22 +172,28 @@ def _of_dumps(
                     advance(stream.tell() if stream.seekable() else 0)
         except UnusableDumpError as error:
             report.cannot_use(path, error)
+    if copies.left_out:
+        click.echo(f"{copies.left_out:,} records came more than once and count once", err=True)
     return {structure: pa.concat_tables(tables) for structure, tables in parts.items()}
 
 
 def _narrowed(
     tables: "Mapping[str, pa.Table]", managers: Collection[str], begin: datetime | None, end: datetime | None
 ) -> "dict[str, pa.Table]":
-    """The rows of these queue managers in this range of local time."""
+    """The rows of these queue managers whose middle lies in this range of local time, as a lake gives them."""
+    import pyarrow as pa
     import pyarrow.compute as pc
+
+    half_us = (pc.coalesce(pc.field("interval_us"), 0.0) / 2).cast(pa.int64(), safe=False)
+    middle = pc.field("local_time") - half_us.cast(pa.duration("us"))
 
     def conditions() -> Iterator[Any]:
         if managers:
             yield pc.field("queue_manager").isin(list(managers))
         if begin is not None:
-            yield pc.field("local_time") >= begin
+            yield middle >= begin
         if end is not None:
-            yield pc.field("local_time") < end
+            yield middle < end
 
     made = dict(tables)
     for condition in conditions():

@@ -47,6 +47,7 @@ def start_command(name: str, directory: Path | None, background: bool) -> None:
 
 
 def _start_in_background(name: str, home: "Home") -> None:
+    home.pid.unlink(missing_ok=True)  # of a process that is gone
     command = [sys.executable, "-m", "quaestor.cli.main", "qmgr", "start", name, "--directory", str(home.directory)]
     with home.log.open("ab") as log:
         size = log.tell()

@@ -5,6 +5,7 @@ Rules
   P2  Without a syncpoint option a put or get is in syncpoint: the z/OS rule.
   P3  What options mean is decided once per options value and kept as a plan of plain booleans; a call that
       comes again with the same value pays nothing for it.
+  P4  WAIT says nothing where there is nothing to wait for: with what is under the cursor.
 
 Called by the message manager, the connection, applications.  Calls reasons.
 """
@@ -237,14 +238,12 @@ def _get_plan(bits: int) -> GetPlan:
         raise _refuse(bits, "UNLOCK stands alone")
     if bits & GetOptions.LOCK and not browse:
         raise _refuse(bits, "LOCK needs a browse")
-    if bits & GetOptions.WAIT and cursor:
-        raise _refuse(bits, "nothing to wait for under a cursor")
     marks = bits & GetOptions.MARK_SKIP_BACKOUT
     if marks and (browse or bits & (4 | 4096)):
         raise _refuse(bits, "only a get in syncpoint can be marked")
     groups = bits & (GetOptions.LOGICAL_ORDER | GetOptions.ALL_MSGS_AVAILABLE)
     return GetPlan(
-        wait=bool(bits & GetOptions.WAIT),
+        wait=bool(bits & GetOptions.WAIT and not cursor and browse != GetOptions.BROWSE_MSG_UNDER_CURSOR),  # P4
         in_syncpoint=not browse and not bits & (GetOptions.NO_SYNCPOINT | GetOptions.SYNCPOINT_IF_PERSISTENT),  # P2
         if_persistent=bool(bits & GetOptions.SYNCPOINT_IF_PERSISTENT),
         browse=browse,

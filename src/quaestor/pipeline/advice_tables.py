@@ -2,7 +2,8 @@
 
 Rules
   Q1  Only the columns that rules and views ask for are read; Parquet hands over nothing else.
-  Q2  The range of time is half-open, on the local time of the records; days outside it are not opened.
+  Q2  The range of time is half-open and local; days outside it are not opened. An interval lies where its middle does:
+      its record has the time of its end, so the hour up to eleven would otherwise belong to what begins at eleven.
   Q3  Only structures that the lake has are asked for: the caller, who knows the lake, leaves the others out.
 
 Called by the command.  Calls nothing but Spark; what is needed is told by the caller.
@@ -41,10 +42,18 @@ def _conditions(
     if queue_managers:
         yield F.col("queue_manager").isin(sorted(queue_managers))
     if begin is not None:
-        yield F.col("local_time") >= F.lit(begin)
+        yield _middle(frame) >= F.lit(begin)
         if _DAY in frame.columns:
             yield F.col(_DAY) >= F.lit(begin.date())
     if end is not None:
-        yield F.col("local_time") < F.lit(end)
+        yield _middle(frame) < F.lit(end)
         if _DAY in frame.columns:
             yield F.col(_DAY) <= F.lit((end + timedelta(days=1)).date())
+
+
+def _middle(frame: DataFrame) -> Column:
+    """When what a row tells of happened (Q2); a record without an interval has its own time."""
+    if "interval_us" not in frame.columns:
+        return F.col("local_time")
+    half = F.make_dt_interval(secs=F.coalesce(F.col("interval_us"), F.lit(0)) / 2_000_000)
+    return F.col("local_time") - half

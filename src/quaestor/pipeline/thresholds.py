@@ -115,8 +115,7 @@ LOG = (
         "Log: log buffers were paged in", "Storage is short: use a smaller OUTBUFF if no task waits for buffers.",
     ),
     Threshold(
-        "A-43", WARNING, "SECONDS > 0 AND 3600 * CHECKPOINTS / SECONDS > {checkpoints_per_hour}",
-        "3600 * CHECKPOINTS / SECONDS", "an hour",
+        "A-43", WARNING, "CHECKPOINTS_AN_HOUR > {checkpoints_per_hour}", "CHECKPOINTS_AN_HOUR", "an hour",
         "Log: checkpoints follow each other too closely", "Raise LOGLOAD; see that active logs are not small.", "max",
     ),
 )  # fmt: skip

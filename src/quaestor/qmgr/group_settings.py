@@ -8,10 +8,14 @@ Rules
       same group. Without that file it belongs to none.
   GS3 What a member needs (msgpack, redis, sortedcontainers) is not installed everywhere: it is imported when a queue
       manager joins, and missing it is said with what to do.
+  GS4 Addresses may have passwords in them: the file is for its owner only, and no message shows them.
 
 Called by the package door, the server and the command line.  Calls the coupling facility manager, when it joins.
 """
 
+import json
+import os
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +28,7 @@ from quaestor.mqi.reasons import MQError, Reason
 GROUP_FILE = "group"
 GROUP_NAME_MAX = 4
 REQUESTS = ("fewest", "mp1b")
+_PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=password=)[^&\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +50,18 @@ class GroupSettings:
 def save_group(directory: Path, settings: GroupSettings) -> None:
     """Keep the settings with the queue manager (GS2)."""
     directory.mkdir(parents=True, exist_ok=True)
-    lines = (f'{name} = "{value}"\n' for name, value in asdict(settings).items())
-    (directory / GROUP_FILE).write_text("".join(lines), encoding="utf-8")
+    text = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in asdict(settings).items())
+    file, fresh = directory / GROUP_FILE, directory / f"{GROUP_FILE}.new"
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as kept:
+        kept.write(text)  # GS4
+    fresh.replace(file)
+
+
+def told(settings: GroupSettings) -> str:
+    """A group as it may be shown to anybody (GS4)."""
+    places = (_PASSWORD.sub("***", place) for place in (settings.structures, settings.repository))
+    return " ".join((settings.name, *places))
 
 
 def group_in(directory: Path) -> GroupSettings | None:
@@ -65,7 +80,7 @@ def joining(directory: Path, settings: GroupSettings | None = None) -> Callable[
     if settings is not None:
         known = group_in(directory)
         if known is not None and replace(known, requests=settings.requests) != settings:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=settings.name, why=f"it belongs to group {known}")
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=settings.name, why=f"it belongs to group {told(known)}")
         save_group(directory, settings)
     else:
         settings = group_in(directory)

@@ -133,7 +133,7 @@ class QueueManager:
         self.operator_log = OperatorLog(self.name, clock)
         self.security = SecurityManager(read_profiles, clock)
         self.engine = Engine(self._disk, clock, settings)
-        self.engine.log.files.tell = self.operator_log.say
+        self.engine.log.files.tell = self.engine.data.space.tell = self.operator_log.say
         log, buffers, recovery, data = self.engine.log, self.engine.buffers, self.engine.recovery, self.engine.data
         default_page_set = min((number for number in self.engine.settings.page_sets if number), default=0)
         self.shared = None if join is None else join(self.name, recovery, clock, self.operator_log)
@@ -157,6 +157,7 @@ class QueueManager:
         if self.shared is not None:
             managers += [self.shared, self.copies]
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
+        data.space.nudge = self.scheduler.nudge
         if self.shared is not None:
             self.shared.nudge = self.scheduler.nudge
 

@@ -2,6 +2,8 @@
 
 Rules
   AD1 PCF requests are answered on a thread of their own, as long as the queue manager runs; its end ends the thread.
+      Nothing else does: a connection that an operator has ended is made again, a queue that cannot be read (its gets
+      are inhibited, its page is not whole) is looked at again after a moment.
   AD2 STOP QMGR quiesces, with MODE(FORCE) stops at once; the answer is sent before the end begins.
   AD3 Figures and health are told over HTTP where the configuration names an address.
 
@@ -9,14 +11,15 @@ Called by process.  Calls the queue manager, the metrics endpoint.
 """
 
 from collections.abc import Callable
-from threading import Thread
+from threading import Event, Thread
 
-from quaestor.mqi.reasons import MQError
+from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.server.listeners import split_address
 from quaestor.server.metrics_endpoint import MetricsEndpoint
 
 WAIT_MS = 1000
+RETRY_S = 0.5
 FORCE = "FORCE"
 
 
@@ -30,7 +33,7 @@ class Administration:
             host, port = split_address(metrics)
             self._endpoint = MetricsEndpoint(manager.metrics, lambda: manager.failure, host=host, port=port)
         self._commands = manager.command_server()
-        self._ending = False
+        self._ending = Event()
         self._thread = Thread(target=self._serve, name="quaestor-commands", daemon=True)
         self._thread.start()
 
@@ -44,14 +47,23 @@ class Administration:
 
     def end(self) -> None:
         """The queue manager has stopped."""
-        self._ending = True
+        self._ending.set()
         if self._endpoint is not None:
             self._endpoint.stop()
         self._thread.join()
 
     def _serve(self) -> None:
-        while not self._ending:
+        """AD1."""
+        while not self._ending.is_set():
             try:
                 self._commands.serve_one(WAIT_MS)
-            except MQError:
-                return  # the queue manager is stopping, or has failed and said why
+            except MQError as error:
+                if error.reason is Reason.Q_MGR_STOPPING:
+                    return
+                if error.reason in {Reason.CONNECTION_BROKEN, Reason.HCONN_ERROR}:
+                    try:
+                        self._commands = self._manager.command_server()
+                    except MQError:
+                        return  # the queue manager is stopping, or has failed and said why
+                else:
+                    self._ending.wait(RETRY_S)

@@ -10,6 +10,8 @@ Rules
   CV5 A conversation ends once: by disconnecting, which commits, or with its link, which backs out.
   CV6 A call that waits for another queue manager (MQSC with CMDSCOPE) is carried out beside the loop; meanwhile the
       conversation's other calls stay in the backlog, and other conversations go on.
+  CV7 A conversation that has ended holds nothing that holds it, nor does a wait that is over: nothing of either is
+      left, without anybody looking for it (CO2).
 
 Called by link and service.  Calls the connection and its handles, as any application of the process would.
 """
@@ -19,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from struct import error as StructError  # noqa: N812 - a class
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.descriptors import MQMD
@@ -30,6 +32,7 @@ from quaestor.qmgr.connection import Connection, Handle
 from quaestor.qmgr.message import Waiting
 from quaestor.server import values, wire
 from quaestor.server.calls import CALLS, Later
+from quaestor.server.open_handle import OpenHandle
 from quaestor.server.protocol import (
     CONTEXT,
     CORREL,
@@ -68,40 +71,6 @@ _SMALL = 256
 """Integers up to here are one object each, as the message manager wants to see the options of like calls."""
 
 
-class OpenHandle:
-    """A handle of the conversation, and what both ends know of it already."""
-
-    __slots__ = ("got_envelope", "handle", "md", "options", "put_envelope")
-
-    def __init__(self, handle: Handle) -> None:
-        self.handle = handle
-        self.md: MQMD | None = None
-        self.options = 0
-        self.put_envelope: MQMD | None = None
-        self.got_envelope: MQMD | None = None
-
-    def known_options(self, options: int) -> int:
-        """The same object for the same options as with the call before: what they mean is then known, too."""
-        if options == self.options:
-            return self.options
-        self.options = options
-        return options
-
-    def knows_put(self, message: Message) -> bytes:
-        """The envelope of a message that was put, as far as it has to be sent; the other end knows it from then on."""
-        if message.envelope is self.put_envelope:
-            return b""
-        self.put_envelope = message.envelope
-        return message.envelope.packed()
-
-    def knows_got(self, message: Message) -> bytes:
-        """The same for a message that was got."""
-        if message.envelope is self.got_envelope:
-            return b""
-        self.got_envelope = message.envelope
-        return message.envelope.packed()
-
-
 class Parked:
     """A get that waits (CV4)."""
 
@@ -124,7 +93,7 @@ class Parked:
 
 
 class Conversation:
-    """One application (CV1-CV5)."""
+    """One application (CV1-CV7)."""
 
     def __init__(self, link: "Link", number: int, connection: Connection) -> None:
         self.link, self.number, self.connection = link, number, connection
@@ -139,14 +108,6 @@ class Conversation:
         self.parked: dict[int, Parked] = {}
         self.ending = False
         self._failed: MQError | None = None  # of an asynchronous put (CV3)
-        self._carry_out: list[Callable[[int, int, bytes, int, int], bytes]] = [_unknown] * _OPERATIONS
-        self._carry_out[Op.PUT] = self._put
-        self._carry_out[Op.GET] = self._get
-        self._carry_out[Op.COMMIT] = self._commit
-        self._carry_out[Op.BACKOUT] = self._backout
-        self._carry_out[Op.CALL] = self._call
-        self._carry_out[Op.CANCEL] = self._cancel
-        self._carry_out[Op.HEARTBEAT] = _nothing
 
     # -- requests and answers
 
@@ -160,9 +121,9 @@ class Conversation:
         commits = self._commits
         carry_out, before = self._carry_out[op], commits.count
         if self._failed is not None and number and op != _BACKOUT:
-            carry_out = self._async_failure
+            carry_out = Conversation._async_failure
         try:
-            answer = carry_out(flags, number, packed, at, end)
+            answer = carry_out(self, flags, number, packed, at, end)
         except ProtocolError:
             raise
         except Exception as error:  # noqa: BLE001 - told apart where it is told
@@ -199,7 +160,8 @@ class Conversation:
         if number:
             return frame(_ERROR, 0, self.number, number, payload)
         if self._failed is None:
-            self._failed = error if isinstance(error, MQError) else MQError(Reason.MD_ERROR, why=str(error))
+            told = error if isinstance(error, MQError) else MQError(Reason.MD_ERROR, why=str(error))
+            self._failed = MQError(told.reason, **told.facts)  # one that was raised knows us, by its frames (CV7)
         return b""
 
     def reply(self, number: int, payload: bytes = b"") -> bytes:
@@ -437,6 +399,12 @@ class Conversation:
             self.link.send(answer)
             self.resume()
 
+    def _heartbeat(self, _flags: int, _number: int, _packed: bytes, _at: int, _end: int) -> bytes:
+        return b""
+
+    def _unknown(self, _flags: int, _number: int, _packed: bytes, _at: int, _end: int) -> bytes:
+        raise ProtocolError("an unknown operation")
+
     # -- handles
 
     def add(self, handle: Handle) -> int:
@@ -476,13 +444,16 @@ class Conversation:
         self.backlog.clear()
         self.connection.abandon()
 
+    # -- operations, rule CV7
 
-def _nothing(_flags: int, _number: int, _packed: bytes, _at: int, _end: int) -> bytes:
-    return b""
-
-
-def _unknown(_flags: int, _number: int, _packed: bytes, _at: int, _end: int) -> bytes:
-    raise ProtocolError("an unknown operation")
+    _carry_out: ClassVar[list[Callable[["Conversation", int, int, bytes, int, int], bytes]]] = [_unknown] * _OPERATIONS
+    _carry_out[Op.PUT] = _put
+    _carry_out[Op.GET] = _get
+    _carry_out[Op.COMMIT] = _commit
+    _carry_out[Op.BACKOUT] = _backout
+    _carry_out[Op.CALL] = _call
+    _carry_out[Op.CANCEL] = _cancel
+    _carry_out[Op.HEARTBEAT] = _heartbeat
 
 
 def _text(packed: bytes) -> str:

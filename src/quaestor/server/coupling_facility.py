@@ -17,7 +17,6 @@ Rules
 Called by `quaestor cf start`.  Calls storage.lists, structure_rebuild, readiness.
 """
 
-import gc
 import logging
 import socket
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from typing import Any
 import msgpack
 
 from quaestor.readiness import READ, WRITE, Readiness
+from quaestor.server import collector
 from quaestor.server.structure_rebuild import Rebuilding, moved_to
 from quaestor.storage.lists.client import LENGTH, RECEIVE, frames
 from quaestor.storage.lists.facility import MemoryConnection, MemoryFacility
@@ -117,10 +117,8 @@ class CouplingFacility:
         return True
 
     def serve_alone(self) -> None:
-        """Serve in a process that does nothing else: entries die by themselves, so the collector seldom looks (FA6)."""
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(100_000, 50, 1000)
+        """Serve in a process that does nothing else: entries die by themselves, nobody need look (FA6)."""
+        collector.look_once()
         self.serve()
 
     def stop(self) -> None:

@@ -6,6 +6,9 @@ Rules
   HO2 Its place is `$QUAESTOR_HOME/NAME`, else `~/.local/share/quaestor/NAME`, unless a directory is named.
   HO3 Security is on. It is off only when `server.toml` says so in so many words; then there is no file `profiles`.
   HO4 Whoever created it may do everything; what others may do is added to `profiles`.
+  HO5 A process serves it if its number is in `pid` and it owns the data sets. A number alone says nothing: it may be
+      that of one that was killed, and by now of another program, which must neither keep it from starting nor be
+      stopped.
 
 Called by process, cli and the client.  Calls the disk.
 """
@@ -24,6 +27,7 @@ from quaestor.qmgr.security import EVERYBODY, parse_profiles
 from quaestor.qmgr.statistics import TraceSettings
 from quaestor.server.listeners import Tls
 from quaestor.server.users import USER_MAX
+from quaestor.storage.disk import owner_of
 
 HOME_VARIABLE = "QUAESTOR_HOME"
 CLASSES = ("connect", "queue", "process", "namelist", "stgclass", "qmgr", "command")
@@ -154,13 +158,12 @@ class Home:
         return EngineSettings(**told)
 
     def running_pid(self) -> int | None:
-        """The process that serves it, if it is alive."""
+        """The process that serves it, if it is alive (HO5)."""
         try:
             pid = int(self.pid.read_text())
-            os.kill(pid, 0)
+            return pid if owner_of(self.directory) == pid else None
         except (OSError, ValueError):
             return None
-        return pid
 
 
 def _toml(value: Any) -> str:

@@ -7,14 +7,13 @@ Rules
       is written. After a failure of the engine nothing is written, and the exit code is 1.
       SIGHUP reads the profiles again.
   PR3 The number of files that may be open is raised as far as the system allows, so that the limit is ours.
-  PR4 In a process of its own what is there at the start is never looked at by the collector, and the rest seldom:
-      messages, units and requests hold no cycles, and a look at a deep queue would hold everybody up.
+  PR4 In a process of its own Python's collector looks at everything once (`collector`): a look at a deep queue would
+      hold everybody up.
 
 Called by cli and tests.  Calls service, home, the queue manager.
 """
 
 import contextlib
-import gc
 import os
 import resource
 import signal
@@ -28,6 +27,7 @@ from quaestor.qmgr.group_settings import joining
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
 from quaestor.qmgr.statistics import SMF_DIRECTORY
+from quaestor.server import collector
 from quaestor.server.administration import Administration
 from quaestor.server.home import Home
 from quaestor.server.identity import Identity
@@ -37,8 +37,6 @@ from quaestor.server.listeners import ListenError, listen_local, listen_tcp
 from quaestor.server.service import Service
 from quaestor.server.users import Users
 from quaestor.storage.disk import RealDisk
-
-COLLECT_SELDOM = 50_000, 50, 100
 
 
 class Server:
@@ -126,9 +124,7 @@ class Server:
 
     def run_alone(self) -> int:
         """Serve in a process that does nothing else (PR4)."""
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*COLLECT_SELDOM)
+        collector.look_once()
         return self.run()
 
     def run(self) -> int:
@@ -141,12 +137,14 @@ class Server:
         return 0 if failure is None else 1
 
     def _stop(self) -> None:
+        for path in (self.home.socket, self.home.address):
+            path.unlink(missing_ok=True)  # while the directory is ours: another may own it as soon as the manager stops
         self.manager.stop()
         if self.administration is not None:
             self.administration.end()
-        for path in (self.home.socket, self.home.address, self.home.pid):
-            with contextlib.suppress(OSError):
-                path.unlink()
+        with contextlib.suppress(OSError, ValueError):
+            if int(self.home.pid.read_text()) == os.getpid():
+                self.home.pid.unlink()
         self.journal.tell("QSV004I", qmgr=self.configuration.name)
         self.journal.close()
 

@@ -261,6 +261,22 @@ class StartedWrites:
             self._kernel = None
 
 
+def owner_of(directory: Path) -> int | None:
+    """The process that owns a directory now; None when nobody does, whatever one that is gone has left there."""
+    try:
+        fd = os.open(directory / OWNER_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return int(os.pread(fd, 64, 0) or 0)
+    else:
+        return None
+    finally:
+        os.close(fd)
+
+
 class RealDisk:
     """A directory of the operating system."""
 

@@ -7,7 +7,8 @@ Rules
   F2  An active log is used again only when its range is archived, or nothing needs it (`needed_rba`): neither
       restart, nor a unit that may be backed out, nor media recovery where archives are kept.
   F3  The next data set of the ring is made ready soon after the current one is entered, so that the end of the
-      current one is never a surprise: `limit` is the RBA up to which the ring can be written now.
+      current one is never a surprise: `limit` is the RBA up to which the ring can be written now. One that only a
+      checkpoint keeps from being ready may wait for it (J14).
   F4  With two copies every write goes to both; a read takes the copy that is good. When one cannot be written the log
       goes on with the other, and the operator is told (CSQJ105E); the next data set of the ring has two again.
   F5  Archives are kept until somebody prunes them; what restart, a unit, or recovering a page set from its image copy
@@ -165,6 +166,10 @@ class LogFiles:
             self.inventory.starts[number] = -1
             self._drop_archives()
         self._ready = True
+
+    def awaits_checkpoint(self) -> bool:
+        """Whether the next data set of the ring would have to be copied, unless a checkpoint comes before (F2)."""
+        return not self._archive and not self._ready and self.next_end() > self.needed_rba()
 
     def next_end(self) -> int:
         """The RBA after the range of the active log that is to be used again next; 0 when it holds nothing."""

@@ -2,8 +2,9 @@
 
 Rules
   T1  Page 0 and every space map page are system pages; the space map of a span stands at its beginning.
-  T2  A page set grows by an extent that the file system has reserved before the growth is logged, so writing a
-      page later cannot fail for want of space.
+  T2  A page set grows by an extent that the file system has reserved, durably, before the growth is logged: writing a
+      page later cannot fail for want of space, nor can a restart. More may be reserved than the growth takes, by
+      anybody and without the latch (`reserve`); what page 0 says there is, is all that there is.
   T3  A page that is not whole is given to the caller as None: it is repaired by a change that starts the page, or
       named as lost. It is never handed on as if it were good.
   T4  A page set knows the page set it is (number and format); a file put in its place by mistake is refused.
@@ -33,11 +34,12 @@ _MARK = b"PAGESET "
 
 
 class PageSet:
-    """One page set (T1-T4).
+    """One page set (T1-T5).
 
-    `frames` are its pages in the buffer pool, by page number; `freed_rba` is the last log record that freed one of its
-    pages; `unsynced_rba` the oldest change among pages written since the last sync began, 0 when there is none, and
-    `syncing_rba` that among those which a sync under way is to cover.
+    It has `pages`; space for `reserved` of them is known to be set aside. `frames` are its pages in the buffer pool, by
+    page number; `freed_rba` is the last log record that freed one of its pages; `unsynced_rba` the oldest change among
+    pages written since the last sync began, 0 when there is none, and `syncing_rba` that among those which a sync under
+    way is to cover.
     """
 
     __slots__ = (
@@ -52,12 +54,13 @@ class PageSet:
         "low_free",
         "number",
         "pages",
+        "reserved",
         "syncing_rba",
         "unsynced_rba",
     )
 
     def __init__(self, number: int, file: File, pages: int) -> None:
-        self.number, self.file, self.pages = number, file, pages
+        self.number, self.file, self.pages, self.reserved = number, file, pages, pages
         self.frames: dict[int, Any] = {}
         self.buffer_pool = 0
         self.low_free = 2
@@ -100,7 +103,7 @@ class PageSet:
         if not any(first):
             raise Abend("T4", "a page set is not complete; restore its image copy", page_set=number)
         if is_whole(first, number, 0):
-            page_set.pages = described_pages(first, number)
+            page_set.pages = page_set.reserved = described_pages(first, number)
             if file.size() < page_set.pages * PAGE:
                 raise Abend("T4", "a page set is too short; restore its image copy", page_set=number, bytes=file.size())
         return page_set
@@ -142,14 +145,17 @@ class PageSet:
     def sync(self) -> None:
         """Make what was written before durable (T5). Whoever else writes may go on."""
         with self._alone:
-            if self._failed is not None:
-                raise self._failed
-            if not self._closed:
-                try:
-                    self.file.sync()
-                except OSError as error:
-                    self._failed = error
-                    raise
+            self._sync()
+
+    def _sync(self) -> None:
+        if self._failed is not None:
+            raise self._failed
+        if not self._closed:
+            try:
+                self.file.sync()
+            except OSError as error:
+                self._failed = error
+                raise
 
     def end_sync(self) -> None:
         """The sync has succeeded."""
@@ -162,10 +168,20 @@ class PageSet:
         self.end_sync()
 
     def reserve(self, pages: int) -> None:
-        """Have the file system set space aside, durably, before the growth is logged (T2)."""
-        if self.file.size() < pages * PAGE:
-            self.file.extend(pages * PAGE)
-            self.sync()
+        """Have the file system set space aside, durably (T2). Whoever comes while another does it waits for him."""
+        if self.reserved >= pages:
+            return
+        with self._alone:
+            if self.reserved < pages and not self._closed:
+                self.file.extend(pages * PAGE)
+                self._sync()
+                self.reserved = pages
+
+    def settle(self) -> None:
+        """At start: what a killed process wrote or reserved may still be volatile, and restart will rely on it."""
+        pages = self.file.size() // PAGE
+        self.sync()
+        self.reserved = max(self.reserved, pages)
 
     def close(self) -> None:
         with self._alone:

@@ -148,6 +148,24 @@ def test_a_put_to_a_waiting_getter_and_a_get_that_waited(tmp_path):
     assert found["GETTER"].get_elapsed < 200_000 * US
 
 
+def test_accounting_may_stop_while_an_application_waits_for_a_message():
+    """AH2: the get that waits ends as it would have, and so does the next."""
+    qm, _, _ = queue_manager("acctg(3)")
+    with qm.connect("ALICE", "GETTER") as getter, qm.connect("BOB", "PUTTER") as putter:
+        getter.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+        queue, got = getter.open("ORDERS", 1), []
+        thread = threading.Thread(target=lambda: got.append(queue.get(GET_NOW, wait_ms=10_000).body))
+        thread.start()
+        while not getter.messages.catalogue.anybody_waits:
+            pass
+        qm.statistics.stop("ACCTG")
+        putter.put("ORDERS", b"1", None, NOW)
+        thread.join()
+        putter.put("ORDERS", b"2", None, NOW)
+        assert [b"1", b"2"] == [*got, queue.get(GET_NOW).body]
+    qm.stop()
+
+
 def test_waits_for_the_log_and_for_pages_stand_with_the_verb(tmp_path):
     settings = quaestor.EngineSettings(buffer_pools={0: 200, 1: 60})
     with quaestor.connect("QM1", tmp_path, settings=settings, trace="acctg(3)") as app:

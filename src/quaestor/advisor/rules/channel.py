@@ -5,8 +5,9 @@ SENDS are the channel types that end batches: sender, server, cluster sender.
 
 import numpy as np
 
-from quaestor.advisor.rows import Mask, ratio
+from quaestor.advisor.rows import Floats, Groups, Mask, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
+from quaestor.pipeline.hours import hourly
 from quaestor.planner.batches import (
     BATCHINT_BELOW_MS,
     BATCHSZ_ADVISED_MAX,
@@ -23,6 +24,13 @@ CLIENT = 7
 
 def sends(at: Columns) -> Mask:
     return np.isin(at.channel_type, SENDS)
+
+
+def starts_per_hour(at: Columns) -> Floats:
+    """Starts of all instances of the channel; each row has those of its interval, once for each instance."""
+    own = ratio(at.starts, at.instances)
+    channels = Groups([at.system, at.queue_manager, at.channel]).of_row
+    return hourly(own, channels, at.local_time, at.seconds)
 
 
 def _fuller_batches(row: Row) -> str:
@@ -65,7 +73,7 @@ RULES = (
         advice="{messages} messages went in {batches} batches, {achieved_batch:.1f} each, with BATCHSZ {batch_size}."
         " Where response time matters set BATCHSZ(1) BATCHINT(0) and save the waiting; where it does not, a"
         " BATCHINT fills the batches.",
-        command="ALTER CHANNEL({channel}) CHLTYPE(SDR) BATCHINT(nnn)",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(nnn)",
         effect=_fuller_batches,
         lines="704-711, 3602, 3679, 3698-3700",
     ),
@@ -91,7 +99,7 @@ RULES = (
         ),
         advice="{full_share:.0%} of {batches} batches were full at BATCHSZ {batch_size}: the channel is busy. Leave"
         " it at 50 unless data must be visible early, or the link is unreliable, slow or costly.",
-        command="ALTER CHANNEL({channel}) CHLTYPE(SDR) BATCHSZ(50)",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHSZ(50)",
         lines="002:121",
     ),
     Rule(
@@ -112,7 +120,7 @@ RULES = (
         shows=("messages_per_s",),
         advice="BATCHINT is {batch_interval} ms and a batch holds {achieved_batch:.1f} messages: a requester that"
         " waits for its reply waits for the interval too. Set BATCHINT(0).",
-        command="ALTER CHANNEL({channel}) CHLTYPE(SDR) BATCHINT(0)",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(0)",
         effect=_interval,
         lines="3677, 4099-4102",
     ),
@@ -126,7 +134,7 @@ RULES = (
         cutoffs=(Cutoff("ms_max", BATCHINT_BELOW_MS, "milliseconds a batch may be held open"),),
         advice="BATCHINT {batch_interval} ms holds a unit of recovery open for {ms_max:.0f} ms or more: restart"
         " reads the log back to its begin. Shorten it.",
-        command="ALTER CHANNEL({channel}) CHLTYPE(SDR) BATCHINT(60000)",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(60000)",
         lines="818, 1608, 3705",
     ),
     Rule(
@@ -147,7 +155,7 @@ RULES = (
         shows=("bytes_per_message",),
         advice="Messages average {bytes_per_message:,.0f} bytes and BATCHSZ is {batch_size}: at most"
         " {batchsz_most:.0f} is advised. A failure in mid-batch sends all of it again.",
-        command="ALTER CHANNEL({channel}) CHLTYPE(SDR) BATCHSZ({batchsz_most:.0f})",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHSZ({batchsz_most:.0f})",
         effect=_size,
         lines="1642, 3607, 3690-3692",
     ),
@@ -181,7 +189,7 @@ RULES = (
         cutoffs=(Cutoff("messages_min", 100, "messages from which on it matters", ours=True),),
         advice="{messages} messages, none persistent, went with NPMSPEED(NORMAL). If loss and order rules allow,"
         " FAST needs no log data for its batches.",
-        command="ALTER CHANNEL({channel}) CHLTYPE(SDR) NPMSPEED(FAST)",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) NPMSPEED(FAST)",
         lines="729, 844, 3654",
     ),
     Rule(
@@ -270,13 +278,13 @@ RULES = (
         id="mp16-ch2-3/CH-R28",
         title="The channel starts and stops often",
         table="channels",
-        figures={"starts_per_hour": lambda at: ratio(3600 * at.starts, at.seconds)},
+        figures={"starts_per_hour": starts_per_hour},
         when=lambda at, cut: (at.starts_per_hour > cut.starts_per_hour_max) & (at.channel_type != CLIENT),
         measure="starts_per_hour",
         cutoffs=(Cutoff("starts_per_hour_max", 10, "starts of a channel in an hour", ours=True),),
         advice="The channel started {starts_per_hour:.0f} times an hour. Raise DISCINT; with TLS every start shakes"
         " hands again.",
-        command="ALTER CHANNEL({channel}) CHLTYPE(SDR) DISCINT(6000)",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) DISCINT(6000)",
         lines="3571, 3811-3813",
     ),
     Rule(

@@ -7,6 +7,7 @@ import numpy as np
 
 from quaestor.advisor.rows import Floats, Groups, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Figure, Row, Rule, Severity
+from quaestor.pipeline.hours import hourly
 from quaestor.planner import dasd
 from quaestor.planner.log_flow import WRITE_THRESHOLD_PAGES, log_buffers
 
@@ -15,7 +16,11 @@ MIB = 1 << 20
 
 
 def per_hour(name: str) -> Figure:
-    return lambda at: ratio(3600 * getattr(at, name), at.seconds)
+    def rate(at: Columns) -> Floats:
+        managers = Groups([at.system, at.queue_manager]).of_row
+        return hourly(getattr(at, name), managers, at.local_time, at.seconds)
+
+    return rate
 
 
 def of_queue_manager(name: str) -> Figure:
@@ -39,8 +44,9 @@ def _more_buffers(row: Row) -> str:
 
 
 def _longer_between_checkpoints(row: Row) -> str:
-    now_min = row.seconds / row.checkpoints / 60
-    then_min = now_min * 4_000_000 / (row.writes_nowait / row.checkpoints)
+    if not row.writes_per_hour:
+        return ""
+    now_min, then_min = 60 / row.checkpoints_per_hour, 60 * 4_000_000 / row.writes_per_hour
     return f"LOGLOAD 4000000 takes a checkpoint every {then_min:,.0f} minutes at this load, now it is {now_min:,.1f}"
 
 
@@ -77,8 +83,8 @@ RULES = (
             Cutoff("reads_per_hour_max", 100, "log reads from buffers in an hour that are still usual", ours=True),
         ),
         shows=("reads_from_buffer",),
-        advice="The log was read {reads_from_buffer} times from its buffers: applications back out. Rule mp1b/A-14"
-        " names them where class 3 accounting is on.",
+        advice="The log was read {reads_per_hour:,.0f} times an hour from its buffers: applications back out."
+        " Rule mp1b/A-14 names them where class 3 accounting is on.",
         lines="2491-2515",
     ),
     Rule(
@@ -144,13 +150,13 @@ RULES = (
         id="mp1b/A-43",
         title="Checkpoints come too often",
         table="QJST",
-        figures={"checkpoints_per_hour": per_hour("checkpoints")},
+        figures={"checkpoints_per_hour": per_hour("checkpoints"), "writes_per_hour": per_hour("writes_nowait")},
         when=lambda at, cut: at.checkpoints_per_hour > cut.checkpoints_per_hour_max,
         measure="checkpoints_per_hour",
         cutoffs=(Cutoff("checkpoints_per_hour_max", 10, "checkpoints by LOGLOAD in an hour"),),
-        shows=("checkpoints", "writes_nowait", "seconds"),
-        advice="LOGLOAD caused {checkpoints} checkpoints, {checkpoints_per_hour:.1f} an hour. Raise it, and see that"
-        " the active logs are not so small that switches take checkpoints as well.",
+        shows=("checkpoints", "writes_per_hour"),
+        advice="LOGLOAD caused {checkpoints_per_hour:.1f} checkpoints an hour. Raise it, and see that the active logs"
+        " are not so small that switches take checkpoints as well.",
         command="SET SYSTEM LOGLOAD(4000000)",
         effect=_longer_between_checkpoints,
         lines="2491-2515",

@@ -4,7 +4,7 @@ import numpy as np
 
 from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
-from quaestor.advisor.rules.log import MIB, PAGE_BYTES, log_mb_per_s
+from quaestor.advisor.rules.log import MIB, PAGE_BYTES, log_mb_per_s, per_hour
 from quaestor.planner import dasd
 from quaestor.planner.logload import restart_s_max
 from quaestor.planner.logs import active_log_size, active_logs_needed, fill_time_s
@@ -166,7 +166,7 @@ RULES = (
         title="More log than the backups were planned for",
         table="QJST",
         settings=("planned_log_mb_per_hour",),
-        figures={"log_mb_per_hour": lambda at: 3600 * log_mb_per_s(at)},
+        figures={"log_mb_per_hour": lambda at: per_hour("buffers_filled")(at) * PAGE_BYTES / MIB},
         when=lambda at, cut: at.log_mb_per_hour > cut.times * at.planned_log_mb_per_hour,
         measure="log_mb_per_hour",
         cutoffs=(Cutoff("times", 1.25, "measured over planned", ours=True),),

@@ -45,14 +45,13 @@ RULES = (
         also=("mp16-ch1/A-76",),
         title="Gets by identifier on a queue without index",
         table="queue_hours",
-        when=lambda at, cut: (
-            (at.index_type == 0) & (at.by_identifier > cut.gets_min) & (at.gets_any + at.browses_any == 0)
-        ),
+        when=lambda at, cut: (at.index_type == 0) & (at.by_identifier > cut.gets_min) & (at.gets_any == 0),
         measure="by_identifier",
         cutoffs=(Cutoff("gets_min", 0, "gets and browses by identifier in an hour"),),
         shows=("messages_skipped", "valid_gets"),
-        advice="All {by_identifier:,.0f} gets and browses were by MSGID or CORRELID and the queue has no index:"
-        " {messages_skipped:,.0f} messages were passed over. Define INDXTYPE for the identifier that is used.",
+        advice="{by_identifier:,.0f} gets and browses were by MSGID or CORRELID, no get took just the next"
+        " message, and the queue has no index: {messages_skipped:,.0f} messages were passed over. Define INDXTYPE"
+        " for the identifier that is used.",
         command="ALTER QLOCAL({queue}) INDXTYPE(CORRELID)",
         effect=_index,
         lines="572-573",

@@ -2,9 +2,10 @@
 
 Rules
   K1  Verb, noun and keywords are written out in full here, whatever was abbreviated; an unknown or ambiguous word
-      is refused with what it could be. A keyword stands once.
+      is refused with what it could be. A keyword stands once, and not with its opposite (SHARE NOSHARE).
   K2  Values of object attributes are typed by their declaration: numbers in range, words, texts, lists of names.
-  K3  WHERE compares one attribute: LT GT EQ NE LE GE for values, LK NL for generic names, CT EX for lists.
+  K3  WHERE compares one attribute: LT GT EQ NE LE GE for values, LK NL for generic names, CT EX for lists. Blanks at
+      the end of a text do not count.
   K4  `text` writes a command, and `definition` an object, so that reading it back gives the same.
 
 Called by the command manager.  Calls syntax, words, objects.
@@ -58,7 +59,7 @@ _COMPARES: dict[str, Callable[[Any, Any], Any]] = {
 def _comparable(found: object, value: str) -> tuple[Any, Any]:
     if isinstance(found, int) and value.lstrip("-").isdigit():
         return found, int(value)
-    return str(found), value
+    return str(found).rstrip(), value.rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,8 @@ def command(statement: Statement) -> Command:
     known = keywords_of(verb, noun)
     for item in rest:
         keyword = _the_one(item.word, known, "keyword", statement.line, item.column)
-        if any(keyword == word for word, _ in parameters) or (keyword == "WHERE" and where is not None):
+        twice = {keyword, f"NO{keyword}", keyword.removeprefix("NO")}
+        if any(word in twice for word, _ in parameters) or (keyword == "WHERE" and where is not None):
             raise MQSCError(f"{keyword} stands twice", statement.line, item.column, syntax.TWICE)
         if keyword == "WHERE":
             where = _where(item, known, statement.line)

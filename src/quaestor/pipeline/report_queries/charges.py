@@ -65,13 +65,14 @@ def by_application(tables: Tables, asked: Parameters) -> DataFrame:
 def by_channel(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per month, channel and partner (H2)."""
     plan = _plan(asked)
+    work = _work(tables, asked, plan).where(_MOVES)
     keys = {
         "qmgr": F.col("QMGR"),
         "channel": F.col("CHANNEL"),
         "partner": F.col("CHANNELQ"),
         "department": F.col("payer"),
     }
-    return _charged(_work(tables, asked, plan).where(_MOVES), plan, keys)
+    return _charged(work, plan, keys)
 
 
 def by_department(tables: Tables, asked: Parameters) -> DataFrame:

@@ -7,7 +7,7 @@ Rules
   X3  SYSPRINT is the same list in the sample program's three columns.
   X4  A source's step gives every row the columns OBJECT, FIRST_TIME and LAST_TIME.
 
-Called by the package's register.  Calls thresholds, summary_rows, row_conditions.
+Called by the package's register.  Calls thresholds, summary_rows, row_conditions, hours.
 """
 
 import re
@@ -16,11 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from quaestor.pipeline import thresholds
 from quaestor.pipeline.arrow_expressions import ARROW
+from quaestor.pipeline.hours import hourly
 from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, DB2_CALLS, DB2_VERBS, LOG_MANAGER, LOGGED_VERBS
 from quaestor.pipeline.report_queries.steps import Parameters, Tables
 from quaestor.pipeline.report_queries.summary_rows import medians, summary_rows
@@ -41,6 +43,7 @@ _LISTED = pa.schema(
 _NO_INDEX_KEYS = ("DATE", "QMGR", "BASENAME", "QTYPE", "INDXTYPE")
 _GETS = ("GETS", "GETBRWS", "GETA")
 _PAGE_SET_IOS = ("PUTPSN", "PUT1PSN", "GETPSN")
+_LOG_COLUMNS = ("CHECKPOINTS", "SECONDS")
 _PARAMETERS = {each.name: f"@{each.name}" for each in LIMITS}
 Line = dict[str, Any]
 Step = Callable[[pa.Table], pa.Table]
@@ -71,6 +74,19 @@ def _moments(rows: pa.Table, name: Any) -> pa.Table:
 
 def _whole(rows: pa.Table) -> pa.Table:
     return _moments(rows, "")
+
+
+def _log_hours(rows: pa.Table) -> pa.Table:
+    """The rows with the checkpoints of the hour that ends with them: five minutes are too short for a rate (A-43)."""
+    names = pc.binary_join_element_wise(rows["MVS"], rows["MQSERIES_SUB_ID"], "\n")
+    owners = pc.rank(names, tiebreaker="dense").to_numpy().astype(np.intp)
+    moments = pc.binary_join_element_wise(
+        pc.cast(rows["DATE"], pa.string()), pc.utf8_slice_codeunits(rows["TIME"], 0, 8), "T"
+    )
+    ends = np.asarray(moments.to_numpy(zero_copy_only=False), dtype="datetime64[us]")
+    counts, seconds = (np.asarray(rows[each].to_numpy(zero_copy_only=False), np.float64) for each in _LOG_COLUMNS)
+    rates = pa.array(hourly(counts, owners, ends, seconds), from_pandas=True)
+    return _whole(rows.append_column("CHECKPOINTS_AN_HOUR", rates))
 
 
 def _named(column: str) -> Step:
@@ -132,7 +148,7 @@ SOURCES: Mapping[str, Source] = {
     "buffer": Source(
         "buffer manager", BUFFER_MANAGER, _named("BUFFER_POOL"), ("BUFFER_POOL",), thresholds.BUFFER_POOLS
     ),
-    "log": Source("log manager", LOG_MANAGER, _whole, (), thresholds.LOG, "MQSERIES_SUB_ID"),
+    "log": Source("log manager", LOG_MANAGER, _log_hours, ("MVS", *_LOG_COLUMNS), thresholds.LOG, "MQSERIES_SUB_ID"),
     "db2": Source("Db2 manager", DB2_CALLS, _whole, (), thresholds.DB2),
     "db2 verbs": Source("Db2 manager", DB2_CALLS, _db2_verbs, _DB2_COLUMNS, thresholds.DB2_VERBS),
     "cf": Source("coupling facility", CF_CALLS, _structures, _CF_COLUMNS, thresholds.STRUCTURES),

@@ -75,8 +75,9 @@ def db2_depth(tables: Tables, asked: Parameters) -> DataFrame:
 
 def db2_dispatch(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per five minutes and verb whose requests waited longer than a limit for a server (Q-7)."""
+    verbs = _db2_verbs(tables, asked)
     delay = ratio(F.col("thread_us") - F.col("server_us"), "CALLS")
-    slow = _db2_verbs(tables, asked).withColumn("delay_avg_us", delay).where(F.col("delay_avg_us") > asked["limit_us"])
+    slow = verbs.withColumn("delay_avg_us", delay).where(F.col("delay_avg_us") > asked["limit_us"])
     return slow.orderBy(F.desc("delay_avg_us"), "DATE", "TIME", "QMGR", "VERB")
 
 
@@ -94,6 +95,7 @@ def db2_response(tables: Tables, asked: Parameters) -> DataFrame:
 
 def cf_structures(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager, structure and kind of request: calls, time, redrives and how full it was (Q-9)."""
+    calls = summarised(tables, CF_CALLS, asked)
     kinds = [
         F.struct(
             F.lit(kind).alias("TYPE"),
@@ -104,7 +106,7 @@ def cf_structures(tables: Tables, asked: Parameters) -> DataFrame:
         for kind, letter in (("SINGLE", "S"), ("MULTIPLE", "M"))
     ]
     fixed = ("QMGR", "STRUCTURE", "QESTSFUL", "QESTMLUS", "QESTMNUS")
-    rows = summarised(tables, CF_CALLS, asked).select(*fixed, F.explode(F.array(*kinds)).alias("one"))
+    rows = calls.select(*fixed, F.explode(F.array(*kinds)).alias("one"))
     summed = (
         rows.select(*fixed, "one.*")
         .groupBy("QMGR", "STRUCTURE", "TYPE")

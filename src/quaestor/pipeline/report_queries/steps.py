@@ -9,6 +9,8 @@ Rules
       and `percent` do the same for its outputs.
   G5  Arithmetic over many columns is written as SQL text: one call to the JVM, where columns put together one by one
       cost a call for each operator, and a query of hundreds a second.
+  G6  A query asks for its table before it makes its first expression: the table starts Spark (M4), and there is no
+      column without it.
 
 Called by the other modules of report_queries.  Calls nothing.
 """

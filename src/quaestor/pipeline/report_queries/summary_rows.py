@@ -79,10 +79,8 @@ def medians(values: pa.ChunkedArray | pa.Array, rows: pa.Table, keys: list[str])
     """For each row the median of the values of its group; null where the group has none (M3)."""
     groups = pc.rank(pc.binary_join_element_wise(*(rows[each] for each in keys), "\n"), tiebreaker="dense").to_numpy()
     numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
-    made = np.full(len(rows), np.nan)
-    for group in np.unique(groups):
-        here = groups == group
-        known = np.sort(numbers[here & ~np.isnan(numbers)])
-        if len(known):
-            made[here] = known[(len(known) - 1) // 2]
-    return pa.array(made, from_pandas=True)
+    order = np.lexsort((numbers, groups))  # what is not known comes last in its group
+    names, first = np.unique(groups[order], return_index=True)
+    known = np.bincount(groups, weights=~np.isnan(numbers), minlength=len(names) + 1)[names].astype(np.intp)
+    middle = numbers[order[np.where(known > 0, first + (known - 1) // 2, first)]]
+    return pa.array(middle[np.searchsorted(names, groups)], from_pandas=True)

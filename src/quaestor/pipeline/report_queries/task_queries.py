@@ -51,9 +51,9 @@ def commits_by_day(tables: Tables, asked: Parameters) -> DataFrame:
 
 def slow_transactions(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per task record whose commits took longer than a limit each (Q-3); channels are no transactions."""
-    per_commit = ratio("ET", "NCOMMITS")
-    tasks = summarised(tables, DAILY_TASK, asked).where("JOBTYPE <> 'CHIN'").withColumn("ET_PER_COMMIT", per_commit)
-    return tasks.where(F.col("ET_PER_COMMIT") > asked["limit_us"]).orderBy(F.desc("ET_PER_COMMIT"), "DATE", "TIME")
+    tasks = summarised(tables, DAILY_TASK, asked).where("JOBTYPE <> 'CHIN'")
+    timed = tasks.withColumn("ET_PER_COMMIT", ratio("ET", "NCOMMITS"))
+    return timed.where(F.col("ET_PER_COMMIT") > asked["limit_us"]).orderBy(F.desc("ET_PER_COMMIT"), "DATE", "TIME")
 
 
 def transaction_verbs(tables: Tables, asked: Parameters) -> DataFrame:

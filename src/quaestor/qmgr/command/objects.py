@@ -161,7 +161,7 @@ class ObjectCommands:
     def _moving(self, old: MQObject, changes: dict[str, Any]) -> list[str]:
         """The queues that go to another page set with this change (OB3)."""
         if isinstance(old, StorageClass) and changes.get("page_set", old.page_set) != old.page_set:
-            queues = self._queues_of(old.name)
+            queues = self._catalogue.queues_of(old.name)
         elif type(old) is LocalQueue and changes.get("storage_class", old.storage_class) != old.storage_class:
             if self._catalogue.find(StorageClass, changes["storage_class"]) is None:
                 raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=changes["storage_class"], queue=old.name)
@@ -173,9 +173,6 @@ class ObjectCommands:
             raise MQError(Reason.OBJECT_IN_USE, name=old.name, type=old.MQSC_TYPE, queues=used)
         return queues
 
-    def _queues_of(self, storage_class: str) -> list[str]:
-        return [queue.name for queue in self._catalogue.local_queues() if queue.storage_class == storage_class]
-
     @runs("DELETE", *DEFINED)
     def delete(self, command: Command, user: str) -> Iterable[Part]:
         kind, name, disposition = _kind(command), _name(command), self._disposition(command)
@@ -184,8 +181,6 @@ class ObjectCommands:
             self._group.delete(kind, name)
             return self._copied(command, Command("DELETE", command.noun, name, (("QSGDISP", (COPY,)),)))
         self._picked(kind, name, disposition)
-        if kind is StorageClass and (users := self._queues_of(name)):
-            raise MQError(Reason.OBJECT_IN_USE, name=name, type=command.noun, queues=users)
         self._messages.delete(user, kind, name, purge=command.has("PURGE"))
         return ()
 

@@ -4,9 +4,10 @@ Rules
   AH1 Each method makes the call of its parent class and tallies what it took; it decides nothing. Plain puts and gets
       are functions of their own (`noting`).
   AH2 `account_for` and `stop_accounting` may come at any time, also while the application waits for a message: a call
-      in progress ends with the latch it began with and is not tallied.
+      in progress ends with the latch it began with and is not tallied. It knows its tally by then, not by its handle.
   AH3 A get that waits by being asked again (`look`) is one get: what is asked again adds time, not a call.
   AH4 A call for many messages is tallied as so many calls that took its time together.
+  AH5 A handle that was closed, and a task that is over, are held by nothing that they hold.
 
 Called by the connection manager.  Calls session and handle.
 """
@@ -26,6 +27,7 @@ from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.noting import noting_get, noting_put
 from quaestor.qmgr.connection.session import Connection, target_of
 from quaestor.qmgr.message.getting import LENGTH_ANY
+from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.waiting import Waiting
 
 _SPECIFIC = frozenset({"msg_id", "correl_id", "group_id", "sequence", "token"})
@@ -46,6 +48,10 @@ class AccountedHandle(Handle):
         self.use_latch(latch, tally)
         self.noted_put = noting_put(self, connection, tally, latch)
         self.noted_get = noting_get(self, connection, tally, latch)
+
+    def forget(self) -> OpenQueue | None:
+        note_no_more(self)
+        return Handle.forget(self)
 
     def put_with_care(
         self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: Handle | None
@@ -96,12 +102,12 @@ class AccountedHandle(Handle):
         try:
             message = Handle.get(self, options, **named)
         except BaseException:
-            self._tally_kind(options, named)
+            _tally_kind(tally, options, named)
             task.ended(verb, began_ns, cpu_ns)
             raise
         ended_ns = task.now_ns()
-        self._tally_kind(options, named)
-        self._note(message, began_ns, ended_ns)
+        _tally_kind(tally, options, named)
+        _note(tally, message, began_ns, ended_ns)
         if cpu_ns >= 0:
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         return message
@@ -109,30 +115,6 @@ class AccountedHandle(Handle):
     def wait_with_care(self, waiting: Waiting, plan: GetPlan) -> Message:
         """A plain get that has to wait."""
         return self._wait(waiting, plan, ANY, LENGTH_ANY, 0)
-
-    def _note(self, message: Message, began_ns: int, ended_ns: int) -> None:
-        """A get or a browse whose kind has been counted."""
-        tally = self.tally
-        on_queue_ns = NOT_GOT if tally.now_browsing else ended_ns - message.put_us * 1000
-        took_ns = ended_ns - began_ns - tally.task.take_waited()
-        tally.get_notes += (took_ns, len(message.body), message.persistence, on_queue_ns)
-        tally.gets_any -= 1  # whoever adds up the notes counts all of them as such
-
-    def _tally_kind(self, options: int, named: dict[str, Any]) -> None:
-        """Which of the four kinds of get it is."""
-        tally = self.tally
-        if options is not tally.options_seen:
-            tally.note_options(options)
-        specific = any(named.get(name) is not None for name in _SPECIFIC) if named else False
-        if tally.now_browsing:
-            if specific:
-                tally.browses_specific += 1
-            else:
-                tally.browses_any += 1
-        elif specific:
-            tally.gets_specific += 1
-        else:
-            tally.gets_any += 1
 
     def look(
         self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None = None, **selecting: Any
@@ -143,7 +125,7 @@ class AccountedHandle(Handle):
             tally.fold()
         began_ns, cpu_ns = task.began(verb)
         if after is None:
-            self._tally_kind(options, selecting)
+            _tally_kind(tally, options, selecting)
         try:
             result = Handle.look(self, options, wait_ms, after, max_length, **selecting)
         except BaseException:
@@ -157,16 +139,16 @@ class AccountedHandle(Handle):
             verb.cpu_read(task.cpu_ns() - cpu_ns)
         if after is not None:
             verb.calls -= 1  # AH3: it was counted when it began to wait; its note counts it
-        self._note(result, began_ns, task.now_ns())
+        _note(tally, result, began_ns, task.now_ns())
         return result
 
     def handed_over(self, waiting: Waiting) -> Message | None:
         message = Handle.handed_over(self, waiting)
         if message is not None:
-            task = self.tally.task
-            now_ns = task.now_ns()
-            self.tally.get.calls -= 1  # as in `look`
-            self._note(message, now_ns, now_ns)
+            tally = self.tally
+            now_ns = tally.task.now_ns()
+            tally.get.calls -= 1  # as in `look`
+            _note(tally, message, now_ns, now_ns)
         return message
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
@@ -349,6 +331,35 @@ def stop_accounting(connection: Connection, latch: LockType) -> None:
     connection.__class__ = Connection
     connection.account(None, latch)
     for handle in connection.handles:
-        handle.__class__ = Handle
         handle.use_latch(latch, None)
-        handle.noted_put = handle.noted_get = not_accounted
+        note_no_more(handle)
+
+
+def note_no_more(handle: Handle) -> None:
+    """A handle is a plain one again: what notes its calls holds the handle, and the handle must not hold it (AH5)."""
+    handle.noted_put = handle.noted_get = not_accounted
+    handle.__class__ = Handle
+
+
+def _note(tally: QueueTally, message: Message, began_ns: int, ended_ns: int) -> None:
+    """A get or a browse whose kind has been counted."""
+    on_queue_ns = NOT_GOT if tally.now_browsing else ended_ns - message.put_us * 1000
+    took_ns = ended_ns - began_ns - tally.task.take_waited()
+    tally.get_notes += (took_ns, len(message.body), message.persistence, on_queue_ns)
+    tally.gets_any -= 1  # whoever adds up the notes counts all of them as such
+
+
+def _tally_kind(tally: QueueTally, options: int, named: dict[str, Any]) -> None:
+    """Which of the four kinds of get it is."""
+    if options is not tally.options_seen:
+        tally.note_options(options)
+    specific = any(named.get(name) is not None for name in _SPECIFIC) if named else False
+    if tally.now_browsing:
+        if specific:
+            tally.browses_specific += 1
+        else:
+            tally.browses_any += 1
+    elif specific:
+        tally.gets_specific += 1
+    else:
+        tally.gets_any += 1

@@ -354,6 +354,12 @@ class TaskTally:
         """What the time of day is ahead of the monotonic clock; looked at each interval, for the former is adjusted."""
         self.offset_us = self.now_us() - self.now_ns() // 1000
 
+    def end(self) -> None:
+        """The task's last figures have been taken: let go of all that knows it (AH5)."""
+        self.thread.tally = None
+        self.take_stock = _nothing_logged
+        self.queues.clear()
+
     def queue(self, name: str, base_name: str, stored: Any) -> QueueTally:
         """The tally of a queue under the name it was opened by."""
         found = self.queues.get((name, base_name))

@@ -259,19 +259,21 @@ class Handle:
                 posted = self._block(waiting, left_s)
                 if waiting.message is not None:
                     return waiting.message
-                result = self._look_again(plan, asked, max_length)
+                result = self._look_again(waiting, plan, asked, max_length)
+                if type(result) is Waiting:
+                    result.waiters.keep_place(result, waiting)
             finally:
                 waiting.waiters.pass_on(waiting)
             if type(result) is not Waiting:
                 return result  # type: ignore[return-value] # not a Waiting, so a message
-            waiting.waiters.keep_place(result, waiting)
             waiting = result
             if not posted:
                 waiting.waiters.remove(waiting)
                 raise MQError(Reason.NO_MSG_AVAILABLE, queue=self.name, waited_ms=wait_ms)
 
-    def _look_again(self, plan: GetPlan, asked: Selection, max_length: int) -> Message | Waiting:
+    def _look_again(self, after: Waiting, plan: GetPlan, asked: Selection, max_length: int) -> Message | Waiting:
         if self._input is None:
+            after.waiters.given_up(after)
             raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
         return self._input.look(plan, asked, max_length)
 
@@ -308,18 +310,26 @@ class Handle:
 
         With `direct` a message may be handed over to the wait: the caller must then look at its `message` when posted.
         """
-        way, thread = self._input, self._thread
-        if way is None:
-            raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+        thread = self._thread
         thread.warning = None
         with self._latch:
             try:
+                way = self._input
+                if way is None:
+                    if after is not None:
+                        after.waiters.given_up(after)  # it was closed since then
+                    raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
                 asked = selection(**selecting) if selecting else ANY
                 plan, longest = (
                     way.plan(wait_options(options, wait_ms)),
                     LENGTH_ANY if max_length is None else max_length,
                 )
                 result = way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
+                if type(result) is Waiting:
+                    if after is not None:
+                        result.waiters.keep_place(result, after)
+                    if not direct:
+                        result.direct_max = -1  # a cancelled task must not have a message in its hands
             except FATAL as error:
                 raise self._connection.fatal(error) from error
             finally:
@@ -327,11 +337,6 @@ class Handle:
                     after.waiters.pass_on(after)
                 if thread.call_unit is not None:
                     self._connection.end_call(commit=True)
-            if isinstance(result, Waiting):
-                if after is not None:
-                    result.waiters.keep_place(result, after)
-                if not direct:
-                    result.direct_max = -1  # a cancelled task must not have a message in its hands
         return result
 
     def handed_over(self, waiting: Waiting) -> Message | None:
@@ -352,9 +357,10 @@ class Handle:
     def on_post(self, waiting: Waiting, post: Callable[[], object]) -> None:
         """Call `post` when it is worth looking again; at once if that has happened already."""
         with self._latch:
-            waiting.post = post
             if waiting.posted:
                 post()
+            else:
+                waiting.post = post
 
     def give_up(self, waiting: Waiting) -> None:
         """Stop waiting; a wake that came too late goes to the next."""

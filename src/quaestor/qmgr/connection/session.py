@@ -126,15 +126,19 @@ class Connection:
         """MQCMIT: what was put is there for others, what was got is gone. `unit` numbers it (SE6)."""
         if not self.connected:
             raise self.why_not_connected()
+        named = b"" if unit is None else label(self.client, unit)  # a bad number is refused while the unit is as it was
         with self.latch:  # as `calling` does; every message put by itself comes here, and a generator is dear
+            thread = self._thread
+            ending, thread.unit, thread.warning = thread.unit, None, None
             try:
-                thread = self._thread
-                ending, thread.unit, thread.warning = thread.unit, None, None
                 if ending is not None:
-                    if unit is not None:
-                        ending.label = label(self.client, unit)
+                    if named:
+                        ending.label = named
                     self._recovery.commit(ending)
                     self.messages.catalogue.unit_ended()
+            except MQError as error:
+                self._refused(error, ending)
+                raise
             except FATAL as error:
                 raise self.fatal(error) from error
 
@@ -150,6 +154,7 @@ class Connection:
         with self.calling():
             unit = self._thread.unit
             self._end_unit(self._recovery.back_out)
+            self._thread.resume_groups(unit)
             if unit is not None and self._thread.marked is not None:
                 self._thread.take_marked(unit, self.messages.catalogue.qmgr.max_uncommitted)
 
@@ -157,15 +162,22 @@ class Connection:
         """Phase 1 of a commit that an outside coordinator decides (see `two_phase`)."""
         self._check_connected()
         with self.calling():
-            if self._thread.unit is None:
+            unit = self._thread.unit
+            if unit is None:
                 raise MQError(Reason.UOW_NOT_AVAILABLE, xid=xid)
             try:
-                self._prepared.prepare(self._thread.unit, xid)
+                self._prepared.prepare(unit, xid)
             except MQError as error:
                 if error.reason is Reason.BACKED_OUT:
                     self._thread.unit = None
+                self._refused(error, unit)
                 raise
             self._thread.unit = None
+
+    def _refused(self, error: MQError, unit: Unit | None) -> None:
+        """A unit was not committed; it may have been backed out instead."""
+        if error.reason is Reason.BACKED_OUT:
+            self._thread.resume_groups(unit)
 
     def commit_prepared(self, xid: bytes) -> None:
         """Phase 2: the coordinator has decided to commit."""

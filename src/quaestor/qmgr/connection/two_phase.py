@@ -42,6 +42,8 @@ class Prepared:
 
     def prepare(self, unit: Unit, xid: bytes) -> None:
         """Put a unit in doubt (TP1)."""
+        if not isinstance(xid, bytes):
+            raise TypeError(f"an xid is bytes, not {type(xid).__name__}")  # before anything of it is on the log
         if not 1 <= len(xid) <= XID_MAX or xid in self.in_doubt():
             raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
         if unit.urid or unit.shared is not None:

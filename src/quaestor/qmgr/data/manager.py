@@ -397,7 +397,11 @@ class DataManager:
         return self.space.step()
 
     def tasks(self) -> Sequence[Task]:
-        return (Task("scavenger", self.scavenge, every_ms=5000),)
+        space = self.space
+        return (
+            Task("scavenger", self.scavenge, every_ms=5000),
+            Task("grow page sets", space.grow_step, latched=False, urgent=True, due=space.grow_due, apart=True),
+        )
 
     def count(self, queue: PrivateQueue, priority: int) -> int:
         """Messages of at least this priority, uncommitted puts included, uncommitted gets not."""

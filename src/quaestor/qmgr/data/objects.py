@@ -148,6 +148,7 @@ class ObjectManager(DataManager):
         for arrival in arrivals:
             queue.remove(arrival)
         self.release_all(queue, arrivals)
+        queue.end()
         del self.queues[queue.queue_id]
         del self._by_name[queue.name]
 

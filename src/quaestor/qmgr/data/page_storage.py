@@ -92,7 +92,7 @@ class PageStorage:
                     "PS1", "a page set uses a buffer pool that is not defined", page_set=number, **_facts(definition)
                 )
             page_set = self._open(number)
-            page_set.sync()  # what a killed process wrote may still be volatile, and restart will rely on it
+            page_set.settle()
             self._bring_in(page_set, definition)
         self.is_open = True
 

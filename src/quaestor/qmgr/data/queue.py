@@ -176,6 +176,11 @@ class PrivateQueue:
             return list(bucket.values())
         return sorted(bucket.values(), key=lambda arrival: (-arrival.priority, arrival.sequence))
 
+    def end(self) -> None:
+        """The queue is no more: cut its chains open, which are circles and would stay for ever."""
+        for end in self.chains:
+            del end.sooner, end.later
+
     def _index(self, arrival: Arrival) -> None:
         key = getattr(arrival, self.index_field)
         if key != NO_ID and self.index is not None:

@@ -14,7 +14,7 @@ Rules
       system's cache, without sync.
   J5  A write or sync that fails is final: nothing is confirmed any more, every force raises Abend.
   J6  New work is refused (2056) as soon as the active log after the current one cannot be made ready, so that the
-      rest of the current one is left for ending the units there are.
+      rest of the current one, a quarter of it at least, is left for ending the units there are.
   J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
       groups of at most `ci_per_io`, the current CI by itself; the operating system gets all of it as one request.
   J8  A force of one data set writes whole CIs from aligned memory, so that the disk can take them as they lie in the
@@ -33,6 +33,10 @@ Rules
       nothing written first; they are the same bytes that `append` makes of them one by one.
   J13 A threshold write may end within a record, and the buffers may then begin again there: such a record is neither
       whole in the data sets nor in the buffers. Whoever has to read it, to undo it, forces the log first.
+  J14 When the active log after the current one is needed until the checkpoint of this switch is over, and that is taken
+      in steps, there is time for it: nobody copies the one or is refused for it as yet. When five eighths of the
+      current one are written (`short_at`) and it is not over, whoever commits ends it; whoever puts when six are has
+      the next one copied.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.

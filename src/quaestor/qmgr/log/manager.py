@@ -1,4 +1,4 @@
-"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J13) are the package's."""
+"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J14) are the package's."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -27,7 +27,7 @@ from quaestor.storage.log_record import (
 
 
 class LogManager(LogWriter):
-    """The log (J1-J13)."""
+    """The log (J1-J14)."""
 
     name = "log"
 
@@ -50,6 +50,11 @@ class LogManager(LogWriter):
         self.ready = False
         self.epoch = 0
         self._stop = FIRST_RBA
+        self.short_at = self._copied_at = 0
+        """While the next active log waits for a checkpoint: from where on it is short, is copied; 0 otherwise (J14)."""
+
+        self.in_steps: Callable[[], bool] = _whole_ones
+        """Whether checkpoints are taken in steps."""
 
     @property
     def stats(self) -> LogStatistics:
@@ -122,8 +127,8 @@ class LogManager(LogWriter):
         return rbas
 
     def check_space(self) -> None:
-        """Refuse new work while the next active log cannot be made ready: what is left is for ending units (J6)."""
-        if not self.ready:
+        """Refuse new work while the next active log cannot be made ready: the rest is for ending units (J6, J14)."""
+        if not self.ready and self.end >= self._copied_at:
             self._make_ready()
             if not self.ready:
                 raise MQError(Reason.Q_SPACE_NOT_AVAILABLE, log_rba=self.end, why=str(self.archive_error))
@@ -197,6 +202,20 @@ class LogManager(LogWriter):
             self.ready = False
             self._stats.bsds_accesses += 1
         self.switched = True
+        if self.in_steps() and self.files.awaits_checkpoint():
+            start, eighth = self.files.start, self.files.size // 8
+            self.short_at, self._copied_at = start + 5 * eighth, start + 6 * eighth  # J14
+        else:
+            self.freed()
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a checkpoint must be over now, so that the next active log need not be copied (J14)."""
+        return 0 < self.short_at <= self.end and not self.ready
+
+    def freed(self) -> None:
+        """The checkpoint of the last switch is over: what is still needed is copied (J14)."""
+        self.short_at = self._copied_at = 0
 
     @property
     def wrthrsh(self) -> int:
@@ -210,6 +229,7 @@ class LogManager(LogWriter):
 
     def truncate(self) -> None:
         """Go on in the next active log before this one is full; what is left of it is filled with a record (J9)."""
+        self.freed()
         self.check_space()
         ends = self.files.start + self.files.size
         while ends - self.end >= HEADER_LENGTH:
@@ -235,7 +255,7 @@ class LogManager(LogWriter):
 
     def make_ready_step(self) -> bool:
         """Background: archive what is due and make the next active log ready before it is wanted."""
-        if self.hardened >= self.files.start:
+        if self.hardened >= self.files.start and self.end >= self._copied_at:
             self._make_ready()
             return self.files.offload_step()
         return False
@@ -287,3 +307,8 @@ class LogManager(LogWriter):
     def close(self) -> None:
         self.force(self.end - 1)
         self.files.close()
+
+
+def _whole_ones() -> bool:
+    """Nobody takes steps."""
+    return False

@@ -1,4 +1,4 @@
-"""Administering: what operators do with all messages of a queue at once.
+"""Administering: what operators do with all messages of a queue at once, and what they may not say of objects.
 
 Rules
   AD1 A queue is cleared, and messages are moved from and to it, only while nobody has it open and nothing on it is
@@ -8,20 +8,45 @@ Rules
   AD3 Messages keep everything they have: identifiers, times, expiry, priority. The target's limits hold (2030, 2053).
   AD4 From a private queue to the shared queue of the same name and back, a move needs no second name: neither of the
       two can be opened here while both are defined.
+  AD5 What the queue manager itself says of an object (whether a queue is dynamic, whose copy it is, its own name)
+      nobody else defines or alters: a queue that was called temporary would be gone with all messages at the next
+      start, a queue manager of another name would not start. A page set is chosen when a queue is defined, if at all.
 
 Called by the message manager for command.  Calls the catalogue, the store, recovery.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from typing import Any
 
-from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.attributes import AttributeValueError
+from quaestor.mqi.objects import DefinitionType, LocalQueue, MQObject, QueueManagerAttributes, attributes_of
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.needs import Arrival, Recovery
 from quaestor.qmgr.queue_store import AVAILABLE, VanishedError
 
 BATCH = 1000
+_ITS_OWN = "said by the queue manager itself"
+
+
+def check_definition(definition: MQObject, qmgr: str) -> None:
+    """Refuse a definition that says what only the queue manager says (AD5)."""
+    if isinstance(definition, QueueManagerAttributes) and definition.name != qmgr:
+        raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=definition.name, found=qmgr)
+    if type(definition) is LocalQueue and definition.definition is not DefinitionType.PREDEFINED:
+        raise AttributeValueError("DEFTYPE", definition.definition.name, _ITS_OWN)
+
+
+def check_changes(kind: type[MQObject], fields: Iterable[str]) -> None:
+    """Refuse a change of what only the queue manager says, or of what the object does not have (AD5)."""
+    attributes: dict[str, Any] = attributes_of(kind)
+    for field in fields:
+        attribute = attributes.get(field)
+        if attribute is None:
+            raise AttributeValueError(field, "", f"an attribute of {kind.MQSC_TYPE}")
+        if attribute.fixed:
+            raise AttributeValueError(attribute.keyword, "", _ITS_OWN)
 
 
 def clear(catalogue: Catalogue, recovery: Recovery, name: str) -> int:

@@ -5,7 +5,7 @@ Rules
       at its path only when something changed.
   V2  A change is saved in a unit of recovery of its own before it is in force.
   V3  A queue that is open, here or on another member of the group, is not deleted (2042); one that holds messages
-      only with PURGE, one with uncommitted work not at all (2055).
+      only with PURGE, one with uncommitted work not at all (2055). Nor is a storage class that a queue names (2042).
   V4  Working parts (handles, waiters, time of the last trigger message) live in `QueueState`, never in definitions.
   V5  One object is changed by one application at a time; who comes in between is told so (2042). Saving waits for
       the log without the latch, so this cannot be left to the latch.
@@ -95,7 +95,7 @@ class Catalogue:
         self._others: dict[tuple[type[MQObject], str], MQObject] = {}
         self._states: dict[str, QueueState] = {}
         self._by_id: dict[int, QueueState] = {}
-        self.waiting = [0]  # how many getters and browsers wait, on any queue
+        self.waited: dict[int, Waiters] = {}  # queues, by number, on which a getter or browser waits
         self._changing: set[tuple[type[MQObject], str]] = set()
         self._default_page_set = default_page_set
         self._doomed: list[QueueState] = []
@@ -170,6 +170,10 @@ class Catalogue:
         """Every local queue's definition."""
         return (q for q in tuple(self._queues.values()) if type(q) is LocalQueue)
 
+    def queues_of(self, storage_class: str) -> list[str]:
+        """The local queues that name a storage class."""
+        return [queue.name for queue in self.local_queues() if queue.storage_class == storage_class]
+
     def all(self) -> Iterable[MQObject]:
         """Every definition there is."""
         return (self.qmgr, *self._queues.values(), *self._others.values(), *self._shadowed.values())
@@ -201,7 +205,7 @@ class Catalogue:
     @property
     def anybody_waits(self) -> bool:
         """Whether any queue has a waiting getter or browser."""
-        return self.waiting[0] > 0
+        return bool(self.waited)
 
     # -- changing
 
@@ -229,6 +233,10 @@ class Catalogue:
         old = self._existing(kind, name)
         if type(old) is LocalQueue:
             self._check_unused(self.state(name), purge=purge)
+        elif type(old) is QueueManagerAttributes:
+            raise MQError(Reason.OBJECT_TYPE_ERROR, type=kind.MQSC_TYPE)
+        elif type(old) is StorageClass and (users := self.queues_of(name)):
+            raise MQError(Reason.OBJECT_IN_USE, name=name, type=kind.MQSC_TYPE, queues=users)
         with self._alone(old):
             self.remove(old)
 
@@ -364,9 +372,10 @@ class Catalogue:
 
     def _state_for(self, definition: LocalQueue) -> QueueState:
         if definition.shared and self._shared is not None:
-            queue, waiters = self._shared.queue(definition), SharedWaiters(self.waiting)
-            return QueueState(definition, self._shared.store, queue, waiters)
-        return QueueState(definition, self._store, self._store.queue(definition), Waiters(self.waiting))
+            shared = self._shared.queue(definition)
+            return QueueState(definition, self._shared.store, shared, SharedWaiters(self.waited, shared.queue_id))
+        queue = self._store.queue(definition)
+        return QueueState(definition, self._store, queue, Waiters(self.waited, queue.queue_id))
 
     def _in_unit(self, change: Callable[[Unit], None]) -> None:
         unit = self._recovery.begin()

@@ -202,11 +202,14 @@ class InputPath:
         if plan.marks and unit is not None:
             self._caller.mark(unit, arrival, self._take)
         self._take(unit, arrival)
+        before = self._group
         if plan.logical_order:
             self._group = after
-        elif self._group is not None:
-            left_behind(self._group, self._caller)
+        elif before is not None:
+            left_behind(before, self._caller)
             self._group = None
+        if self._group is not before:
+            self._caller.in_group(unit, self, before)
         if message.envelope.report & reports.COD:
             self._services.consequences.report(reports.COD, message, unit)
             if self._caller.tally is not None:
@@ -337,7 +340,10 @@ class InputPath:
             raise MQError(Reason.NO_MSG_AVAILABLE, queue=self._path[-1])
         direct = plan.plain and not (plan.in_syncpoint or plan.if_persistent or self.saves_context)
         direct_max = max_length if direct and asked.sequence is None else -1
-        waiting = Waiting(asked, self.state.waiters, browse=bool(plan.browse), direct_max=direct_max)
+        takes_any = plan.plain and asked == ANY
+        waiting = Waiting(
+            asked, self.state.waiters, self, browse=bool(plan.browse), takes_any=takes_any, direct_max=direct_max
+        )
         self.state.waiters.add(waiting)
         return waiting
 
@@ -356,9 +362,14 @@ class InputPath:
             if locked.state == AVAILABLE and self.state.waiters:
                 self.state.waiters.wake(locked)
 
+    def resume_group(self, group: Group | None) -> None:
+        """Be in this group again, or in none: what was got since then is back (X6)."""
+        self._group = group
+
     def close(self) -> None:
-        """End cursor and lock; warn of a group that is not complete."""
+        """End cursor, lock and waits; warn of a group that is not complete."""
         self.release()
+        self.state.waiters.handle_closed(self)
         self._cursor = None
         if self._group is not None:
             left_behind(self._group, self._caller)

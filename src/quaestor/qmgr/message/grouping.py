@@ -9,6 +9,8 @@ Rules
   U4  A get in logical order takes a group at the place of its first message; ALL_MSGS_AVAILABLE takes only groups
       whose last message and all before it are there. The queue must be indexed by group (2394).
   U5  Identifiers that select are not allowed while a group is being got in logical order (2247).
+  U6  A unit that is backed out takes the handle's place in its group back too (X6), so that a group may be spread over
+      several units and the one that failed be done again.
 
 Called by putting and getting.  Calls the store.
 """

@@ -21,7 +21,7 @@ from quaestor.mqi import expiry, triggering
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message, id_maker
 from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject, TriggerType
-from quaestor.mqi.options import CloseOptions, OpenOptions
+from quaestor.mqi.options import CloseOptions, OpenOptions, put_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import administering, inquiring
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
@@ -37,6 +37,7 @@ from quaestor.smf.sections.message import MessageStatistics
 
 SCAN_STEP_MS = 1000
 FOLLOW_MS = 500
+_SET_CONTEXT = int(OpenOptions.SET_ALL_CONTEXT | OpenOptions.SET_IDENTITY_CONTEXT)  # the same bits as those of puts
 
 
 def _resource(kind: type[MQObject]) -> str:
@@ -65,7 +66,7 @@ class MessageManager:
         self._security = security
         self._clock = clock
         self.catalogue = Catalogue(qmgr, store, recovery, default_page_set, shared)
-        self._waiting = self.catalogue.waiting
+        self._waited = self.catalogue.waited
         self.new_id: Callable[[], bytes] = id_maker(qmgr, clock.now_us())
         self.consequences = Consequences(self.catalogue, clock, self.new_id)
         self.events = Events(self.catalogue, self.consequences, recovery, clock)
@@ -105,9 +106,9 @@ class MessageManager:
     def put1(
         self, thread: ApplicationThread, target: Target, body: bytes | str, md: MQMD | None, options: int
     ) -> Message:
-        """Open, put and close in one call."""
+        """Open, put and close in one call; what the put options say of context is what the queue is opened for."""
         self.stats.put1s += 1
-        opened = self._opener.open(thread, target, OpenOptions.OUTPUT)
+        opened = self._opener.open(thread, target, OpenOptions.OUTPUT | put_plan(options).context & _SET_CONTEXT)
         try:
             message = opened.output.put(body, md, options)  # type: ignore[union-attr] # opened for output
             self.stats.puts -= 1  # counted as MQPUT1, not as MQPUT
@@ -137,6 +138,7 @@ class MessageManager:
 
     def define(self, user: str, definition: MQObject, *, replace: bool = False) -> None:
         self.administer(user, type(definition), definition.name)
+        administering.check_definition(definition, self.catalogue.qmgr.name)
         self.catalogue.define(definition, replace=replace)
         self._opener.altered(definition)
 
@@ -146,6 +148,7 @@ class MessageManager:
 
     def alter(self, user: str, kind: type[MQObject], name: str, **changes: Any) -> None:
         self.administer(user, kind, name)
+        administering.check_changes(kind, changes)
         self.catalogue.alter(kind, name, **changes)
         altered = self.catalogue.find(kind, name)
         if altered is not None:
@@ -169,7 +172,7 @@ class MessageManager:
     # -- units of recovery (MM1)
 
     def committed(self, unit: Unit) -> None:
-        if self._waiting[0]:
+        if self._waited:
             self._wake(unit.puts)
             if unit.shared is not None:
                 self._wake(unit.shared.put_arrivals)
@@ -177,17 +180,18 @@ class MessageManager:
             self.consequences.unit_ended(unit)
 
     def backed_out(self, unit: Unit) -> None:
-        if self.catalogue.anybody_waits:
+        if self._waited:
             self._wake(unit.gets)
             if unit.shared is not None:
                 self._wake(unit.shared.get_arrivals)
         self.consequences.unit_ended(unit)
 
     def _wake(self, arrivals: Sequence[Any]) -> None:
+        waited = self._waited
         for arrival in arrivals:
-            state = self.catalogue.state_of(arrival.queue)
-            if state is not None and state.waiters:
-                state.waiters.wake(arrival)
+            waiters = waited.get(arrival.queue.queue_id)
+            if waiters is not None:
+                waiters.wake(arrival)
 
     # -- background
 

@@ -102,6 +102,8 @@ class Opener:
                 way.close()
         self._count_out(opened)
         temporary = state.definition.definition is DefinitionType.TEMPDYN and state.creator is opened
+        if state.creator is opened:
+            state.creator = None
         if (temporary or options) and not state.deleted:
             self._catalogue.remove(state.definition)  # OP3
         elif state.deleted and not state.handles:

@@ -312,8 +312,8 @@ class OutputPath:
                 self._services.events.refused(self._watch)
             raise
         if group is not self._group:
-            self._group = group
-            self._plain = self._path_is_plain()
+            self._caller.in_group(unit, self, self._group)
+            self.resume_group(group)
         if self._triggers:
             self._services.consequences.arrived(self.state, rank, unit)
         if self._watch is not None:
@@ -395,6 +395,11 @@ class OutputPath:
         if length > qmgr_max:
             return MQError(Reason.MSG_TOO_BIG_FOR_Q_MGR, length=length, max_length=qmgr_max)
         return MQError(Reason.MSG_TOO_BIG_FOR_Q, queue=self._path[-1], length=length, max_length=self._max_length)
+
+    def resume_group(self, group: Group | None) -> None:
+        """Be in this group, or in none."""
+        self._group = group
+        self._plain = self._path_is_plain()
 
     def close(self) -> None:
         """Warn of a group that is not complete."""

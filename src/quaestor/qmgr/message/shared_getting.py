@@ -5,7 +5,7 @@ Rules
       to be thought of (it may have expired, it is too long) goes the way of every other get.
   SG2 A message that was found may be another's when it is taken or locked; then the get looks again.
   SG3 Whoever is about to wait has said before that it wants to be told, so no message comes unnoticed between looking
-      and waiting. One that asks for identifiers, or browses, wants to be told of each message.
+      and waiting. One that asks for anything, or browses, wants to be told of each message.
   SG4 A getter that got something, or left it where it is, wakes the next one that waits here (Y5).
 
 Called by opening, which makes one for a shared queue.  Calls getting, the shared store.
@@ -13,7 +13,7 @@ Called by opening, which makes one for a shared queue.  Calls getting, the share
 
 from typing import Any
 
-from quaestor.mqi.matching import Selection
+from quaestor.mqi.matching import ANY, Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetPlan
 from quaestor.mqi.reasons import MQError, Reason
@@ -39,7 +39,7 @@ class SharedInputPath(InputPath):
 
     def look(self, plan: GetPlan, asked: Selection, max_length: int) -> Message | Waiting:
         if plan.wait:
-            self._queue.be_told(each=asked.specific or not plan.plain)  # SG3
+            self._queue.be_told(each=asked != ANY or not plan.plain)  # SG3
         while True:
             try:
                 found = self._claim(plan, asked, max_length) or super().look(plan, asked, max_length)

@@ -9,6 +9,7 @@ Rules
       does not go back but is at once got again, in a new unit, with the backout count it had. Backing that out brings
       it back. Whatever else ends the unit (a restart, the end of the application) knows no mark.
   X5  A unit of the call with one message in it is `alone`, so that one log record is enough for it.
+  X6  A unit that is backed out leaves each handle in the group, for puts and for gets, in which it was before the unit.
 
 Called by the parts of the message manager, and by connection, which ends the units.  Calls recovery.
 """
@@ -35,6 +36,13 @@ class Tally(Protocol):
         """The queue manager put a message because of the call."""
 
 
+class GroupWay(Protocol):
+    """A handle's way to or from a queue, which may be in the middle of a group."""
+
+    def resume_group(self, group: Any) -> None:
+        """Be in this group again, or in none."""
+
+
 class ApplicationThread:
     """One connected application."""
 
@@ -45,6 +53,7 @@ class ApplicationThread:
         "appl_type",
         "call_unit",
         "channel",
+        "groups",
         "many",
         "marked",
         "name",
@@ -69,6 +78,7 @@ class ApplicationThread:
         self.call_unit: Unit | None = None  # of the call in progress (X2)
         self.many = False  # whether the call in progress puts several messages
         self.marked: tuple[Unit, Any, Any] | None = None  # unit, arrival, how it is taken (X4)
+        self.groups: tuple[Unit, dict[GroupWay, Any]] | None = None  # unit, the group of each way before it (X6)
         self.opened: set[Any] = set()  # what the message manager has open for it
         self.warning: MQError | None = None  # of the last call that had one
 
@@ -100,6 +110,21 @@ class ApplicationThread:
         if self.marked is not None and self.marked[0] is unit:
             raise MQError(Reason.SECOND_MARK_NOT_ALLOWED)
         self.marked = (unit, arrival, take)
+
+    def in_group(self, unit: Unit | None, way: GroupWay, before: Any) -> None:
+        """A message has brought this way into, further in or out of a group; it was in `before` (X6)."""
+        if unit is None or unit is not self.unit:
+            return
+        if self.groups is None or self.groups[0] is not unit:
+            self.groups = (unit, {})
+        self.groups[1].setdefault(way, before)
+
+    def resume_groups(self, backed_out: Unit | None) -> None:
+        """A unit has been backed out: each way is in the group it was in before it (X6)."""
+        groups, self.groups = self.groups, None
+        if groups is not None and groups[0] is backed_out:
+            for way, before in groups[1].items():
+                way.resume_group(before)
 
     def take_marked(self, backed_out: Unit, max_uncommitted: int) -> None:
         """A unit has been backed out: get its marked message again, in a new one (X4)."""

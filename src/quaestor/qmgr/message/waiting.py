@@ -4,12 +4,16 @@ Rules
   Y1  A get that finds nothing and may wait leaves a waiter behind and says so (`Waiting`); it does not block here.
   Y2  A message that becomes available wakes one getter it fits; one that asked for identifiers before one that
       takes any; the longest waiting first. Only if no getter waits for it, every browser it fits is woken.
-  Y3  A woken getter looks again. If it leaves the message where it was, the next getter is woken in its place,
-      so no message lies beside a sleeping getter.
+  Y3  A woken getter looks again. If it leaves the message where it was, the getter behind it is woken in its place,
+      so no message lies beside a sleeping getter; behind the last the browsers are. Nobody is woken twice for a
+      message: who stands in front has left it already, or looked when it was there.
   Y4  Out of syncpoint a message may go straight to a waiting getter that is out of syncpoint too, without
       ever being on the queue.
-  Y5  A shared queue tells when it is no longer empty, not of each message. So one getter is woken when it tells, each
-      that gets something wakes the next, and the one that finds nothing ends the chain: the next message is told again.
+  Y5  A shared queue tells when it is no longer empty, not of each message. So one getter that takes any is woken when
+      it tells, each that gets something wakes the next, and the one that finds nothing ends the chain: the next
+      message is told again. Who may leave a message (it asks for something, or browses) ends no chain: all of those
+      look.
+  Y6  A wait is posted once. When it is over it knows nobody any more, who may know it.
 
 Called by the parts of the message manager; `connection` blocks on a `Waiting`.  Calls matching.
 """
@@ -30,18 +34,31 @@ class Waiting:
         "browse",
         "direct_max",
         "message",
+        "owner",
         "post",
         "posted",
         "posted_for",
         "selection",
         "since",
+        "takes_any",
         "waiters",
     )
 
-    def __init__(self, selection: Selection, waiters: "Waiters", *, browse: bool, direct_max: int) -> None:
+    def __init__(
+        self,
+        selection: Selection,
+        waiters: "Waiters",
+        owner: object,
+        *,
+        browse: bool,
+        takes_any: bool,
+        direct_max: int,
+    ) -> None:
         self.selection = selection
         self.waiters = waiters
+        self.owner = owner  # the way of the handle that waits
         self.browse = browse
+        self.takes_any = takes_any  # whatever message it finds available
         self.direct_max = direct_max  # longest body that may be handed over (Y4); -1 for none
         self.post: Callable[[], object] = _nobody
         self.posted = False
@@ -55,8 +72,14 @@ class Waiting:
             asked = asked._replace(sequence=None)  # the number stands in the descriptor; the getter looks itself
         return matches(asked, arrival.msg_id, arrival.correl_id, arrival.group_id, 1, arrival.sequence)
 
+    @property
+    def turn(self) -> tuple[bool, int]:
+        """When it is this getter's turn to be woken (Y2)."""
+        return not self.selection.specific, self.since
+
 
 _TURNS = count()
+_FIRST_TURN = (False, -1)
 
 
 def _nobody() -> None:
@@ -64,12 +87,12 @@ def _nobody() -> None:
 
 
 class Waiters:
-    """The waiters of one queue, longest waiting first. `total` counts those of all queues."""
+    """The waiters of one queue, longest waiting first; among the `waited`, by the queue's number, while it has any."""
 
-    __slots__ = ("_total", "waiting")
+    __slots__ = ("_queue_id", "_waited", "waiting")
 
-    def __init__(self, total: list[int]) -> None:
-        self._total = total
+    def __init__(self, waited: "dict[int, Waiters]", queue_id: int) -> None:
+        self._waited, self._queue_id = waited, queue_id
         self.waiting: list[Waiting] = []
 
     def __len__(self) -> int:
@@ -77,34 +100,44 @@ class Waiters:
 
     def add(self, waiting: Waiting) -> None:
         self.waiting.append(waiting)
-        self._total[0] += 1
+        self._waited[self._queue_id] = self
 
     def remove(self, waiting: Waiting) -> None:
         if waiting in self.waiting:
             self.waiting.remove(waiting)
-            self._total[0] -= 1
+            if not self.waiting:
+                del self._waited[self._queue_id]
 
     def keep_place(self, waiting: Waiting, before: Waiting) -> None:
         """A getter that looked in vain waits on in the place it had."""
         waiting.since = before.since
         self.waiting.sort(key=attrgetter("since"))
 
-    def wake(self, arrival: Arrival, besides: Waiting | None = None) -> None:
+    def wake(self, arrival: Arrival) -> None:
         """A message has become available (Y2)."""
-        fitting = [w for w in self.waiting if w is not besides and w.fits(arrival)]
-        getters = [w for w in fitting if not w.browse]
+        self._wake_behind(arrival, _FIRST_TURN)
+
+    def _wake_behind(self, arrival: Arrival, turn: tuple[bool, int]) -> None:
+        """Wake the getter whose turn is next, or the browsers when there is none (Y2, Y3)."""
+        fitting = [w for w in self.waiting if w.fits(arrival)]
+        getters = [w for w in fitting if not w.browse and w.turn > turn]
         if getters:
-            specific = [w for w in getters if w.selection.specific]
-            self._post((specific or getters)[0], arrival)
+            self._post(min(getters, key=attrgetter("turn")), arrival)
         else:
             for browser in fitting:
-                self._post(browser, arrival)
+                if browser.browse:
+                    self._post(browser, arrival)
 
     def pass_on(self, waiting: Waiting) -> None:
         """A woken getter left the message where it was (Y3)."""
         arrival, waiting.posted_for = waiting.posted_for, None
         if arrival is not None and not waiting.browse and arrival.state == AVAILABLE and arrival.holder is None:
-            self.wake(arrival, besides=waiting)
+            self._wake_behind(arrival, waiting.turn)
+
+    def handle_closed(self, owner: object) -> None:
+        """A handle is closed: its waits end, each finds out for itself."""
+        for waiting in [w for w in self.waiting if w.owner is owner]:
+            self._post(waiting, None)
 
     def hand_over(self, message: Message) -> bool:
         """Give a message straight to the getter that `wake` would choose, if it may have it so (Y4)."""
@@ -136,13 +169,15 @@ class Waiters:
     def given_up(self, waiting: Waiting) -> None:
         """Somebody waits no more; a wake that came too late goes to the next."""
         self.remove(waiting)
+        waiting.post = _nobody  # Y6
         self.pass_on(waiting)
 
     def _post(self, waiting: Waiting, arrival: Arrival | None) -> None:
         self.remove(waiting)
         waiting.posted_for = arrival
         waiting.posted = True
-        waiting.post()
+        post, waiting.post = waiting.post, _nobody  # Y6
+        post()
 
 
 class SharedWaiters(Waiters):
@@ -150,23 +185,25 @@ class SharedWaiters(Waiters):
 
     __slots__ = ()
 
-    def wake(self, arrival: Arrival, besides: Waiting | None = None) -> None:
+    def wake(self, arrival: Arrival) -> None:
         """A message was put here; it may be another's before the getter looks, so nothing is passed on."""
-        fitting = [w for w in self.waiting if w is not besides and w.fits(arrival)]
-        getters = [w for w in fitting if not w.browse]
-        specific = [w for w in getters if w.selection.specific]
-        for waiting in (specific or getters)[:1] or fitting:
-            self._post(waiting, None)
+        fitting = [w for w in self.waiting if w.fits(arrival)]
+        specific = any(w.selection.specific and not w.browse for w in fitting)
+        self._let_look(fitting, takers_max=0 if specific else 1)
 
     def arrived(self) -> None:
-        """Something has come that nobody here has seen: one getter that takes any looks, and all others do."""
-        plain = [w for w in self.waiting if not w.browse and not w.selection.specific]
-        for waiting in [*plain[:1], *(w for w in self.waiting if w not in plain)]:
-            self._post(waiting, None)
+        """Something has come that nobody here has seen."""
+        self._let_look(self.waiting, takers_max=1)
+
+    def _let_look(self, waiting: list[Waiting], takers_max: int) -> None:
+        """So many of those that take any look, and all others do (Y5)."""
+        takers = [w for w in waiting if w.takes_any]
+        for each in [*(w for w in waiting if not w.takes_any), *takers[:takers_max]]:
+            self._post(each, None)
 
     def next_one(self) -> None:
         """A getter has got something; there may be more, of which nobody was told (Y5)."""
-        waiting = next((w for w in self.waiting if not w.browse and not w.selection.specific), None)
+        waiting = next((w for w in self.waiting if w.takes_any), None)
         if waiting is not None:
             self._post(waiting, None)
 
@@ -176,6 +213,7 @@ class SharedWaiters(Waiters):
 
     def given_up(self, waiting: Waiting) -> None:
         self.remove(waiting)
+        waiting.post = _nobody  # Y6
         if waiting.posted and waiting.message is None:
             self.next_one()
 

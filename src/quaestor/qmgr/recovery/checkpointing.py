@@ -10,12 +10,14 @@ Rules
       wait may be done twice, by two threads.
   CP4 What the checkpoint itself logs does not count for LOGLOAD; what others log meanwhile counts for the next.
   CP5 In steps it keeps pace with the log: pages are written by the time half as much has been logged as between the two
-      checkpoints before. A piece that is ahead of that has to wait a little, unless nobody logs anything. When it falls
-      behind, whoever commits does a few pieces; what must be waited for is left to the background. So nobody waits
-      for more than that, and no round of work has all of it to bear.
+      checkpoints before, or half of what is left until the log is short (J14). A piece that is ahead of that has to
+      wait a little, unless nobody logs anything. When it falls behind, whoever commits does a few pieces; what must be
+      waited for is left to the background. So nobody waits for more than that, and no round of work has all of it to
+      bear. Where the log waits for it, the first commit after the switch begins it.
   CP6 Where nobody runs steps a checkpoint is taken whole when a unit ends. So it is where steps would be too late:
-      LOGLOAD is reached again while one is under way, or the log has switched and the active log after the current one
-      is still needed. Each checkpoint at a switch sees to it that the next switch finds one that is not.
+      LOGLOAD is reached again while one is under way, or the active log after the current one waits for it and the
+      current one is short (J14). Where the ring is long enough (four logs), each checkpoint at a switch sees to it that
+      the next switch finds one that waits for nothing.
   CP7 A unit older than two checkpoints is shunted (V6), one unit in one piece.
   CP8 A log switch soon after a checkpoint (half a log, half of LOGLOAD) is one too, by which no page grows older: two
       of them in a row would have pages written that are changed again or emptied a moment later.
@@ -43,12 +45,12 @@ WHOLE_PAGES = 128
 STEP_PAGES = 32
 """Pages in one hold of the latch: half a millisecond."""
 
-HELPING_PIECES = 4
-"""Pieces that a commit does at most when the background has fallen behind (CP5)."""
+HELPING_PIECES, HELPING_PIECES_WAITED_FOR = 4, 12
+"""Pieces that a commit does at most when the background has fallen behind (CP5), and when the log waits (J14)."""
 
 
 class CheckpointTaker:
-    """Checkpoints over the log, the buffer pools and the units there are (CP1-CP7)."""
+    """Checkpoints over the log, the buffer pools and the units there are (CP1-CP8)."""
 
     def __init__(self, log: LogManager, buffers: BufferManager, logload: int) -> None:
         self.log, self.buffers, self.logload = log, buffers, logload
@@ -69,6 +71,7 @@ class CheckpointTaker:
         self._old: OldPages | None = None
         self._begun_rba = self._span = self._seen_rba = 0
         log.files.needed_rba = self.needed_rba
+        log.in_steps = lambda: self.in_steps
 
     # --- whole, or in steps -------------------------------------------------------------------------------------------
 
@@ -101,13 +104,16 @@ class CheckpointTaker:
         """A unit has ended, and a checkpoint is due or under way: take it, unless there is time for steps (CP6)."""
         log, in_steps = self.log, self.in_steps
         again = log.since_checkpoint >= self.logload and (self._under_way is not None or not in_steps)
-        if again or (log.switched and (not in_steps or log.files.next_end() > self._needed_rba)):
+        if again or (log.switched and not in_steps) or log.is_short:
             self._finish()
             if self._due():
                 self._begin(WHOLE_PAGES, in_steps=False)
                 self._finish()
         elif in_steps:
-            for _ in range(HELPING_PIECES):
+            if log.short_at and self._under_way is None:
+                self._begin(STEP_PAGES, in_steps=True)
+                self._advance()
+            for _ in range(HELPING_PIECES_WAITED_FOR if log.short_at else HELPING_PIECES):
                 if not (self._may_go_on() and self._behind()):
                     break
                 self._advance()
@@ -126,14 +132,19 @@ class CheckpointTaker:
         old = self._old
         if old is None or old.share == 1 or end == seen:
             return False
-        return old.share * self._span > 2 * (end - self._begun_rba)
+        return old.share * self._allowed() > end - self._begun_rba
 
     def _behind(self) -> bool:
         """Whether it has done less than its share of pages (CP5)."""
         old = self._old
         if old is None or old.share == 1:
             return False
-        return old.share * self._span < 2 * (self.log.end - self._begun_rba)
+        return old.share * self._allowed() < self.log.end - self._begun_rba
+
+    def _allowed(self) -> int:
+        """How much may be logged until all pages are written (CP5)."""
+        short_at, span = self.log.short_at, self._span
+        return min(span, max(short_at - self._begun_rba, 0)) // 2 if short_at else span // 2
 
     def _begin(self, pages: int, *, in_steps: bool) -> None:
         end = self.log.end
@@ -176,6 +187,8 @@ class CheckpointTaker:
         yield partial(log.force, rba)
         yield log.note_checkpoint(rba)
         self._needed_rba = needed_rba
+        if not log.switched:
+            log.freed()
         if by_count:
             log.stats.checkpoints += 1
 

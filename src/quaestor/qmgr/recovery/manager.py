@@ -202,8 +202,16 @@ class RecoveryManager(CheckpointTaker):
     @staticmethod
     def _take_page(pool: BufferPool, page_set: PageSet, page: int, use: int, rba: int) -> None:
         """The space map's part of an ALLOCATES record."""
-        frame = pool.get(page_set, map_page_of(page))
-        frame.data[PAGE_HEADER + page % SPAN] = use  # type: ignore[index] # a space map page has contents
+        number, at = map_page_of(page), PAGE_HEADER + page % SPAN
+        here = page_set.frames.get(number)
+        if here is not None and here.first_rba and here.raw is not None:  # as nearly always: as below, changed before
+            pool.stats.get_page += 1
+            pool.stats.set_writes += 1
+            here.raw[at] = use
+            here.rba = rba
+            return
+        frame = pool.get(page_set, number)
+        frame.data[at] = use  # type: ignore[index] # a space map page has contents
         pool.set_write(frame, rba)
         pool.release(frame)
 

@@ -156,12 +156,14 @@ class StatisticsManager:
         account = self._accounts.pop(thread, None)
         if account is not None:
             self._cut_task(account, self._accounting(), ended=True)
+            account.tally.end()
 
     def _stop_task(self, connection: Connection, thread: ApplicationThread, classes: frozenset[int]) -> None:
         account = self._accounts.pop(thread, None)
         if account is not None:
             stop_accounting(connection, self._recovery.latch)
             self._cut_task(account, classes, ended=False)
+            account.tally.end()
 
     def _cut_task(self, account: Account, classes: frozenset[int], *, ended: bool) -> None:
         pool_of = {number: page_set.buffer_pool for number, page_set in self.managers.buffers.page_sets.items()}

@@ -2,7 +2,8 @@
 
 Rules
   RQ1 What can be refused without the queue manager is refused here with the same reason: a body that is neither bytes
-      nor text, a descriptor that cannot be packed, a negative length or wait.
+      nor text, or longer than any message may be (2031: no frame has room for it, and one that is too long ends the
+      link), a descriptor that cannot be packed, a negative length or wait.
   RQ2 A handle remembers the last descriptor it sent and the last envelopes it was sent; neither travels twice in a row.
   RQ3 A put with ASYNC_RESPONSE has no number. What it returns has no identifier: the queue manager gives it later.
   RQ4 A call for many messages goes in frames that are answered one after the other, so that nothing behind a message
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.descriptors import MQMD, NO_ID, Target, identifier
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import OBJECT_TYPES, MQObject, attributes_of
+from quaestor.mqi.objects import MESSAGE_MAX, OBJECT_TYPES, MQObject, attributes_of
 from quaestor.mqi.options import WAIT_UNLIMITED, GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
@@ -88,7 +89,8 @@ def target_of(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
 
 
 def put1(target: Target, body: Any, md: MQMD | None, options: int) -> Request:
-    body, _ = body_of(body)
+    body, text = body_of(body)
+    _check_length(body.encode() if text else body)
     packed = None if md is None else wire.pack_descriptor(md)
     correl_id = b"" if md is None or md.correl_id == NO_ID else identifier(md.correl_id)
     where = [target.name, target.qmgr, target.dynamic_name]
@@ -104,6 +106,11 @@ def body_of(body: Any) -> tuple[Any, int]:
     if isinstance(body, bytes | bytearray | memoryview):
         return bytes(body), 0
     raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
+
+
+def _check_length(body: bytes) -> None:
+    if len(body) > MESSAGE_MAX:
+        raise MQError(Reason.MSG_TOO_BIG_FOR_Q_MGR, length=len(body), max_length=MESSAGE_MAX)  # RQ1
 
 
 def inquired(found: Any) -> dict[str, Any]:
@@ -151,6 +158,9 @@ class HandleRequests:
             body, flags = body_of(body)
             if flags:
                 body = body.encode()
+            _check_length(body)
+        elif len(body) > MESSAGE_MAX:
+            _check_length(body)
         elif md is self._md and md is not None and not self._md_correl and correl_id is None and context is None:
             self._correl = b""
             try:
@@ -206,16 +216,18 @@ class HandleRequests:
         for body in bodies:
             try:
                 sent, text = body_of(body)
+                sent = sent.encode() if text else sent
+                _check_length(sent)
             except MQError:
                 if run:
                     yield run, kind
                 raise
-            if run and (text != kind or size >= FRAME_BYTES or len(run) >= FRAME_MESSAGES):
+            size += len(sent)
+            if run and (text != kind or size > FRAME_BYTES or len(run) >= FRAME_MESSAGES):
                 yield run, kind
-                run, size = [], 0
+                run, size = [], len(sent)
             kind = text
-            run.append(sent.encode() if text else sent)
-            size += len(run[-1])
+            run.append(sent)
         if run:
             yield run, kind
 
