@@ -1,6 +1,7 @@
 """Proofs about a restart that is itself cut: whatever it had done by then, the next one makes the same of it."""
 
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import replace
 from itertools import product
 
@@ -95,3 +96,21 @@ def _found_or_refused(disk, wanted):
     except Abend as told:
         found = str(told)
     assert wanted == found or "restore its image copy" in found
+
+
+def killed_then_cut_in_the_bootstrap():
+    """The process is killed between writing the bootstrap data set and its sync; power goes in the next write of it."""
+    settings = replace(TINY, archive=True)
+    world = World(FaultyDisk(), settings)
+    for n in range(300):
+        world.unit(puts=[message(n, 3500)], gets=1 if n else 0)
+    world.disk.cut_after = world.disk.operations + 1
+    with suppress(PowerCut):
+        world.engine.log.files.save()
+    assert world.disk.files["BSDS1"].pending
+    for cut, seed in product((4, 5), range(80)):
+        killed = FaultyDisk(cut, seed)
+        killed.files = deepcopy(world.disk.files)
+        with suppress(PowerCut):
+            SmallEngine(killed, settings)
+        assert world.state == found_after(killed.after_power_cut(seed), settings)

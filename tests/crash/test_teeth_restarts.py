@@ -4,9 +4,17 @@ import importlib
 
 import pytest
 
-from crash.restarts import cut_copying, half_redone_pages, media_recovery, media_recovery_of_a_page_set_that_grew
+from crash.restarts import (
+    cut_copying,
+    half_redone_pages,
+    killed_then_cut_in_the_bootstrap,
+    media_recovery,
+    media_recovery_of_a_page_set_that_grew,
+)
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferManager, TornPageError
+from quaestor.storage.bootstrap import Bootstrap
+from quaestor.testing import FaultyFile
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
 restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
@@ -45,11 +53,24 @@ def with_page_0_before_the_others(patch):
     patch.setattr(media_module, "_complete", hasty)
 
 
+def with_a_bootstrap_as_a_killed_process_left_it(patch):
+    """S2: what is read of the bootstrap data set at start is durable before it is written again."""
+    opened = Bootstrap.open.__func__
+
+    def hasty(cls, disk):
+        with pytest.MonkeyPatch.context() as nested:
+            nested.setattr(FaultyFile, "sync", lambda self: None)
+            return opened(cls, disk)
+
+    patch.setattr(Bootstrap, "open", classmethod(hasty))
+
+
 PROOFS = [
     (without_the_changes_that_waited, half_redone_pages),
     (with_a_copy_that_ends_early, media_recovery),
     (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
     (with_page_0_before_the_others, cut_copying),
+    (with_a_bootstrap_as_a_killed_process_left_it, killed_then_cut_in_the_bootstrap),
 ]
 
 
