@@ -6,7 +6,8 @@ Rules
       page sets that commands have changed: restart needs them before it can read page set 0.
   S2  It is written in turn to two places of each copy, each time with a higher version and a checksum, and synced:
       a cut during a write leaves the version before it. Two writes are never under way at once. What was packed
-      before something newer was written is not written any more.
+      before something newer was written is not written any more. What is read at start may be volatile, left by a
+      process that was killed: it is synced before the other place is written.
   S3  A copy that cannot be read is named and made good from the other; without any good copy nothing starts.
 
 Called by log_files.  Calls disk.
@@ -107,6 +108,8 @@ class Bootstrap:
         found = [good for file in files for at in (0, PLACE) if (good := _read(file, at)) is not None]
         if not found:
             raise Abend("S3", "no copy of the bootstrap data set can be read; restore one from its archive")
+        for file in files:
+            file.sync()  # S2
         version, inventory = max(found, key=lambda good: good[0])
         return cls(files, inventory, version)
 

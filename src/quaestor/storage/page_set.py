@@ -100,7 +100,9 @@ class PageSet:
         file = disk.open(name)
         first = file.read(0, PAGE)
         page_set = cls(number, file, file.size() // PAGE)
-        if is_whole(first, number, 0) and any(first):
+        if not any(first):
+            raise Abend("T4", "a page set is not complete; restore its image copy", page_set=number)
+        if is_whole(first, number, 0):
             page_set.pages = page_set.reserved = described_pages(first, number)
             if file.size() < page_set.pages * PAGE:
                 raise Abend("T4", "a page set is too short; restore its image copy", page_set=number, bytes=file.size())

@@ -90,6 +90,12 @@ class BufferManager:
             pool.write_all()
         self.sync()
 
+    def harden(self, page_set: PageSet) -> None:
+        """Write every changed page of a page set that holds something recoverable, durably. None of them is in use."""
+        pool = self.pool_of[page_set.number]
+        pool.write([frame for frame in pool.changed() if frame.page_set is page_set and not frame.volatile])
+        page_set.harden()
+
     def delete_pool(self, number: int) -> None:
         """Give up a pool that no page set uses."""
         if self.pools[number] in self.pool_of.values():

@@ -5,15 +5,17 @@ Rules
       of the oldest change that it may lack.
   Y2  Restoring is putting the copy in the page set's place while the queue manager is down. Restart sees the RBA on
       page 0 and redoes from there, for that page set alone; the log must still have it, in active logs or archives.
-
   Y3  The bootstrap data set knows the RBA of each page set's copy, so that archives it needs are not pruned.
+  Y4  Page 0 is written when all other pages are durable, to a copy as to the page set that it becomes: one that was cut
+      has none, and nothing takes it for whole.
 
 Called by commands and tests; `restored` by restart.  Calls recovery, disk.
 """
 
+from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.storage.changes import header
-from quaestor.storage.disk import Disk
+from quaestor.storage.disk import Disk, File
 from quaestor.storage.page import PAGE, is_whole, seal
 from quaestor.storage.page_set import describe, file_name, media_rba
 
@@ -34,14 +36,12 @@ def image_copy(recovery: RecoveryManager, number: int, disk: Disk) -> int:
     if disk.exists(name):
         disk.delete(name)
     target = disk.create(name, 0)
-    for page in range(0, page_set.pages, RUN):
+    for page in range(1, page_set.pages, RUN):
         target.write(page * PAGE, page_set.read_raw(page, min(RUN, page_set.pages - page)))
     first = bytearray(PAGE)
     header(first, describe(number, page_set.pages, rba), number, 0)
     seal(first, 0)
-    target.write(0, first)
-    target.sync()
-    target.close()
+    _complete(target, first)
     recovery.log.files.inventory.image_copies[str(number)] = rba
     recovery.log.files.save()
     return rba
@@ -50,14 +50,24 @@ def image_copy(recovery: RecoveryManager, number: int, disk: Disk) -> int:
 def restore(disk: Disk, number: int) -> None:
     """Put an image copy in the page set's place (Y2). The queue manager is down."""
     source = disk.open(copy_name(number))
+    first = source.read(0, PAGE)
+    if not (is_whole(first, number, 0) and any(first) and media_rba(first)):
+        raise Abend("Y4", "the image copy is not complete; another one is needed", copy=copy_name(number))
     if disk.exists(file_name(number)):
         disk.delete(file_name(number))
     target = disk.create(file_name(number), 0)
-    for at in range(0, source.size(), RUN * PAGE):
+    for at in range(PAGE, source.size(), RUN * PAGE):
         target.write(at, source.read(at, RUN * PAGE))
+    _complete(target, first)
+    source.close()
+
+
+def _complete(target: File, first: bytes | bytearray) -> None:
+    """All pages but the first are written (Y4)."""
+    target.sync()
+    target.write(0, first)
     target.sync()
     target.close()
-    source.close()
 
 
 def restored(recovery: RecoveryManager) -> dict[int, int]:

@@ -7,10 +7,13 @@ Rules
       and begun again at any point.
   X3  Undoing logs compensation records, as a backout does: a restart that is cut leaves a unit in backout.
   X4  A page that is torn waits for a change that starts it (an image at the latest, B4) or for being freed; if
-      neither comes the page is lost and named: media recovery must bring it back.
+      neither comes the page is lost and named: media recovery must bring it back. A restart that was cut may have
+      logged the image when it had redone a part of the changes before it: the others, which waited, are made then.
   X5  A page newer than the end of the log means that the log is not the one that belongs to it: nothing starts.
   X6  Units in doubt stay: their changes are redone, and what they put and got is known again (`work_of`).
-  X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone.
+  X7  A page set that is a restored image copy says so on page 0, with the RBA from which the log must be redone. It
+      says so until all that was redone is durable, whatever the log says of page 0: a restart that is cut before that
+      begins there again. Where the log has it grow, the file does so before page 0 can be written (T2).
   X8  A page set that was deleted, or deleted and defined again, has nothing to do with what the log says of its number
       before that.
 
@@ -19,6 +22,7 @@ Called by queue_manager before the data manager loads its queues.  Calls log, bu
 
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
+from struct import Struct
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import Frame, TornPageError
@@ -27,12 +31,23 @@ from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
-from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, map_page_of, starts_page
+from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, Redo, map_page_of, starts_page
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
 from quaestor.storage.page import HEADER_LENGTH, RBA_AT
-from quaestor.storage.page_set import describe, described_pages, media_rba
+from quaestor.storage.page_set import PageSet, describe, described_pages
 
 NOTHING_APPLIED = -1
+TAKING = Struct(">HB")
+"""Where a page stands in its space map page, what it is used for."""
+
+Waiting = tuple[int, Redo, bytes]
+"""A change of a page that is torn: its RBA, its function and its body (X4)."""
+
+
+def taken(data: bytearray, body: bytes, _page_set: int, _page: int) -> None:
+    """A page is taken: the change of a space map page (L5)."""
+    at, use = TAKING.unpack(body)
+    data[HEADER_LENGTH + at] = use
 
 
 @dataclass(slots=True)
@@ -51,9 +66,12 @@ class Restart:
 def restart(recovery: RecoveryManager) -> Restart:
     """All four phases (X1). The engine latch is held."""
     found = Restart()
-    page_sets = _current_status(recovery, found)
+    copies = restored(recovery)
+    page_sets = _current_status(recovery, found, copies)
     recovery.log.resume(found.end_rba)
-    _forward(recovery, found, page_sets)
+    _forward(recovery, found, _Redo(recovery, found.end_rba, page_sets, copies))
+    for number in copies:
+        _end_media_recovery(recovery, recovery.buffers.page_sets[number])
     _backward(recovery)
     recovery.checkpoint()
     return found
@@ -62,11 +80,11 @@ def restart(recovery: RecoveryManager) -> Restart:
 # --- phase 2: current status -----------------------------------------------------------------------------------------
 
 
-def _current_status(recovery: RecoveryManager, found: Restart) -> dict[int, int]:
+def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int, int]) -> dict[int, int]:
     """Rebuild the table of units and find the end of the log."""
     log = recovery.log
     found.checkpoint_rba, page_sets = _last_checkpoint(recovery)
-    for number, rba in restored(recovery).items():
+    for number, rba in copies.items():
         page_sets[number] = min(rba, page_sets.get(number, rba))
     for deleted, rba in log.files.inventory.since.items():
         page_sets[int(deleted)] = max(rba, page_sets.get(int(deleted), rba))  # X8
@@ -135,9 +153,8 @@ def _follow(units: dict[int, UnitOfRecovery], record: LogRecord) -> None:
 # --- phase 3: forward ------------------------------------------------------------------------------------------------
 
 
-def _forward(recovery: RecoveryManager, found: Restart, page_sets: dict[int, int]) -> None:
+def _forward(recovery: RecoveryManager, found: Restart, redo: "_Redo") -> None:
     """Redo, in one scan, every change that may not have reached its page set (X2)."""
-    redo = _Redo(recovery, found.end_rba, page_sets)
     reached = found.start_rba
     for record in recovery.log.scan(found.start_rba, found.end_rba):
         found.records_read += 1
@@ -153,17 +170,21 @@ def _forward(recovery: RecoveryManager, found: Restart, page_sets: dict[int, int
         frame = recovery.buffers.pool_of[number].get(page_set, 0)
         page_set.pages = described_pages(frame.data or b"", number)
         recovery.buffers.pool_of[number].release(frame)
-        page_set.reserve(page_set.pages)  # an image copy may be older than an expansion
-        if media_rba(frame.data or b""):
-            recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(number, page_set.pages))  # X7: up to date
+
+
+def _end_media_recovery(recovery: RecoveryManager, page_set: PageSet) -> None:
+    """All is redone: no copy any more when that is durable, and soon, for the log may be pruned (X7)."""
+    recovery.buffers.harden(page_set)
+    recovery.change(None, Kind.HEADER, 0, page_set, 0, describe(page_set.number, page_set.pages))
+    recovery.buffers.harden(page_set)
 
 
 class _Redo:
     """Repeats changes on pages that do not have them yet."""
 
-    def __init__(self, recovery: RecoveryManager, end: int, page_sets: dict[int, int]) -> None:
-        self._buffers, self._end, self._page_sets = recovery.buffers, end, page_sets
-        self._torn: set[tuple[int, int]] = set()
+    def __init__(self, recovery: RecoveryManager, end: int, page_sets: dict[int, int], copies: dict[int, int]) -> None:
+        self._buffers, self._end, self._page_sets, self._copies = recovery.buffers, end, page_sets, copies
+        self._torn: dict[tuple[int, int], list[Waiting]] = {}
         self.done = 0
 
     def record(self, record: LogRecord) -> None:
@@ -182,57 +203,75 @@ class _Redo:
 
     def _take_page(self, record: LogRecord, use: int) -> None:
         """The space map's part of an ALLOCATES record."""
-        frame = self._frame(record.page_set, map_page_of(record.page), starts=False, image=False)
-        if frame is None:
-            return
-        pool = self._buffers.pool_of[record.page_set]
-        if frame.rba < record.rba:
-            frame.data[HEADER_LENGTH + record.page % SPAN] = use  # type: ignore[index] # a page with contents
-            pool.set_write(frame, record.rba)
-            self.done += 1
-        pool.release(frame)
+        self._make(record.page_set, map_page_of(record.page), record.rba, taken, TAKING.pack(record.page % SPAN, use))
 
     def _change(self, record: LogRecord, page: int, kind: int, body: bytes) -> None:
-        pool = self._buffers.pool_of[record.page_set]
-        starts = starts_page(kind, body)
-        rba = int.from_bytes(body[RBA_AT : RBA_AT + 8], "big") if kind == Kind.IMAGE else record.rba
-        frame = self._frame(record.page_set, page, starts=starts and kind != Kind.IMAGE, image=kind == Kind.IMAGE)
-        if frame is None:
-            return
+        if kind == Kind.IMAGE:
+            self._image(record, page, body)
+        elif starts_page(kind, body):
+            if kind == Kind.HEADER:
+                body = self._described(record.page_set, body)
+            frame = self._new(record.page_set, page)
+            self._start(frame, record.rba, record.rba, REDO[kind], body)
+            self._buffers.pool_of[record.page_set].release(frame)
+        else:
+            self._make(record.page_set, page, record.rba, REDO[kind], body)
+
+    def _described(self, number: int, body: bytes) -> bytes:
+        """What page 0 says; the file is as long, and a copy stays one (X7)."""
+        pages = described_pages(bytes(HEADER_LENGTH) + body, number)
+        self._buffers.page_sets[number].reserve(pages)
+        return describe(number, pages, self._copies.get(number, 0))
+
+    def _image(self, record: LogRecord, page: int, body: bytes) -> None:
+        """A page as it was: of use where the page is torn, or was lost.
+
+        Unlike another change that starts a page it does not stand for all before it (X4).
+        """
+        waiting = self._torn.get((record.page_set, page), [])
+        frame = self._frame(record.page_set, page) or self._new(record.page_set, page)
+        oldest = waiting[0][0] if waiting else record.rba
+        self._start(frame, int.from_bytes(body[RBA_AT : RBA_AT + 8], "big"), oldest, REDO[Kind.IMAGE], body)
+        self._buffers.pool_of[record.page_set].release(frame)
+        for rba, redo, change in waiting:
+            self._make(record.page_set, page, rba, redo, change)
+
+    def _start(self, frame: Frame, rba: int, oldest: int, redo: Redo, body: bytes) -> None:
+        """Begin a page anew, unless it is newer; the next restart needs the log from `oldest` on for it."""
         if frame.rba < rba:
-            if starts:
-                frame.start(REDO[kind], body)
-            else:
-                frame.change(REDO[kind], body)
-            pool.set_write(frame, record.rba)
-            frame.rba = rba
-            frame.whole = frame.whole or starts
+            frame.start(redo, body)
+            self._buffers.pool_of[frame.page_set.number].set_write(frame, oldest)
+            frame.rba, frame.whole = rba, True
+            self.done += 1
+
+    def _make(self, number: int, page: int, rba: int, redo: Redo, body: bytes) -> None:
+        """Make a change of a page that does not have it; while the page is torn, it waits."""
+        frame = self._frame(number, page)
+        if frame is None:
+            self._torn.setdefault((number, page), []).append((rba, redo, body))
+            return
+        pool = self._buffers.pool_of[number]
+        if frame.rba < rba:
+            frame.change(redo, body)
+            pool.set_write(frame, rba)
             self.done += 1
         pool.release(frame)
 
-    def _frame(self, number: int, page: int, *, starts: bool, image: bool) -> Frame | None:
-        """The page, in use; None while it is torn and nothing has started it (X4, X5).
-
-        A change that starts a page needs nothing of it: every later change of it follows in the log. An image does
-        not: a restart that was cut may have logged one of a page it had only half redone.
-        """
+    def _frame(self, number: int, page: int) -> Frame | None:
+        """The page with what it holds, in use; None while it is torn and nothing has started it (X4, X5)."""
         page_set, pool = self._buffers.page_sets[number], self._buffers.pool_of[number]
-        if starts:
-            return self._new(number, page)
         try:
             frame = pool.get(page_set, page)
         except TornPageError:
-            if image:
-                return self._new(number, page)
-            self._torn.add((number, page))
             return None
         if frame.rba >= self._end:
             raise Abend("X5", "a page is newer than the log", page_set=number, page=page, rba=frame.rba, end=self._end)
         return frame
 
     def _new(self, number: int, page: int) -> Frame:
+        """The page without what it held, in use: every later change of it follows in the log."""
         page_set, pool = self._buffers.page_sets[number], self._buffers.pool_of[number]
-        self._torn.discard((number, page))
+        self._torn.pop((number, page), None)
         known = page in page_set.frames
         frame = pool.new(page_set, page)
         if not known:
@@ -242,7 +281,7 @@ class _Redo:
     def _freed(self, record: LogRecord, body: bytes) -> None:
         base = record.page - record.page % SPAN
         for at in range(0, len(body), 2):
-            self._torn.discard((record.page_set, base + int.from_bytes(body[at : at + 2], "big")))
+            self._torn.pop((record.page_set, base + int.from_bytes(body[at : at + 2], "big")), None)
 
     def check_nothing_lost(self) -> None:
         if self._torn:

@@ -1,0 +1,86 @@
+"""Proofs about restarts that are cut, and their teeth: each fails when its rule is removed."""
+
+import importlib
+
+import pytest
+
+from crash.restarts import (
+    cut_copying,
+    half_redone_pages,
+    killed_then_cut_in_the_bootstrap,
+    media_recovery,
+    media_recovery_of_a_page_set_that_grew,
+)
+from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.buffer import BufferManager, TornPageError
+from quaestor.storage.bootstrap import Bootstrap
+from quaestor.testing import FaultyFile
+
+pytestmark = [pytest.mark.crash, pytest.mark.plain]
+restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
+media_module = importlib.import_module("quaestor.qmgr.recovery.media")
+
+
+def without_the_changes_that_waited(patch):
+    """X4: an image of a page that was half redone does not stand for the changes before it."""
+    image = restart_module._Redo._image
+
+    def forgetful(self, record, page, body):
+        self._torn.pop((record.page_set, page), None)
+        image(self, record, page, body)
+
+    patch.setattr(restart_module._Redo, "_image", forgetful)
+
+
+def with_a_copy_that_ends_early(patch):
+    """X7: a page set is a copy until all that was redone is durable."""
+    patch.setattr(BufferManager, "harden", lambda self, page_set: None)
+
+
+def with_a_header_as_the_log_has_it(patch):
+    """X7: a copy stays one, and the file grows, when page 0 is redone."""
+    patch.setattr(restart_module._Redo, "_described", lambda self, number, body: body)
+
+
+def with_page_0_before_the_others(patch):
+    """Y4: page 0 makes a copy whole, and is written last."""
+
+    def hasty(target, first):
+        target.write(0, first)
+        target.sync()
+        target.close()
+
+    patch.setattr(media_module, "_complete", hasty)
+
+
+def with_a_bootstrap_as_a_killed_process_left_it(patch):
+    """S2: what is read of the bootstrap data set at start is durable before it is written again."""
+    opened = Bootstrap.open.__func__
+
+    def hasty(cls, disk):
+        with pytest.MonkeyPatch.context() as nested:
+            nested.setattr(FaultyFile, "sync", lambda self: None)
+            return opened(cls, disk)
+
+    patch.setattr(Bootstrap, "open", classmethod(hasty))
+
+
+PROOFS = [
+    (without_the_changes_that_waited, half_redone_pages),
+    (with_a_copy_that_ends_early, media_recovery),
+    (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
+    (with_page_0_before_the_others, cut_copying),
+    (with_a_bootstrap_as_a_killed_process_left_it, killed_then_cut_in_the_bootstrap),
+]
+
+
+@pytest.mark.parametrize("proof", [proof for _, proof in PROOFS], ids=lambda x: x.__name__)
+def test_the_next_restart_makes_the_same_of_it(proof):
+    proof()
+
+
+@pytest.mark.parametrize(("remove", "proof"), PROOFS, ids=lambda x: x.__name__)
+def test_without_its_rule_it_does_not(remove, proof, monkeypatch):
+    remove(monkeypatch)
+    with pytest.raises((AssertionError, Abend, TornPageError)):
+        proof()
