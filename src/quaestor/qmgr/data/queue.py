@@ -13,6 +13,7 @@ Called by the data manager.  Calls nothing.
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import Final
 
 from quaestor.mqi.descriptors import NO_ID
 from quaestor.mqi.objects import IndexType
@@ -179,7 +180,7 @@ class PrivateQueue:
     def end(self) -> None:
         """The queue is no more: cut its chains open, which are circles and would stay for ever."""
         for end in self.chains:
-            del end.sooner, end.later
+            end.sooner = end.later = _NOWHERE
 
     def _index(self, arrival: Arrival) -> None:
         key = getattr(arrival, self.index_field)
@@ -205,3 +206,7 @@ def _chain() -> Arrival:
     end.sequence = 0
     end.state = -1
     return end
+
+
+_NOWHERE: Final = _chain()
+"""Where the ends of a queue's chains point when the queue is no more."""
