@@ -233,6 +233,7 @@ def test_nothing_is_left_of_a_client_that_was_accounted_for(server):
             queue.put(b"1", PERSISTENT, NOW)
             for client in (disconnects, dies_with_a_unit, has_a_queue_of_its_own):
                 client(server)
+                server.wait_for(lambda: 2 == len(server.service.links))
             late = server.connect()
             late.open("ORDERS", BOTH).get()
             early.disconnect()

@@ -14,7 +14,7 @@ from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.connection import Handle
 from quaestor.qmgr.connection.accounted import AccountedHandle
-from quaestor.qmgr.connection.accounting import CPU_ALWAYS, CPU_EVERY, Verb
+from quaestor.qmgr.connection.verb import CLOCKED_ALWAYS, CLOCKED_EVERY, COLD, Verb
 from quaestor.smf.printing.programs import printout, task_printout
 from quaestor.smf.records import read_dump, tasks
 
@@ -223,16 +223,88 @@ def test_a_connection_nobody_accounts_for_has_plain_handles(tmp_path):
         assert AccountedHandle is type(queue)
 
 
-def test_cpu_of_some_calls_stands_for_all():
+def made(verb, calls, *, cpu_ns, work_ns, wait_ns=0):
+    """Calls of a verb as an accounted handle makes them, clocked when that is due; how many were due."""
+    due = 0
+    for _ in range(calls):
+        if verb.left:
+            verb.left -= 1
+            verb.waited(wait_ns)
+            verb.pass_unclocked(1)
+        else:
+            verb.entered()
+            verb.waited(wait_ns)
+            verb.clocked(cpu_ns, verb.took(work_ns + wait_ns))
+            due += 1
+    return due
+
+
+def test_some_calls_are_clocked_and_stand_for_all():
+    """VE1, VE2."""
     verb = Verb()
-    reads = 0
-    for _ in range(1000):
-        if verb.calls >= verb.due:
-            verb.cpu_read(5)
-            reads += 1
-        verb.calls += 1
-    assert CPU_ALWAYS + (1000 - CPU_ALWAYS) // CPU_EVERY <= reads <= CPU_ALWAYS + 1 + 1000 // CPU_EVERY
-    assert 5000 == verb.cpu_total_ns()
+    due = made(verb, 5000, cpu_ns=5, work_ns=7)
+    assert CLOCKED_ALWAYS + (5000 - CLOCKED_ALWAYS) // CLOCKED_EVERY == due
+    assert (5000, 5000 - due) == (verb.calls, verb.unclocked)
+    assert (25_000, 35_000) == (verb.cpu_total_ns(), verb.elapsed_total_ns())
+
+
+def test_the_first_calls_stand_for_themselves():
+    """VE2: they are cold, here a thousand times as long as the others."""
+    verb = Verb()
+    made(verb, COLD, cpu_ns=5000, work_ns=7000)
+    made(verb, 1000, cpu_ns=5, work_ns=7)
+    assert (COLD * 5000 + 5000, COLD * 7000 + 7000) == (verb.cpu_total_ns(), verb.elapsed_total_ns())
+
+
+def test_what_calls_wait_is_never_estimated():
+    """VE3: one call in ten thousand waits, and is not one of those that are clocked."""
+    verb = Verb()
+    made(verb, 100, cpu_ns=5, work_ns=7)
+    made(verb, 1, cpu_ns=5, work_ns=7, wait_ns=1_000_000)
+    made(verb, 9899, cpu_ns=5, work_ns=7)
+    assert 70_000 + 1_000_000 == verb.elapsed_total_ns()
+
+
+def test_a_wait_of_a_clocked_call_stands_for_no_other():
+    """VE3: the call that is clocked happens to wait; those that it stands for did not."""
+    verb = Verb()
+    made(verb, COLD, cpu_ns=5, work_ns=7)
+    made(verb, 1, cpu_ns=5, work_ns=7, wait_ns=1_000_000)
+    made(verb, 991, cpu_ns=5, work_ns=7)
+    assert 7000 + 1_000_000 == verb.elapsed_total_ns()
+
+
+def test_elapsed_time_is_that_of_all_calls_though_few_are_clocked():
+    """Each call that is clocked takes a microsecond, which the clock moves by when it is looked at."""
+    qm, _, smf = queue_manager("acctg(3)", TickingClock())
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+    for _ in range(3000):
+        queue.put(b"x", None, NOW)
+        queue.get(GET_NOW)
+    app.disconnect()
+    qm.stop()
+    account = only_queue(smf)
+    assert (3000, 3000) == (account.puts, account.gets)
+    assert (3000 * US, 3000 * US) == (account.put_elapsed, account.get_elapsed)
+
+
+def test_a_get_that_waits_is_not_charged_with_the_wait_however_often_it_came_at_once(tmp_path):
+    """AC3, for a get that nobody clocks: more have been made before than are always clocked."""
+    with quaestor.connect("QM1", tmp_path, application="GETTER", trace="acctg(3)") as getter:
+        getter.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+        waiting = GET_NOW | GetOptions.WAIT
+        with getter.open("ORDERS", 1 | 16) as queue:
+            for _ in range(CLOCKED_ALWAYS + 5):
+                queue.put(b"x", None, NOW)
+                queue.get(waiting, wait_ms=10_000)
+            with pytest.raises(MQError):
+                queue.get(waiting, wait_ms=300)
+    (dump,) = (tmp_path / "smf").iterdir()
+    (task,) = tasks(read_dump(dump))
+    assert CLOCKED_ALWAYS + 6 == task.queues[0].gets
+    assert task.queues[0].get_elapsed < 200_000 * US
 
 
 def test_live_records_print_as_the_papers_programs_print_them(work, tmp_path):

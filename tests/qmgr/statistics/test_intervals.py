@@ -27,8 +27,8 @@ from quaestor.testing import SMALL, FaultyDisk
 STATIME_S = 60
 
 
-def queue_manager(trace="stat,acctg(1,3)", **settings):
-    clock, smf = FakeClock(), FaultyDisk()
+def queue_manager(trace="stat,acctg(1,3)", clock=None, **settings):
+    clock, smf = clock or FakeClock(), FaultyDisk()
     made = QueueManager(
         "QM1",
         FaultyDisk(),

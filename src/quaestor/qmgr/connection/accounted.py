@@ -13,6 +13,7 @@ Called by the connection manager.  Calls session and handle.
 """
 
 from _thread import LockType
+from operator import attrgetter
 from typing import Any
 
 from quaestor.mqi.descriptors import MQMD, Target
@@ -21,15 +22,17 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import CloseOptions, GetPlan, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.resolution import Resolution
-from quaestor.qmgr.connection.accounting import NOT_GOT, QueueTally, TaskTally, Verb
+from quaestor.qmgr.connection.accounting import QueueTally, TaskTally
 from quaestor.qmgr.connection.handle import Handle, not_accounted
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.noting import noting_get, noting_put
 from quaestor.qmgr.connection.session import Connection, target_of
+from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.waiting import Waiting
 
+_body, _persistence = attrgetter("body"), attrgetter("persistence")
 _SPECIFIC = frozenset({"msg_id", "correl_id", "group_id", "sequence", "token"})
 
 
@@ -56,60 +59,49 @@ class AccountedHandle(Handle):
     def put_with_care(
         self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: Handle | None
     ) -> Message:
-        """A put that is not plain, or whose CPU time is read (AC4)."""
+        """A put that is not plain, or is clocked (AC4)."""
         tally = self.tally
-        verb, task, cpu_ns = tally.put, tally.task, -1
-        task.verb = verb
-        if len(tally.put_notes) >= verb.room:
-            tally.fold()
-            cpu_ns = task.cpu_ns()
-        began_ns = task.now_ns()
+        began_ns, cpu_ns = self._began(tally.put)
         try:
             message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
-        except BaseException:
-            task.ended(verb, began_ns, cpu_ns)
-            raise
-        tally.put_notes += (task.now_ns() - began_ns, len(message.body), message.persistence, tally.stored.depth)
-        if cpu_ns >= 0:
-            verb.cpu_read(task.cpu_ns() - cpu_ns)
+        finally:
+            tally.task.ended(tally.put, began_ns, cpu_ns)
+        tally.note_put(message)
         return message
+
+    def _began(self, verb: Verb) -> tuple[int, int]:
+        """A put or get begins; when one is due, what those before it have noted is added up (AC2)."""
+        if not verb.left:
+            with self._latch:
+                self.tally.fold()
+        return self.tally.task.began(verb)
 
     def _put_all(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
         tally = self.tally
         verb, task = tally.put, tally.task
-        tally.fold()
         began_ns, cpu_ns = task.began(verb)
         refused = True
         try:
             Handle._put_all(self, bodies, descriptor, options, put)  # noqa: SLF001 - its own parent
             refused = False
         finally:
-            task.ended_together(verb, began_ns, cpu_ns, len(put) + refused)
+            task.ended(verb, began_ns, cpu_ns, len(put) + refused)
             if put:
-                tally.puts_persistent += sum(message.persistence for message in put)
-                tally.depth_high = max(tally.depth_high, tally.stored.depth)
-                tally.put_worked([len(message.body) for message in put])
+                with self._latch:
+                    tally.puts_persistent += sum(map(_persistence, put))
+                    tally.depth_high = max(tally.depth_high, tally.stored.depth)
+                    tally.put_worked(list(map(len, map(_body, put))))
 
     def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
-        """A get that is not plain, or whose CPU time is read (AC4)."""
+        """A get that is not plain, or is clocked (AC4)."""
         tally = self.tally
-        verb, task, cpu_ns = tally.get, tally.task, -1
-        task.verb = verb
-        if len(tally.get_notes) >= verb.room:
-            tally.fold()
-            cpu_ns = task.cpu_ns()
-        began_ns = task.now_ns()
+        began_ns, cpu_ns, ended_ns = *self._began(tally.get), 0
         try:
             message = Handle.get(self, options, **named)
-        except BaseException:
+        finally:
             _tally_kind(tally, options, named)
-            task.ended(verb, began_ns, cpu_ns)
-            raise
-        ended_ns = task.now_ns()
-        _tally_kind(tally, options, named)
-        _note(tally, message, began_ns, ended_ns)
-        if cpu_ns >= 0:
-            verb.cpu_read(task.cpu_ns() - cpu_ns)
+            ended_ns = tally.task.ended(tally.get, began_ns, cpu_ns)
+        tally.note_get(message, ended_ns)
         return message
 
     def wait_with_care(self, waiting: Waiting, plan: GetPlan) -> Message:
@@ -121,34 +113,21 @@ class AccountedHandle(Handle):
     ) -> Message | Waiting:
         tally = self.tally
         verb, task = tally.get, tally.task
-        if len(tally.get_notes) >= verb.room:
-            tally.fold()
-        began_ns, cpu_ns = task.began(verb)
+        began_ns, cpu_ns = self._began(verb)
         if after is None:
             _tally_kind(tally, options, selecting)
         try:
             result = Handle.look(self, options, wait_ms, after, max_length, **selecting)
-        except BaseException:
-            task.ended(verb, began_ns, cpu_ns)
-            raise
-        if isinstance(result, Waiting):
-            verb.elapsed_ns += task.now_ns() - began_ns
-            verb.calls += after is None
-            return result
-        if cpu_ns >= 0:
-            verb.cpu_read(task.cpu_ns() - cpu_ns)
-        if after is not None:
-            verb.calls -= 1  # AH3: it was counted when it began to wait; its note counts it
-        _note(tally, result, began_ns, task.now_ns())
+        finally:
+            ended_ns = task.ended(verb, began_ns, cpu_ns, after is None)
+        if not isinstance(result, Waiting):
+            tally.note_get(result, ended_ns)
         return result
 
     def handed_over(self, waiting: Waiting) -> Message | None:
         message = Handle.handed_over(self, waiting)
         if message is not None:
-            tally = self.tally
-            now_ns = tally.task.now_ns()
-            tally.get.calls -= 1  # as in `look`
-            _note(tally, message, now_ns, now_ns)
+            self.tally.note_get(message, self.tally.task.now_ns())
         return message
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
@@ -234,9 +213,10 @@ class AccountedConnection(Connection):
         finally:
             task.ended(verb, began_ns, cpu_ns)
             if message is not None and tally is not None:
-                tally.put1s_persistent += message.persistence
-                tally.put_worked((len(message.body),))
-                tally.depth_high = max(tally.depth_high, tally.stored.depth)
+                with self.latch:
+                    tally.put1s_persistent += message.persistence
+                    tally.put_worked((len(message.body),))
+                    tally.depth_high = max(tally.depth_high, tally.stored.depth)
         return message
 
     put = put1
@@ -244,15 +224,15 @@ class AccountedConnection(Connection):
     def commit(self, unit: int | None = None) -> None:
         task = self.task
         verb = task.commit
-        if verb.calls >= verb.due:
+        if not verb.left:
             self._tallied(verb, Connection.commit, unit)
             return
-        task.verb, began_ns = verb, task.now_ns()
+        verb.left -= 1
+        task.verb = verb
         try:
             Connection.commit(self, unit)
         finally:
-            verb.calls += 1
-            verb.elapsed_ns += task.now_ns() - began_ns
+            verb.pass_unclocked(1)
             task.verb = task.other
 
     def backout(self) -> None:
@@ -339,14 +319,6 @@ def note_no_more(handle: Handle) -> None:
     """A handle is a plain one again: what notes its calls holds the handle, and the handle must not hold it (AH5)."""
     handle.noted_put = handle.noted_get = not_accounted
     handle.__class__ = Handle
-
-
-def _note(tally: QueueTally, message: Message, began_ns: int, ended_ns: int) -> None:
-    """A get or a browse whose kind has been counted."""
-    on_queue_ns = NOT_GOT if tally.now_browsing else ended_ns - message.put_us * 1000
-    took_ns = ended_ns - began_ns - tally.task.take_waited()
-    tally.get_notes += (took_ns, len(message.body), message.persistence, on_queue_ns)
-    tally.gets_any -= 1  # whoever adds up the notes counts all of them as such
 
 
 def _tally_kind(tally: QueueTally, options: int, named: dict[str, Any]) -> None:

@@ -3,13 +3,12 @@
 Rules
   AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
       accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
-  AC2 A put or get that worked leaves a note when it has ended: what it has at hand, behind the notes of the calls
-      before it (`NOTE`). Notes are added up by the dozen (`fold`), which is cheaper than one by one, and by
+  AC2 A put or get that worked notes with the latch held what it has at hand: the message's length, and how long it was
+      on the queue. Notes are added up by the dozen (`fold`, latch held), which is cheaper than one by one, and by
       whoever reads. Numbers only grow, but for extremes, which the reader takes away (`take_extremes`).
   AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
       queue manager's work.
-  AC4 Reading the CPU clock is a system call that costs a tenth of a put. It is read for the first 32 calls of a verb
-      on a queue and for each 256th after that; those read stand for all (`Verb.cpu_total_ns`).
+  AC4 Not every call is clocked, and those that are stand for the others; what they wait for is clocked always (`verb`).
   AC5 Waits (page reads, the log, the latch) are counted with the verb that is being served, whoever measures them.
   AC6 A call that failed is counted with its time; sizes, bytes and time on queue are those of calls that worked. A call
       that belongs to no queue (an open that failed, a definition) is an "other" call of the task.
@@ -22,100 +21,21 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from quaestor.clock import Clock
+from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions
 from quaestor.qmgr.connection.shared_accounting import ListCalls, SharedTally
+from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.message.thread import ApplicationThread
 
 if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
 
-CPU_ALWAYS = 32
-CPU_EVERY = 256
 BANDS = (100, 1000, 10_000)
 """Where the second, third and fourth size band of SMF 116-0 begin."""
-
-NOTE = 4
-"""Numbers of a note. A put: elapsed nanoseconds, length, persistence, depth of the queue. A get: elapsed nanoseconds,
-length, persistence, time on the queue on the monotonic clock."""
-
-NOT_GOT = -(1 << 80)
-"""In place of the time on the queue: a browse, which leaves the message there."""
 
 SIZE_UNSET = 0x0FFFFFFF
 TIME_UNSET = (1 << 64) - 1
 _BROWSE = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
-
-
-class Verb:
-    """The calls of one verb, on one queue or of the task."""
-
-    __slots__ = (
-        "calls",
-        "cpu_ns",
-        "due",
-        "elapsed_ns",
-        "expired",
-        "force_ns",
-        "forces",
-        "generated",
-        "lists",
-        "read_ns",
-        "reads",
-        "room",
-        "skipped",
-        "suspend_ns",
-        "suspends",
-        "timed",
-        "to_waiter",
-    )
-
-    def __init__(self) -> None:
-        self.calls = self.elapsed_ns = 0
-        self.timed = self.cpu_ns = self.due = 0  # AC4: calls whose CPU was read, their CPU, the next call to read
-        self.room = 0  # numbers in notes there may be before the next call to read
-        self.forces = self.force_ns = self.reads = self.read_ns = self.suspends = self.suspend_ns = 0
-        self.skipped = self.expired = self.to_waiter = self.generated = 0
-        self.lists: ListCalls | None = None
-
-    def cpu_read(self, cpu_ns: int, calls: int = 1) -> None:
-        """The CPU time of a call that was due, or of so many made as one (AC4)."""
-        self.cpu_ns += cpu_ns
-        self.timed += calls
-        until = 1 if self.timed < CPU_ALWAYS else CPU_EVERY
-        self.room = until * NOTE
-        self.due = self.calls + until
-
-    def hardened(self, ns: int) -> None:
-        """A call is over at last: its commit was forced together with others, after it had returned to a server."""
-        self.forces += 1
-        self.force_ns += ns
-        self.elapsed_ns += ns
-
-    def list_called(self, kind: int, ns: int) -> None:
-        """It called the coupling facility."""
-        if self.lists is None:
-            self.lists = ListCalls()
-        self.lists.called(kind, ns)
-
-    @property
-    def lists_made(self) -> int:
-        """How often it has called the coupling facility."""
-        return 0 if self.lists is None else sum(self.lists.numbers)
-
-    def take_over(self, other: "Verb") -> None:
-        """Count the waits and CPU time of a verb whose queue is forgotten."""
-        self.calls = self.timed = 1
-        self.cpu_ns += other.cpu_total_ns()
-        self.forces += other.forces
-        self.force_ns += other.force_ns
-        self.reads += other.reads
-        self.read_ns += other.read_ns
-        self.suspends += other.suspends
-        self.suspend_ns += other.suspend_ns
-
-    def cpu_total_ns(self) -> int:
-        """CPU time of all calls: those read stand for all (AC4)."""
-        return self.cpu_ns * self.calls // self.timed if self.timed else 0
 
 
 class QueueTally:
@@ -132,12 +52,14 @@ class QueueTally:
         "disposition",
         "get",
         "get_bytes",
-        "get_notes",
+        "get_lengths",
+        "get_lengths_persistent",
         "get_size_high",
         "get_size_low",
         "gets_any",
         "gets_persistent",
         "gets_specific",
+        "gets_told",
         "index_type",
         "inq",
         "name",
@@ -154,10 +76,12 @@ class QueueTally:
         "put1",
         "put1s_persistent",
         "put_bytes",
-        "put_notes",
+        "put_lengths",
+        "put_lengths_persistent",
         "put_size_high",
         "put_size_low",
         "puts_persistent",
+        "puts_told",
         "queue_type",
         "set",
         "stored",
@@ -165,6 +89,7 @@ class QueueTally:
         "valid_destructive_gets",
         "valid_gets",
         "valid_puts",
+        "waits_ns",
     )
 
     def __init__(self, task: "TaskTally", name: str, base_name: str, stored: Any) -> None:
@@ -184,8 +109,13 @@ class QueueTally:
         self.options_seen: int | None = None
         self.options_got: int | None = None  # the same, if they are not those of a browse
         self.now_browsing = False
-        self.put_notes: list[int] = []
-        self.get_notes: list[int] = []
+        self.put_lengths: list[int] = []  # notes (AC2)
+        self.put_lengths_persistent: list[int] = []
+        self.get_lengths: list[int] = []
+        self.get_lengths_persistent: list[int] = []
+        self.waits_ns: list[int] = []  # of messages got, on the monotonic clock, less the time of day
+        self.puts_told: list[tuple[int, int]] = []  # notes of calls that have been counted: length, persistence
+        self.gets_told: list[tuple[int, int]] = []
         self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
         self.get_size_low = self.put_size_low = SIZE_UNSET
         self.on_queue_shortest_us = TIME_UNSET
@@ -221,21 +151,18 @@ class QueueTally:
 
     def fold(self) -> None:
         """Add up what calls have noted since the last time (AC2)."""
-        if self.put_notes:
-            times_ns, lengths, persistent, depths = _taken(self.put_notes)
-            self.put.calls += len(lengths)
-            self.put.elapsed_ns += sum(times_ns)
-            self.puts_persistent += sum(persistent)
-            self.depth_high = max(self.depth_high, *depths)
+        puts = _taken(self.put, self.put_lengths, self.put_lengths_persistent, self.puts_told)
+        if puts is not None:
+            lengths, _, persistent = puts
+            self.puts_persistent += persistent
             self.put_worked(lengths)
-        if self.get_notes:
-            times_ns, lengths, persistent, waits_ns = _taken(self.get_notes)
-            self.get.calls += len(lengths)
-            self.gets_any += len(lengths)
-            self.get.elapsed_ns += sum(times_ns)
-            self.gets_persistent += sum(persistent)
+        gets = _taken(self.get, self.get_lengths, self.get_lengths_persistent, self.gets_told)
+        if gets is not None:
+            lengths, unclocked, persistent = gets
+            self.gets_any += unclocked
+            self.gets_persistent += persistent
             self._fold_gets(lengths)
-            self._fold_waits(waits_ns)
+            self._fold_waits()
 
     def put_worked(self, lengths: Sequence[int]) -> None:
         """MQPUTs or MQPUT1s that worked."""
@@ -255,19 +182,30 @@ class QueueTally:
         self.get_size_low = min(self.get_size_low, shortest)
         _count_sizes(self.task.gets_by_size, lengths, shortest, longest)
 
-    def _fold_waits(self, waits_ns: Sequence[int]) -> None:
-        """How long the messages got were on the queue; a wait is noted on the monotonic clock, less the time of day."""
-        if min(waits_ns) == NOT_GOT:
-            waits_ns = [wait_ns for wait_ns in waits_ns if wait_ns != NOT_GOT]
+    def _fold_waits(self) -> None:
+        """How long the messages got were on the queue; the time of day may have been put back meanwhile."""
+        waits_ns = self.waits_ns[:]
         ahead_ns, number = self.task.offset_us * 1000, len(waits_ns)
         if not number:
             return
+        del self.waits_ns[:number]
         longest_us = max(max(waits_ns) + ahead_ns, 0) // 1000
-        shortest_us = max(min(waits_ns) + ahead_ns, 0) // 1000  # the time of day may have been put back
+        shortest_us = max(min(waits_ns) + ahead_ns, 0) // 1000
         self.valid_destructive_gets += number
         self.on_queue_us += max(sum(waits_ns) + number * ahead_ns, 0) // 1000
         self.on_queue_longest_us = max(self.on_queue_longest_us, longest_us)
         self.on_queue_shortest_us = min(self.on_queue_shortest_us, shortest_us)
+
+    def note_put(self, message: Message) -> None:
+        """A put that worked and has been counted as a call (AC2)."""
+        self.puts_told.append((len(message.body), message.persistence))
+        self.depth_high = max(self.depth_high, self.stored.depth)
+
+    def note_get(self, message: Message, ended_ns: int) -> None:
+        """A get or browse that worked and has been counted as a call, and as what kind (AC2)."""
+        if not self.now_browsing:
+            self.waits_ns.append(ended_ns - message.put_us * 1000)
+        self.gets_told.append((len(message.body), message.persistence))
 
     def note_options(self, options: int) -> None:
         """Remember what the options of a get mean."""
@@ -276,14 +214,25 @@ class QueueTally:
         self.options_got = None if self.now_browsing else options
 
 
-def _taken(noted: list[int]) -> tuple[list[int], list[int], list[int], list[int]]:
-    """The numbers of the notes that are there now, in their order.
+def _taken(
+    verb: Verb, lengths: list[int], lengths_persistent: list[int], told: list[tuple[int, int]]
+) -> tuple[list[int], int, int] | None:
+    """Take the notes of a verb, whose calls are counted with it: lengths, how many were not clocked, persistent ones.
 
-    What another thread adds meanwhile stays for the next time; a note is added as one.
+    What another thread tells meanwhile stays for the next time.
     """
-    some = noted[:]
-    del noted[: len(some)]
-    return some[::NOTE], some[1::NOTE], some[2::NOTE], some[3::NOTE]
+    unclocked, counted = len(lengths) + len(lengths_persistent), len(told)
+    if not unclocked + counted:
+        return None
+    verb.pass_unclocked(unclocked)
+    some, persistent = lengths + lengths_persistent, len(lengths_persistent)
+    lengths.clear()
+    lengths_persistent.clear()
+    if counted:
+        some += [length for length, _ in told[:counted]]
+        persistent += sum(each for _, each in told[:counted])
+        del told[:counted]
+    return some, unclocked, persistent
 
 
 def _summed(lengths: Sequence[int]) -> tuple[int, int, int]:
@@ -376,46 +325,42 @@ class TaskTally:
     def began(self, verb: Verb) -> tuple[int, int]:
         """A call begins: monotonic time, and CPU time if that is due, else -1."""
         self.verb = verb
-        return self.now_ns(), self.cpu_ns() if verb.calls >= verb.due else -1
+        verb.entered()
+        if verb.left:
+            verb.left -= 1
+            return self.now_ns(), -1
+        cpu_ns = self.cpu_ns()
+        return self.now_ns(), cpu_ns
 
     def take_waited(self) -> int:
         """How long the call in progress has waited for a message; it is said once (AC3)."""
         waited_ns, self.waited_ns = self.waited_ns, 0
         return waited_ns
 
-    def ended(self, verb: Verb, began_ns: int, cpu_ns: int) -> None:
-        """A call has ended, well or not."""
-        elapsed_ns = self.now_ns() - began_ns - self.waited_ns
-        verb.calls += 1
-        verb.elapsed_ns += elapsed_ns
+    def ended(self, verb: Verb, began_ns: int, cpu_ns: int, calls: int = 1) -> int:
+        """A call, or one that stands for so many, has ended, well or not; gives when."""
+        ended_ns = self.now_ns()
+        work_ns = verb.took(ended_ns - began_ns - self.waited_ns, calls)
         self.waited_ns = 0
         if cpu_ns >= 0:
-            verb.cpu_read(self.cpu_ns() - cpu_ns)
+            verb.clocked(self.cpu_ns() - cpu_ns, work_ns, calls)
         self.verb = self.other
+        return ended_ns
 
-    def ended_together(self, verb: Verb, began_ns: int, cpu_ns: int, calls: int) -> None:
-        """A call that stands for so many has ended, well or not."""
-        verb.calls += calls
-        verb.elapsed_ns += self.now_ns() - began_ns
-        if cpu_ns >= 0:
-            verb.cpu_read(self.cpu_ns() - cpu_ns, calls)
+    def passed(self) -> None:
+        """A call that was not clocked has ended, and nobody has noted it (AC6)."""
+        self.verb.pass_unclocked(1)
+        self.waited_ns = 0
         self.verb = self.other
 
     # -- what the managers tell (AC5)
-
-    def page_read(self, ns: int) -> None:
-        self.verb.reads += 1
-        self.verb.read_ns += ns
-
-    def pages_written(self, ns: int) -> None:
-        self.verb.suspends += 1
-        self.verb.suspend_ns += ns
 
     def skipped(self, messages: int) -> None:
         self.verb.skipped += messages
 
     def repository_asked(self, thread_ns: int, server_ns: int) -> None:
         self.shared.repository_asked(thread_ns, server_ns)
+        self.verb.waited(thread_ns)
 
     def lists_called(self, ns: int, *, kind: int, multiple: bool, redrives: int = 0) -> None:
         self.shared.lists_called(ns, multiple=multiple, redrives=redrives)
@@ -431,6 +376,7 @@ class TaskTally:
         self.verb.generated += 1
 
     def latch_waited(self, ns: int) -> None:
+        self.verb.waited(ns)
         self.latch_waits += 1
         self.latch_ns += ns
         self.latch_longest_ns = max(self.latch_longest_ns, ns)

@@ -19,8 +19,9 @@ from dataclasses import dataclass, field
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND, tod_from_us, tod_of_ns
 from quaestor.layout import Add, Record
-from quaestor.qmgr.connection.accounting import TIME_UNSET, QueueTally, TaskTally, Verb
+from quaestor.qmgr.connection.accounting import TIME_UNSET, QueueTally, TaskTally
 from quaestor.qmgr.connection.shared_accounting import SharedTally, words
+from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.statistics.forms import Form, Value
 from quaestor.smf.catalog import CATALOG, length_at
 from quaestor.smf.codes import QSGDISP
@@ -273,7 +274,7 @@ def _queues(account: Account, token: tuple[int, int, int], pool_of: Mapping[int,
 
 def _verb(figures: Figures, name: str, calls: str, verb: Verb) -> None:
     figures[calls] = verb.calls
-    figures[f"{name}_elapsed"] = tod_of_ns(verb.elapsed_ns)
+    figures[f"{name}_elapsed"] = tod_of_ns(verb.elapsed_total_ns())
     figures[f"{name}_cpu"] = tod_of_ns(verb.cpu_total_ns())
 
 
