@@ -208,6 +208,23 @@ def test_an_answer_that_is_an_error_means_that_the_structure_is_lost(server, str
         structure.request(TAKE)
 
 
+@pytest.mark.parametrize("leave", ["disconnect", "fail"])
+def test_a_connection_whose_request_failed_is_closed_once_and_not_under_way(redis_url, server, monkeypatch, leave):
+    """The listener closes what was left without a word; anything else is closed by whoever disconnects, when he has."""
+    closed = []
+    monkeypatch.setattr(RedisConnection, "_close", lambda one: closed.append(threading.current_thread()))
+    made = RedisConnection(redis_url, Shape("APPL"), "QM1", lambda _token: None)
+    server.function_flush()
+    with pytest.raises(StructureLostError, match="not found"):
+        made.request(TAKE)
+    getattr(made, leave)()
+    for thread in made._threads:
+        thread.join()
+    assert [threading.current_thread() if leave == "disconnect" else made._threads[0]] == closed
+    monkeypatch.undo()
+    made._close()
+
+
 def test_a_claim_alone_answers_as_one_of_several(structure):
     for _ in range(2):
         structure.request(Write(READY, KEY, b"data", b"\0" * 5 + b"rest"))

@@ -65,7 +65,7 @@ class RedisConnection:
         self._client = redis.Redis.from_url(url, socket_timeout=AWAY_S, retry=Retry(NoBackoff(), 0), protocol=2)
         self._forms = RequestForms(_NAME, 1, self._prefix, _token_of(connector), self._token)
         self.used = (0, 0)
-        self._gone = False
+        self._gone = self._left = False
         self._requests: Any = None
         self._lock = Lock()
         self._ending = Event()
@@ -168,7 +168,7 @@ class RedisConnection:
 
     def fail(self) -> None:
         """The connector is gone without a word; its key expires by itself. The way may be cut: nobody waits for it."""
-        self._gone = True
+        self._gone = self._left = True
         self._ending.set()
 
     def _end(self) -> None:
@@ -209,7 +209,8 @@ class RedisConnection:
         try:
             self._listened()
         finally:
-            if self._gone:
+            if self._left:  # nobody else closes what was left without a word, and nobody uses it any more
+                self._threads[1].join()
                 self._close()
 
     def _listened(self) -> None:
