@@ -17,6 +17,8 @@ Rules
   B10 A page that is started again is as new as that: restart builds it from there. Where messages are got before two
       checkpoints have passed, a page that one after the other uses is never written.
   B11 A checkpoint writes old pages (OP1) in pieces; between two of them anybody may do anything with any page.
+  B12 A page whose changes wait (B8) is written from memory that is lent for it and goes on waiting: a message that
+      stays takes its own size in memory, not a page.
 
 Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
 Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.

@@ -5,6 +5,8 @@ from quaestor.storage.changes import Redo
 from quaestor.storage.page import PAGE
 from quaestor.storage.page_set import PageSet
 
+EMPTY = bytes(PAGE)
+
 
 class Frame:
     """A buffer and the page in it.
@@ -12,7 +14,8 @@ class Frame:
     `content` is what a manager keeps with the page as long as it is here. A page whose `data` is None exists only
     as content and is formed when it must be written (B7). Changes of a page that was started here (`starting`, then
     `further`) wait until somebody wants its bytes (B8); until then it has no bytes (`raw`) beside what starts it:
-    `started_with` and `rest`, which is the body of a message that is here anyhow.
+    `started_with` and `rest`, which is the body of a message that is here anyhow. Whoever writes it lends it memory
+    for its bytes (`image`) and leaves it as it is (B12).
     """
 
     __slots__ = (
@@ -33,27 +36,40 @@ class Frame:
         "whole",
     )
 
-    def __init__(self, page_set: PageSet, page: int, data: bytearray | None) -> None:
-        self.page_set, self.page, self.raw = page_set, page, data
-        self.starting: Redo | None = None
-        self.started_with = self.rest = b""
+    def __init__(
+        self,
+        page_set: PageSet,
+        page: int,
+        data: bytearray | None = None,
+        starting: Redo | None = None,
+        started_with: bytes = b"",
+        rest: bytes = b"",
+        content: object = None,
+        rba: int = 0,
+        born: int = 0,
+    ) -> None:
+        """A page that is here with its bytes, will be, or is `starting` with a change at `rba` as part of an age."""
+        self.page_set = page_set
+        self.page = page
+        self.raw = data
+        self.starting = starting
+        self.started_with = started_with
+        self.rest = rest
         self.further: list[tuple[Redo, bytes]] | None = None
-        self.content: object | None = None
+        self.content = content
         self.in_use = 0
-        self.changed = self.whole = self.volatile = False
-        self.rba = self.first_rba = self.born = 0
+        self.changed = self.whole = starting is not None
+        self.volatile = False
+        self.rba = self.first_rba = rba
+        self.born = born
 
     @property
     def data(self) -> bytearray | None:
         """The page's bytes, with every change made."""
         if self.starting is not None:
-            data = self.raw = bytearray(PAGE)
-            number, page = self.page_set.number, self.page
-            self.starting(data, self.started_with + self.rest, number, page)
-            for redo, body in self.further or ():
-                redo(data, body, number, page)
-            self.starting = self.further = None
-            self.started_with = self.rest = b""
+            data = bytearray(PAGE)
+            self._change(data)
+            self.data = data
         return self.raw
 
     @data.setter
@@ -62,6 +78,22 @@ class Frame:
         if self.starting is not None:
             self.starting = self.further = None
             self.started_with = self.rest = b""
+
+    def image(self, lent: bytearray) -> bytearray | None:
+        """The same, in memory that is lent if changes wait: they go on waiting (B12)."""
+        if self.starting is None:
+            return self.raw
+        lent[:] = EMPTY
+        self._change(lent)
+        return lent
+
+    def _change(self, data: bytearray) -> None:
+        """Make the changes that wait, in an empty page."""
+        number, page = self.page_set.number, self.page
+        if self.starting is not None:
+            self.starting(data, self.started_with + self.rest, number, page)
+        for redo, body in self.further or ():
+            redo(data, body, number, page)
 
     def spare(self) -> bytearray | None:
         """The buffer's memory, for the page that takes its place."""

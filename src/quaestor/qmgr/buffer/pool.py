@@ -45,6 +45,7 @@ class BufferPool:
         self._stealable: OrderedDict[Frame, None] = OrderedDict()
         self._changed: dict[Frame, None] = {}
         self._writing = False
+        self._lent: list[bytearray] = []  # B12
         self.checkpoint = 0
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -126,31 +127,22 @@ class BufferPool:
         contents: Sequence[Message],
     ) -> None:
         """`started` for as many pages as there are RBAs; the rest of each change is the body of its message (B8)."""
-        stats, frames = self.stats, page_set.frames
-        stats.get_new_page += len(rbas)
-        stats.set_writes += len(rbas)
+        frames, changed, born, fresh = page_set.frames, self._changed, self.checkpoint, 0
+        most = len(rbas)
+        calm = len(changed) + most <= self.start_at and self.stealable - most > self.few and not self._writing
         for rba, page, head, content in zip(rbas, pages, heads, contents, strict=False):
-            frame: Frame | None = frames.get(page)
-            if frame is None:
-                frame = self._take_buffer(page_set, page)
-                self._note_stealable()
-            elif not frame.changed and not frame.in_use:
-                del self._stealable[frame]
-                self._note_stealable()
-            frame.starting = redo
-            frame.started_with = head
-            frame.rest = content[0]
-            frame.content = content
-            frame.further = frame.raw = None
-            frame.rba = frame.first_rba = rba
-            frame.whole = True
-            frame.volatile = False
-            if not frame.changed:
-                self._mark_changed(frame)
-            elif frame.born != self.checkpoint:
-                self._renew(frame)
-            if self._writing and not frame.in_use:
-                self._write_if_behind()
+            if page in frames or not calm or self._resident == self.buffers:
+                self.started(page_set, page, redo, head, rba, content[0], content)
+            else:  # as where a queue grows: nobody begins to write because of it
+                fresh += 1
+                self._resident += 1
+                frames[page] = frame = Frame(page_set, page, None, redo, head, content[0], content, rba, born)
+                changed[frame] = None
+        if fresh:
+            self.stats.get_new_page += fresh
+            self.stats.set_writes += fresh
+            self.stats.steals += fresh
+            self._note_stealable()
 
     def started_volatile(self, page_set: PageSet, page: int, content: object, rba: int) -> None:
         """A page of non-persistent messages: got, given its contents, set to be written, released in one step (B7).
@@ -455,8 +447,10 @@ class BufferPool:
         """Write adjacent pages, as one request; it is counted as the papers do, `pages_per_io` at a time."""
         page_set = run[0].page_set
         pages = []
-        for frame in run:
-            data = frame.data
+        while len(self._lent) < len(run):
+            self._lent.append(bytearray(PAGE))
+        for frame, lent in zip(run, self._lent, strict=False):
+            data = frame.image(lent)  # B12
             if data is None:
                 data = frame.data = self._form(frame)
             seal(data, frame.rba)

@@ -108,8 +108,10 @@ class Space:
             at = data.find(b"\0", HEADER_LENGTH + page - base, limit) if data is not None else -1
             if at >= 0 and data is not None:
                 while at >= 0 and len(found) < FOUND:
-                    found.append(base + at - HEADER_LENGTH)
-                    at = data.find(b"\0", at + 1, limit)
+                    some = data[at : min(at + FOUND - len(found), limit)]
+                    free, first = len(some) - len(some.lstrip(b"\0")), base + at - HEADER_LENGTH
+                    found.extend(range(first, first + free))
+                    at = data.find(b"\0", at + free, limit)
                 page_set.low_free = found[-1] + 1
                 found.reverse()
                 if page_set.reserved - page_set.low_free < LEAD_MAX:

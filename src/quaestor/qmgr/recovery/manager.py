@@ -144,8 +144,7 @@ class RecoveryManager(CheckpointTaker):
             unit.last = rbas[-1]
             pool = self.buffers.pool_of[number]
             if flags:
-                for page, rba in zip(pages, rbas, strict=False):
-                    self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
+                self._take_pages(pool, page_set, pages, rbas)
             pool.started_run(page_set, pages, insert, heads, rbas, contents)
         return len(rbas)
 
@@ -214,6 +213,23 @@ class RecoveryManager(CheckpointTaker):
         frame.data[at] = use  # type: ignore[index] # a space map page has contents
         pool.set_write(frame, rba)
         pool.release(frame)
+
+    def _take_pages(self, pool: BufferPool, page_set: PageSet, pages: Sequence[int], rbas: Sequence[int]) -> None:
+        """The same for message pages, as many as there are RBAs; mostly one map has all of them."""
+        taken = pages[: len(rbas)]
+        lowest = min(taken)
+        number = map_page_of(lowest)
+        here = page_set.frames.get(number)
+        if here is None or not here.first_rba or here.raw is None or map_page_of(max(taken)) != number:
+            for page, rba in zip(taken, rbas, strict=True):
+                self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
+            return
+        pool.stats.get_page += len(rbas)
+        pool.stats.set_writes += len(rbas)
+        uses, first = here.raw, PAGE_HEADER - (lowest - lowest % SPAN)
+        for page in taken:
+            uses[first + page] = MESSAGE_PAGE
+        here.rba = rbas[-1]
 
     # --- syncpoint ----------------------------------------------------------------------------------------------------
 
