@@ -1,19 +1,18 @@
 """One buffer pool: requests, stealing and writing. The rules (B1-B11) stand in the package's own docstring."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from itertools import filterfalse, groupby, islice
+from collections.abc import Callable, Sequence
+from itertools import filterfalse, islice
 from operator import attrgetter
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer.frame import Frame, TornPageError
 from quaestor.qmgr.buffer.meter import IoMeter
+from quaestor.qmgr.buffer.writing import PageWriter
 from quaestor.qmgr.log import LogManager
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.storage.changes import Redo
-from quaestor.storage.log_record import Kind
-from quaestor.storage.page import PAGE, RBA_AT, is_whole, seal
+from quaestor.storage.page import PAGE, RBA_AT, is_whole
 from quaestor.storage.page_set import PageSet
 
 STEP_PAGES = 128
@@ -22,7 +21,7 @@ STEP_PAGES = 128
 _in_use = attrgetter("in_use")
 
 
-class BufferPool:
+class BufferPool(PageWriter):
     """One buffer pool (B1-B7)."""
 
     def __init__(
@@ -34,18 +33,13 @@ class BufferPool:
         pages_per_io: int = 16,
         meter: IoMeter | None = None,
     ) -> None:
-        self.number, self.buffers, self._log, self._form = number, buffers, log, form
-        self._meter = meter or IoMeter()
-        self.stats = BufferStatistics(buffer_pool=number, buffers=buffers)
+        super().__init__(log, BufferStatistics(buffer_pool=number, buffers=buffers), form, pages_per_io, meter)
+        self.number, self.buffers = number, buffers
         self.stats.stealable_low = self.stats.stealable_now = buffers
-        self._pages_per_io = pages_per_io
         self.wanted = buffers
         self._set_thresholds()
         self._resident = 0
-        self._stealable: OrderedDict[Frame, None] = OrderedDict()
-        self._changed: dict[Frame, None] = {}
         self._writing = False
-        self._lent: list[bytearray] = []  # B12
         self.checkpoint = 0
 
     # --- requests -----------------------------------------------------------------------------------------------------
@@ -126,23 +120,46 @@ class BufferPool:
         rbas: Sequence[int],
         contents: Sequence[Message],
     ) -> None:
-        """`started` for as many pages as there are RBAs; the rest of each change is the body of its message (B8)."""
-        frames, changed, born, fresh = page_set.frames, self._changed, self.checkpoint, 0
-        most = len(rbas)
+        """`started` for as many pages as there are RBAs; the rest of each change is the body of its message (B8).
+
+        Where the pool is not near a limit (B5), pages that are not changed yet are begun in one step each.
+        """
+        frames, changed, stealable, born = page_set.frames, self._changed, self._stealable, self.checkpoint
+        most, fresh, again = len(rbas), 0, 0
         calm = len(changed) + most <= self.start_at and self.stealable - most > self.few and not self._writing
         for rba, page, head, content in zip(rbas, pages, heads, contents, strict=False):
-            if page in frames or not calm or self._resident == self.buffers:
-                self.started(page_set, page, redo, head, rba, content[0], content)
-            else:  # as where a queue grows: nobody begins to write because of it
+            frame: Frame | None = frames.get(page)
+            if frame is None and calm and self._resident < self.buffers:
                 fresh += 1
                 self._resident += 1
                 frames[page] = frame = Frame(page_set, page, None, redo, head, content[0], content, rba, born)
                 changed[frame] = None
-        if fresh:
-            self.stats.get_new_page += fresh
-            self.stats.set_writes += fresh
-            self.stats.steals += fresh
-            self._note_stealable()
+                continue
+            if frame is None or (not frame.changed and (frame.in_use or not calm)):
+                self.started(page_set, page, redo, head, rba, content[0], content)
+                continue
+            again += 1
+            if not frame.changed:
+                del stealable[frame]
+                changed[frame] = None
+                frame.changed = True
+                frame.born = born
+            elif frame.born != born:
+                self._renew(frame)
+            frame.starting = redo
+            frame.started_with = head
+            frame.rest = content[0]
+            frame.content = content
+            frame.further = frame.raw = None
+            frame.rba = frame.first_rba = rba
+            frame.whole = True
+            frame.volatile = False
+        self.stats.get_new_page += fresh + again
+        self.stats.set_writes += fresh + again
+        self.stats.steals += fresh
+        self._note_stealable()
+        if self._writing:
+            self._write_if_behind()
 
     def started_volatile(self, page_set: PageSet, page: int, content: object, rba: int) -> None:
         """A page of non-persistent messages: got, given its contents, set to be written, released in one step (B7).
@@ -413,67 +430,6 @@ class BufferPool:
         began_ns = self._meter.now_ns()
         self.deferred_write_step(immediate=True)
         self._meter.wrote_for_others(began_ns)
-
-    def write(self, frames: Sequence[Frame], *, immediate: bool = False) -> None:
-        """Write changed pages: log first, then in place (B2, B4)."""
-        if not frames:
-            return
-        self.log_check(self.prepare(frames))
-        ordered = sorted(frames, key=lambda frame: (frame.page_set.number, frame.page))
-        for _, group in groupby(enumerate(ordered), key=lambda at: (at[1].page_set.number, at[1].page - at[0])):
-            self._write_run([frame for _, frame in group], immediate=immediate)
-
-    def prepare(self, frames: Sequence[Frame]) -> int:
-        """Log what must be logged before pages are written (B4); gives the RBA up to which the log is forced then."""
-        return max(self._log_images(frames), *(frame.rba for frame in frames))
-
-    def log_check(self, rba: int) -> None:
-        """B2: the log is forced up to the last change of every page that is about to be written."""
-        self._log.force(rba)
-
-    def _log_images(self, frames: Iterable[Frame]) -> int:
-        """B4: an image of every page that the log could not build from nothing; gives the RBA of the last."""
-        rba = 0
-        for frame in frames:
-            data = None if frame.volatile or frame.whole else frame.data
-            if data is not None:
-                seal(data, frame.rba)
-                rba = self._log.append(Kind.IMAGE, 0, 0, 0, frame.page_set.number, frame.page, data)
-                frame.first_rba = frame.first_rba or rba
-                frame.whole = True
-        return rba
-
-    def _write_run(self, run: list[Frame], *, immediate: bool) -> None:
-        """Write adjacent pages, as one request; it is counted as the papers do, `pages_per_io` at a time."""
-        page_set = run[0].page_set
-        pages = []
-        while len(self._lent) < len(run):
-            self._lent.append(bytearray(PAGE))
-        for frame, lent in zip(run, self._lent, strict=False):
-            data = frame.image(lent)  # B12
-            if data is None:
-                data = frame.data = self._form(frame)
-            seal(data, frame.rba)
-            pages.append(data)
-        began_ns = self._meter.now_ns()
-        page_set.write(run[0].page, pages)
-        ios = -(-len(run) // self._pages_per_io)
-        self._meter.wrote(page_set.number, len(run), ios, began_ns, immediate=immediate)
-        self.stats.write_ios += ios
-        self.stats.pages_written += len(run)
-        for frame in run:
-            self._written(frame)
-
-    def _written(self, frame: Frame) -> None:
-        """The page equals its copy on the page set; restart still needs its changes until the next sync (B6)."""
-        page_set = frame.page_set
-        if frame.first_rba and (not page_set.unsynced_rba or frame.first_rba < page_set.unsynced_rba):
-            page_set.unsynced_rba = frame.first_rba
-        frame.changed = frame.whole = False
-        frame.first_rba = 0
-        del self._changed[frame]
-        if not frame.in_use:
-            self._stealable[frame] = None
 
     # --- for checkpoints ----------------------------------------------------------------------------------------------
 
