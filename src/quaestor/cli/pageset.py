@@ -29,7 +29,8 @@ def pageset_group() -> None:
 def copy_command(directory: Path, number: int, *, as_json: bool) -> None:
     """Take an image copy of page set NUMBER of the queue manager in DIRECTORY, which is down.
 
-    The copy is kept beside the page set (copy-NN) and replaces the one before it. Keep the log from its RBA on.
+    The copy is kept beside the page set (copy-NN) and replaces the one before it once it is complete and durable: there
+    must be room for both. Keep the log from its RBA on.
     A queue manager that runs takes copies through its own interface. Exit code 2: nothing was copied.
 
     \b

@@ -5,7 +5,8 @@ Rules
       assume an order among volatile writes; a power cut may lose any of them or tear one between sectors.
   K2  A failed sync is final: the system may have dropped the data it could not write, so a second sync that
       succeeds proves nothing. The error is raised and the caller stops.
-  K3  Creating and deleting a file is durable when the call returns (the directory is synced).
+  K3  Creating, deleting and renaming a file is durable when the call returns (the directory is synced). A file that is
+      renamed takes the place of one that has the name: whenever power goes, the name has the one or the other.
   K4  A read past the end gives fewer bytes than asked for; the caller knows what it expected.
   K5  One process owns a directory: `own` takes a file lock that the system gives up when the process ends.
   K6  A write-through of whole blocks from memory that is aligned to them goes past the system's page cache where the
@@ -107,6 +108,9 @@ class Disk(Protocol):
     def names(self, prefix: str = "") -> list[str]: ...
 
     def delete(self, name: str) -> None: ...
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a file another name, in the place of a file that has it (K3)."""
 
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
         """Make requests at the same time (K8); gives what each failed with."""
@@ -311,6 +315,10 @@ class RealDisk:
 
     def delete(self, name: str) -> None:
         (self.directory / name).unlink()
+        self._sync_directory()
+
+    def rename(self, name: str, to: str) -> None:
+        (self.directory / name).replace(self.directory / to)
         self._sync_directory()
 
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:

@@ -8,16 +8,20 @@ Rules
   Y3  The bootstrap data set knows the RBA of each page set's copy, so that archives it needs are not pruned.
   Y4  Page 0 is written when all other pages are durable, to a copy as to the page set that it becomes: one that was cut
       has none, and nothing takes it for whole.
+  Y5  A copy is made under another name and takes the place of the one before it when all of it is durable: whenever it
+      is cut or fails, there is one good copy. So there is room for both, or none is taken.
 
 Called by commands and tests; `restored` by restart.  Calls recovery, disk.
 """
+
+from contextlib import suppress
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.storage.changes import header
 from quaestor.storage.disk import Disk, File
 from quaestor.storage.page import PAGE, is_whole, seal
-from quaestor.storage.page_set import describe, file_name, media_rba
+from quaestor.storage.page_set import PageSet, describe, file_name, media_rba
 
 RUN = 256
 
@@ -26,25 +30,40 @@ def copy_name(number: int) -> str:
     return f"copy-{number:02d}"
 
 
+def new_copy_name(number: int) -> str:
+    """Of one that is being made (Y5)."""
+    return f"copying-{number:02d}"
+
+
 def image_copy(recovery: RecoveryManager, number: int, disk: Disk) -> int:
     """Copy a page set (Y1); gives the RBA it must be redone from. The engine latch is held."""
     recovery.checkpoint()
     page_set = recovery.buffers.page_sets[number]
     rba = recovery.buffers.recovery_rbas(recovery.log.end)[number]
     page_set.harden()
-    name = copy_name(number)
+    name = new_copy_name(number)
     if disk.exists(name):
-        disk.delete(name)
+        disk.delete(name)  # left by a cut
     target = disk.create(name, 0)
-    for page in range(1, page_set.pages, RUN):
-        target.write(page * PAGE, page_set.read_raw(page, min(RUN, page_set.pages - page)))
-    first = bytearray(PAGE)
-    header(first, describe(number, page_set.pages, rba), number, 0)
-    seal(first, 0)
-    _complete(target, first)
+    try:
+        _copy_pages(page_set, target, rba)
+    except OSError:
+        with suppress(OSError):
+            disk.delete(name)
+        raise
+    disk.rename(name, copy_name(number))  # Y5
     recovery.log.files.inventory.image_copies[str(number)] = rba
     recovery.log.files.save()
     return rba
+
+
+def _copy_pages(page_set: PageSet, target: File, rba: int) -> None:
+    for page in range(1, page_set.pages, RUN):
+        target.write(page * PAGE, page_set.read_raw(page, min(RUN, page_set.pages - page)))
+    first = bytearray(PAGE)
+    header(first, describe(page_set.number, page_set.pages, rba), page_set.number, 0)
+    seal(first, 0)
+    _complete(target, first)
 
 
 def restore(disk: Disk, number: int) -> None:
