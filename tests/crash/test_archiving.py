@@ -8,6 +8,7 @@ import pytest
 from crash.scenarios import TINY, World, found_after, message, prove
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.checker import check
+from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery.media import image_copy
 from quaestor.storage import archiving
 from quaestor.storage.archiving import Archiving
@@ -249,11 +250,22 @@ def switches(world):
             world.engine.run_tasks()
 
 
-@pytest.mark.parametrize("logs", [3, 4])
+@pytest.mark.parametrize("logs", [2, 3, 4])
 @pytest.mark.parametrize("archive", [True, False])
 def test_power_goes_at_any_moment_while_archives_are_made(logs, archive, monkeypatch):
     monkeypatch.setattr(archiving, "PIECE", 16384)
     prove(switches, replace(SINGLE, logs=logs, archive=archive), at_most=100)
+
+
+@pytest.mark.parametrize("archive", [True, False])
+@pytest.mark.parametrize("size", [40, 333, 3000, 9000])
+def test_a_ring_may_have_two_logs(archive, size):
+    """The log that was just left is the next: it is archived when its last record is written (J15)."""
+    settings = replace(SINGLE, logs=2, archive=archive, buffer_pools={0: 16, 1: 400})
+    world = World(FaultyDisk(), settings)
+    for n in range(40):
+        world.unit(puts=[message(6 * n + m, size) for m in range(6)], gets=6 if n else 0)
+    assert world.state == found_after(world.disk.after_power_cut(), settings)
 
 
 # --- teeth: without its rule a test fails -----------------------------------------------------------------------------
@@ -283,11 +295,17 @@ def without_keeping_what_is_damaged(patch):
     patch.setattr(LogFiles, "_keep", careless)
 
 
+def without_the_end_of_the_log_that_was_left(patch):
+    """J15: of two logs the one that was left is archived before its last record is written."""
+    patch.setattr(LogManager, "_end_left_log", lambda self: None)
+
+
 TEETH = [
     (without_looking, lambda: test_what_one_copy_of_a_dual_log_has_damaged_is_taken_from_the_other(20_000)),
     (without_looking, a_damaged_log_is_not_archived),
     (without_a_look_at_what_ends_here, a_record_between_two_logs),
     (without_keeping_what_is_damaged, test_the_ring_goes_on_until_it_comes_round_to_the_damaged_log),
+    (without_the_end_of_the_log_that_was_left, lambda: test_a_ring_may_have_two_logs(archive=True, size=333)),
 ]
 
 

@@ -130,7 +130,7 @@ class LogManager(LogWriter):
 
     def check_space(self) -> None:
         """Refuse new work while the next active log cannot be made ready: the rest is for ending units (J6, J14)."""
-        if not self.ready and self.end >= self._copied_at:
+        if not self.ready and self.end >= max(self._copied_at, self.files.start):
             self._make_ready()
             if not self.ready:
                 raise MQError(Reason.Q_SPACE_NOT_AVAILABLE, log_rba=self.end, why=str(self.archive_error))
@@ -244,6 +244,8 @@ class LogManager(LogWriter):
 
     def _make_ready(self) -> None:
         """Make the next active log ready; if that fails, only what is left may be used (J6)."""
+        if self.hardened < self.files.start == self.files.next_end():
+            self._end_left_log()
         try:
             self.files.make_ready()
         except OSError as error:
@@ -251,6 +253,12 @@ class LogManager(LogWriter):
         else:
             self.ready = True
         self._count_archives()
+
+    def _end_left_log(self) -> None:
+        """Of two active logs the one that was just left is next: its last record is written before it is (J15)."""
+        with self._guarded_io():
+            self._write(self.end)
+            self._harden()
 
     def _not_archived(self, error: OSError) -> None:
         """An archive could not be made: told once, and tried again (J15)."""
