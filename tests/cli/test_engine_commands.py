@@ -222,6 +222,22 @@ def test_page_sets_whose_log_is_lost_go_on_with_a_new_one(killed):
     assert 0 == run("log", "print", killed).exit_code
 
 
+def test_a_cold_start_leaves_what_is_not_the_queue_managers(killed):
+    """Copies that somebody made beside the files are neither read nor deleted."""
+    names = ("pageset-01.bak", "log1-01.bak", "logs.txt", "archive-list", "BSDS1.old")
+    for name in names:
+        (killed / name).write_text("mine")
+    found = run("log", "cold-start", killed, "--give-up-log")
+    assert 0 == found.exit_code, found.output
+    assert ["mine"] * len(names) == [(killed / name).read_text() for name in names]
+
+
+def test_a_cold_start_makes_no_directory(tmp_path):
+    found = run("log", "cold-start", tmp_path / "nowhere", "--give-up-log")
+    assert (2, 1) == (found.exit_code, len(found.stderr.splitlines()))
+    assert not (tmp_path / "nowhere").exists()
+
+
 def test_a_cold_start_asks_for_the_word(killed):
     done = run("log", "cold-start", killed)
     assert 2 == done.exit_code

@@ -81,6 +81,17 @@ def test_a_full_log_refuses_new_work_and_still_ends_what_it_has():
     assert [] == check(engine.data)
 
 
+def test_a_new_queue_manager_deletes_nothing_that_is_not_its_own():
+    """What a start that was cut while making left is made again; other files of the directory stay."""
+    disk = FaultyDisk()
+    names = ("login.txt", "logs", "log1-01.bak", "BSDS1.old")
+    for name in (*names, "log1-01", "log2-310", "BSDS2"):
+        disk.create(name, 4)
+    SmallEngine(disk, TINY)
+    assert all(disk.exists(name) for name in names)
+    assert not disk.exists("log2-310")
+
+
 def test_a_missing_page_set_is_named():
     world = World(FaultyDisk())
     world.unit(puts=[message(1)])

@@ -21,6 +21,7 @@ Rules
 Called by log.  Calls disk, bootstrap, archiving.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -35,6 +36,9 @@ from quaestor.storage.disk import Disk, File, Started
 
 CI: Final = 4096
 FIRST_RBA: Final = CI
+LOG_OR_BOOTSTRAP: Final = re.compile(r"log[12]-\d{2,3}|BSDS[12]")
+ARCHIVE: Final = re.compile(r"archive-[0-9a-f]{16}")
+"""Names of our files: whatever else is in the directory is somebody's."""
 
 
 class LogFiles:
@@ -75,8 +79,9 @@ class LogFiles:
         A cold start goes on above every RBA there is on its page sets.
         """
         copies = 2 if dual else 1
-        for name in [*disk.names("log"), *disk.names("BSDS")]:
-            disk.delete(name)
+        for name in disk.names():
+            if LOG_OR_BOOTSTRAP.fullmatch(name):
+                disk.delete(name)
         for number in range(logs):
             for copy in range(copies):
                 disk.create(_name(copy, number), log_bytes).close()

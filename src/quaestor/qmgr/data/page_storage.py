@@ -23,9 +23,8 @@ from quaestor.qmgr.buffer import BufferManager
 from quaestor.qmgr.data.space import Space
 from quaestor.qmgr.log import LogManager
 from quaestor.storage.disk import Disk
-from quaestor.storage.page_set import PageSet, file_name
+from quaestor.storage.page_set import NUMBER_MAX, PageSet, file_name
 
-NUMBER_MAX = 99
 BUFFERS_MIN, BUFFERS_MAX_BELOW, BUFFERS_MAX = 100, 500_000, 999_999_999
 ABOVE, FIXED = 0x80000000, 0x40000000
 DefinitionT = TypeVar("DefinitionT")
