@@ -96,6 +96,10 @@ class LogFiles:
         """Make the inventory durable."""
         self._bootstrap.save()
 
+    def make_bootstrap_good(self) -> None:
+        """At start: copies of the bootstrap data set that are not good will be (S3)."""
+        self._bootstrap.make_good(self._disk, self.tell)
+
     def saving(self) -> Callable[[], None]:
         """The inventory as it is now, to be made durable by the caller."""
         return self._bootstrap.saving()

@@ -78,6 +78,7 @@ class LogManager(LogWriter):
         What was read may still be volatile: a process that was killed leaves written, unsynced bytes behind.
         """
         self.files.sync()
+        self.files.make_bootstrap_good()
         partial = end % CI
         self.base, self.end, self.written, self._sent = end - partial, end, end, end
         self._synced = self.hardened = end
