@@ -76,7 +76,7 @@ def cut_copying():
             image_copy(engine.recovery, 1, engine.disk)
         _restored_or_refused(engine.disk.after_power_cut(seed), world.state)
     image_copy(world.engine.recovery, 1, world.disk)
-    for cut, seed in product(range(6), range(30)):
+    for cut, seed in product(range(7), range(30)):
         survivor = world.disk.after_power_cut(cut, cut_after=cut)
         with suppress(PowerCut):
             restore(survivor, 1)
