@@ -361,7 +361,8 @@ class LogFiles:
             raise Abend("F1", "an active log data set is missing; put it back or copy its twin", log=name)
         file = self._disk.open(name)
         if file.size() < self.size:
-            raise Abend("F1", "an active log data set is too short", log=name, bytes=file.size(), expected=self.size)
+            text = "an active log data set is too short; put it back or copy its twin"
+            raise Abend("F1", text, log=name, bytes=file.size(), expected=self.size)
         return file
 
 

@@ -316,7 +316,8 @@ class LogManager(LogWriter):
                 self.force(self.end - 1)  # J13
                 record = self._reader.record(rba)
         if record is None:
-            raise Abend("L1", "a log record that is needed cannot be read", rba=rba)
+            text = "a log record that is needed cannot be read; use the log's other copy or its archive"
+            raise Abend("L1", text, rba=f"{rba:012X}")
         return record
 
     def scan(self, rba: int, end: int = END_OF_LOG, *, repair: bool = True) -> Iterator[LogRecord]:

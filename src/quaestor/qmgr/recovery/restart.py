@@ -98,7 +98,8 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
             recovery.outcomes.note(record.body)
     written = log.files.inventory.written_rba
     if end < written:
-        raise Abend("L2", "the log is damaged before its end; use its other copy", good_to=end, written_to=written)
+        text = "the log is damaged before its end; use its other copy or its archive"
+        raise Abend("L2", text, good_to=f"{end:012X}", written_to=f"{written:012X}")
     found.end_rba = end
     found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
     if not log.files.read(found.start_rba, 1)[0] and found.start_rba < end:
@@ -161,9 +162,8 @@ def _forward(recovery: RecoveryManager, found: Restart, redo: "_Redo") -> None:
         redo.record(record)
         reached = record.end
     if reached != found.end_rba:
-        raise Abend(
-            "L2", "the log is damaged; use its other copy or its archive", good_to=reached, needed=found.end_rba
-        )
+        text = "the log is damaged; use its other copy or its archive"
+        raise Abend("L2", text, good_to=f"{reached:012X}", needed=f"{found.end_rba:012X}")
     redo.check_nothing_lost()
     found.changes_redone = redo.done
     for number, page_set in recovery.buffers.page_sets.items():
