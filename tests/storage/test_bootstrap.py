@@ -93,6 +93,14 @@ def test_a_copy_that_is_not_good_is_named_and_made_good(name, harm, monkeypatch)
     assert 3 == Bootstrap.open(disk).inventory.written_rba
 
 
+def test_what_a_later_version_has_written_is_named(monkeypatch):
+    disk, bootstrap = made(dual=False)
+    monkeypatch.setattr("quaestor.storage.bootstrap.asdict", lambda inventory: {"log_bytes": 1, "colour": "blue"})
+    bootstrap.save()
+    with pytest.raises(Abend, match=r"S1: .*later version.*colour"):
+        Bootstrap.open(disk)
+
+
 def test_copies_of_which_a_cut_left_one_older_are_both_good():
     disk, bootstrap = made(dual=True)
     disk.cut_after = disk.operations + 2

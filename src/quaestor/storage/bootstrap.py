@@ -66,6 +66,10 @@ class Inventory:
     image_copies: dict[str, int] = field(default_factory=dict)
     """{page set: RBA from which its image copy must be redone}; names in JSON are text."""
 
+    stamps: dict[str, int] = field(default_factory=dict)
+    """{page set: RBA on its page 0 when the queue manager was last started or stopped}."""
+
+    stamped_at_stop: bool = False
     stopped: list[tuple[int, int]] = field(default_factory=list)
     """(active log, copy) that could not be written and is not used until another range begins there."""
 
@@ -179,7 +183,12 @@ def _read(file: File, at: int) -> tuple[int, Inventory] | None:
             format=form,
             known=FORMAT,
         )
-    inventory = Inventory(**json.loads(packed))
+    known = Inventory.__dataclass_fields__.keys()
+    found = json.loads(packed)
+    if not found.keys() <= known:
+        text = "the bootstrap data set was written by a later version; start it with that one"
+        raise Abend("S1", text, not_known=sorted(found.keys() - known))
+    inventory = Inventory(**found)
     inventory.archives = [(start, end, name) for start, end, name in inventory.archives]
     inventory.stopped = [(number, copy) for number, copy in inventory.stopped]
     return version, inventory

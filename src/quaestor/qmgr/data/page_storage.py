@@ -178,6 +178,7 @@ class PageStorage:
         page_set = PageSet.create(self._disk, number, self._pages)
         page_set.freed_rba = self._log.hardened - 1
         self._inventory.since[str(number)] = self._log.end
+        self._inventory.stamps.pop(str(number), None)
         self._inventory.page_sets.append(number)
         self._keep_page_set(number, definition)
         self._bring_in(page_set, definition)
@@ -194,6 +195,7 @@ class PageStorage:
         if not number or self.holds_queues(number):
             raise MQError(Reason.OBJECT_IN_USE, type="PSID", name=str(number), why="queues are on it")
         self._inventory.since[str(number)] = self._log.end
+        self._inventory.stamps.pop(str(number), None)
         self._inventory.page_sets.remove(number)
         self._keep_page_set(number, None)
         self._buffers.remove_page_set(number).close()

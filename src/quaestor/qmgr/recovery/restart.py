@@ -16,6 +16,7 @@ Rules
       begins there again. Where the log has it grow, the file does so before page 0 can be written (T2).
   X8  A page set that was deleted, or deleted and defined again, has nothing to do with what the log says of its number
       before that.
+  X9  A page set that is not the one which the log was written with, but older or another one, is refused (ST2).
 
 Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
 """
@@ -30,6 +31,7 @@ from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
+from quaestor.qmgr.recovery.stamping import check_stamps, stamp
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, Redo, map_page_of, starts_page
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
@@ -68,11 +70,14 @@ def restart(recovery: RecoveryManager) -> Restart:
     found = Restart()
     copies = restored(recovery)
     page_sets = _current_status(recovery, found, copies)
+    check_stamps(recovery, copies, found.end_rba)
+    recovery.log.files.inventory.stamped_at_stop = False  # with what resuming saves
     recovery.log.resume(found.end_rba)
     _forward(recovery, found, _Redo(recovery, found.end_rba, page_sets, copies))
     for number in copies:
         _end_media_recovery(recovery, recovery.buffers.page_sets[number])
     _backward(recovery)
+    stamp(recovery)
     recovery.checkpoint()
     return found
 
@@ -209,9 +214,11 @@ class _Redo:
         if kind == Kind.IMAGE:
             self._image(record, page, body)
         elif starts_page(kind, body):
+            known = None
             if kind == Kind.HEADER:
                 body = self._described(record.page_set, body)
-            frame = self._new(record.page_set, page)
+                known = self._frame(record.page_set, page)  # never older than it was, wherever this is cut (ST2)
+            frame = known or self._new(record.page_set, page)
             self._start(frame, record.rba, record.rba, REDO[kind], body)
             self._buffers.pool_of[record.page_set].release(frame)
         else:
