@@ -156,6 +156,27 @@ def test_a_second_process_is_told_who_has_the_files(tmp_path):
     RealDisk(tmp_path).own()
 
 
+@pytest.mark.parametrize("left", ["", "1234567890123456789\n"])
+def test_a_full_disk_can_be_started_from(left, tmp_path, monkeypatch):
+    """Who has the files is written over in place; where even that fails the lock alone counts."""
+    if left:
+        (tmp_path / "in-use").write_text(left)
+    size = len(left)
+    pwrite = os.pwrite
+
+    def full(fd, data, offset):
+        if offset + len(data) > size + 1:
+            raise OSError(errno.ENOSPC, "no space")
+        return pwrite(fd, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    disk = RealDisk(tmp_path)
+    disk.own()
+    with pytest.raises(InUseError, match=str(os.getpid()) if left else "unknown"):
+        RealDisk(tmp_path).own()
+    disk.disown()
+
+
 def test_a_clean_stop_leaves_nothing_to_redo(tmp_path):
     engine = SmallEngine(RealDisk(tmp_path))
     unit = engine.begin()

@@ -34,6 +34,9 @@ from typing import Protocol
 from quaestor.storage.asynchronous_write import Announcement, KernelWrites, kernel_writes
 
 OWNER_FILE = "in-use"
+OWNER_WIDTH = 20
+"""Written over in place: a disk that is full has no block for it otherwise, and could not be started from."""
+
 FORMAT_CHUNK = bytes(1 << 20)
 IOV_MAX = 1024
 WRITE_THROUGH = getattr(os, "RWF_DSYNC", 0)
@@ -342,8 +345,10 @@ class RealDisk:
             owner = os.pread(fd, 64, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(fd)
             raise InUseError(error.errno, f"in use by process {owner}", str(self.directory)) from error
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode("ascii"), 0)
+        try:
+            os.pwrite(fd, f"{os.getpid():<{OWNER_WIDTH}}\n".encode("ascii"), 0)
+        except OSError:
+            os.ftruncate(fd, 0)  # the lock is what counts; who has it is a courtesy
         self._owner = fd
 
     def disown(self) -> None:
