@@ -93,6 +93,28 @@ def test_an_rba_where_no_record_begins_is_one_line(killed):
     assert "not an RBA" in run("log", "print", killed, "--from", "here").stderr
 
 
+@pytest.mark.parametrize("harm", ["a byte", "cut short"])
+def test_a_log_that_is_damaged_does_not_just_end(killed, harm):
+    """What is good is shown; then one line says that there was more."""
+    with running(killed) as manager:
+        put(manager, *[b"x" * 3000] * 60)
+    whole = run("log", "print", killed).stdout.splitlines()
+    archive = min(killed.glob("archive-*"))
+    if harm == "a byte":
+        spoiled = bytearray(archive.read_bytes())
+        spoiled[30_000] ^= 0xFF
+        archive.write_bytes(spoiled)
+    else:
+        archive.write_bytes(archive.read_bytes()[:30_000])
+    done = run("log", "print", killed)
+    shown = done.stdout.splitlines()
+    assert (2, shown) == (done.exit_code, whole[: len(shown)])
+    assert 1 == len(done.stderr.splitlines())
+    assert "L2: the log is damaged" in done.stderr
+    beyond = whole[len(shown)].split()[0]
+    assert 0 == run("log", "print", killed, "--to", beyond).exit_code
+
+
 def test_a_log_that_has_gone_round_begins_at_its_oldest_checkpoint(tmp_path):
     with running(tmp_path, replace(SETTINGS, archive=False)) as manager:
         with manager.connect("ALICE") as app:
@@ -220,6 +242,22 @@ def test_page_sets_whose_log_is_lost_go_on_with_a_new_one(killed):
         put(manager, "three")
     assert 3 == json_of("check", killed)["messages"]
     assert 0 == run("log", "print", killed).exit_code
+
+
+def test_a_cold_start_leaves_what_is_not_the_queue_managers(killed):
+    """Copies that somebody made beside the files are neither read nor deleted."""
+    names = ("pageset-01.bak", "log1-01.bak", "logs.txt", "archive-list", "BSDS1.old")
+    for name in names:
+        (killed / name).write_text("mine")
+    found = run("log", "cold-start", killed, "--give-up-log")
+    assert 0 == found.exit_code, found.output
+    assert ["mine"] * len(names) == [(killed / name).read_text() for name in names]
+
+
+def test_a_cold_start_makes_no_directory(tmp_path):
+    found = run("log", "cold-start", tmp_path / "nowhere", "--give-up-log")
+    assert (2, 1) == (found.exit_code, len(found.stderr.splitlines()))
+    assert not (tmp_path / "nowhere").exists()
 
 
 def test_a_cold_start_asks_for_the_word(killed):

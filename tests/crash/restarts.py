@@ -1,5 +1,6 @@
 """Proofs about a restart that is itself cut: whatever it had done by then, the next one makes the same of it."""
 
+import errno
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -68,18 +69,49 @@ def cut_copying():
     world.unit(puts=[message(n) for n in range(5)])
     world.engine.buffers.write_all()
     world.engine.recovery.checkpoint()
-    for cut, seed in product(range(6, 13), range(30)):
+    for cut, seed in product(range(6, 14), range(30)):
         engine = SmallEngine(world.disk.after_power_cut(cut), TINY)
         engine.disk.cut_after = engine.disk.operations + cut
         with suppress(PowerCut):
             image_copy(engine.recovery, 1, engine.disk)
         _restored_or_refused(engine.disk.after_power_cut(seed), world.state)
     image_copy(world.engine.recovery, 1, world.disk)
-    for cut, seed in product(range(6), range(30)):
+    for cut, seed in product(range(7), range(30)):
         survivor = world.disk.after_power_cut(cut, cut_after=cut)
         with suppress(PowerCut):
             restore(survivor, 1)
         _found_or_refused(survivor.after_power_cut(seed), world.state)
+
+
+def cut_copying_again():
+    """There is an image copy and another is taken: wherever that is cut or fails, one of the two can be put back."""
+    settings = replace(TINY, archive=True)
+    world = World(FaultyDisk(), settings)
+    world.unit(puts=[message(n) for n in range(5)])
+    image_copy(world.engine.recovery, 1, world.disk)
+    world.unit(puts=[message(n) for n in range(5, 9)], gets=2)
+    world.engine.buffers.write_all()
+    probe = SmallEngine(world.disk.after_power_cut(0), settings)
+    before = probe.disk.operations
+    image_copy(probe.recovery, 1, probe.disk)
+    for cut, seed in product(range(probe.disk.operations - before + 1), range(4)):
+        engine = SmallEngine(world.disk.after_power_cut(0), settings)
+        engine.disk.cut_after = engine.disk.operations + cut
+        with suppress(PowerCut):
+            image_copy(engine.recovery, 1, engine.disk)
+        _put_back(engine.disk.after_power_cut(seed), settings, world.state)
+    for number in range(before + 1, probe.disk.operations + 1):
+        engine = SmallEngine(world.disk.after_power_cut(0), settings)
+        engine.disk.fail_at[number] = errno.ENOSPC
+        with suppress(OSError, Abend):
+            image_copy(engine.recovery, 1, engine.disk)
+        _put_back(engine.disk.after_power_cut(number), settings, world.state)
+
+
+def _put_back(disk, settings, wanted):
+    del disk.files["pageset-01"]
+    restore(disk, 1)
+    assert wanted == found_after(disk, settings)
 
 
 def _restored_or_refused(disk, wanted):

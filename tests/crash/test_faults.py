@@ -81,6 +81,17 @@ def test_a_full_log_refuses_new_work_and_still_ends_what_it_has():
     assert [] == check(engine.data)
 
 
+def test_a_new_queue_manager_deletes_nothing_that_is_not_its_own():
+    """What a start that was cut while making left is made again; other files of the directory stay."""
+    disk = FaultyDisk()
+    names = ("login.txt", "logs", "log1-01.bak", "BSDS1.old")
+    for name in (*names, "log1-01", "log2-310", "BSDS2"):
+        disk.create(name, 4)
+    SmallEngine(disk, TINY)
+    assert all(disk.exists(name) for name in names)
+    assert not disk.exists("log2-310")
+
+
 def test_a_missing_page_set_is_named():
     world = World(FaultyDisk())
     world.unit(puts=[message(1)])
@@ -143,6 +154,27 @@ def test_a_second_process_is_told_who_has_the_files(tmp_path):
         RealDisk(tmp_path).own()
     disk.disown()
     RealDisk(tmp_path).own()
+
+
+@pytest.mark.parametrize("left", ["", "1234567890123456789\n"])
+def test_a_full_disk_can_be_started_from(left, tmp_path, monkeypatch):
+    """Who has the files is written over in place; where even that fails the lock alone counts."""
+    if left:
+        (tmp_path / "in-use").write_text(left)
+    size = len(left)
+    pwrite = os.pwrite
+
+    def full(fd, data, offset):
+        if offset + len(data) > size + 1:
+            raise OSError(errno.ENOSPC, "no space")
+        return pwrite(fd, data, offset)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    disk = RealDisk(tmp_path)
+    disk.own()
+    with pytest.raises(InUseError, match=str(os.getpid()) if left else "unknown"):
+        RealDisk(tmp_path).own()
+    disk.disown()
 
 
 def test_a_clean_stop_leaves_nothing_to_redo(tmp_path):

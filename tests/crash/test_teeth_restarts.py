@@ -6,6 +6,7 @@ import pytest
 
 from crash.restarts import (
     cut_copying,
+    cut_copying_again,
     half_redone_pages,
     killed_then_cut_in_the_bootstrap,
     media_recovery,
@@ -53,6 +54,21 @@ def with_page_0_before_the_others(patch):
     patch.setattr(media_module, "_complete", hasty)
 
 
+def with_one_name_for_both_copies(patch):
+    """Y5: the copy before goes when the new one is complete, not when it is begun."""
+    patch.setattr(media_module, "new_copy_name", media_module.copy_name)
+
+
+def with_a_new_copy_that_is_volatile(patch):
+    """Y5: the new copy is durable when it takes the place of the one before."""
+
+    def hasty(target, first):
+        target.write(0, first)
+        target.close()
+
+    patch.setattr(media_module, "_complete", hasty)
+
+
 def with_a_bootstrap_as_a_killed_process_left_it(patch):
     """S2: what is read of the bootstrap data set at start is durable before it is written again."""
     opened = Bootstrap.open.__func__
@@ -70,11 +86,13 @@ PROOFS = [
     (with_a_copy_that_ends_early, media_recovery),
     (with_a_header_as_the_log_has_it, media_recovery_of_a_page_set_that_grew),
     (with_page_0_before_the_others, cut_copying),
+    (with_one_name_for_both_copies, cut_copying_again),
+    (with_a_new_copy_that_is_volatile, cut_copying_again),
     (with_a_bootstrap_as_a_killed_process_left_it, killed_then_cut_in_the_bootstrap),
 ]
 
 
-@pytest.mark.parametrize("proof", [proof for _, proof in PROOFS], ids=lambda x: x.__name__)
+@pytest.mark.parametrize("proof", dict.fromkeys(proof for _, proof in PROOFS), ids=lambda x: x.__name__)
 def test_the_next_restart_makes_the_same_of_it(proof):
     proof()
 

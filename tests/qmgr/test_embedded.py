@@ -181,8 +181,8 @@ def test_security_profiles_of_the_directory(orders):
         ("pageset-01", lambda contents: contents[: len(contents) // 2], "restore its image copy"),
         ("pageset-01", None, "restore its image copy"),
         ("pageset-00", lambda contents: b"\xff" * 4096 + contents[4096:], "page 0 of page set 0 is not whole"),
-        ("BSDS1", lambda contents: b"\xff" * len(contents), "restore one from its archive"),
-        ("log1-01", lambda contents: contents[:4096], ""),
+        ("BSDS1", lambda contents: b"\xff" * len(contents), "put one back, or cold start"),
+        ("log1-01", lambda contents: contents[:4096], "put it back"),
         ("log1-01", None, "put it back"),
     ],
 )

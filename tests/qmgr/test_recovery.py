@@ -141,6 +141,105 @@ def test_a_lost_page_set_comes_back_from_its_image_copy_and_the_log():
     assert wanted == restarted.again().bodies()
 
 
+def spoil(disk, name, at):
+    for image in (disk.files[name].seen, disk.files[name].durable):
+        image[at] ^= 0xFF
+
+
+def copied(size=9000, settings=SMALL):
+    """An engine with a long message, whose page set has an image copy, and a page of its text."""
+    engine = SmallEngine(FaultyDisk(), replace(settings, archive=True))
+    put(engine, b"short", b"t" * size)
+    engine.buffers.write_all()
+    image_copy(engine.recovery, 1, engine.disk)
+    pages = engine.disk.files["pageset-01"].seen
+    return engine, next(n for n in range(2, 64) if b"t" * 3000 in pages[n * 4096 : n * 4096 + 4096])
+
+
+def test_a_page_set_with_a_page_that_is_not_whole_is_not_copied_over_the_last_good_copy():
+    engine, text = copied()
+    before = bytes(engine.disk.files[copy_name(1)].seen)
+    spoil(engine.disk, "pageset-01", text * 4096 + 700)
+    engine.again()  # nothing has been noticed: text is read when somebody wants it
+    with pytest.raises(Abend, match=rf"Y6: a page is not whole and no image copy is taken.*page={text}"):
+        image_copy(engine.recovery, 1, engine.disk)
+    assert [copy_name(1)] == engine.disk.names("copy")
+    assert before == engine.disk.files[copy_name(1)].seen
+
+
+def test_a_page_that_a_cut_tore_and_the_log_has_begun_anew_is_copied_whole():
+    engine, text = copied()
+    put(engine, b"t" * 9000)
+    disk = engine.disk.after_power_cut()
+    spoil(disk, "pageset-01", (text + 4) * 4096 + 700)
+    again = SmallEngine(disk, engine.engine.settings)
+    image_copy(again.recovery, 1, disk)
+    restore(disk, 1)
+    assert [b"short", b"t" * 9000, b"t" * 9000] == SmallEngine(disk, engine.engine.settings).bodies()
+
+
+@pytest.mark.parametrize("at", [0, 4096, 3 * 4096, -1])
+def test_a_copy_that_is_damaged_is_refused_and_the_page_set_stays(at):
+    """Page 0, the space map, a page in use; one that is too short."""
+    engine, text = copied()
+    disk, before = engine.disk, bytes(engine.disk.files["pageset-01"].seen)
+    if at < 0:
+        del disk.files[copy_name(1)].seen[40 * 4096 :]
+    else:
+        spoil(disk, copy_name(1), (text * 4096 if at > 4096 else at) + 50)
+    with pytest.raises(Abend, match=r"Y[46].*another one is needed"):
+        restore(disk, 1)
+    assert before == disk.files["pageset-01"].seen
+
+
+def test_a_copy_that_the_log_cannot_bring_up_to_date_is_refused_and_the_page_set_stays():
+    """An archive is missing, or was cut short."""
+    engine, _ = copied(settings=replace(SMALL, log_bytes=64 << 10, buffer_pools={0: 64, 1: 400}))
+    for n in range(200):
+        put(engine, b"%d" % n * 500)
+        engine.run_tasks()
+    disk = engine.disk
+    names = disk.names("archive-")
+    assert len(names) > 3
+    before = bytes(disk.files["pageset-01"].seen)
+    archive = disk.files[names[1]]
+    short = archive.seen[:20_000]
+    for image in (None, short):
+        if image is None:
+            del disk.files[names[1]]
+        else:
+            disk.files[names[1]] = archive
+            archive.seen = image
+        with pytest.raises(Abend, match=r"F2.*put (it|its archives) back"):
+            restore(disk, 1)
+        assert before == disk.files["pageset-01"].seen
+
+
+def test_a_copy_of_an_earlier_page_set_of_the_number_is_refused():
+    engine, _ = copied()
+    put(engine, b"later")
+    engine.log.files.inventory.since["1"] = engine.log.end
+    engine.log.files.save()
+    with pytest.raises(Abend, match="earlier page set"):
+        restore(engine.disk, 1)
+    engine.log.files.inventory.page_sets.remove(1)
+    engine.log.files.save()
+    with pytest.raises(Abend, match="no such page set"):
+        restore(engine.disk, 1)
+
+
+def test_a_page_set_of_more_than_one_space_map_page_is_copied_and_put_back():
+    engine, _ = copied(settings=replace(SMALL, pages=4200))
+    engine.queue.page_set.low_free = 4050
+    put(engine, *[b"%d" % n * 1000 for n in range(40)])
+    engine.buffers.write_all()
+    image_copy(engine.recovery, 1, engine.disk)
+    wanted, disk = engine.bodies(), engine.disk.after_power_cut()
+    del disk.files["pageset-01"]
+    restore(disk, 1)
+    assert wanted == SmallEngine(disk, engine.engine.settings).bodies()
+
+
 def test_every_record_can_be_described():
     engine = SmallEngine(FaultyDisk(), replace(SMALL, packing=True))
     put(engine, b"a", b"b" * 9000, b"c" * 1000, b"d" * 3000)

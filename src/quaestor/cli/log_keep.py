@@ -53,12 +53,15 @@ def cold_start_command(
     Example:
       quaestor log cold-start /var/quaestor/QM1 --give-up-log && quaestor check /var/quaestor/QM1
     """
+    from quaestor.mqi.reasons import Abend
     from quaestor.qmgr.recovery.cold import cold_start
     from quaestor.storage.disk import RealDisk
 
     if not give_up_log:
         raise click.UsageError("--give-up-log must be said: the present log is deleted")
     with one_line(directory):
+        if not directory.is_dir():
+            raise Abend("S1", "there is no such directory")
         disk = RealDisk(directory)
         disk.own()
         try:

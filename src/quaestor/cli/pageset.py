@@ -29,8 +29,10 @@ def pageset_group() -> None:
 def copy_command(directory: Path, number: int, *, as_json: bool) -> None:
     """Take an image copy of page set NUMBER of the queue manager in DIRECTORY, which is down.
 
-    The copy is kept beside the page set (copy-NN) and replaces the one before it. Keep the log from its RBA on.
-    A queue manager that runs takes copies through its own interface. Exit code 2: nothing was copied.
+    The copy is kept beside the page set (copy-NN) and replaces the one before it once it is complete and durable: there
+    must be room for both. Keep the log from its RBA on.
+    A page set with a page that is not whole is not copied. A queue manager that runs takes copies through its own
+    interface. Exit code 2: nothing was copied.
 
     \b
     Example:
@@ -58,7 +60,8 @@ def copy_command(directory: Path, number: int, *, as_json: bool) -> None:
 def recover_command(directory: Path, number: int, *, as_json: bool) -> None:
     """Put the image copy of page set NUMBER in its place and bring it up to date from the log.
 
-    The queue manager is down; it is restarted once to redo the log, and checked.
+    The queue manager is down; it is restarted once to redo the log, and checked. A copy that is damaged, or that the
+    log cannot bring up to date, is refused before anything is changed.
     Exit code 0: recovered. 1: recovered, but something does not agree. 2: not recovered, and why.
 
     \b

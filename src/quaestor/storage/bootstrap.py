@@ -5,10 +5,12 @@ Rules
       checkpoints, the epoch of this start, a low estimate of how far the log had been written, and the buffer pools and
       page sets that commands have changed: restart needs them before it can read page set 0.
   S2  It is written in turn to two places of each copy, each time with a higher version and a checksum, and synced:
-      a cut during a write leaves the version before it. Two writes are never under way at once. What was packed
+      a cut during a write leaves the version before it; a write that failed is made again in the same place, not in
+      the place of the last good one. Two writes are never under way at once. What was packed
       before something newer was written is not written any more. What is read at start may be volatile, left by a
       process that was killed: it is synced before the other place is written.
-  S3  A copy that cannot be read is named and made good from the other; without any good copy nothing starts.
+  S3  A copy that is missing or cannot be read is named and made good from the other when the queue manager starts
+      (CSQJ120E), not when somebody only looks; without any good copy nothing starts.
 
 Called by log_files.  Calls disk.
 """
@@ -16,7 +18,7 @@ Called by log_files.  Calls disk.
 import json
 import struct
 from _thread import allocate_lock
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from zlib import crc32
@@ -64,6 +66,10 @@ class Inventory:
     image_copies: dict[str, int] = field(default_factory=dict)
     """{page set: RBA from which its image copy must be redone}; names in JSON are text."""
 
+    stamps: dict[str, int] = field(default_factory=dict)
+    """{page set: RBA on its page 0 when the queue manager was last started or stopped}."""
+
+    stamped_at_stop: bool = False
     stopped: list[tuple[int, int]] = field(default_factory=list)
     """(active log, copy) that could not be written and is not used until another range begins there."""
 
@@ -78,8 +84,9 @@ class Inventory:
 class Bootstrap:
     """The copies of the bootstrap data set."""
 
-    def __init__(self, files: list[File], inventory: Inventory, version: int) -> None:
+    def __init__(self, files: list[File], inventory: Inventory, version: int, bad: Sequence[str] = ()) -> None:
         self._files, self.inventory, self._version = files, inventory, version
+        self._bad = bad
         self._alone = allocate_lock()
         self._packed = self._written = 0
 
@@ -105,13 +112,28 @@ class Bootstrap:
     @classmethod
     def open(cls, disk: Disk) -> "Bootstrap":
         files = [disk.open(name) for name in NAMES if disk.exists(name)]
-        found = [good for file in files for at in (0, PLACE) if (good := _read(file, at)) is not None]
+        good = {file.name: [read for at in (0, PLACE) if (read := _read(file, at)) is not None] for file in files}
+        found = [read for reads in good.values() for read in reads]
         if not found:
-            raise Abend("S3", "no copy of the bootstrap data set can be read; restore one from its archive")
+            raise Abend("S3", "no copy of the bootstrap data set can be read; put one back, or cold start")
         for file in files:
             file.sync()  # S2
-        version, inventory = max(found, key=lambda good: good[0])
-        return cls(files, inventory, version)
+        version, inventory = max(found, key=lambda read: read[0])
+        bad = [name for name in NAMES[: inventory.copies] if not good.get(name)]
+        return cls(files, inventory, version, bad)
+
+    def make_good(self, disk: Disk, tell: Callable[..., None]) -> None:
+        """Copies that are missing or cannot be read are written from the next save on (S3)."""
+        for name in self._bad:
+            facts = {"copy": name}
+            try:
+                if not disk.exists(name):
+                    self._files.append(disk.create(name, 2 * PLACE))
+            except OSError as error:
+                facts["error"] = str(error)
+            text = "a copy of the bootstrap data set is missing or cannot be read: it is made good from the other"
+            tell("CSQJ120E", text, **facts)
+        self._bad = ()
 
     def save(self) -> None:
         """Write the inventory as it is."""
@@ -130,12 +152,12 @@ class Bootstrap:
         with self._alone:
             if number <= self._written:
                 return
-            self._version += 1
-            data = _HEADER.pack(_MARK, FORMAT, self._version, len(packed), crc32(packed)) + packed
+            version = self._version + 1
+            data = _HEADER.pack(_MARK, FORMAT, version, len(packed), crc32(packed)) + packed
             for file in self._files:
-                file.write(PLACE * (self._version % 2), data)
+                file.write(PLACE * (version % 2), data)
                 file.sync()
-            self._written = number
+            self._version, self._written = version, number
 
     def close(self) -> None:
         for file in self._files:
@@ -143,11 +165,15 @@ class Bootstrap:
 
 
 def _read(file: File, at: int) -> tuple[int, Inventory] | None:
-    header = file.read(at, _HEADER.size)
-    if len(header) < _HEADER.size:
+    """What is in a place of a copy; None when that is not good, or cannot be read (S3)."""
+    try:
+        place = file.read(at, PLACE)
+    except OSError:
         return None
-    mark, form, version, length, checksum = _HEADER.unpack(header)
-    packed = file.read(at + _HEADER.size, length) if mark == _MARK and length <= PLACE else b""
+    if len(place) < _HEADER.size:
+        return None
+    mark, form, version, length, checksum = _HEADER.unpack_from(place)
+    packed = place[_HEADER.size : _HEADER.size + length] if mark == _MARK else b""
     if not packed or crc32(packed) != checksum:
         return None
     if form != FORMAT:
@@ -157,7 +183,12 @@ def _read(file: File, at: int) -> tuple[int, Inventory] | None:
             format=form,
             known=FORMAT,
         )
-    inventory = Inventory(**json.loads(packed))
+    known = Inventory.__dataclass_fields__.keys()
+    found = json.loads(packed)
+    if not found.keys() <= known:
+        text = "the bootstrap data set was written by a later version; start it with that one"
+        raise Abend("S1", text, not_known=sorted(found.keys() - known))
+    inventory = Inventory(**found)
     inventory.archives = [(start, end, name) for start, end, name in inventory.archives]
     inventory.stopped = [(number, copy) for number, copy in inventory.stopped]
     return version, inventory

@@ -5,7 +5,8 @@ Rules
       assume an order among volatile writes; a power cut may lose any of them or tear one between sectors.
   K2  A failed sync is final: the system may have dropped the data it could not write, so a second sync that
       succeeds proves nothing. The error is raised and the caller stops.
-  K3  Creating and deleting a file is durable when the call returns (the directory is synced).
+  K3  Creating, deleting and renaming a file is durable when the call returns (the directory is synced). A file that is
+      renamed takes the place of one that has the name: whenever power goes, the name has the one or the other.
   K4  A read past the end gives fewer bytes than asked for; the caller knows what it expected.
   K5  One process owns a directory: `own` takes a file lock that the system gives up when the process ends.
   K6  A write-through of whole blocks from memory that is aligned to them goes past the system's page cache where the
@@ -33,6 +34,9 @@ from typing import Protocol
 from quaestor.storage.asynchronous_write import Announcement, KernelWrites, kernel_writes
 
 OWNER_FILE = "in-use"
+OWNER_WIDTH = 20
+"""Written over in place: a disk that is full has no block for it otherwise, and could not be started from."""
+
 FORMAT_CHUNK = bytes(1 << 20)
 IOV_MAX = 1024
 WRITE_THROUGH = getattr(os, "RWF_DSYNC", 0)
@@ -107,6 +111,9 @@ class Disk(Protocol):
     def names(self, prefix: str = "") -> list[str]: ...
 
     def delete(self, name: str) -> None: ...
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a file another name, in the place of a file that has it (K3)."""
 
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
         """Make requests at the same time (K8); gives what each failed with."""
@@ -313,6 +320,10 @@ class RealDisk:
         (self.directory / name).unlink()
         self._sync_directory()
 
+    def rename(self, name: str, to: str) -> None:
+        (self.directory / name).replace(self.directory / to)
+        self._sync_directory()
+
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
         if len(requests) == 1:
             return [outcome(requests[0])]
@@ -334,8 +345,10 @@ class RealDisk:
             owner = os.pread(fd, 64, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(fd)
             raise InUseError(error.errno, f"in use by process {owner}", str(self.directory)) from error
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode("ascii"), 0)
+        try:
+            os.pwrite(fd, f"{os.getpid():<{OWNER_WIDTH}}\n".encode("ascii"), 0)
+        except OSError:
+            os.ftruncate(fd, 0)  # the lock is what counts; who has it is a courtesy
         self._owner = fd
 
     def disown(self) -> None:

@@ -13,27 +13,36 @@ Rules
       goes on with the other, and the operator is told (CSQJ105E); the next data set of the ring has two again.
   F5  Archives are kept until somebody prunes them; what restart, a unit, or recovering a page set from its image copy
       may need is never pruned.
+  F6  An active log that is damaged where no copy is good is not archived, and not used again while anything may need it
+      (F2); the operator is told once (CSQJ124E). The ring goes on until it comes round to that one; then new work is
+      refused (J6). Once every page set has an image copy that is newer, and neither restart nor a unit needs the
+      range, it is used again without an archive (CSQJ001I).
 
-Called by log.  Calls disk, bootstrap.
+Called by log.  Calls disk, bootstrap, archiving.
 """
 
+import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Final
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.active_log import ActiveLog
+from quaestor.storage.archiving import Archiving, DamagedLogError
 from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.bootstrap import Bootstrap, Inventory
 from quaestor.storage.disk import Disk, File, Started
 
 CI: Final = 4096
 FIRST_RBA: Final = CI
-COPY_CHUNK = 1 << 20
+LOG_OR_BOOTSTRAP: Final = re.compile(r"log[12]-\d{2,3}|BSDS[12]")
+ARCHIVE: Final = re.compile(r"archive-[0-9a-f]{16}")
+"""Names of our files: whatever else is in the directory is somebody's."""
 
 
 class LogFiles:
-    """The active ring and the archives (F1-F4)."""
+    """The active ring and the archives (F1-F6)."""
 
     def __init__(self, disk: Disk, bootstrap: Bootstrap, *, archive: bool) -> None:
         self._disk, self._bootstrap, self._archive = disk, bootstrap, archive
@@ -50,6 +59,8 @@ class LogFiles:
         self.needed_rba: Callable[[], int] = lambda: 0
         self.archived_cis = 0
         self.archives_made = 0
+        self._archiving: Archiving | None = None
+        self._damaged: dict[int, DamagedLogError] = {}
 
     @classmethod
     def create(
@@ -68,8 +79,9 @@ class LogFiles:
         A cold start goes on above every RBA there is on its page sets.
         """
         copies = 2 if dual else 1
-        for name in [*disk.names("log"), *disk.names("BSDS")]:
-            disk.delete(name)
+        for name in disk.names():
+            if LOG_OR_BOOTSTRAP.fullmatch(name):
+                disk.delete(name)
         for number in range(logs):
             for copy in range(copies):
                 disk.create(_name(copy, number), log_bytes).close()
@@ -83,6 +95,10 @@ class LogFiles:
     def save(self) -> None:
         """Make the inventory durable."""
         self._bootstrap.save()
+
+    def make_bootstrap_good(self) -> None:
+        """At start: copies of the bootstrap data set that are not good will be (S3)."""
+        self._bootstrap.make_good(self._disk, self.tell)
 
     def saving(self) -> Callable[[], None]:
         """The inventory as it is now, to be made durable by the caller."""
@@ -162,10 +178,22 @@ class LogFiles:
         start = self.inventory.starts[number]
         if start >= 0:
             if self._archive or start + self.size > self.needed_rba():
-                self.offload(number)
+                self._keep(number)
             self.inventory.starts[number] = -1
             self._drop_archives()
         self._ready = True
+
+    def _keep(self, number: int) -> None:
+        """Archive an active log before it is used again; one that is damaged may go when nobody needs it (F6)."""
+        try:
+            self.offload(number)
+        except DamagedLogError as error:
+            start = self.inventory.starts[number]
+            if not self._archive or start + self.size > min(self.needed_rba(), self.inventory.media_rba()):
+                raise
+            text = "a damaged log that nobody needs any more is used again: there is no archive of it"
+            self.tell("CSQJ001I", text, log=_name(0, number), rba=f"{error.rba:012X}")
+            del self._damaged[start]
 
     def awaits_checkpoint(self) -> bool:
         """Whether the next data set of the ring would have to be copied, unless a checkpoint comes before (F2)."""
@@ -197,33 +225,72 @@ class LogFiles:
         self.save()
 
     def offload(self, number: int) -> None:
-        """Copy an active log to an archive, unless that was done."""
+        """Copy an active log to an archive, unless that was done; raises what it failed with (F6)."""
         start = self.inventory.starts[number]
-        if any(first == start for first, _, _ in self.inventory.archives):
-            return
-        name = f"archive-{start:016x}"
-        if self._disk.exists(name):
-            self._disk.delete(name)  # left by a cut before the inventory knew of it
-        archive = self._disk.create(name, self.size)
-        for at in range(0, self.size, COPY_CHUNK):
-            archive.write(at, self._active[number].read(at, COPY_CHUNK))
-        archive.sync()
-        archive.close()
-        self.inventory.archives.append((start, start + self.size, name))
+        if start in self._damaged:
+            raise self._damaged[start]
+        if start not in self._archived():
+            while self._offload_piece(number):
+                pass
+
+    def offload_step(self) -> bool:
+        """A piece of the archive of the oldest full active log that has none; False when there is nothing to do."""
+        if not self._archive:
+            return False
+        due = self._not_archived() - self._damaged.keys()
+        if not due:
+            return False
+        more = self._offload_piece(self.inventory.starts.index(min(due)))
+        return more or len(due) > 1
+
+    def _offload_piece(self, number: int) -> bool:
+        """One piece of an archive; False when it is complete, and known durably (AR3)."""
+        start, making = self.inventory.starts[number], self._archiving
+        try:
+            if making is None or making.start != start:
+                name = f"archive-{start:016x}"
+                self._archiving = making = Archiving(self._disk, name, start, self.size, self.copies, self._held)
+            if making.piece():
+                return True
+        except OSError as error:
+            self._offload_failed(number, error)
+            raise
+        self._archiving = None
+        self.inventory.archives.append((start, making.end, making.name))
         self.archived_cis += self.size // CI
         self.archives_made += 1
         self.save()
+        if making.from_other_copy:
+            text = "records of a log are damaged: its archive has them from the other copy"
+            rba, records = making.from_other_copy[0], len(making.from_other_copy)
+            self.tell("CSQJ106E", text, log=_name(0, number), first_rba=f"{rba:012X}", records=records)
+        return False
 
-    def offload_step(self) -> bool:
-        """Archive the oldest full active log that is not yet archived; False when there is none."""
-        if not self._archive:
-            return False
-        archived = {first for first, _, _ in self.inventory.archives}
-        starts = self.inventory.starts
-        due = [n for n, start in enumerate(starts) if 0 <= start < self.start and start not in archived]
-        if due:
-            self.offload(min(due, key=starts.__getitem__))
-        return len(due) > 1
+    def _offload_failed(self, number: int, error: OSError) -> None:
+        if self._archiving is not None:
+            self._archiving.give_up()
+            self._archiving = None
+        if isinstance(error, DamagedLogError):
+            self._damaged[self.inventory.starts[number]] = error
+            remedy = "take an image copy of every page set" if self._archive else "end the units that need it"
+            text = f"a log is damaged and not archived: it is kept until nobody needs it; {remedy}"
+            self.tell("CSQJ124E", text, log=_name(0, number), rba=f"{error.rba:012X}")
+
+    def _held(self, rba: int, size: int, copy: int) -> bytes:
+        """Log bytes of a copy, over the borders of data sets; fewer where it has no more or cannot be read (AR1)."""
+        parts = []
+        with suppress(OSError, Abend):
+            while size and (part := self.read(rba, size, copy)[0]):
+                parts.append(part)
+                rba, size = rba + len(part), size - len(part)
+        return b"".join(parts)
+
+    def _archived(self) -> set[int]:
+        return {first for first, _, _ in self.inventory.archives}
+
+    def _not_archived(self) -> set[int]:
+        """Starts of full active logs without an archive."""
+        return {start for start in self.inventory.starts if 0 <= start < self.start} - self._archived()
 
     @property
     def archives(self) -> bool:
@@ -236,8 +303,7 @@ class LogFiles:
 
     def not_archived(self) -> int:
         """How many full active logs have no archive."""
-        archived = {first for first, _, _ in self.inventory.archives}
-        return sum(0 <= start < self.start and start not in archived for start in self.inventory.starts)
+        return len(self._not_archived())
 
     def close(self) -> None:
         for active in self._active:
@@ -295,7 +361,8 @@ class LogFiles:
             raise Abend("F1", "an active log data set is missing; put it back or copy its twin", log=name)
         file = self._disk.open(name)
         if file.size() < self.size:
-            raise Abend("F1", "an active log data set is too short", log=name, bytes=file.size(), expected=self.size)
+            text = "an active log data set is too short; put it back or copy its twin"
+            raise Abend("F1", text, log=name, bytes=file.size(), expected=self.size)
         return file
 
 

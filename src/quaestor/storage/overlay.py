@@ -103,6 +103,11 @@ class OverlayDisk:
         self.open(name)
         self._files[name] = None
 
+    def rename(self, name: str, to: str) -> None:
+        file = self.open(name)
+        file.name = to
+        self._files[to], self._files[name] = file, None
+
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
         return [outcome(request) for request in requests]
 

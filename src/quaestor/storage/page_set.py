@@ -29,6 +29,7 @@ FORMAT = 2
 """1: pages with the checksum of zlib."""
 
 PAGES_MAX = 1 << 24  # 64 GB
+NUMBER_MAX = 99
 _DESCRIPTION = struct.Struct(">8sHHIQ")
 _MARK = b"PAGESET "
 
@@ -191,6 +192,11 @@ class PageSet:
 
 def file_name(number: int) -> str:
     return f"pageset-{number:02d}"
+
+
+def numbers_on(disk: Disk) -> tuple[int, ...]:
+    """The page sets that are on a disk, ascending; a file that is only named like one is somebody's."""
+    return tuple(number for number in range(NUMBER_MAX + 1) if disk.exists(file_name(number)))
 
 
 def describe(number: int, pages: int, media_rba: int = 0) -> bytes:

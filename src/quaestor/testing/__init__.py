@@ -255,6 +255,12 @@ class FaultyDisk:
 
         self.operate(effect)
 
+    def rename(self, name: str, to: str) -> None:
+        def effect() -> None:
+            self.files[to] = self.files.pop(name)
+
+        self.operate(effect)
+
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
         """One after the other, so that a run can be repeated."""
         return [outcome(request) for request in requests]

@@ -122,5 +122,5 @@ class TornPageError(Exception):
     """A page as read is not whole (T3)."""
 
     def __init__(self, page_set: int, page: int) -> None:
-        super().__init__(f"page {page} of page set {page_set} is not whole")
+        super().__init__(f"page {page} of page set {page_set} is not whole; recover the page set from its image copy")
         self.page_set, self.page = page_set, page

@@ -23,9 +23,8 @@ from quaestor.qmgr.buffer import BufferManager
 from quaestor.qmgr.data.space import Space
 from quaestor.qmgr.log import LogManager
 from quaestor.storage.disk import Disk
-from quaestor.storage.page_set import PageSet, file_name
+from quaestor.storage.page_set import NUMBER_MAX, PageSet, file_name
 
-NUMBER_MAX = 99
 BUFFERS_MIN, BUFFERS_MAX_BELOW, BUFFERS_MAX = 100, 500_000, 999_999_999
 ABOVE, FIXED = 0x80000000, 0x40000000
 DefinitionT = TypeVar("DefinitionT")
@@ -179,6 +178,7 @@ class PageStorage:
         page_set = PageSet.create(self._disk, number, self._pages)
         page_set.freed_rba = self._log.hardened - 1
         self._inventory.since[str(number)] = self._log.end
+        self._inventory.stamps.pop(str(number), None)
         self._inventory.page_sets.append(number)
         self._keep_page_set(number, definition)
         self._bring_in(page_set, definition)
@@ -195,6 +195,7 @@ class PageStorage:
         if not number or self.holds_queues(number):
             raise MQError(Reason.OBJECT_IN_USE, type="PSID", name=str(number), why="queues are on it")
         self._inventory.since[str(number)] = self._log.end
+        self._inventory.stamps.pop(str(number), None)
         self._inventory.page_sets.remove(number)
         self._keep_page_set(number, None)
         self._buffers.remove_page_set(number).close()

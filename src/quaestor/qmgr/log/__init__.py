@@ -37,6 +37,9 @@ Rules
       in steps, there is time for it: nobody copies the one or is refused for it as yet. When five eighths of the
       current one are written (`short_at`) and it is not over, whoever commits ends it; whoever puts when six are has
       the next one copied.
+  J15 An active log is archived when all of it is durable, the record that ends in the next one included; the background
+      makes a piece at a time (AR3). What fails there stops nobody: the operator is told once (CSQJ128E) and it is tried
+      again. Where the ring comes round to a log that is not archived, J6 says what happens.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.

@@ -1,4 +1,4 @@
-"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J14) are the package's."""
+"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J15) are the package's."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -11,6 +11,7 @@ from quaestor.qmgr.log.forcing import END_OF_LOG, LogWriter
 from quaestor.qmgr.log.reading import LogReader
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.log import LogStatistics
+from quaestor.storage.archiving import DamagedLogError
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
 from quaestor.storage.log_record import (
     HEADER_LENGTH,
@@ -27,7 +28,7 @@ from quaestor.storage.log_record import (
 
 
 class LogManager(LogWriter):
-    """The log (J1-J14)."""
+    """The log (J1-J15)."""
 
     name = "log"
 
@@ -47,6 +48,7 @@ class LogManager(LogWriter):
         self._wrthrsh = min(wrthrsh, self.buffers)
         self._reader = LogReader(files, self._stats)
         self.archive_error: OSError | None = None
+        self._cis_offloaded = self._archives_made = 0
         self.ready = False
         self.epoch = 0
         self._stop = FIRST_RBA
@@ -76,6 +78,7 @@ class LogManager(LogWriter):
         What was read may still be volatile: a process that was killed leaves written, unsynced bytes behind.
         """
         self.files.sync()
+        self.files.make_bootstrap_good()
         partial = end % CI
         self.base, self.end, self.written, self._sent = end - partial, end, end, end
         self._synced = self.hardened = end
@@ -128,7 +131,7 @@ class LogManager(LogWriter):
 
     def check_space(self) -> None:
         """Refuse new work while the next active log cannot be made ready: the rest is for ending units (J6, J14)."""
-        if not self.ready and self.end >= self._copied_at:
+        if not self.ready and self.end >= max(self._copied_at, self.files.start):
             self._make_ready()
             if not self.ready:
                 raise MQError(Reason.Q_SPACE_NOT_AVAILABLE, log_rba=self.end, why=str(self.archive_error))
@@ -242,23 +245,50 @@ class LogManager(LogWriter):
 
     def _make_ready(self) -> None:
         """Make the next active log ready; if that fails, only what is left may be used (J6)."""
-        before = self.files.archived_cis
-        made = self.files.archives_made
+        if self.hardened < self.files.start == self.files.next_end():
+            self._end_left_log()
         try:
             self.files.make_ready()
         except OSError as error:
-            self.archive_error = error
+            self._not_archived(error)
         else:
             self.ready = True
-        self._stats.cis_offloaded += self.files.archived_cis - before
-        self._stats.archive_write_allocations += self.files.archives_made - made
+        self._count_archives()
+
+    def _end_left_log(self) -> None:
+        """Of two active logs the one that was just left is next: its last record is written before it is (J15)."""
+        with self._guarded_io():
+            self._write(self.end)
+            self._harden()
+
+    def _not_archived(self, error: OSError) -> None:
+        """An archive could not be made: told once, and tried again (J15)."""
+        if self.archive_error is None and not isinstance(error, DamagedLogError):  # F6 has told of that
+            text = "a log could not be archived; it is tried again, and new work is refused when no other log is left"
+            self.files.tell("CSQJ128E", text, error=str(error))
+        self.archive_error = error
+
+    def _count_archives(self) -> None:
+        files, stats = self.files, self._stats
+        if files.archives_made > self._archives_made:
+            self.archive_error = None
+        stats.cis_offloaded += files.archived_cis - self._cis_offloaded
+        stats.archive_write_allocations += files.archives_made - self._archives_made
+        self._cis_offloaded, self._archives_made = files.archived_cis, files.archives_made
 
     def make_ready_step(self) -> bool:
         """Background: archive what is due and make the next active log ready before it is wanted."""
-        if self.hardened >= self.files.start and self.end >= self._copied_at:
+        if self.hardened < self.files.start or self.end < self._copied_at:
+            return False
+        try:
+            more = self.files.offload_step()
+        except OSError as error:
+            self._not_archived(error)
+            more = False
+        self._count_archives()
+        if not more:
             self._make_ready()
-            return self.files.offload_step()
-        return False
+        return more
 
     def _save_bootstrap(self) -> None:
         self.files.save()
@@ -286,7 +316,8 @@ class LogManager(LogWriter):
                 self.force(self.end - 1)  # J13
                 record = self._reader.record(rba)
         if record is None:
-            raise Abend("L1", "a log record that is needed cannot be read", rba=rba)
+            text = "a log record that is needed cannot be read; use the log's other copy or its archive"
+            raise Abend("L1", text, rba=f"{rba:012X}")
         return record
 
     def scan(self, rba: int, end: int = END_OF_LOG, *, repair: bool = True) -> Iterator[LogRecord]:

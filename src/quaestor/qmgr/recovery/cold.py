@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.changes import FREE, SPAN, VOLATILE_PAGE, map_page_of
 from quaestor.storage.disk import Disk
-from quaestor.storage.log_files import CI, LogFiles
+from quaestor.storage.log_files import ARCHIVE, CI, LogFiles
 from quaestor.storage.page import HEADER_LENGTH, PAGE, header_of, is_whole
-from quaestor.storage.page_set import PageSet, media_rba, spans
+from quaestor.storage.page_set import PageSet, media_rba, numbers_on, spans
 
 RUN = 256
 
@@ -35,7 +35,7 @@ class ColdStart:
 
 def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bool = False) -> ColdStart:
     """Give page sets a new, empty log (CS1-CS4). The queue manager is down."""
-    numbers = tuple(int(name.removeprefix("pageset-")) for name in disk.names("pageset-"))
+    numbers = numbers_on(disk)
     if not numbers:
         raise Abend("CS3", "there are no page sets to start with")
     highest = pages = 0
@@ -45,7 +45,7 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
         highest = max(highest, _highest_rba(page_set))
         page_set.close()
     first = (highest // CI + 2) * CI
-    archives = disk.names("archive-")
+    archives = [name for name in disk.names("archive-") if ARCHIVE.fullmatch(name)]
     LogFiles.create(disk, logs=logs, log_bytes=log_bytes, dual=dual, first_rba=first, page_sets=numbers).close()
     for name in archives:
         disk.delete(name)

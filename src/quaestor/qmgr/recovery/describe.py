@@ -48,15 +48,21 @@ def oldest_record(files: LogFiles) -> int:
 
 
 def records(files: LogFiles, rba: int | None = None, end: int = END_OF_LOG) -> Iterator[LogRecord]:
-    """The records of a log that nobody needs to have started, from an RBA on; nothing is written."""
+    """The records of a log that nobody needs to have started, from an RBA on; nothing is written.
+
+    One that is not good ends the log (L2), unless the log is known to have been written further: then it is damaged.
+    """
     log = LogManager(files, outbuff_kb=0)
-    start = oldest_record(files) if rba is None else rba
-    scan = log.scan(start, end, repair=False)
-    first = next(scan, None)
-    if first is None:
+    start = reached = oldest_record(files) if rba is None else rba
+    for record in log.scan(start, end, repair=False):
+        yield record
+        reached = record.end
+    if reached == start:
         raise Abend("L1", "no log record begins at this RBA", rba=f"{start:012X}")
-    yield first
-    yield from scan
+    written = files.inventory.written_rba
+    if reached < min(end, written):
+        text = "the log is damaged, or was used again meanwhile; its other copy or its archive may have the rest"
+        raise Abend("L2", text, good_to=f"{reached:012X}", written_to=f"{written:012X}")
 
 
 def _insertion(record: LogRecord) -> str:

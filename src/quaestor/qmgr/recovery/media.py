@@ -8,16 +8,25 @@ Rules
   Y3  The bootstrap data set knows the RBA of each page set's copy, so that archives it needs are not pruned.
   Y4  Page 0 is written when all other pages are durable, to a copy as to the page set that it becomes: one that was cut
       has none, and nothing takes it for whole.
+  Y5  A copy is made under another name and takes the place of the one before it when all of it is durable: whenever it
+      is cut or fails, there is one good copy. So there is room for both, or none is taken.
+  Y6  Every page in use is whole in a copy: one that is not would take the place of the last good one. Before a copy
+      takes the place of a page set it is looked at again, and so is whether the log still has all that it lacks: what
+      cannot be brought up to date is refused, and nothing is changed.
 
-Called by commands and tests; `restored` by restart.  Calls recovery, disk.
+Called by commands and tests; `restored` by restart.  Calls recovery, log_files, disk.
 """
+
+from collections.abc import Iterator
+from contextlib import suppress
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.recovery.manager import RecoveryManager
-from quaestor.storage.changes import header
+from quaestor.storage.changes import FREE, SPAN, VOLATILE_PAGE, header, map_page_of
 from quaestor.storage.disk import Disk, File
-from quaestor.storage.page import PAGE, is_whole, seal
-from quaestor.storage.page_set import describe, file_name, media_rba
+from quaestor.storage.log_files import LogFiles
+from quaestor.storage.page import HEADER_LENGTH, PAGE, is_whole, seal
+from quaestor.storage.page_set import PageSet, describe, described_pages, file_name, media_rba, spans
 
 RUN = 256
 
@@ -26,33 +35,119 @@ def copy_name(number: int) -> str:
     return f"copy-{number:02d}"
 
 
+def new_copy_name(number: int) -> str:
+    """Of one that is being made (Y5)."""
+    return f"copying-{number:02d}"
+
+
 def image_copy(recovery: RecoveryManager, number: int, disk: Disk) -> int:
     """Copy a page set (Y1); gives the RBA it must be redone from. The engine latch is held."""
     recovery.checkpoint()
     page_set = recovery.buffers.page_sets[number]
     rba = recovery.buffers.recovery_rbas(recovery.log.end)[number]
     page_set.harden()
-    name = copy_name(number)
+    name = new_copy_name(number)
     if disk.exists(name):
-        disk.delete(name)
+        disk.delete(name)  # left by a cut
     target = disk.create(name, 0)
-    for page in range(1, page_set.pages, RUN):
-        target.write(page * PAGE, page_set.read_raw(page, min(RUN, page_set.pages - page)))
-    first = bytearray(PAGE)
-    header(first, describe(number, page_set.pages, rba), number, 0)
-    seal(first, 0)
-    _complete(target, first)
+    try:
+        _copy_pages(recovery, page_set, target, rba)
+    except (OSError, Abend):
+        with suppress(OSError):
+            disk.delete(name)
+        raise
+    disk.rename(name, copy_name(number))  # Y5
     recovery.log.files.inventory.image_copies[str(number)] = rba
     recovery.log.files.save()
     return rba
 
 
-def restore(disk: Disk, number: int) -> None:
-    """Put an image copy in the page set's place (Y2). The queue manager is down."""
-    source = disk.open(copy_name(number))
+def _copy_pages(recovery: RecoveryManager, page_set: PageSet, target: File, rba: int) -> None:
+    for page, count in _runs(page_set.pages):
+        raw = _whole_run(recovery, page_set, page, count)
+        target.write(max(page, 1) * PAGE, raw if page else raw[PAGE:])
+    first = bytearray(PAGE)
+    header(first, describe(page_set.number, page_set.pages, rba), page_set.number, 0)
+    seal(first, 0)
+    _complete(target, first)
+
+
+def _runs(pages: int) -> Iterator[tuple[int, int]]:
+    """All pages in runs, each within what one space map page speaks for: its first page and how many they are."""
+    for base in spans(pages):
+        end = min(base + SPAN, pages)
+        yield from ((page, min(RUN, end - page)) for page in range(base, end, RUN))
+
+
+def _whole_run(recovery: RecoveryManager, page_set: PageSet, page: int, count: int) -> bytes:
+    """Pages as they are on disk, those in use whole (Y6)."""
+    number = page_set.number
+    uses = recovery.buffers.pool_of[number].peek(page_set, map_page_of(page)).data or b""
+    raw = page_set.read_raw(page, count)
+    if _torn_in(raw, number, page, uses) is not None:  # in a cut, maybe, and begun anew in memory since
+        recovery.buffers.write_all()
+        page_set.harden()
+        raw = page_set.read_raw(page, count)
+    torn = _torn_in(raw, number, page, uses)
+    if torn is not None:
+        text = "a page is not whole and no image copy is taken; recover the page set from the copy before"
+        raise Abend("Y6", text, page_set=number, page=torn)
+    return raw
+
+
+def _torn_in(raw: bytes, number: int, first: int, uses: bytes | bytearray) -> int | None:
+    """A page of a run that is in use, by its space map page, and not whole."""
+    for page in range(first, first + len(raw) // PAGE):
+        at = (page - first) * PAGE
+        if uses[HEADER_LENGTH + page % SPAN] not in {FREE, VOLATILE_PAGE} and not is_whole(
+            raw[at : at + PAGE], number, page
+        ):
+            return page
+    return None
+
+
+def check_copy(disk: Disk, number: int) -> None:
+    """Refuse an image copy that cannot be put back and brought up to date (Y6). The queue manager is down."""
+    name = copy_name(number)
+    source = disk.open(name)
     first = source.read(0, PAGE)
     if not (is_whole(first, number, 0) and any(first) and media_rba(first)):
-        raise Abend("Y4", "the image copy is not complete; another one is needed", copy=copy_name(number))
+        raise Abend("Y4", "the image copy is not complete; another one is needed", copy=name)
+    pages = described_pages(first, number)
+    if source.size() < pages * PAGE:
+        raise Abend("Y6", "the image copy is too short; another one is needed", copy=name, bytes=source.size())
+    for page, count in _runs(pages):
+        uses = source.read(map_page_of(page) * PAGE, PAGE)
+        raw = source.read(page * PAGE, count * PAGE)
+        torn = map_page_of(page) if not is_whole(uses, number, map_page_of(page)) else _torn_in(raw, number, page, uses)
+        if torn is not None:
+            raise Abend("Y6", "a page of the image copy is not whole; another one is needed", copy=name, page=torn)
+    source.close()
+    files = LogFiles.open(disk)
+    try:
+        _check_log(files, number, media_rba(first))
+    finally:
+        files.close()
+
+
+def _check_log(files: LogFiles, number: int, rba: int) -> None:
+    """Whether the log has all that an image copy lacks (Y6)."""
+    if number not in files.inventory.page_sets:
+        raise Abend("T4", "no such page set", page_set=number, there_are=sorted(files.inventory.page_sets))
+    if rba < files.inventory.since.get(str(number), 0):
+        raise Abend("Y6", "the image copy is of an earlier page set of this number", page_set=number)
+    while rba < files.start:
+        rba += files.size - (rba - files.start) % files.size
+        if not files.read(rba - 1, 1)[0]:
+            text = "the log no longer holds what the image copy lacks; put its archives back or use a newer copy"
+            raise Abend("F2", text, page_set=number, needed=f"{rba - files.size:012X} to {rba:012X}")
+
+
+def restore(disk: Disk, number: int) -> None:
+    """Put an image copy in the page set's place (Y2, Y6). The queue manager is down."""
+    check_copy(disk, number)
+    source = disk.open(copy_name(number))
+    first = source.read(0, PAGE)
     if disk.exists(file_name(number)):
         disk.delete(file_name(number))
     target = disk.create(file_name(number), 0)

@@ -16,6 +16,7 @@ Rules
       begins there again. Where the log has it grow, the file does so before page 0 can be written (T2).
   X8  A page set that was deleted, or deleted and defined again, has nothing to do with what the log says of its number
       before that.
+  X9  A page set that is not the one which the log was written with, but older or another one, is refused (ST2).
 
 Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
 """
@@ -30,6 +31,7 @@ from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
+from quaestor.qmgr.recovery.stamping import check_stamps, stamp
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, Redo, map_page_of, starts_page
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
@@ -68,11 +70,14 @@ def restart(recovery: RecoveryManager) -> Restart:
     found = Restart()
     copies = restored(recovery)
     page_sets = _current_status(recovery, found, copies)
+    check_stamps(recovery, copies, found.end_rba)
+    recovery.log.files.inventory.stamped_at_stop = False  # with what resuming saves
     recovery.log.resume(found.end_rba)
     _forward(recovery, found, _Redo(recovery, found.end_rba, page_sets, copies))
     for number in copies:
         _end_media_recovery(recovery, recovery.buffers.page_sets[number])
     _backward(recovery)
+    stamp(recovery)
     recovery.checkpoint()
     return found
 
@@ -98,7 +103,8 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
             recovery.outcomes.note(record.body)
     written = log.files.inventory.written_rba
     if end < written:
-        raise Abend("L2", "the log is damaged before its end; use its other copy", good_to=end, written_to=written)
+        text = "the log is damaged before its end; use its other copy or its archive"
+        raise Abend("L2", text, good_to=f"{end:012X}", written_to=f"{written:012X}")
     found.end_rba = end
     found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
     if not log.files.read(found.start_rba, 1)[0] and found.start_rba < end:
@@ -161,9 +167,8 @@ def _forward(recovery: RecoveryManager, found: Restart, redo: "_Redo") -> None:
         redo.record(record)
         reached = record.end
     if reached != found.end_rba:
-        raise Abend(
-            "L2", "the log is damaged; use its other copy or its archive", good_to=reached, needed=found.end_rba
-        )
+        text = "the log is damaged; use its other copy or its archive"
+        raise Abend("L2", text, good_to=f"{reached:012X}", needed=f"{found.end_rba:012X}")
     redo.check_nothing_lost()
     found.changes_redone = redo.done
     for number, page_set in recovery.buffers.page_sets.items():
@@ -209,9 +214,11 @@ class _Redo:
         if kind == Kind.IMAGE:
             self._image(record, page, body)
         elif starts_page(kind, body):
+            known = None
             if kind == Kind.HEADER:
                 body = self._described(record.page_set, body)
-            frame = self._new(record.page_set, page)
+                known = self._frame(record.page_set, page)  # never older than it was, wherever this is cut (ST2)
+            frame = known or self._new(record.page_set, page)
             self._start(frame, record.rba, record.rba, REDO[kind], body)
             self._buffers.pool_of[record.page_set].release(frame)
         else:
