@@ -45,8 +45,9 @@ def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> lis
     if not reply.ok:
         return _numbered(request.command, [], _reason(reply))
     if verb == "NAMES":
-        return _numbered(request.command, [(Parameter(words.NAME_LISTS[noun], _names(reply), pcf.STRING_LIST),)])
-    return _numbered(request.command, [tuple(_parameters(row)) for row in reply.rows])
+        names = Parameter(words.NAME_LISTS[noun], _names(reply), pcf.STRING_LIST)
+        return _numbered(request.command, [(_whole(names),)])
+    return _numbered(request.command, [tuple(map(_whole, _parameters(row))) for row in reply.rows])
 
 
 # --- from PCF to MQSC ------------------------------------------------------------------------------------------------
@@ -232,6 +233,16 @@ def _parameters(row: Row) -> Iterator[Parameter]:
             number = words.number_of(noun, keyword)
             if number is not None:
                 yield from _shown(number, words.to_pcf(declared.get(keyword), keyword, shown))
+
+
+def _whole(parameter: Parameter) -> Parameter:
+    """Texts in their whole length (PW3)."""
+    length, value = words.TEXT_LENGTHS.get(parameter.number, 0), parameter.value
+    if isinstance(value, str):
+        return parameter._replace(value=value.ljust(length))
+    if parameter.kind == pcf.STRING_LIST:
+        return parameter._replace(value=tuple(str(text).ljust(length) for text in value))  # type: ignore[union-attr] # the kind says that it is a list
+    return parameter
 
 
 def _shown(number: int, value: Any) -> Iterator[Parameter]:
