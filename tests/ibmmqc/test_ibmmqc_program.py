@@ -310,3 +310,35 @@ def test_a_name_that_leads_out_of_its_folder_is_refused(qmgr, tmp_path):
     for name in ("../QM1", "QM1/X"):
         assert CMQC.MQRC_Q_MGR_NAME_ERROR == reason_of(mq.connect, name)
     assert ["QM1"] == [found.name for found in tmp_path.iterdir()]
+
+
+def test_administration_by_pcf(qmgr):
+    """There is no server: requests are answered where they are put, or committed (BO6)."""
+    pcf = mq.PCFExecute(qmgr, response_wait_interval=10_000)
+    pcf.MQCMD_PING_Q_MGR()
+    pcf.MQCMD_CREATE_Q({CMQC.MQCA_Q_NAME: b"MADE", CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL, CMQC.MQIA_MAX_Q_DEPTH: 77})
+    (row,) = pcf.MQCMD_INQUIRE_Q({CMQC.MQCA_Q_NAME: b"MADE"})
+    assert (b"MADE", 77) == (row[CMQC.MQCA_Q_NAME].rstrip(), row[CMQC.MQIA_MAX_Q_DEPTH])
+    with pytest.raises(mq.MQMIError) as refused:
+        pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"NOT.THERE"})
+    assert CMQC.MQRC_UNKNOWN_OBJECT_NAME == refused.value.reason
+    pcf.disconnect()
+
+
+def test_a_pcf_request_in_syncpoint_is_answered_at_commit(qmgr, orders):
+    ping = mq.CFH(Command=mq.CMQCFC.MQCMD_PING_Q_MGR).pack()
+    asks = mq.MD(Format=CMQC.MQFMT_ADMIN, MsgType=CMQC.MQMT_REQUEST, ReplyToQ=b"ORDERS")
+    qmgr.put1("SYSTEM.ADMIN.COMMAND.QUEUE", ping, asks, mq.PMO(Options=IN_SYNCPOINT))
+    assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
+    qmgr.commit()
+    answer = mq.MD()
+    orders.get(None, answer)
+    assert (b"MQADMIN", asks.MsgId) == (answer.Format.rstrip(), answer.CorrelId)
+
+
+def test_who_reads_the_command_queue_alone_answers_himself(qmgr, orders):
+    alone = mq.Queue(qmgr, "SYSTEM.ADMIN.COMMAND.QUEUE", CMQC.MQOO_INPUT_EXCLUSIVE)
+    qmgr.put1("SYSTEM.ADMIN.COMMAND.QUEUE", b"a question of his own")
+    mq.connect("QM1").disconnect()
+    assert b"a question of his own" == alone.get()
+    alone.close()
