@@ -39,6 +39,8 @@ class LogCommands:
     def __init__(self, log: LogManager, recovery: RecoveryManager, parts: Parts) -> None:
         self._log, self._recovery, self._parts = log, recovery, parts
         self._initial = {"WRTHRSH": log.wrthrsh, "LOGLOAD": recovery.logload}
+        self._intervals: dict[str, int] = {}
+        """Intervals that SET SYSTEM has changed, as they were at start."""
 
     @runs("DISPLAY", "LOG", early=True)
     def display_log(self, _command: Command, _user: str) -> Iterator[Part]:
@@ -115,21 +117,30 @@ class LogCommands:
 
     @runs("DISPLAY", "SYSTEM", early=True)
     def display_system(self, _command: Command, _user: str) -> Iterator[Part]:
-        values = {"LOGLOAD": self._initial["LOGLOAD"], **self._parts.keeper.intervals()}
-        yield _parameters("CSQJ322I", "DISPLAY SYSTEM report ...", values, self._set(LOGLOAD=self._recovery.logload))
+        now = self._parts.keeper.intervals()
+        values = {"LOGLOAD": self._initial["LOGLOAD"], **now, **self._intervals}
+        changed = {name: minutes for name, minutes in now.items() if minutes != values[name]}
+        changed |= self._set(LOGLOAD=self._recovery.logload)
+        yield _parameters("CSQJ322I", "DISPLAY SYSTEM report ...", values, changed)
 
     @runs("SET", "SYSTEM")
     def set_system(self, command: Command, _user: str) -> Iterable[Part]:
         if command.has("DEFAULT"):
             self._recovery.logload = self._initial["LOGLOAD"]
+            for keyword, minutes in self._intervals.items():
+                self._parts.keeper.set_interval(keyword, max(minutes, 1))  # kept in minutes
             return ()
         if not any(command.has(keyword) for keyword in ("LOGLOAD", *INTERVALS)):
             raise MQSCError("SET SYSTEM needs LOGLOAD, STATIME, ACCTIME or DEFAULT", command.line, code=NO_VALUE)
+        logload = self._recovery.logload
+        if command.has("LOGLOAD"):
+            logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
+        before = self._parts.keeper.intervals()
         for keyword in INTERVALS:
             if command.has(keyword):
                 self._parts.keeper.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
-        if command.has("LOGLOAD"):
-            self._recovery.logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
+                self._intervals = before | self._intervals
+        self._recovery.logload = logload
         return ()
 
     def _set(self, **now: int) -> dict[str, int]:
