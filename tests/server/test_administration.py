@@ -11,7 +11,9 @@ import pytest
 
 from quaestor import MQMD, GetOptions, LocalQueue, ModelQueue, MQError, PutOptions, Reason
 from quaestor.cli.mqsc_door import door
+from quaestor.clock import SystemClock
 from quaestor.mqi import pcf
+from quaestor.qmgr.operator_log import OperatorLog
 
 INQUIRE_Q, PING_Q_MGR, Q_NAME, Q_DESC = 13, 40, 2016, 2013
 
@@ -125,3 +127,29 @@ def test_metrics_and_health_are_told(home, serve):
         assert b'ibmmq_queue_depth{qmgr="QM1"' in metrics.read()
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"{base}/other")
+
+
+def test_what_the_managers_say_stands_in_the_log(home, serve):
+    """JO3: with its identifier, in order with what the server says; of this queue manager only."""
+    server = serve()
+    server.manager.operator_log.say("CSQP014E", "no space on the disk", page_set=1, why="two\nlines")
+    OperatorLog("QM2", SystemClock()).say("CSQP014E", "not ours")
+    server.stop()
+    lines = server.log().splitlines()
+    assert ["CSQY022I", "QSV002I", "QSV002I", "QSV001I", "CSQP014E", "CSQY003I", "QSV004I"] == [
+        line.split()[1] for line in lines if "QSV006W" not in line
+    ]
+    assert "CSQP014E no space on the disk page_set=1 why='two\\nlines'" in server.log()
+
+
+def test_the_log_may_be_json(home, serve):
+    """JO4."""
+    home.write(replace(home.configuration(), log="json"))
+    server = serve()
+    server.manager.operator_log.say("CSQW133E", "SMF records cannot be written", error=OSError("full"))
+    server.stop()
+    lines = [json.loads(line) for line in server.log().splitlines()]
+    assert {"QM1"} == {line["qmgr"] for line in lines}
+    (said,) = [line for line in lines if line["id"] == "CSQW133E"]
+    assert ("ERROR", "SMF records cannot be written", "full") == (said["level"], said["text"], said["error"])
+    assert "QSV001I" in {line["id"] for line in lines}

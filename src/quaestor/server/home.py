@@ -25,6 +25,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.security import EVERYBODY, parse_profiles
 from quaestor.qmgr.statistics import TraceSettings
+from quaestor.server.journal import TEXT
 from quaestor.server.listeners import Tls
 from quaestor.server.users import USER_MAX
 from quaestor.storage.disk import owner_of
@@ -52,6 +53,7 @@ class Configuration:
     authorities: str = ""
     require_certificate: bool = False
     metrics: str = ""  # host:port of /metrics and /health; none without it
+    log: str = TEXT  # lines of server.log and audit.log: text or json
     limits: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     traces: dict[str, Any] = field(default_factory=dict)

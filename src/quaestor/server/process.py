@@ -46,8 +46,12 @@ class Server:
         self.home, self._signals = home, signals
         self.configuration = configuration = home.configuration()
         self._clock = SystemClock()
-        self.manager = self._start()
-        self.journal = Journal(self._clock, out, home.audit)
+        self.journal = Journal(self._clock, out, home.audit, configuration.name, configuration.log)
+        try:
+            self.manager = self._start()
+        except MQError:
+            self.journal.close()
+            raise
         self.address = ""
         self.administration: Administration | None = None
         try:
