@@ -32,7 +32,6 @@ from quaestor.server.administration import Administration
 from quaestor.server.home import Home
 from quaestor.server.identity import Identity
 from quaestor.server.journal import Journal
-from quaestor.server.limits import Limits
 from quaestor.server.listeners import ListenError, listen_local, listen_tcp
 from quaestor.server.service import Service
 from quaestor.server.users import Users
@@ -45,6 +44,7 @@ class Server:
     def __init__(self, home: Home, out: TextIO, *, signals: bool = False) -> None:
         self.home, self._signals = home, signals
         self.configuration = configuration = home.configuration()
+        self._limits = home.limits(configuration)
         self._clock = SystemClock()
         self.journal = Journal(self._clock, out, home.audit, configuration.name, configuration.log)
         try:
@@ -84,8 +84,7 @@ class Server:
         _raise_file_limit()
         manager.security.refused = lambda refusal: self.journal.audit("QSV021W", **refusal.facts)
         identity = Identity(Users(home.users), security=configuration.security)
-        limits = Limits(**configuration.limits)
-        self.service = Service(manager, identity, self.journal, self._clock, limits, manager.commands)
+        self.service = Service(manager, identity, self.journal, self._clock, self._limits, manager.commands)
         self.administration = Administration(manager, configuration.metrics)
         self.administration.on_stop(
             lambda: self.service.ask(self.service.quiesce), lambda: self.service.ask(self.service.stop)
