@@ -101,6 +101,7 @@ def test_what_cannot_be_done_is_one_line(run, tmp_path):
         ("bogus = 1", "bogus is not known: one of name, listen,"),
         ("listen = 1414", "listen = 1414 is not valid: a text in quotes"),
         ('log = "xml"', 'log = "xml" is not valid: one of text, json'),
+        ('metrics_prefix = "a-b"', 'metrics_prefix = "a-b" is not valid: a name such as ibmmq_'),
         ("limits = 3", "limits = 3 is not valid: a table"),
         ("[limits]\nfoo = 1", "limits.foo is not known: one of connections,"),
         ('[limits]\nheartbeat_s = "x"', 'limits.heartbeat_s = "x" is not valid: a number'),

@@ -1,6 +1,7 @@
 """What a server does for operators: MQSC and STOP QMGR, PCF from tools, metrics and health."""
 
 import json
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -14,6 +15,7 @@ from quaestor.cli.mqsc_door import door
 from quaestor.clock import SystemClock
 from quaestor.mqi import pcf
 from quaestor.qmgr.operator_log import OperatorLog
+from quaestor.storage.disk import owner_of
 
 INQUIRE_Q, PING_Q_MGR, Q_NAME, Q_DESC = 13, 40, 2016, 2013
 
@@ -127,6 +129,28 @@ def test_metrics_and_health_are_told(home, serve):
         assert b'ibmmq_queue_depth{qmgr="QM1"' in metrics.read()
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"{base}/other")
+    for path in ("health?from=here", "metrics?x=1"):
+        with urllib.request.urlopen(urllib.request.Request(f"{base}/{path}", method="HEAD")) as asked:
+            assert (200, b"") == (asked.status, asked.read())
+
+
+def test_metrics_have_the_prefix_that_is_wanted(home, serve):
+    home.write(replace(home.configuration(), metrics="127.0.0.1:0", metrics_prefix="quaestor_"))
+    with urllib.request.urlopen(f"http://{serve().server.administration.metrics_address}/metrics") as metrics:
+        told = metrics.read()
+    assert b'quaestor_queue_depth{qmgr="QM1"' in told
+    assert b"ibmmq_" not in told
+
+
+def test_a_server_may_start_as_soon_as_another_has_stopped(home, serve):
+    """AD3: every address it had is free when its data sets are."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home.write(replace(home.configuration(), metrics=f"127.0.0.1:{port}"))
+    first = serve()
+    first.service.ask(first.service.stop)
+    first.wait_for(lambda: owner_of(home.directory) is None)
+    assert str(port) in serve().server.administration.metrics_address
 
 
 def test_what_the_managers_say_stands_in_the_log(home, serve):

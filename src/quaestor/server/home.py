@@ -18,6 +18,7 @@ Called by process, cli and the client.  Calls the disk.
 import dataclasses
 import getpass
 import os
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.security import EVERYBODY, parse_profiles
 from quaestor.qmgr.statistics import TraceSettings
+from quaestor.qmgr.statistics.metrics import PREFIX
 from quaestor.server.journal import JSON, TEXT
 from quaestor.server.limits import Limits
 from quaestor.server.listeners import Tls
@@ -65,6 +67,7 @@ class Configuration:
     authorities: str = ""
     require_certificate: bool = False
     metrics: str = ""  # host:port of /metrics and /health; none without it
+    metrics_prefix: str = PREFIX  # of the names at /metrics
     log: str = TEXT  # lines of server.log and audit.log: text or json
     limits: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
@@ -72,6 +75,8 @@ class Configuration:
     """Which SMF traces start, and how records are kept: the fields of `TraceSettings`."""
 
     def __post_init__(self) -> None:
+        if not re.fullmatch("[a-zA-Z_:][a-zA-Z0-9_:]*", self.metrics_prefix):
+            raise ValueError(f"metrics_prefix = {_toml(self.metrics_prefix)} is not valid: a name such as {PREFIX}")
         if self.log not in {TEXT, JSON}:
             raise ValueError(f"log = {_toml(self.log)} is not valid: one of {TEXT}, {JSON}")
 

@@ -85,7 +85,7 @@ class Server:
         manager.security.refused = lambda refusal: self.journal.audit("QSV021W", **refusal.facts)
         identity = Identity(Users(home.users), security=configuration.security)
         self.service = Service(manager, identity, self.journal, self._clock, self._limits, manager.commands)
-        self.administration = Administration(manager, configuration.metrics)
+        self.administration = Administration(manager, configuration.metrics, configuration.metrics_prefix)
         self.administration.on_stop(
             lambda: self.service.ask(self.service.quiesce), lambda: self.service.ask(self.service.stop)
         )
@@ -142,6 +142,8 @@ class Server:
     def _stop(self) -> None:
         for path in (self.home.socket, self.home.address):
             path.unlink(missing_ok=True)  # while the directory is ours: another may own it as soon as the manager stops
+        if self.administration is not None:
+            self.administration.close()
         self.manager.stop()
         if self.administration is not None:
             self.administration.end()
