@@ -12,6 +12,8 @@ from click.testing import CliRunner
 
 import quaestor
 from quaestor.cli.main import main
+from quaestor.clock import SystemClock
+from quaestor.qmgr.security import Access, SecurityManager
 from quaestor.server.home import Home
 
 SRC = str(Path(quaestor.__file__).parents[1])
@@ -131,6 +133,16 @@ def test_users_come_and_go(run):
     assert "alice\nbob\n" == run("user", "list", "QM1")
     run("user", "remove", "QM1", "alice")
     assert "bob\n" == run("user", "list", "QM1")
+
+
+def test_what_is_hinted_at_for_a_user_holds_beside_other_grants(run, tmp_path):
+    run("create", "QM1")
+    run("grant", "QM1", "connect", "QM1", "alice", "read")
+    told = run("user", "add", "QM1", "bob", env={"QUAESTOR_PASSWORD": "two"})
+    run(*told.partition("quaestor qmgr ")[2].split())
+    security = SecurityManager((tmp_path / "QM1" / "profiles").read_text, SystemClock())
+    for user in ("alice", "bob"):
+        security.check(user, "connect", "QM1", Access.READ)
 
 
 def test_security_is_off_only_when_asked(run, tmp_path):

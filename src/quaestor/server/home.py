@@ -27,7 +27,7 @@ from typing import Any, TypeVar, get_origin
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.engine import EngineSettings
-from quaestor.qmgr.security import EVERYBODY, parse_profiles
+from quaestor.qmgr.security import CLASSES, EVERYBODY, parse_profiles
 from quaestor.qmgr.statistics import TraceSettings
 from quaestor.qmgr.statistics.metrics import PREFIX
 from quaestor.server.journal import JSON, TEXT
@@ -45,7 +45,6 @@ KINDS: dict[Any, str] = {
     dict: "a table",
 }
 Table = TypeVar("Table")
-CLASSES = ("connect", "queue", "process", "namelist", "stgclass", "qmgr", "command")
 
 
 def default_directory(name: str) -> Path:
