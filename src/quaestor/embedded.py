@@ -82,9 +82,11 @@ class Running:
                 raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=manager.name)
             return manager.connections.connect(user, application, then=lambda: self._ended(path))
 
-    def operate(self, name: str, directory: str | os.PathLike[str], user: str) -> Operator:
+    def operate(
+        self, name: str, directory: str | os.PathLike[str], user: str, settings: EngineSettings | None
+    ) -> Operator:
         with self._lock:
-            connection = self.connect(name, directory, user, "MQSC", None, TraceSettings())
+            connection = self.connect(name, directory, user, "MQSC", settings, TraceSettings())
             return Operator(connection, self._managers[Path(directory).resolve()].commands, user)
 
     def answer_commands(self, directory: str | os.PathLike[str]) -> None:
@@ -182,9 +184,15 @@ def connect(
     return _RUNNING.connect(name, directory, who, what, settings, traces, group)
 
 
-def operate(name: str, directory: str | os.PathLike[str], *, user: str | None = None) -> Operator:
+def operate(
+    name: str,
+    directory: str | os.PathLike[str],
+    *,
+    user: str | None = None,
+    settings: EngineSettings | None = None,
+) -> Operator:
     """Give MQSC commands to the queue manager `name` kept in `directory` (EM7)."""
-    return _RUNNING.operate(name, directory, (getpass.getuser() if user is None else user)[:USER_MAX])
+    return _RUNNING.operate(name, directory, (getpass.getuser() if user is None else user)[:USER_MAX], settings)
 
 
 def answer_commands(directory: str | os.PathLike[str]) -> None:

@@ -11,7 +11,12 @@ from prompt_toolkit.output import DummyOutput
 import quaestor
 from quaestor.cli.main import main
 from quaestor.cli.mqsc_prompt import CommandCompleter, history_file, prompts
+from quaestor.clock import SystemClock
 from quaestor.mqi.mqsc.completion import completions
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.server.home import Configuration, Home
+from quaestor.server.listeners import listen_local
+from quaestor.storage.disk import RealDisk
 
 
 @pytest.fixture
@@ -60,6 +65,23 @@ def test_json_has_one_object_for_each_command(directory):
     assert (True, []) == (made["ok"], made["rows"])
     assert [{"NAMELIST": "N", "QSGDISP": "QMGR", "NAMES": ["A", "B"]}] == shown["rows"]
     assert ("FROB", False) == (wrong["command"], wrong["ok"])
+
+
+def test_a_server_that_was_killed_is_opened_here(tmp_path):
+    """MD2: what it left of its socket leads nowhere; its page sets are those of its configuration."""
+    home = Home(tmp_path / "data")
+    pools, page_sets = {"0": 1000, "2": 500}, {"0": 0, "1": 0, "2": 2}
+    home.create(Configuration("QM1", engine={"buffer_pools": pools, "page_sets": page_sets}))
+    with listen_local(home.socket):
+        pass
+    manager = QueueManager("QM1", RealDisk(home.directory), SystemClock(), home.settings(home.configuration()))
+    manager.start(background=False)
+    assert manager.commands.run("DEFINE STGCLASS(TWO) PSID(2)", "OPER").ok
+    assert manager.commands.run("DEFINE QLOCAL(ORDERS) STGCLASS(TWO)", "OPER").ok
+    manager.abandon()
+    result = mqsc(home.directory, "-c", "DIS QL(ORDERS) PSID")
+    assert 0 == result.exit_code, result.output
+    assert "PSID(2)" in result.output
 
 
 def test_without_a_queue_manager_nothing_is_made(tmp_path):
