@@ -6,13 +6,14 @@ Rules
   PC2 Each object is one response; the last says so. A command that failed answers one response with its reason and then
       one with 3008. What is blank in a reply is not sent.
   PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
-      that has no PCF form, and answers one response for each line.
+      that has no PCF form, and answers one response for each line; each says 3008 when the command failed.
   PC4 A connection's identifier has 24 bytes; the last eight are what MQSC writes as CONN, the others are zeros.
 
 Called by the command server.  Calls the processor.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from quaestor.mqi import pcf
@@ -37,7 +38,7 @@ def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> lis
         if not verb:
             raise PCFError(COMMAND_ERROR, f"command {request.command} is not known here")  # noqa: TRY301
         if verb == "ESCAPE":
-            return _numbered(request.command, *_escaped(processor, request, user))
+            return _escaped(processor, request, user)
         command = _command(verb, noun, request)
         reply = processor.execute(command, user)
     except PCFError as error:
@@ -276,13 +277,14 @@ def _reason(reply: Reply) -> int:
     return REASONS.get(reason, int(reason)) if reason is not None else VALUE_ERROR
 
 
-def _escaped(processor: CommandProcessor, request: PCFMessage, user: str) -> tuple[list[tuple[Parameter, ...]], int]:
+def _escaped(processor: CommandProcessor, request: PCFMessage, user: str) -> list[PCFMessage]:
     """PC3."""
     text = request.value(words.ESCAPE_TEXT)
     if not isinstance(text, str) or request.value(words.ESCAPE_TYPE) != words.ESCAPE_MQSC:
         raise PCFError(NAME_MISSING, "an escape has a type and a text")
     reply = processor.run(text, user)
     kind = Parameter(words.ESCAPE_TYPE, words.ESCAPE_MQSC)
-    if not reply.ok:
-        return [], COMMAND_FAILED
-    return [(kind, Parameter(words.ESCAPE_TEXT, line)) for line in reply.messages], 0
+    said = _numbered(request.command, [(kind, Parameter(words.ESCAPE_TEXT, line)) for line in reply.messages])
+    if reply.ok:
+        return said
+    return [replace(each, comp_code=int(CompCode.FAILED), reason=COMMAND_FAILED) for each in said]
