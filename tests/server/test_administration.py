@@ -54,6 +54,25 @@ def test_a_command_that_waits_for_other_members_lets_others_work(server, monkeyp
     opened.close()
 
 
+def test_an_archive_that_waits_for_a_unit_lets_it_end(home, serve):
+    home.write(replace(home.configuration(), engine=home.configuration().engine | {"archive": True}))
+    server, told = serve(), []
+    opened = door("QM1", home.directory)
+    with server.connect() as app:
+        app.define(LocalQueue("ORDERS"))
+        app.put("ORDERS", b"x", MQMD(persistence=1))
+        pauses, ended = threading.Event(), threading.Event()
+        server.manager.commands.pause = lambda _: (pauses.set(), ended.wait(30))
+        waiting = threading.Thread(target=lambda: told.append(opened.run("arc log mode(quiesce) time(60)")))
+        waiting.start()
+        assert pauses.wait(30)
+        app.commit()
+        ended.set()
+    waiting.join(30)
+    assert [True] == [each.ok for each in told]
+    opened.close()
+
+
 def test_a_command_that_fails_beside_the_loop_is_told(server, monkeypatch):
     def failing(_text, _user):
         raise MQError(Reason.CF_NOT_AVAILABLE)

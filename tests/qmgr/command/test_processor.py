@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from model.answers import fails
 from qmgr.command.console import Console, depth
 from quaestor.advisor import display_output
+from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.mqsc.words import OBJECTS_OF, keywords_of
 from quaestor.mqi.reasons import Abend, Reason
 from quaestor.qmgr.command import Parts, Refusal, Trace
@@ -207,6 +208,27 @@ def test_whoever_keeps_traces_is_asked():
     assert not console.run("START TRACE(ACCTG) CLASS(0)").ok
     assert console.run("SET SYSTEM STATIME(5)").ok
     assert {"PARAMETER": "STATIME", "VALUE": 5} in console.rows("DIS SYSTEM")
+
+
+def test_an_archive_that_quiesces_waits_for_the_units():
+    """SY2, FM5: the latch is free while it waits."""
+    console, waited = Console(archive=True), []
+    assert console.run("DEFINE QLOCAL(ORDERS)").ok
+    app = console.connect()
+    app.put("ORDERS", "x", MQMD(persistence=1))
+
+    def pause(seconds):
+        waited.append(seconds)
+        if len(waited) == 30:
+            app.commit()
+
+    console.qm.commands.pause = pause
+    assert not console.run("ARCHIVE LOG MODE(QUIESCE) TIME(1)").ok
+    assert 1 == pytest.approx(sum(waited))
+    assert console.run("ARC LOG MODE(QUIESCE) TIME(60) WAIT(YES)").lines[0].startswith("CSQJ312I")
+    assert 30 == len(waited)
+    for wrong in ("TIME(60)", "MODE(QUIESCE) TIME(0)", "MODE(QUIESCE) WAIT(LONG)"):
+        assert console.run(f"ARCHIVE LOG {wrong}").lines[0].startswith("CSQ9015E")
 
 
 def traced(console):
