@@ -58,6 +58,16 @@ def test_a_script_from_standard_input_or_a_file(directory, tmp_path):
     assert "nothing follows" in result.output
 
 
+def test_a_byte_order_mark_is_read_over_and_another_code_page_is_told(directory, tmp_path):
+    script = tmp_path / "objects.mqsc"
+    script.write_text("DEF QL(FIRST)\n", encoding="utf-8-sig")
+    assert 0 == mqsc(directory, str(script)).exit_code
+    script.write_bytes("DEF QL(B) DESCR('für')\n".encode("latin-1"))
+    refused = mqsc(directory, str(script))
+    assert 2 == refused.exit_code
+    assert "the commands are not UTF-8" in refused.output
+
+
 def test_json_has_one_object_for_each_command(directory):
     result = mqsc(directory, "--json", "-c", "DEF NL(N) NAMES(A,B)", "-c", "DIS NL(N) NAMES", "-c", "FROB")
     assert 1 == result.exit_code
@@ -124,7 +134,7 @@ def typed(keys, monkeypatch, tmp_path):
 
 
 def test_what_is_typed(monkeypatch, tmp_path):
-    keys = "DIS QMGR\r\rDEF QL(A) +\rMAXDEPTH(5)\rhalf\x03PING QMGR\r\x04"
+    keys = "DIS QMGR\r\rDEF QL(A) +\r\rMAXDEPTH(5)\rhalf\x03PING QMGR\r\x04"
     assert ["DIS QMGR", "DEF QL(A) +\nMAXDEPTH(5)", "PING QMGR"] == typed(keys, monkeypatch, tmp_path)
     assert 0o600 == history_file().stat().st_mode & 0o777
     assert ["DIS QMGR"] == typed("\x1b[A\x1b[A\x1b[A\x1b[A\r\x04", monkeypatch, tmp_path)[:1]  # four up: the first

@@ -27,6 +27,7 @@ from quaestor.mqi.objects import QUEUE_TYPES, MQObject, QueueManagerAttributes, 
 OPERATORS = ("LT", "GT", "EQ", "NE", "LE", "GE", "LK", "NL", "CT", "EX")
 VALUES, EQUAL, LISTS = OPERATORS[:6], ("EQ", "NE"), ("CT", "EX")
 TEXTS = (*VALUES, "LK", "NL")
+LISTED = ("NAMES", "CLASS", "TNO")
 NO_VALUES = ("ALL", "REPLACE", "NOREPLACE", "PURGE", "NOPURGE", "FORCE", "CANCEL", "OFFLOAD")
 
 
@@ -164,9 +165,9 @@ def _the_one(word: str, choices: Any, what: str, line: int, column: int) -> str:
 def _name(item: Item, line: int) -> str:
     if item.values is None:
         return ""
-    if len(item.values) != 1 or len(item.values[0]) != 1:
+    if len(item.values) != 1:
         raise MQSCError(f"{item.word} takes one name", line, item.column)
-    return item.values[0][0]
+    return item.values[0]
 
 
 def _values(keyword: str, item: Item, line: int) -> tuple[str, ...] | None:
@@ -174,15 +175,15 @@ def _values(keyword: str, item: Item, line: int) -> tuple[str, ...] | None:
         return None
     if keyword in NO_VALUES and keyword != "OFFLOAD":
         raise MQSCError(f"{keyword} takes no value", line, item.column)
-    if any(len(value) != 1 for value in item.values):
-        raise MQSCError(f"{keyword}: text with blanks must be quoted", line, item.column)
-    return tuple(value[0] for value in item.values)
+    if keyword not in LISTED and len(item.values) > 1:
+        raise MQSCError(f"{keyword} takes one value; text with blanks must be quoted", line, item.column)
+    return item.values
 
 
 def _where(item: Item, noun: str, known: tuple[str, ...], line: int) -> Where:
-    if item.values is None or len(item.values) != 1 or len(item.values[0]) != 3:
+    if item.values is None or len(item.values) != 3:
         raise MQSCError("WHERE takes keyword, operator and value", line, item.column)
-    word, compare, value = item.values[0]
+    word, compare, value = item.values
     if compare not in OPERATORS:
         raise MQSCError(f"{compare} is not one of {', '.join(OPERATORS)}", line, item.column, syntax.UNACCEPTABLE)
     keyword = _the_one(word, known, "keyword", line, item.column)
