@@ -241,6 +241,47 @@ def test_a_suspended_function_is_not_called(qmgr, orders):
     assert b"waits" == orders.get()
 
 
+@pytest.mark.parametrize("suspends", ["connection", "consumer", "gone"])
+def test_what_comes_after_a_suspend_stays_on_the_queue(qmgr, orders, suspends):
+    """CO2: also when a get was waiting at that moment."""
+    brought, called = [], threading.Event()
+
+    def take(msg, **_):
+        brought.append(msg)
+        called.set()
+
+    orders.cb(operation=CMQC.MQOP_REGISTER, cbd=mq.CBD(CallbackFunction=take))
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    orders.put(b"first")
+    assert called.wait(10)
+    if suspends == "connection":
+        qmgr.ctl(CMQC.MQOP_SUSPEND, mq.CTLO())
+    else:
+        orders.cb(operation=CMQC.MQOP_SUSPEND if suspends == "consumer" else CMQC.MQOP_DEREGISTER, cbd=mq.CBD())
+    orders.put(b"stays")
+    threading.Event().wait(0.3)
+    assert [b"first"] == brought
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert b"stays" == orders.get()
+
+
+def test_a_function_may_suspend_itself(qmgr, orders):
+    brought, called = [], threading.Event()
+
+    def take(msg, **_):
+        brought.append(msg)
+        qmgr.ctl(CMQC.MQOP_SUSPEND, mq.CTLO())
+        called.set()
+
+    orders.put(b"first")
+    orders.put(b"stays")
+    orders.cb(operation=CMQC.MQOP_REGISTER, cbd=mq.CBD(CallbackFunction=take))
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    assert called.wait(10)
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert ([b"first"], b"stays") == (brought, orders.get())
+
+
 def test_puts_without_a_response_are_counted(qmgr, orders):
     without = mq.PMO(Options=CMQC.MQPMO_ASYNC_RESPONSE)
     orders.put(b"one", mq.MD(), without)
