@@ -8,6 +8,7 @@ Rules
   BO4 A get whose room is too small answers the length that was needed (2080), or the part that fits (2079). What it
       needs includes the properties that travel with the message, so it may be more than the body.
   BO5 Properties of a message handle travel in front of the body and come back into the handle of a get.
+  BO6 A request on the command queue is answered when it is there for others: with the put, or with the commit.
 
 Called by calls.  Calls the native API, structures, consumers.
 """
@@ -18,12 +19,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ibmmqc import attributes
-from ibmmqc.attributes import Inquired
+from ibmmqc.attributes import ADMIN_QUEUE, Inquired
 from ibmmqc.consumers import Call, Consumers
 from ibmmqc.descriptors import converted, envelope, group_status, returned
+from ibmmqc.doors import Door
 from ibmmqc.properties import FORMAT_RFH2, MessageHandle, carried
 from ibmmqc.structures import GMO, MD, OD, PMO
-from quaestor.mqi.calls import QueueConnection, QueueHandle
+from quaestor.mqi.calls import QueueHandle
 from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
@@ -77,12 +79,13 @@ class Bound:
         self,
         hconn: int,
         name: str,
-        connection: QueueConnection,
+        door: Door,
         message_handles: dict[int, MessageHandle],
         callback: Callable[[], Call | None],
     ) -> None:
         self.name = name
-        self.connection = connection
+        self.connection, self._answer = door
+        self._asks = False
         self.async_puts = AsyncPuts()
         self.consumers = Consumers(hconn, self.get, callback)
         self._message_handles = message_handles
@@ -155,6 +158,7 @@ class Bound:
         message = handle.put(
             body, said, put_options(asked["Options"]), context=self._queue(context) if context else None
         )
+        self._asked(handle.name, asked["Options"])
         return self._put(md, pmo, message, handle.name)
 
     def put1(self, od: bytes, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
@@ -169,7 +173,22 @@ class Bound:
             context = self._queue(asked["Context"])
             with self.connection.open(_target(target), OpenOptions.OUTPUT | passed) as queue:  # the same bits
                 message = queue.put(body, said, options, context=context)
+        self._asked(target["ObjectName"], asked["Options"])
         return self._put(md, pmo, message, target["ObjectName"])
+
+    def _asked(self, queue: str, options: int) -> None:
+        """BO6."""
+        if queue == ADMIN_QUEUE:
+            self._asks = True
+            if not options & PutOptions.SYNCPOINT:
+                self._answer()
+
+    def commit(self) -> None:
+        """MQCMIT."""
+        self.connection.commit()
+        if self._asks:
+            self._asks = False
+            self._answer()
 
     def _put(self, md: bytes, pmo: bytes, message: Message, queue: str) -> tuple[bytes, bytes]:
         return returned(md, message), PMO.write(pmo, ResolvedQName=queue, ResolvedQMgrName=self.name)

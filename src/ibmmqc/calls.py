@@ -63,12 +63,12 @@ def _connect(
     name: str, conname: str = "", user: str = "", password: str = "", application: str = ""
 ) -> tuple[int, int, int]:
     try:
-        connection = doors.connect(name, conname, user, password, application)
+        door = doors.connect(name, conname, user, password, application)
     except MQError as error:
         return UNUSABLE, int(error.comp_code), int(error.reason)
     hconn = next(_numbers)
     callback = lambda: _callback[0] if _callback else None  # noqa: E731 - read when it is called
-    _connections[hconn] = Bound(hconn, name, connection, _message_handles, callback)
+    _connections[hconn] = Bound(hconn, name, door, _message_handles, callback)
     return hconn, OK, 0
 
 
@@ -204,7 +204,7 @@ def MQBEGIN(hconn: int) -> Codes:
 
 
 def MQCMIT(hconn: int) -> Codes:
-    return _codes(hconn, lambda bound: bound.connection.commit())
+    return _codes(hconn, Bound.commit)
 
 
 def MQBACK(hconn: int) -> Codes:

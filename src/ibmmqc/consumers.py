@@ -3,7 +3,8 @@
 Rules
   CO1 The consumers of a connection are called by one thread, one message at a time, in turn.
   CO2 A consumer is called while its connection is started: START begins, STOP and DISC end (and wait for the call that
-      is under way), SUSPEND and RESUME pause one consumer or all.
+      is under way), SUSPEND and RESUME pause one consumer or all. After SUSPEND or DEREGISTER has answered no message
+      is got for it any more: the get and the call that are under way are waited for, too.
   CO3 A get that fails is told to the consumer as the reason in its context; one that cannot be repeated (the queue or
       the connection is gone) suspends it. No message is told only to a consumer that waits for a limited time.
   CO4 START, STOP, REGISTER and DEREGISTER are told to consumers that asked to be called for them.
@@ -15,7 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ibmmqc.structures import CBC, GMO, MD
@@ -47,6 +48,8 @@ class Consumer:
     max_length: int
     suspended: bool = False
     waited_ms: int = 0
+    turn: Any = field(default_factory=threading.RLock)
+    """Held while it is served; its own function may change it."""
 
 
 class Consumers:
@@ -72,6 +75,7 @@ class Consumers:
         with self._changed:
             consumer = self._consumers.pop(hobj, None)
         if consumer is not None:
+            _settled(consumer)
             self._tell(consumer, CALL_DEREGISTER)
         return consumer is not None
 
@@ -82,6 +86,8 @@ class Consumers:
             if consumer is not None:
                 consumer.suspended = suspended
             self._changed.notify_all()
+        if consumer is not None:
+            _settled(consumer)
         return consumer is not None
 
     def pause(self, *, paused: bool) -> None:
@@ -89,6 +95,8 @@ class Consumers:
         with self._changed:
             self._paused = paused
             self._changed.notify_all()
+        for consumer in list(self._consumers.values()):
+            _settled(consumer)
 
     def start(self, *, here: bool = False) -> None:
         """Begin to call; `here` calls on this thread until somebody stops it (CO2)."""
@@ -125,8 +133,13 @@ class Consumers:
                     self._changed.wait(_ALONE_MS / 1000)
                     continue
             for consumer in active:
-                if self._running and not consumer.suspended:
-                    self._serve_one(consumer, _ALONE_MS if len(active) == 1 else _AMONG_OTHERS_MS)
+                with consumer.turn:
+                    if self._wants(consumer):
+                        self._serve_one(consumer, _ALONE_MS if len(active) == 1 else _AMONG_OTHERS_MS)
+
+    def _wants(self, consumer: Consumer) -> bool:
+        there = self._consumers.get(consumer.hobj) is consumer
+        return self._running and there and not self._paused and not consumer.suspended
 
     def _serve_one(self, consumer: Consumer, slice_ms: int) -> None:
         """Get a message, waiting a little, and call the consumer with it."""
@@ -166,3 +179,9 @@ class Consumers:
             call(self._hconn, md, gmo, body or None, packed)
         except Exception:  # noqa: BLE001 - whatever the application's function raises is its own, and is shown
             traceback.print_exc(file=sys.stderr)
+
+
+def _settled(consumer: Consumer) -> None:
+    """Wait until nothing is under way for a consumer, unless it is its own function that waits (CO2)."""
+    with consumer.turn:
+        pass

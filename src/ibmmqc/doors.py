@@ -4,6 +4,7 @@ Rules
   DO1 A client channel's CONNAME (`host(port)`), or the environment's MQSERVER (`CHANNEL/TCP/host(port)`), means a
       server over TCP.
   DO2 Otherwise QUAESTOR_EMBEDDED, a folder, means a queue manager in this process, kept in a folder of its name there.
+      It has no command server of its own: `Door.answer` answers the requests that wait on its command queue.
   DO3 Otherwise the server of that name on this machine.
   DO4 TLS is used over TCP when QUAESTOR_AUTHORITIES names a file of certificates to believe; a key repository of IBM's
       form is not read.
@@ -15,9 +16,11 @@ Called by calls.  Calls the package door.
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from quaestor import connecting
+from quaestor import connecting, embedded
 from quaestor.mqi.calls import QueueConnection
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client.place import ClientTls
@@ -29,13 +32,20 @@ PORT_DEFAULT = 1414
 _CONNAME = re.compile(r"\s*([^()\s,]+)\s*(?:\((\d+)\))?")
 
 
-def connect(name: str, conname: str, user: str, password: str, application: str) -> QueueConnection:
+class Door(NamedTuple):
+    """A connection, and what answers PCF requests where no server does (DO2)."""
+
+    connection: QueueConnection
+    answer: Callable[[], None] = lambda: None
+
+
+def connect(name: str, conname: str, user: str, password: str, application: str) -> Door:
     """A connection to the queue manager that a program means."""
     address = conname or _from_environment()
     folder = os.environ.get(EMBEDDED)
     if address or not folder:
         where = _address(address) if address else None  # DO1, DO3
-        return connecting.connect(
+        connection = connecting.connect(
             name,
             where,
             user=user or None,
@@ -44,11 +54,15 @@ def connect(name: str, conname: str, user: str, password: str, application: str)
             tls=_tls(),
             shared=True,  # DO5
         )
+        return Door(connection)
     if not name:
         raise MQError(Reason.Q_MGR_NAME_ERROR, why="a queue manager in this process needs a name")
     if "/" in name:
         raise MQError(Reason.Q_MGR_NAME_ERROR, name=name, why="it names the folder that the queue manager is kept in")
-    return connecting.connect(name, Path(folder) / name, user=user or None, application=application or None)  # DO2
+    place = Path(folder) / name
+    connection = connecting.connect(name, place, user=user or None, application=application or None)  # DO2
+    embedded.answer_commands(place)
+    return Door(connection, lambda: embedded.answer_commands(place))
 
 
 def _tls() -> ClientTls | None:

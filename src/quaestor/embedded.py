@@ -12,6 +12,8 @@ Rules
       records are in the folder `smf` of the directory. It counts for the first connection, which starts it.
   EM7 `operate` gives MQSC commands to it, with the authority of the user.
   EM8 `group` says which queue-sharing group it belongs to; that is kept, and later connections need not say it.
+  EM9 `answer_commands` answers the PCF requests that wait on the command queue, with the authority of who put them; the
+      first time it makes the queues that tools need. There is no thread for it: whoever puts requests calls it.
 
 Called by the package door.  Calls queue_manager and disk.
 """
@@ -80,10 +82,26 @@ class Running:
                 raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=manager.name)
             return manager.connections.connect(user, application, then=lambda: self._ended(path))
 
-    def operate(self, name: str, directory: str | os.PathLike[str], user: str) -> Operator:
+    def operate(
+        self, name: str, directory: str | os.PathLike[str], user: str, settings: EngineSettings | None
+    ) -> Operator:
         with self._lock:
-            connection = self.connect(name, directory, user, "MQSC", None, TraceSettings())
+            connection = self.connect(name, directory, user, "MQSC", settings, TraceSettings())
             return Operator(connection, self._managers[Path(directory).resolve()].commands, user)
+
+    def answer_commands(self, directory: str | os.PathLike[str]) -> None:
+        """EM9. While somebody else reads the queue, or nobody may, requests stay there."""
+        with self._lock:
+            try:
+                server = self._managers[Path(directory).resolve()].command_server()
+                try:
+                    while server.serve_one():
+                        pass
+                finally:
+                    server.close()
+            except MQError as error:
+                if error.reason not in {Reason.OBJECT_IN_USE, Reason.GET_INHIBITED}:
+                    raise
 
     def _start(
         self,
@@ -166,9 +184,20 @@ def connect(
     return _RUNNING.connect(name, directory, who, what, settings, traces, group)
 
 
-def operate(name: str, directory: str | os.PathLike[str], *, user: str | None = None) -> Operator:
+def operate(
+    name: str,
+    directory: str | os.PathLike[str],
+    *,
+    user: str | None = None,
+    settings: EngineSettings | None = None,
+) -> Operator:
     """Give MQSC commands to the queue manager `name` kept in `directory` (EM7)."""
-    return _RUNNING.operate(name, directory, (getpass.getuser() if user is None else user)[:USER_MAX])
+    return _RUNNING.operate(name, directory, (getpass.getuser() if user is None else user)[:USER_MAX], settings)
+
+
+def answer_commands(directory: str | os.PathLike[str]) -> None:
+    """Answer the PCF requests that wait in the queue manager of this process that is kept in `directory` (EM9)."""
+    _RUNNING.answer_commands(directory)
 
 
 async def connect_async(

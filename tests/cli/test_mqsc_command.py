@@ -11,7 +11,12 @@ from prompt_toolkit.output import DummyOutput
 import quaestor
 from quaestor.cli.main import main
 from quaestor.cli.mqsc_prompt import CommandCompleter, history_file, prompts
+from quaestor.clock import SystemClock
 from quaestor.mqi.mqsc.completion import completions
+from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.server.home import Configuration, Home
+from quaestor.server.listeners import listen_local
+from quaestor.storage.disk import RealDisk
 
 
 @pytest.fixture
@@ -53,6 +58,16 @@ def test_a_script_from_standard_input_or_a_file(directory, tmp_path):
     assert "nothing follows" in result.output
 
 
+def test_a_byte_order_mark_is_read_over_and_another_code_page_is_told(directory, tmp_path):
+    script = tmp_path / "objects.mqsc"
+    script.write_text("DEF QL(FIRST)\n", encoding="utf-8-sig")
+    assert 0 == mqsc(directory, str(script)).exit_code
+    script.write_bytes("DEF QL(B) DESCR('für')\n".encode("latin-1"))
+    refused = mqsc(directory, str(script))
+    assert 2 == refused.exit_code
+    assert "the commands are not UTF-8" in refused.output
+
+
 def test_json_has_one_object_for_each_command(directory):
     result = mqsc(directory, "--json", "-c", "DEF NL(N) NAMES(A,B)", "-c", "DIS NL(N) NAMES", "-c", "FROB")
     assert 1 == result.exit_code
@@ -60,6 +75,23 @@ def test_json_has_one_object_for_each_command(directory):
     assert (True, []) == (made["ok"], made["rows"])
     assert [{"NAMELIST": "N", "QSGDISP": "QMGR", "NAMES": ["A", "B"]}] == shown["rows"]
     assert ("FROB", False) == (wrong["command"], wrong["ok"])
+
+
+def test_a_server_that_was_killed_is_opened_here(tmp_path):
+    """MD2: what it left of its socket leads nowhere; its page sets are those of its configuration."""
+    home = Home(tmp_path / "data")
+    pools, page_sets = {"0": 1000, "2": 500}, {"0": 0, "1": 0, "2": 2}
+    home.create(Configuration("QM1", engine={"buffer_pools": pools, "page_sets": page_sets}))
+    with listen_local(home.socket):
+        pass
+    manager = QueueManager("QM1", RealDisk(home.directory), SystemClock(), home.settings(home.configuration()))
+    manager.start(background=False)
+    assert manager.commands.run("DEFINE STGCLASS(TWO) PSID(2)", "OPER").ok
+    assert manager.commands.run("DEFINE QLOCAL(ORDERS) STGCLASS(TWO)", "OPER").ok
+    manager.abandon()
+    result = mqsc(home.directory, "-c", "DIS QL(ORDERS) PSID")
+    assert 0 == result.exit_code, result.output
+    assert "PSID(2)" in result.output
 
 
 def test_without_a_queue_manager_nothing_is_made(tmp_path):
@@ -102,7 +134,7 @@ def typed(keys, monkeypatch, tmp_path):
 
 
 def test_what_is_typed(monkeypatch, tmp_path):
-    keys = "DIS QMGR\r\rDEF QL(A) +\rMAXDEPTH(5)\rhalf\x03PING QMGR\r\x04"
+    keys = "DIS QMGR\r\rDEF QL(A) +\r\rMAXDEPTH(5)\rhalf\x03PING QMGR\r\x04"
     assert ["DIS QMGR", "DEF QL(A) +\nMAXDEPTH(5)", "PING QMGR"] == typed(keys, monkeypatch, tmp_path)
     assert 0o600 == history_file().stat().st_mode & 0o777
     assert ["DIS QMGR"] == typed("\x1b[A\x1b[A\x1b[A\x1b[A\r\x04", monkeypatch, tmp_path)[:1]  # four up: the first

@@ -12,6 +12,8 @@ from click.testing import CliRunner
 
 import quaestor
 from quaestor.cli.main import main
+from quaestor.clock import SystemClock
+from quaestor.qmgr.security import Access, SecurityManager
 from quaestor.server.home import Home
 
 SRC = str(Path(quaestor.__file__).parents[1])
@@ -95,6 +97,35 @@ def test_what_cannot_be_done_is_one_line(run, tmp_path):
     assert "no authority" in run("tls", "QM1", "--client", "alice", code=2)
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("bogus = 1", "bogus is not known: one of name, listen,"),
+        ("listen = 1414", "listen = 1414 is not valid: a text in quotes"),
+        ('log = "xml"', 'log = "xml" is not valid: one of text, json'),
+        ('metrics_prefix = "a-b"', 'metrics_prefix = "a-b" is not valid: a name such as ibmmq_'),
+        ("limits = 3", "limits = 3 is not valid: a table"),
+        ("[limits]\nfoo = 1", "limits.foo is not known: one of connections,"),
+        ('[limits]\nheartbeat_s = "x"', 'limits.heartbeat_s = "x" is not valid: a number'),
+        ("[limits]\nconnections = -1", "limits.connections = -1 is not valid: a number from 0 up"),
+        ("[engine]\nlogs = 2.5", "engine.logs = 2.5 is not valid: a whole number"),
+        ("[engine.page_sets]\nx = 1", "invalid literal"),
+        ('[traces]\nfiles = "all"', 'traces.files = "all" is not valid: a whole number'),
+        ("certificate = ", "Invalid value"),
+    ],
+)
+def test_what_is_wrong_with_the_configuration_is_one_line(run, tmp_path, said, why):
+    """HO6: and nothing has started."""
+    run("create", "QM1")
+    file = tmp_path / "QM1" / "server.toml"
+    kept = [line for line in file.read_text().splitlines() if line.split()[0] != said.split()[0]]
+    file.write_text("\n".join([*kept, said] if said.startswith("[") else [said, *kept]) + "\n")
+    told = run("start", "QM1", code=2)
+    assert 1 == told.count("\n")
+    assert why in told
+    assert not (tmp_path / "QM1" / "BSDS1").exists()
+
+
 def test_users_come_and_go(run):
     run("create", "QM1")
     run("user", "add", "QM1", "alice", input="one\n")
@@ -102,6 +133,16 @@ def test_users_come_and_go(run):
     assert "alice\nbob\n" == run("user", "list", "QM1")
     run("user", "remove", "QM1", "alice")
     assert "bob\n" == run("user", "list", "QM1")
+
+
+def test_what_is_hinted_at_for_a_user_holds_beside_other_grants(run, tmp_path):
+    run("create", "QM1")
+    run("grant", "QM1", "connect", "QM1", "alice", "read")
+    told = run("user", "add", "QM1", "bob", env={"QUAESTOR_PASSWORD": "two"})
+    run(*told.partition("quaestor qmgr ")[2].split())
+    security = SecurityManager((tmp_path / "QM1" / "profiles").read_text, SystemClock())
+    for user in ("alice", "bob"):
+        security.check(user, "connect", "QM1", Access.READ)
 
 
 def test_security_is_off_only_when_asked(run, tmp_path):

@@ -241,6 +241,47 @@ def test_a_suspended_function_is_not_called(qmgr, orders):
     assert b"waits" == orders.get()
 
 
+@pytest.mark.parametrize("suspends", ["connection", "consumer", "gone"])
+def test_what_comes_after_a_suspend_stays_on_the_queue(qmgr, orders, suspends):
+    """CO2: also when a get was waiting at that moment."""
+    brought, called = [], threading.Event()
+
+    def take(msg, **_):
+        brought.append(msg)
+        called.set()
+
+    orders.cb(operation=CMQC.MQOP_REGISTER, cbd=mq.CBD(CallbackFunction=take))
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    orders.put(b"first")
+    assert called.wait(10)
+    if suspends == "connection":
+        qmgr.ctl(CMQC.MQOP_SUSPEND, mq.CTLO())
+    else:
+        orders.cb(operation=CMQC.MQOP_SUSPEND if suspends == "consumer" else CMQC.MQOP_DEREGISTER, cbd=mq.CBD())
+    orders.put(b"stays")
+    threading.Event().wait(0.3)
+    assert [b"first"] == brought
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert b"stays" == orders.get()
+
+
+def test_a_function_may_suspend_itself(qmgr, orders):
+    brought, called = [], threading.Event()
+
+    def take(msg, **_):
+        brought.append(msg)
+        qmgr.ctl(CMQC.MQOP_SUSPEND, mq.CTLO())
+        called.set()
+
+    orders.put(b"first")
+    orders.put(b"stays")
+    orders.cb(operation=CMQC.MQOP_REGISTER, cbd=mq.CBD(CallbackFunction=take))
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    assert called.wait(10)
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert ([b"first"], b"stays") == (brought, orders.get())
+
+
 def test_puts_without_a_response_are_counted(qmgr, orders):
     without = mq.PMO(Options=CMQC.MQPMO_ASYNC_RESPONSE)
     orders.put(b"one", mq.MD(), without)
@@ -310,3 +351,35 @@ def test_a_name_that_leads_out_of_its_folder_is_refused(qmgr, tmp_path):
     for name in ("../QM1", "QM1/X"):
         assert CMQC.MQRC_Q_MGR_NAME_ERROR == reason_of(mq.connect, name)
     assert ["QM1"] == [found.name for found in tmp_path.iterdir()]
+
+
+def test_administration_by_pcf(qmgr):
+    """There is no server: requests are answered where they are put, or committed (BO6)."""
+    pcf = mq.PCFExecute(qmgr, response_wait_interval=10_000)
+    pcf.MQCMD_PING_Q_MGR()
+    pcf.MQCMD_CREATE_Q({CMQC.MQCA_Q_NAME: b"MADE", CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL, CMQC.MQIA_MAX_Q_DEPTH: 77})
+    (row,) = pcf.MQCMD_INQUIRE_Q({CMQC.MQCA_Q_NAME: b"MADE"})
+    assert (b"MADE", 77) == (row[CMQC.MQCA_Q_NAME].rstrip(), row[CMQC.MQIA_MAX_Q_DEPTH])
+    with pytest.raises(mq.MQMIError) as refused:
+        pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"NOT.THERE"})
+    assert CMQC.MQRC_UNKNOWN_OBJECT_NAME == refused.value.reason
+    pcf.disconnect()
+
+
+def test_a_pcf_request_in_syncpoint_is_answered_at_commit(qmgr, orders):
+    ping = mq.CFH(Command=mq.CMQCFC.MQCMD_PING_Q_MGR).pack()
+    asks = mq.MD(Format=CMQC.MQFMT_ADMIN, MsgType=CMQC.MQMT_REQUEST, ReplyToQ=b"ORDERS")
+    qmgr.put1("SYSTEM.ADMIN.COMMAND.QUEUE", ping, asks, mq.PMO(Options=IN_SYNCPOINT))
+    assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
+    qmgr.commit()
+    answer = mq.MD()
+    orders.get(None, answer)
+    assert (b"MQADMIN", asks.MsgId) == (answer.Format.rstrip(), answer.CorrelId)
+
+
+def test_who_reads_the_command_queue_alone_answers_himself(qmgr, orders):
+    alone = mq.Queue(qmgr, "SYSTEM.ADMIN.COMMAND.QUEUE", CMQC.MQOO_INPUT_EXCLUSIVE)
+    qmgr.put1("SYSTEM.ADMIN.COMMAND.QUEUE", b"a question of his own")
+    mq.connect("QM1").disconnect()
+    assert b"a question of his own" == alone.get()
+    alone.close()

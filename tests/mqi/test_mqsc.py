@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from mqi_objects import objects
 
 from quaestor.mqi.mqsc import Command, MQSCError, Where, definition, parse
+from quaestor.mqi.mqsc.commands import LISTED
 from quaestor.mqi.mqsc.syntax import logical_lines, quoted
 from quaestor.mqi.mqsc.words import OBJECTS_OF, keywords_of
 from quaestor.mqi.objects import Namelist, QueueManagerAttributes, TriggerType, attributes_of
@@ -43,6 +44,25 @@ def test_continuation_comments_and_empty_lines():
     define, display = parse(text)
     assert define.attributes() == {"descr": "one two three", "max_depth": 7}
     assert (3, 9) == (define.line, display.line)
+
+
+def test_an_empty_line_does_not_end_a_command_that_is_continued():
+    """Y1."""
+    assert one("DEF QL(A) +\n\n  \n* why\n PUT(DISABLED)") == one("DEF QL(A) PUT(DISABLED)")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("DEF QL(A), PUT(DISABLED),,GET(DISABLED)", "DEF QL(A) PUT(DISABLED) GET(DISABLED)"),
+        ("DEF NL(A) NAMES(B C ,'d e',)", "DEF NL(A) NAMES(B,C,'d e')"),
+        ("START TRACE(ACCTG) CLASS(1 3)", "START TRACE(ACCTG) CLASS(1,3)"),
+        ("DIS QL(*) WHERE(CURDEPTH,GT,5)", "DIS QL(*) WHERE(CURDEPTH GT 5)"),
+    ],
+)
+def test_blanks_and_commas_separate(written, meant):
+    """Y5."""
+    assert one(written) == one(meant)
 
 
 def test_unquoted_text_folds_and_quoted_text_does_not():
@@ -93,6 +113,16 @@ def test_values_are_typed_by_their_declaration():
         ("DIS QL(A) WHERE(CURDEPTH 0)", "keyword, operator and value"),
         ("DIS QL(A) WHERE(CURDEPTH IS 0)", "not one of"),
         ("DIS QL(A) WHERE(COLOUR EQ RED)", "not a known keyword"),
+        ("DIS QL(A) WHERE(CURDEPTH GT MANY)", "a number"),
+        ("DIS QL(A) WHERE(CURDEPTH LK 1*)", "a number"),
+        ("DIS Q(A) WHERE(MAXDEPTH LK 5)", "LT, GT, EQ, NE, LE, GE and a number"),
+        ("DIS Q(A) WHERE(CAPEXPRY LT NOLIMIT)", "EQ or NE and NOLIMIT"),
+        ("DIS QL(A) WHERE(PUT EQ MAYBE)", "EQ or NE and one of ENABLED, DISABLED"),
+        ("DIS QL(A) WHERE(PUT GT ENABLED)", "EQ or NE and one of ENABLED, DISABLED"),
+        ("DIS QL(A) WHERE(SHARE EQ 1)", "EQ or NE and one of YES, NO"),
+        ("DIS QL(A) WHERE(NOSHARE EQ YES)", "compare SHARE"),
+        ("DIS QL(A) WHERE(DESCR CT A)", "LT, GT, EQ, NE, LE, GE, LK, NL"),
+        ("DIS NL(A) WHERE(NAMES EQ A)", "CT or EX and a name"),
         ("DEF QL(A) +", "nothing follows"),
     ],
 )
@@ -163,9 +193,8 @@ def test_any_command_of_the_vocabulary_reads_back(data):
     words = [word for word in words if word not in {"NOPURGE", "FORCE", "CANCEL"}]
     once = st.lists(st.sampled_from(words), unique_by=lambda word: word.removeprefix("NO"), max_size=4)
     chosen = data.draw(once) if words else []
-    parameters = tuple(
-        (word, data.draw(st.none() | st.lists(texts, min_size=1, max_size=3).map(tuple))) for word in chosen
-    )
+    values = {word: st.lists(texts, min_size=1, max_size=3 if word in LISTED else 1).map(tuple) for word in chosen}
+    parameters = tuple((word, data.draw(st.none() | values[word])) for word in chosen)
     command = Command(verb, noun, data.draw(names), parameters)
     assert one(command.text()) == command
 

@@ -59,7 +59,17 @@ def test_answers_are_kept_until_the_timeout_or_a_refresh():
         security.check("ALICE", "queue", "PAY.ROLL", Access.UPDATE)
 
 
-@pytest.mark.parametrize("line", ["queue A B", "queue A B sometimes", "queue A B read write"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "queue A B",
+        "queue A B sometimes",
+        "queue A B read write",
+        "queues A B read",
+        "QUEUE A B read",
+        "queue A*B C read",
+    ],
+)
 def test_a_bad_profile_is_named(line):
     with pytest.raises(ProfileError, match="line 2"):
         parse_profiles(f"queue * * read\n{line}")

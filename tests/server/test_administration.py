@@ -1,6 +1,7 @@
 """What a server does for operators: MQSC and STOP QMGR, PCF from tools, metrics and health."""
 
 import json
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -11,7 +12,10 @@ import pytest
 
 from quaestor import MQMD, GetOptions, LocalQueue, ModelQueue, MQError, PutOptions, Reason
 from quaestor.cli.mqsc_door import door
+from quaestor.clock import SystemClock
 from quaestor.mqi import pcf
+from quaestor.qmgr.operator_log import OperatorLog
+from quaestor.storage.disk import owner_of
 
 INQUIRE_Q, PING_Q_MGR, Q_NAME, Q_DESC = 13, 40, 2016, 2013
 
@@ -45,6 +49,25 @@ def test_a_command_that_waits_for_other_members_lets_others_work(server, monkeyp
         app.put("SOON", b"served", None, PutOptions.NO_SYNCPOINT)
     assert [] == told
     answer.set()
+    waiting.join(30)
+    assert [True] == [each.ok for each in told]
+    opened.close()
+
+
+def test_an_archive_that_waits_for_a_unit_lets_it_end(home, serve):
+    home.write(replace(home.configuration(), engine=home.configuration().engine | {"archive": True}))
+    server, told = serve(), []
+    opened = door("QM1", home.directory)
+    with server.connect() as app:
+        app.define(LocalQueue("ORDERS"))
+        app.put("ORDERS", b"x", MQMD(persistence=1))
+        pauses, ended = threading.Event(), threading.Event()
+        server.manager.commands.pause = lambda _: (pauses.set(), ended.wait(30))
+        waiting = threading.Thread(target=lambda: told.append(opened.run("arc log mode(quiesce) time(60)")))
+        waiting.start()
+        assert pauses.wait(30)
+        app.commit()
+        ended.set()
     waiting.join(30)
     assert [True] == [each.ok for each in told]
     opened.close()
@@ -125,3 +148,51 @@ def test_metrics_and_health_are_told(home, serve):
         assert b'ibmmq_queue_depth{qmgr="QM1"' in metrics.read()
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"{base}/other")
+    for path in ("health?from=here", "metrics?x=1"):
+        with urllib.request.urlopen(urllib.request.Request(f"{base}/{path}", method="HEAD")) as asked:
+            assert (200, b"") == (asked.status, asked.read())
+
+
+def test_metrics_have_the_prefix_that_is_wanted(home, serve):
+    home.write(replace(home.configuration(), metrics="127.0.0.1:0", metrics_prefix="quaestor_"))
+    with urllib.request.urlopen(f"http://{serve().server.administration.metrics_address}/metrics") as metrics:
+        told = metrics.read()
+    assert b'quaestor_queue_depth{qmgr="QM1"' in told
+    assert b"ibmmq_" not in told
+
+
+def test_a_server_may_start_as_soon_as_another_has_stopped(home, serve):
+    """AD3: every address it had is free when its data sets are."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    home.write(replace(home.configuration(), metrics=f"127.0.0.1:{port}"))
+    first = serve()
+    first.service.ask(first.service.stop)
+    first.wait_for(lambda: owner_of(home.directory) is None)
+    assert str(port) in serve().server.administration.metrics_address
+
+
+def test_what_the_managers_say_stands_in_the_log(home, serve):
+    """JO3: with its identifier, in order with what the server says; of this queue manager only."""
+    server = serve()
+    server.manager.operator_log.say("CSQP014E", "no space on the disk", page_set=1, why="two\nlines")
+    OperatorLog("QM2", SystemClock()).say("CSQP014E", "not ours")
+    server.stop()
+    lines = server.log().splitlines()
+    assert ["CSQY022I", "QSV002I", "QSV002I", "QSV001I", "CSQP014E", "CSQY003I", "QSV004I"] == [
+        line.split()[1] for line in lines if "QSV006W" not in line
+    ]
+    assert "CSQP014E no space on the disk page_set=1 why='two\\nlines'" in server.log()
+
+
+def test_the_log_may_be_json(home, serve):
+    """JO4."""
+    home.write(replace(home.configuration(), log="json"))
+    server = serve()
+    server.manager.operator_log.say("CSQW133E", "SMF records cannot be written", error=OSError("full"))
+    server.stop()
+    lines = [json.loads(line) for line in server.log().splitlines()]
+    assert {"QM1"} == {line["qmgr"] for line in lines}
+    (said,) = [line for line in lines if line["id"] == "CSQW133E"]
+    assert ("ERROR", "SMF records cannot be written", "full") == (said["level"], said["text"], said["error"])
+    assert "QSV001I" in {line["id"] for line in lines}

@@ -65,6 +65,20 @@ def test_properties_and_callbacks(qmgr, orders):
     assert b"<colour>red</colour>" in brought[0]
 
 
+def test_names_of_one_character_come_back(qmgr):
+    """IBM's package reads a text of one character as none, unless blanks follow (PW3)."""
+    pcf = mq.PCFExecute(qmgr, response_wait_interval=10_000)
+    pcf.MQCMD_CREATE_Q({CMQC.MQCA_Q_NAME: b"A", CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL, CMQC.MQCA_Q_DESC: b"x"})
+    (row,) = pcf.MQCMD_INQUIRE_Q({CMQC.MQCA_Q_NAME: b"A"})
+    assert (b"A".ljust(48), b"x".ljust(64)) == (row[CMQC.MQCA_Q_NAME], row[CMQC.MQCA_Q_DESC])
+    pcf.MQCMD_CREATE_NAMELIST({CMQC.MQCA_NAMELIST_NAME: b"N", CMQC.MQCA_NAMES: [b"A", b"B"]})
+    (row,) = pcf.MQCMD_INQUIRE_NAMELIST({CMQC.MQCA_NAMELIST_NAME: b"N"})
+    assert [b"A".ljust(48), b"B".ljust(48)] == row[CMQC.MQCA_NAMES]
+    (row,) = pcf.MQCMD_INQUIRE_Q_NAMES({CMQC.MQCA_Q_NAME: b"A"})
+    assert [b"A".ljust(48)] == row[mq.CMQCFC.MQCACF_Q_NAMES]
+    pcf.disconnect()
+
+
 def test_administration_by_pcf(qmgr):
     pcf = mq.PCFExecute(qmgr, response_wait_interval=10_000)
     pcf.MQCMD_CREATE_Q({CMQC.MQCA_Q_NAME: b"MADE", CMQC.MQIA_Q_TYPE: CMQC.MQQT_LOCAL, CMQC.MQIA_MAX_Q_DEPTH: 77})

@@ -278,6 +278,17 @@ def test_the_password_of_a_connection_is_in_no_object_of_the_client(server, remo
     app.disconnect()
 
 
+@pytest.mark.parametrize("password", ["wrong", None])
+def test_a_link_is_shared_only_with_who_knows_the_password(server, remote, password):
+    """OL1: the place and the user are the same, and a link is there."""
+    said = {"place": remote(), "user": "alice", "shared": True}
+    with server.connect(password="open sesame", **said) as one, server.connect(password="open sesame", **said) as two:
+        assert one._link is two._link
+        with fails(Reason.NOT_AUTHORIZED):
+            server.connect(password=password, **said)
+    assert 1 == len(audit(server))
+
+
 def test_the_environment_may_hold_the_password(server, remote, monkeypatch):
     monkeypatch.setenv("QUAESTOR_PASSWORD", "open sesame")
     trust = ClientTls(authorities=server.home.directory / "authority.pem")

@@ -3,7 +3,8 @@
 Rules
   MQ1 Commands come from `-c`, else from FILE, else from standard input when that is no terminal; else there is a prompt
       with completion and history.
-  MQ2 Exit code 0: every command succeeded. 1: one failed. 2: there is no such queue manager, or it cannot be reached.
+  MQ2 Exit code 0: every command succeeded. 1: one failed. 2: there is no such queue manager, or it cannot be reached;
+      or what was given is no UTF-8. A byte order mark is read over.
   MQ3 With --json each command is one JSON object on a line of its own: command, ok, rows, lines; of a command with
       CMDSCOPE also members, each with qmgr, ok, rows, lines.
 """
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from quaestor.cli.mqsc_door import Answer, Door
 
 ENDS = ("END", "EXIT", "QUIT")
+BYTE_ORDER_MARK = "\ufeff"
 
 
 @click.command("mqsc")
@@ -64,6 +66,9 @@ def mqsc_command(
     except MQError as error:
         click.echo(f"quaestor mqsc: {error}", err=True)
         sys.exit(2)
+    except UnicodeDecodeError as error:
+        click.echo(f"quaestor mqsc: the commands are not UTF-8: {error}", err=True)
+        sys.exit(2)
     finally:
         opened.close()
     sys.exit(1 if failed else 0)
@@ -73,7 +78,7 @@ def _written(commands: tuple[str, ...], file: TextIO | None) -> Iterator[str]:
     """The commands of a script, one by one (MQ1)."""
     from quaestor.mqi.mqsc.syntax import MQSCError, logical_lines
 
-    texts = commands or ((file or sys.stdin).read(),)
+    texts = commands or ((file or sys.stdin).read().removeprefix(BYTE_ORDER_MARK),)
     for text in texts:
         lines = logical_lines(text)
         while True:

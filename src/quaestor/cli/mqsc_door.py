@@ -2,8 +2,8 @@
 
 Rules
   MD1 A door takes one command and gives its answer: `lines` as an operator reads them, `rows` for programs, `ok`.
-  MD2 A queue manager that runs as a server on this machine is reached through its socket; one that does not run is
-      opened in this process.
+  MD2 A queue manager that runs as a server on this machine is reached through its socket; one that does not run, also
+      when it was killed and its socket is left, is opened in this process, with the page sets of `server.toml`.
   MD3 A queue manager that does not exist is not made here: that is an `MQError` 2058. One that another process runs and
       that cannot be reached is 2059, with who has it.
 """
@@ -40,9 +40,10 @@ class Door:
 def door(name: str, directory: Path | None) -> Door:
     """A door to the queue manager `name` (MD2)."""
     from quaestor.server.home import default_directory
+    from quaestor.storage.disk import owner_of
 
     place = default_directory(name) if directory is None else directory
-    if (place / SOCKET).exists():
+    if (place / SOCKET).exists() and owner_of(place) is not None:
         return _server(name, place)
     if not (place / SIGN).exists():
         raise MQError(Reason.Q_MGR_NAME_ERROR, qmgr=name, directory=str(place), why="no queue manager is kept there")
@@ -64,8 +65,11 @@ def _server(name: str, place: Path) -> Door:
 
 def _embedded(name: str, place: Path) -> Door:
     import quaestor
+    from quaestor.server.home import Home
 
-    operator = quaestor.operate(name, place)
+    home = Home(place)
+    settings = home.settings(home.configuration()) if home.exists else None
+    operator = quaestor.operate(name, place, settings=settings)
 
     def run(text: str) -> Answer:
         reply = operator.run(text)

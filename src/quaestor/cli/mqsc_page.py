@@ -17,9 +17,11 @@ What `quaestor mqsc` and the command server run; [the guide](guides/mqsc.md) sho
   mean the same.
 - `+` at the end of a line goes on with the next line's first character that is no blank, `-` with its first column. A
   line that begins with `*` is a comment.
+- Words and values are separated by blanks or commas. Empty lines say nothing.
 - Text without quotes folds to upper case. Quotes keep it, and are needed around blanks; a quote inside is doubled.
 - A name that ends in `*` is generic: it picks all that begin with what stands before.
 - `WHERE(keyword operator value)` compares with `LT GT EQ NE LE GE`; `LK NL` by a generic name, `CT EX` in lists.
+  Words are equal or not (`EQ NE`).
 - *Early* commands also run in `CSQINP1`, before restart.
 - Authority is that of the profile class `command`, name `VERB.NOUN`: read for DISPLAY and PING, control for the rest.
 """

@@ -2,8 +2,8 @@
 
 Rules
   PR1 What may stand at the cursor is offered while typing (see `mqi.mqsc.completion`), limited to what is supported.
-  PR2 A line that ends in `+` or `-` goes on at the next prompt. Control-C drops a command half typed, Control-D and END
-      leave.
+  PR2 A line that ends in `+` or `-` goes on at the next prompt, where an empty line says nothing and `;` ends the
+      command. Control-C drops a command half typed, Control-D and END leave.
   PR3 History is kept from one time to the next, in a file that only its owner can read.
 """
 
@@ -65,6 +65,8 @@ def prompts(name: str, **session: Any) -> Iterator[str]:
             continue
         except EOFError:
             return
+        if lines and not line.strip():
+            continue
         lines.append(line)
         if line.rstrip().endswith(CONTINUES):
             completer.begun += line.rstrip()[:-1]

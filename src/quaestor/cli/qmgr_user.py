@@ -42,7 +42,7 @@ def add_command(name: str, user: str, directory: Path | None, password_file: Tex
         password = click.prompt("Password", hide_input=True, confirmation_prompt=sys.stdin.isatty())
     with said():
         Users(home.users).set(user, password)
-    click.echo(f"User {user} of {name} is set; grant something: quaestor qmgr grant {name} connect '*' {user} read")
+    click.echo(f"User {user} of {name} is set; grant something: quaestor qmgr grant {name} connect {name} {user} read")
 
 
 @user_group.command("remove")
@@ -89,7 +89,7 @@ def grant_command(name: str, resource: str, object_name: str, user: str, access:
       quaestor qmgr grant QM1 connect QM1 alice read
       quaestor qmgr grant QM1 queue 'ORDERS.*' alice put,get,browse
     """
-    from quaestor.server.home import CLASSES
+    from quaestor.qmgr.security import CLASSES
 
     home = existing(name, directory)
     if resource not in CLASSES:

@@ -8,6 +8,7 @@ Rules
   S4  Answers are kept for `timeout_us`, then asked anew; `refresh` forgets them all and reads the profiles again.
   S5  Whoever listens (`refused`) is told of each refusal, once: the audit.
   S6  What the queue manager does for itself (its input sets) is not checked; nobody else can say he is it.
+  S7  A line that could grant nothing to anybody is refused with its number: another class, a `*` that is not the end.
 
 Profiles are text, one per line, `#` begins a comment:
 
@@ -32,6 +33,7 @@ from quaestor.mqi.names import picks
 from quaestor.mqi.reasons import MQError, Reason
 
 EVERYBODY = "*"
+CLASSES = ("connect", "queue", "process", "namelist", "stgclass", "qmgr", "command")
 TIMEOUT_US = 54 * 60 * 1_000_000
 """How long an answer is kept: the z/OS default of 54 minutes."""
 
@@ -88,6 +90,10 @@ def parse_profiles(text: str) -> tuple[Profile, ...]:
         accesses = [] if len(words) != 4 else words[3].upper().split(",")
         if not accesses or any(access not in Access.__members__ for access in accesses):
             raise ProfileError(f"line {number}: expected class, name, user and access, found {line.strip()!r}")
+        if words[0] not in CLASSES:
+            raise ProfileError(f"line {number}: {words[0]!r} is no class; one of {', '.join(CLASSES)}")  # S7
+        if "*" in words[1][:-1]:
+            raise ProfileError(f"line {number}: only the end of a name may be *, found {words[1]!r}")
         granted = Access.NONE
         for access in accesses:
             granted |= Access[access]

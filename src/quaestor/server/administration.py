@@ -5,7 +5,8 @@ Rules
       Nothing else does: a connection that an operator has ended is made again, a queue that cannot be read (its gets
       are inhibited, its page is not whole) is looked at again after a moment.
   AD2 STOP QMGR quiesces, with MODE(FORCE) stops at once; the answer is sent before the end begins.
-  AD3 Figures and health are told over HTTP where the configuration names an address.
+  AD3 Figures and health are told over HTTP where the configuration names an address, which is let go before the data
+      sets are: whoever starts the queue manager again as soon as it has stopped finds it free.
 
 Called by process.  Calls the queue manager, the metrics endpoint.
 """
@@ -15,6 +16,7 @@ from threading import Event, Thread
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.qmgr.statistics.metrics import PREFIX
 from quaestor.server.listeners import split_address
 from quaestor.server.metrics_endpoint import MetricsEndpoint
 
@@ -26,12 +28,13 @@ FORCE = "FORCE"
 class Administration:
     """The command server and the metrics endpoint of one queue manager (AD1, AD3)."""
 
-    def __init__(self, manager: QueueManager, metrics: str) -> None:
+    def __init__(self, manager: QueueManager, metrics: str, prefix: str = PREFIX) -> None:
         self._manager = manager
         self._endpoint: MetricsEndpoint | None = None
         if metrics:
             host, port = split_address(metrics)
-            self._endpoint = MetricsEndpoint(manager.metrics, lambda: manager.failure, host=host, port=port)
+            tells = lambda: manager.metrics(prefix)  # noqa: E731 - bound here
+            self._endpoint = MetricsEndpoint(tells, lambda: manager.failure, host=host, port=port)
         self._commands = manager.command_server()
         self._ending = Event()
         self._thread = Thread(target=self._serve, name="quaestor-commands", daemon=True)
@@ -45,11 +48,15 @@ class Administration:
         """What STOP QMGR does (AD2)."""
         self._manager.command_parts.stop = lambda mode: stop() if mode == FORCE else quiesce()
 
+    def close(self) -> None:
+        """Nobody is told figures any more: the address is free before the queue manager has stopped (AD3)."""
+        if self._endpoint is not None:
+            self._endpoint.stop()
+            self._endpoint = None
+
     def end(self) -> None:
         """The queue manager has stopped."""
         self._ending.set()
-        if self._endpoint is not None:
-            self._endpoint.stop()
         self._thread.join()
 
     def _serve(self) -> None:

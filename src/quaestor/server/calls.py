@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 WAITING = ("CMDSCOPE", "RESET")
 """In commands that wait for other members of a group."""
 
+ARCHIVES = "ARC"
+"""The beginning of the command that waits for applications."""
+
 _KINDS = {kind.MQSC_TYPE: kind for kind in OBJECT_TYPES.values()}
 
 
@@ -117,7 +120,8 @@ class Later(NamedTuple):
 
 def _mqsc(on: "Conversation", text: str) -> dict[str, Any] | Later:
     run, user = on.service.run_commands, on.link.user
-    waits = any(word in text.upper() for word in WAITING)
+    written = text.upper()
+    waits = any(word in written for word in WAITING) or written.lstrip().startswith(ARCHIVES)
     return Later(lambda: run(text, user)) if waits else run(text, user)
 
 

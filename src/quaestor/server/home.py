@@ -9,28 +9,42 @@ Rules
   HO5 A process serves it if its number is in `pid` and it owns the data sets. A number alone says nothing: it may be
       that of one that was killed, and by now of another program, which must neither keep it from starting nor be
       stopped.
+  HO6 Every word and value of `server.toml` is looked at before anything starts; what is not known, or of another kind,
+      is 2059 with its name and what is valid.
 
 Called by process, cli and the client.  Calls the disk.
 """
 
+import dataclasses
 import getpass
 import os
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_origin
 
 from quaestor.mqi.names import checked
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.engine import EngineSettings
-from quaestor.qmgr.security import EVERYBODY, parse_profiles
+from quaestor.qmgr.security import CLASSES, EVERYBODY, parse_profiles
 from quaestor.qmgr.statistics import TraceSettings
+from quaestor.qmgr.statistics.metrics import PREFIX
+from quaestor.server.journal import JSON, TEXT
+from quaestor.server.limits import Limits
 from quaestor.server.listeners import Tls
 from quaestor.server.users import USER_MAX
 from quaestor.storage.disk import owner_of
 
 HOME_VARIABLE = "QUAESTOR_HOME"
-CLASSES = ("connect", "queue", "process", "namelist", "stgclass", "qmgr", "command")
+KINDS: dict[Any, str] = {
+    str: "a text in quotes",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    dict: "a table",
+}
+Table = TypeVar("Table")
 
 
 def default_directory(name: str) -> Path:
@@ -52,10 +66,18 @@ class Configuration:
     authorities: str = ""
     require_certificate: bool = False
     metrics: str = ""  # host:port of /metrics and /health; none without it
+    metrics_prefix: str = PREFIX  # of the names at /metrics
+    log: str = TEXT  # lines of server.log and audit.log: text or json
     limits: dict[str, Any] = field(default_factory=dict)
     engine: dict[str, Any] = field(default_factory=dict)
     traces: dict[str, Any] = field(default_factory=dict)
     """Which SMF traces start, and how records are kept: the fields of `TraceSettings`."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch("[a-zA-Z_:][a-zA-Z0-9_:]*", self.metrics_prefix):
+            raise ValueError(f"metrics_prefix = {_toml(self.metrics_prefix)} is not valid: a name such as {PREFIX}")
+        if self.log not in {TEXT, JSON}:
+            raise ValueError(f"log = {_toml(self.log)} is not valid: one of {TEXT}, {JSON}")
 
 
 class Home:
@@ -107,10 +129,13 @@ class Home:
         if not self.exists:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"no queue manager in {self.directory}: create it first")
         try:
-            told = tomllib.loads(self.configuration_file.read_text(encoding="utf-8"))
-            return Configuration(**told)
-        except (tomllib.TOMLDecodeError, TypeError) as error:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{self.configuration_file}: {error}") from error
+            return _table(Configuration, tomllib.loads(self.configuration_file.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise self._wrong(error) from error
+
+    def _wrong(self, error: ValueError) -> MQError:
+        """HO6."""
+        return MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{self.configuration_file}: {error}")
 
     def tls(self, configuration: Configuration) -> Tls | None:
         if not configuration.certificate:
@@ -132,9 +157,16 @@ class Home:
     def traces(self, configuration: Configuration) -> TraceSettings:
         """The table `traces` of `server.toml`, as in `traces.trace = "stat,acctg(3)"`."""
         try:
-            return TraceSettings(**configuration.traces)
-        except TypeError as error:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{self.configuration_file}: traces: {error}") from error
+            return _table(TraceSettings, configuration.traces, "traces")
+        except ValueError as error:
+            raise self._wrong(error) from error
+
+    def limits(self, configuration: Configuration) -> Limits:
+        """The table `limits`."""
+        try:
+            return _table(Limits, configuration.limits, "limits")
+        except ValueError as error:
+            raise self._wrong(error) from error
 
     def grant(self, resource: str, name: str, user: str, access: str) -> str:
         """Add a line to the profiles. The first line of a new profile is its owner's, who would be shut out else."""
@@ -151,11 +183,14 @@ class Home:
     def settings(self, configuration: Configuration) -> EngineSettings | None:
         if not configuration.engine:
             return None
-        told = dict(configuration.engine)
-        for name in ("buffer_pools", "page_sets"):
-            if name in told:
-                told[name] = {int(number): value for number, value in told[name].items()}
-        return EngineSettings(**told)
+        try:
+            told = dict(configuration.engine)
+            for name in ("buffer_pools", "page_sets"):
+                if isinstance(told.get(name), dict):
+                    told[name] = {int(number): value for number, value in told[name].items()}
+            return _table(EngineSettings, told, "engine")
+        except ValueError as error:
+            raise self._wrong(error) from error
 
     def running_pid(self) -> int | None:
         """The process that serves it, if it is alive (HO5)."""
@@ -164,6 +199,23 @@ class Home:
             return pid if owner_of(self.directory) == pid else None
         except (OSError, ValueError):
             return None
+
+
+def _table(kind: type[Table], told: dict[str, Any], name: str = "") -> Table:
+    """What a table of `server.toml` says, or a ValueError that names what is wrong (HO6)."""
+    known = {each.name: each for each in dataclasses.fields(kind)}  # type: ignore[arg-type] # every kind is a dataclass
+    for word, value in told.items():
+        shown = f"{name}.{word}" if name else word
+        if word not in known:
+            raise ValueError(f"{shown} is not known: one of {', '.join(known)}")
+        wanted = get_origin(known[word].type) or known[word].type
+        if type(value) is not wanted and not (wanted is float and type(value) is int):
+            raise ValueError(f"{shown} = {_toml(value)} is not valid: {KINDS[wanted]}")
+        if wanted in {int, float} and value < 0 and word != "zone_minutes":
+            raise ValueError(f"{shown} = {value} is not valid: a number from 0 up")
+    if "name" in known and "name" not in told:
+        raise ValueError("name is missing")
+    return kind(**told)
 
 
 def _toml(value: Any) -> str:

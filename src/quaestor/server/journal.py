@@ -4,17 +4,25 @@ Rules
   JO1 A line is the time (UTC), a message identifier with its severity (I, W, E) and text. Audit lines go to the audit
       file as well when there is one.
   JO2 Values are quoted, so that a client's bytes cannot make a second line. Passwords are never given to the journal.
+  JO3 What the managers of the queue manager say to operators (`operator_log`) stands in the same log.
+  JO4 Lines are text, or JSON when the configuration says so: one object each, with time, level, qmgr, id, text and the
+      values by name.
 
 Called by everything in the server.  Calls the clock.
 """
 
+import json
+import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, TextIO
 
 from quaestor.clock import Clock
+from quaestor.qmgr.operator_log import LOGGER, Entry
 
+TEXT, JSON = "text", "json"
 MESSAGES = {
     "QSV001I": "queue manager started",
     "QSV002I": "listening",
@@ -33,32 +41,65 @@ MESSAGES = {
 
 
 class Journal:
-    """The server's log and audit (JO1, JO2)."""
+    """The server's log and audit (JO1-JO4)."""
 
-    def __init__(self, clock: Clock, out: TextIO, audit: Path | None = None) -> None:
-        self._clock, self._out = clock, out
+    def __init__(self, clock: Clock, out: TextIO, audit: Path | None = None, qmgr: str = "", lines: str = TEXT) -> None:
+        self._clock, self._out, self._qmgr = clock, out, qmgr
+        self._written = _json if lines == JSON else _text
         self._audit = None if audit is None else audit.open("a", encoding="utf-8")
         self._lock = Lock()
+        self._managers = _Managers(qmgr, self._write)
+        if qmgr:
+            LOGGER.setLevel(logging.INFO)
+            LOGGER.addHandler(self._managers)  # JO3
 
     def tell(self, identifier: str, **facts: Any) -> None:
-        line = self._line(identifier, facts)
-        with self._lock:
-            self._out.write(line)
-            self._out.flush()
+        self._write(self._entry(identifier, facts))
 
     def audit(self, identifier: str, **facts: Any) -> None:
         """A refusal: in the log, and in the audit file."""
-        self.tell(identifier, **facts)
+        entry = self._entry(identifier, facts)
+        self._write(entry)
         if self._audit is not None:
             with self._lock:
-                self._audit.write(self._line(identifier, facts))
+                self._audit.write(self._written(entry))
                 self._audit.flush()
 
-    def _line(self, identifier: str, facts: dict[str, Any]) -> str:
-        when = datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-        told = "".join(f" {name}={value!r}" for name, value in facts.items())  # JO2: repr has no line ends
-        return f"{when}Z {identifier} {MESSAGES[identifier]}{told}\n"
+    def _entry(self, identifier: str, facts: dict[str, Any]) -> Entry:
+        return Entry(self._clock.now_us(), self._qmgr, identifier, MESSAGES[identifier], facts)
+
+    def _write(self, entry: Entry) -> None:
+        with self._lock:
+            self._out.write(self._written(entry))
+            self._out.flush()
 
     def close(self) -> None:
+        LOGGER.removeHandler(self._managers)
         if self._audit is not None:
             self._audit.close()
+
+
+class _Managers(logging.Handler):
+    """Hands over what the managers of one queue manager say (JO3)."""
+
+    def __init__(self, qmgr: str, write: Callable[[Entry], None]) -> None:
+        super().__init__()
+        self._qmgr, self._write = qmgr, write
+
+    def emit(self, record: logging.LogRecord) -> None:
+        entry = getattr(record, "entry", None)
+        if isinstance(entry, Entry) and entry.queue_manager == self._qmgr:
+            try:
+                self._write(entry)
+            except (OSError, ValueError):
+                self.handleError(record)
+
+
+def _text(entry: Entry) -> str:
+    when = datetime.fromtimestamp(entry.when_us / 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+    told = "".join(f" {name}={value!r}" for name, value in entry.facts.items())  # JO2: repr has no line ends
+    return f"{when}Z {entry.identifier} {entry.text}{told}\n"
+
+
+def _json(entry: Entry) -> str:
+    return json.dumps(entry.as_dict(), default=str) + "\n"  # JO2: nor has JSON

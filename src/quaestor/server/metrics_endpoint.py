@@ -4,6 +4,7 @@ Rules
   HE1 It listens on loopback unless told otherwise; what it tells is names and figures, never contents.
   HE2 `/health` is 200 while the queue manager works and 503 with the reason when it does not.
   HE3 A scrape takes the figures with the engine latch held and makes the text afterwards as far as it can.
+  HE4 GET and HEAD are answered; what stands behind a `?` changes nothing.
 
 Called by the server.  Calls two functions it was given.
 """
@@ -16,6 +17,8 @@ from threading import Thread
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 JSON = "application/json"
 LOOPBACK = "127.0.0.1"
+POLL_S = 0.1
+"""How often it looks whether it is to stop."""
 
 
 class MetricsEndpoint:
@@ -27,7 +30,7 @@ class MetricsEndpoint:
         self._server = ThreadingHTTPServer((host, port), _handler(metrics, failure))
         self._server.daemon_threads = True
         self.address: tuple[str, int] = (host, self._server.server_port)
-        self._thread = Thread(target=self._server.serve_forever, name="quaestor-metrics", daemon=True)
+        self._thread = Thread(target=self._server.serve_forever, args=(POLL_S,), name="quaestor-metrics", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -39,17 +42,20 @@ class MetricsEndpoint:
 
 def _handler(metrics: Callable[[], str], failure: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        """Answers GET; everything else is 501 by the standard library."""
+        """HE4; everything else is 501 by the standard library."""
 
         def do_GET(self) -> None:
-            if self.path == "/metrics":
+            path = self.path.partition("?")[0]
+            if path == "/metrics":
                 self._answer(200, TEXT, metrics())
-            elif self.path == "/health":
+            elif path == "/health":
                 why = failure()
                 said = {"status": "failed", "why": why} if why else {"status": "running"}
                 self._answer(503 if why else 200, JSON, json.dumps(said))
             else:
                 self._answer(404, TEXT, "/metrics and /health are here\n")
+
+        do_HEAD = do_GET  # noqa: N815 - the standard library's name
 
         def _answer(self, code: int, content: str, text: str) -> None:
             body = text.encode()
@@ -57,7 +63,8 @@ def _handler(metrics: Callable[[], str], failure: Callable[[], str]) -> type[Bas
             self.send_header("Content-Type", content)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command != "HEAD":
+                self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
             """A scrape is not worth a line."""

@@ -32,7 +32,6 @@ from quaestor.server.administration import Administration
 from quaestor.server.home import Home
 from quaestor.server.identity import Identity
 from quaestor.server.journal import Journal
-from quaestor.server.limits import Limits
 from quaestor.server.listeners import ListenError, listen_local, listen_tcp
 from quaestor.server.service import Service
 from quaestor.server.users import Users
@@ -45,9 +44,14 @@ class Server:
     def __init__(self, home: Home, out: TextIO, *, signals: bool = False) -> None:
         self.home, self._signals = home, signals
         self.configuration = configuration = home.configuration()
+        self._limits = home.limits(configuration)
         self._clock = SystemClock()
-        self.manager = self._start()
-        self.journal = Journal(self._clock, out, home.audit)
+        self.journal = Journal(self._clock, out, home.audit, configuration.name, configuration.log)
+        try:
+            self.manager = self._start()
+        except MQError:
+            self.journal.close()
+            raise
         self.address = ""
         self.administration: Administration | None = None
         try:
@@ -80,9 +84,8 @@ class Server:
         _raise_file_limit()
         manager.security.refused = lambda refusal: self.journal.audit("QSV021W", **refusal.facts)
         identity = Identity(Users(home.users), security=configuration.security)
-        limits = Limits(**configuration.limits)
-        self.service = Service(manager, identity, self.journal, self._clock, limits, manager.commands)
-        self.administration = Administration(manager, configuration.metrics)
+        self.service = Service(manager, identity, self.journal, self._clock, self._limits, manager.commands)
+        self.administration = Administration(manager, configuration.metrics, configuration.metrics_prefix)
         self.administration.on_stop(
             lambda: self.service.ask(self.service.quiesce), lambda: self.service.ask(self.service.stop)
         )
@@ -139,6 +142,8 @@ class Server:
     def _stop(self) -> None:
         for path in (self.home.socket, self.home.address):
             path.unlink(missing_ok=True)  # while the directory is ours: another may own it as soon as the manager stops
+        if self.administration is not None:
+            self.administration.close()
         self.manager.stop()
         if self.administration is not None:
             self.administration.end()

@@ -61,6 +61,7 @@ class Console:
             join=self.join,
         )
         self.qm.start(background=False)
+        self.qm.commands.pause = lambda _: None
         self.app, self.opened = None, []
 
     def restart(self):

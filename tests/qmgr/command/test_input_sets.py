@@ -57,6 +57,16 @@ def test_at_the_next_start_they_run_again_and_what_a_command_changed_stays():
     assert 250 == console.rows("DIS BUFFPOOL(3)")[0]["BUFFERS"]
 
 
+def test_a_byte_order_mark_is_read_over():
+    console = Console()
+    console.qm.stop()
+    file = console.disk.create("CSQINP2", 0)
+    file.write(0, "DEFINE QLOCAL(FIRST)".encode("utf-8-sig"))
+    file.close()
+    console.start()
+    assert console.rows("DIS QL(FIRST) CURDEPTH")
+
+
 def test_input_sets_need_no_authority_and_without_them_nothing_is_written():
     console = Console("connect * * read", input_sets={"CSQINP2": "DEFINE QLOCAL(A)"})
     assert console.qm.messages.catalogue.find_queue("A") is not None

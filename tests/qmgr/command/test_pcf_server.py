@@ -172,7 +172,9 @@ def test_filters(tool):
 def test_an_escape_carries_any_command(tool):
     lines = [row[3014] for row in tool.done(38, (1017, 1), (3014, "ALTER BUFFPOOL(1) BUFFERS(200)"))]
     assert lines[1] == "CSQP023I +QM1 Request completed, buffer pool 1 has 200 buffers"
-    assert 3008 == tool.failed(38, (1017, 1), (3014, "FROB"))
+    failed = tool.ask(38, (1017, 1), (3014, "FROB"))
+    assert {(2, 3008)} == {(response.comp_code, response.reason) for response in failed}
+    assert "CSQ9019E +QM1 FROB is not a known verb here" in [response.value(3014) for response in failed]
     assert 3228 == tool.failed(38)
 
 

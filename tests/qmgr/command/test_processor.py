@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from model.answers import fails
 from qmgr.command.console import Console, depth
 from quaestor.advisor import display_output
+from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.mqsc.words import OBJECTS_OF, keywords_of
 from quaestor.mqi.reasons import Abend, Reason
 from quaestor.qmgr.command import Parts, Refusal, Trace
@@ -207,6 +208,65 @@ def test_whoever_keeps_traces_is_asked():
     assert not console.run("START TRACE(ACCTG) CLASS(0)").ok
     assert console.run("SET SYSTEM STATIME(5)").ok
     assert {"PARAMETER": "STATIME", "VALUE": 5} in console.rows("DIS SYSTEM")
+
+
+def test_an_archive_that_quiesces_waits_for_the_units():
+    """SY2, FM5: the latch is free while it waits."""
+    console, waited = Console(archive=True), []
+    assert console.run("DEFINE QLOCAL(ORDERS)").ok
+    app = console.connect()
+    app.put("ORDERS", "x", MQMD(persistence=1))
+
+    def pause(seconds):
+        waited.append(seconds)
+        if len(waited) == 30:
+            app.commit()
+
+    console.qm.commands.pause = pause
+    assert not console.run("ARCHIVE LOG MODE(QUIESCE) TIME(1)").ok
+    assert 1 == pytest.approx(sum(waited))
+    assert console.run("ARC LOG MODE(QUIESCE) TIME(60) WAIT(YES)").lines[0].startswith("CSQJ312I")
+    assert 30 == len(waited)
+    for wrong in ("TIME(60)", "MODE(QUIESCE) TIME(0)", "MODE(QUIESCE) WAIT(LONG)"):
+        assert console.run(f"ARCHIVE LOG {wrong}").lines[0].startswith("CSQ9015E")
+
+
+def traced(console):
+    return [(row["TNO"], row["TYPE"], row["CLASS"]) for row in console.rows("DIS TRACE(*)")]
+
+
+def test_a_trace_is_stopped_by_what_it_was_started_with():
+    """TC1."""
+    console = Console()
+    for text in ("(STAT)", "(A)", "(ACCTG) CLASS(3)", "(ACCTG) CLASS(1,3)"):
+        assert console.run(f"START TRACE{text}").ok
+    everything = [(1, "STAT", [1, 2]), (2, "ACCTG", [1]), (3, "ACCTG", [3]), (4, "ACCTG", [1, 3])]
+    assert everything == traced(console)
+    assert [3] == [row["TNO"] for row in console.rows("DIS TRACE(ACCTG) CLASS(3)")]
+    assert [1, 4] == [row["TNO"] for row in console.rows("DIS TRACE(*) TNO(1,04)")]
+    assert not console.run("STOP TRACE").ok
+    for text in ("(ACCTG) CLASS(4)", "(ACCTG) USERID(ALICE)", "(STAT) TNO(2)"):
+        assert console.run(f"STOP TRACE{text}").lines[0].startswith("CSQW137I")
+    assert everything == traced(console)
+    assert console.run("STOP TRACE(ACCTG) CLASS(3)").ok
+    assert [everything[0], everything[1], everything[3]] == traced(console)
+    assert console.run("STOP TRACE(*)").ok
+    assert [] == traced(console)
+
+
+@pytest.mark.parametrize("refused", ["(ACCTG) TNO(1) CLASS(99)", "(ACCTG) TNO(1) CLASS(9)", "(*) TNO(1) CLASS(1)"])
+def test_a_trace_that_cannot_be_altered_goes_on(refused):
+    """TC2."""
+    console = Console()
+    assert console.run("START TRACE(ACCTG) CLASS(3)").ok
+    assert not console.run(f"ALTER TRACE{refused}").ok
+    assert [(1, "ACCTG", [3])] == traced(console)
+
+
+def test_a_trace_of_one_user_is_refused():
+    """TC3: it would be a trace of everybody."""
+    assert "USERID(ALICE) is not valid" in Console().run("START TRACE(ACCTG) USERID(ALICE)").lines[0]
+    assert Console().run("START TRACE(ACCTG) USERID(*)").ok
 
 
 def test_whoever_ends_the_queue_manager_is_asked():

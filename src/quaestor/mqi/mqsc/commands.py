@@ -5,7 +5,8 @@ Rules
       is refused with what it could be. A keyword stands once, and not with its opposite (SHARE NOSHARE).
   K2  Values of object attributes are typed by their declaration: numbers in range, words, texts, lists of names.
   K3  WHERE compares one attribute: LT GT EQ NE LE GE for values, LK NL for generic names, CT EX for lists. Blanks at
-      the end of a text do not count.
+      the end of a text do not count. What could hold of no object is refused: another operator than an attribute of
+      its kind has (words are equal or not), a value that it cannot have.
   K4  `text` writes a command, and `definition` an object, so that reading it back gives the same.
 
 Called by the command manager.  Calls syntax, words, objects.
@@ -19,11 +20,14 @@ from typing import Any
 from quaestor.mqi.attributes import Attribute, AttributeValueError
 from quaestor.mqi.mqsc import syntax
 from quaestor.mqi.mqsc.syntax import Item, MQSCError, Statement, quoted, statements
-from quaestor.mqi.mqsc.words import KINDS, OBJECTS_OF, keywords_of, meant
+from quaestor.mqi.mqsc.words import KINDS, LIVE, OBJECTS_OF, QUEUE, keywords_of, meant
 from quaestor.mqi.names import picks
-from quaestor.mqi.objects import MQObject, QueueManagerAttributes, attributes_of
+from quaestor.mqi.objects import QUEUE_TYPES, MQObject, QueueManagerAttributes, attributes_of
 
 OPERATORS = ("LT", "GT", "EQ", "NE", "LE", "GE", "LK", "NL", "CT", "EX")
+VALUES, EQUAL, LISTS = OPERATORS[:6], ("EQ", "NE"), ("CT", "EX")
+TEXTS = (*VALUES, "LK", "NL")
+LISTED = ("NAMES", "CLASS", "TNO")
 NO_VALUES = ("ALL", "REPLACE", "NOREPLACE", "PURGE", "NOPURGE", "FORCE", "CANCEL", "OFFLOAD")
 
 
@@ -142,7 +146,7 @@ def command(statement: Statement) -> Command:
         if any(word in twice for word, _ in parameters) or (keyword == "WHERE" and where is not None):
             raise MQSCError(f"{keyword} stands twice", statement.line, item.column, syntax.TWICE)
         if keyword == "WHERE":
-            where = _where(item, known, statement.line)
+            where = _where(item, noun, known, statement.line)
         else:
             parameters.append((keyword, _values(keyword, item, statement.line)))
     return Command(verb, noun, _name(first, statement.line), tuple(parameters), where, statement.line)
@@ -161,9 +165,9 @@ def _the_one(word: str, choices: Any, what: str, line: int, column: int) -> str:
 def _name(item: Item, line: int) -> str:
     if item.values is None:
         return ""
-    if len(item.values) != 1 or len(item.values[0]) != 1:
+    if len(item.values) != 1:
         raise MQSCError(f"{item.word} takes one name", line, item.column)
-    return item.values[0][0]
+    return item.values[0]
 
 
 def _values(keyword: str, item: Item, line: int) -> tuple[str, ...] | None:
@@ -171,18 +175,44 @@ def _values(keyword: str, item: Item, line: int) -> tuple[str, ...] | None:
         return None
     if keyword in NO_VALUES and keyword != "OFFLOAD":
         raise MQSCError(f"{keyword} takes no value", line, item.column)
-    if any(len(value) != 1 for value in item.values):
-        raise MQSCError(f"{keyword}: text with blanks must be quoted", line, item.column)
-    return tuple(value[0] for value in item.values)
+    if keyword not in LISTED and len(item.values) > 1:
+        raise MQSCError(f"{keyword} takes one value; text with blanks must be quoted", line, item.column)
+    return item.values
 
 
-def _where(item: Item, known: tuple[str, ...], line: int) -> Where:
-    if item.values is None or len(item.values) != 1 or len(item.values[0]) != 3:
+def _where(item: Item, noun: str, known: tuple[str, ...], line: int) -> Where:
+    if item.values is None or len(item.values) != 3:
         raise MQSCError("WHERE takes keyword, operator and value", line, item.column)
-    word, compare, value = item.values[0]
+    word, compare, value = item.values
     if compare not in OPERATORS:
         raise MQSCError(f"{compare} is not one of {', '.join(OPERATORS)}", line, item.column, syntax.UNACCEPTABLE)
-    return Where(_the_one(word, known, "keyword", line, item.column), compare, value)
+    keyword = _the_one(word, known, "keyword", line, item.column)
+    fit, valid = _comparisons(noun, keyword, value)
+    if compare not in fit:
+        why = f"WHERE({keyword} {compare} {value}) is not valid: {valid}"
+        raise MQSCError(why, line, item.column, syntax.UNACCEPTABLE)
+    return Where(keyword, compare, value)
+
+
+def _comparisons(noun: str, keyword: str, value: str) -> tuple[tuple[str, ...], str]:
+    """The operators that an attribute has with this value, and what is valid when another was given (K3)."""
+    kinds = QUEUE_TYPES if noun == QUEUE else (KINDS[noun],) if noun in KINDS else ()
+    declared = (attribute for kind in kinds for attribute in attributes_of(kind).values())
+    attribute = next((each for each in declared if keyword in (each.bare or (each.keyword,))), None)
+    number = value.removeprefix("-").isdecimal()
+    if attribute is None:
+        return (VALUES if number else (), "a number") if keyword in LIVE else (OPERATORS, "")
+    if attribute.bare is not None and keyword != attribute.keyword:
+        return (), f"compare {attribute.keyword}"
+    if attribute.words is not None:
+        return EQUAL if value.upper() in attribute.words else (), f"EQ or NE and one of {', '.join(attribute.words)}"
+    if isinstance(attribute.default, tuple):
+        return LISTS, "CT or EX and a name"
+    if attribute.length:
+        return TEXTS, f"one of {', '.join(TEXTS)}"
+    named = attribute.named or {}
+    valid = f"one of {', '.join(VALUES)} and a number{''.join(f', or EQ or NE and {word}' for word in named)}"
+    return VALUES if number else EQUAL if value.upper() in named else (), valid
 
 
 def _typed(given: Command, attributes: Mapping[str, Attribute]) -> Iterator[tuple[str, Any]]:

@@ -1,11 +1,12 @@
 """MQSC as text: lines, comments, continuation, quotes.
 
 Rules
-  Y1  A line that begins with `*` is a comment; an empty line says nothing.
+  Y1  A line that begins with `*` is a comment; an empty line says nothing, also between lines that are continued.
   Y2  `+` at the end of a line continues with the first character of the next that is no blank, `-` with its first
       column. A semicolon at the end of a command is allowed.
   Y3  Unquoted text folds to upper case; quoted text is kept, and a quote inside is written twice.
   Y4  What cannot be read is an `MQSCError` with its line and column, what was expected, and the z/OS message for it.
+  Y5  Words and values are separated by blanks and commas, any number of either.
 
 Called by commands.  Calls lark.
 """
@@ -33,10 +34,10 @@ class MQSCError(ValueError):
 
 
 class Item(NamedTuple):
-    """A word of a command and its values; None when it has no parentheses. A value is its words."""
+    """A word of a command and its values; None when it has no parentheses."""
 
     word: str
-    values: tuple[tuple[str, ...], ...] | None
+    values: tuple[str, ...] | None
     column: int
 
 
@@ -49,14 +50,14 @@ class Statement(NamedTuple):
 
 
 _GRAMMAR = Lark(files("quaestor.mqi.mqsc").joinpath("mqsc.lark").read_text(encoding="utf-8"), parser="lalr")
-_EXPECTED = {"WORD": "a keyword", "LPAR": "(", "RPAR": ")", "COMMA": ",", "BARE": "a value", "QUOTED": "a value"}
+_EXPECTED = {"WORD": "a keyword", "LPAR": "(", "RPAR": ")", "BARE": "a value", "QUOTED": "a value"}
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Commands with the number of their first line (Y1, Y2)."""
     begun, parts = 0, ""
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("*") or (not parts and not line.strip()):
+        if line.startswith("*") or not line.strip():
             continue
         begun = begun or number
         body = line.rstrip()
@@ -98,12 +99,12 @@ def _item(tree: "Tree[Token]") -> Item:
     column = word.column if isinstance(word, Token) and word.column is not None else 1
     if not isinstance(values, Tree):
         return Item(str(word).upper(), None, column)
-    found = tuple(tuple(_text(atom) for atom in value.children) for value in values.children if isinstance(value, Tree))
+    found = tuple(_text(atom) for atom in values.children if isinstance(atom, Token))
     return Item(str(word).upper(), found, column)
 
 
-def _text(atom: "Token | Tree[Token]") -> str:
-    if isinstance(atom, Token) and atom.type == "QUOTED":
+def _text(atom: Token) -> str:
+    if atom.type == "QUOTED":
         return str(atom)[1:-1].replace("''", "'")
     return str(atom).upper()
 

@@ -129,7 +129,7 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("DISPLAY", "SYSTEM"): (),
     ("SET", "LOG"): ("DEFAULT", "WRTHRSH"),
     ("SET", "SYSTEM"): ("DEFAULT", "LOGLOAD", "STATIME", "ACCTIME"),
-    ("ARCHIVE", "LOG"): ("MODE",),
+    ("ARCHIVE", "LOG"): ("MODE", "TIME", "WAIT"),
     ("RESOLVE", "INDOUBT"): ("ACTION", "NID"),
     ("RESOLVE", "THREAD"): ("ACTION", "NID"),
     ("STOP", "QMGR"): ("MODE",),

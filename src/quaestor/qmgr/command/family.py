@@ -7,6 +7,8 @@ Rules
       `MQSCError`, which the processor turns into messages.
   FM3 It runs with the engine latch held, unless it says that it does not (it ends connections, or the queue manager).
   FM4 Before restart only what is marked `early` can run: there are no objects yet.
+  FM5 A command that waits for applications says so (`NotYet`): it is tried again, without the latch in between, until
+      its time has passed.
 
 Called by every family.  Calls nothing.
 """
@@ -16,9 +18,18 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from quaestor.mqi.mqsc import Command
+from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.command.reply import Part
 
 Method = TypeVar("Method", bound=Callable[..., Iterable[Part]])
+
+
+class NotYet(Exception):  # noqa: N818 - an answer
+    """What is in the way of a command, and for how many seconds in all it waits for that to end (FM5)."""
+
+    def __init__(self, error: MQError, seconds: int) -> None:
+        super().__init__(str(error))
+        self.error, self.seconds = error, seconds
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class InputSets:
             return None
         file = self._disk.open(name)
         try:
-            return file.read(0, file.size()).decode("utf-8", "replace")
+            return file.read(0, file.size()).decode("utf-8-sig", "replace")
         finally:
             file.close()
 

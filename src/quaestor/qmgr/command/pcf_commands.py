@@ -6,13 +6,14 @@ Rules
   PC2 Each object is one response; the last says so. A command that failed answers one response with its reason and then
       one with 3008. What is blank in a reply is not sent.
   PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
-      that has no PCF form, and answers one response for each line.
+      that has no PCF form, and answers one response for each line; each says 3008 when the command failed.
   PC4 A connection's identifier has 24 bytes; the last eight are what MQSC writes as CONN, the others are zeros.
 
 Called by the command server.  Calls the processor.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from quaestor.mqi import pcf
@@ -37,7 +38,7 @@ def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> lis
         if not verb:
             raise PCFError(COMMAND_ERROR, f"command {request.command} is not known here")  # noqa: TRY301
         if verb == "ESCAPE":
-            return _numbered(request.command, *_escaped(processor, request, user))
+            return _escaped(processor, request, user)
         command = _command(verb, noun, request)
         reply = processor.execute(command, user)
     except PCFError as error:
@@ -45,8 +46,9 @@ def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> lis
     if not reply.ok:
         return _numbered(request.command, [], _reason(reply))
     if verb == "NAMES":
-        return _numbered(request.command, [(Parameter(words.NAME_LISTS[noun], _names(reply), pcf.STRING_LIST),)])
-    return _numbered(request.command, [tuple(_parameters(row)) for row in reply.rows])
+        names = Parameter(words.NAME_LISTS[noun], _names(reply), pcf.STRING_LIST)
+        return _numbered(request.command, [(_whole(names),)])
+    return _numbered(request.command, [tuple(map(_whole, _parameters(row))) for row in reply.rows])
 
 
 # --- from PCF to MQSC ------------------------------------------------------------------------------------------------
@@ -234,6 +236,16 @@ def _parameters(row: Row) -> Iterator[Parameter]:
                 yield from _shown(number, words.to_pcf(declared.get(keyword), keyword, shown))
 
 
+def _whole(parameter: Parameter) -> Parameter:
+    """Texts in their whole length (PW3)."""
+    length, value = words.TEXT_LENGTHS.get(parameter.number, 0), parameter.value
+    if isinstance(value, str):
+        return parameter._replace(value=value.ljust(length))
+    if parameter.kind == pcf.STRING_LIST:
+        return parameter._replace(value=tuple(str(text).ljust(length) for text in value))  # type: ignore[union-attr] # the kind says that it is a list
+    return parameter
+
+
 def _shown(number: int, value: Any) -> Iterator[Parameter]:
     if isinstance(value, list):
         yield Parameter(words.NAME_COUNT, len(value))
@@ -265,13 +277,14 @@ def _reason(reply: Reply) -> int:
     return REASONS.get(reason, int(reason)) if reason is not None else VALUE_ERROR
 
 
-def _escaped(processor: CommandProcessor, request: PCFMessage, user: str) -> tuple[list[tuple[Parameter, ...]], int]:
+def _escaped(processor: CommandProcessor, request: PCFMessage, user: str) -> list[PCFMessage]:
     """PC3."""
     text = request.value(words.ESCAPE_TEXT)
     if not isinstance(text, str) or request.value(words.ESCAPE_TYPE) != words.ESCAPE_MQSC:
         raise PCFError(NAME_MISSING, "an escape has a type and a text")
     reply = processor.run(text, user)
     kind = Parameter(words.ESCAPE_TYPE, words.ESCAPE_MQSC)
-    if not reply.ok:
-        return [], COMMAND_FAILED
-    return [(kind, Parameter(words.ESCAPE_TEXT, line)) for line in reply.messages], 0
+    said = _numbered(request.command, [(kind, Parameter(words.ESCAPE_TEXT, line)) for line in reply.messages])
+    if reply.ok:
+        return said
+    return [replace(each, comp_code=int(CompCode.FAILED), reason=COMMAND_FAILED) for each in said]

@@ -4,6 +4,8 @@ Rules
   PW1 An attribute has one number wherever it occurs, save its description, which has another for each kind of object.
   PW2 Values are those of the declarations; where IBM MQ's numbers differ (PUT and GET count the inhibited, DEFSOPT is
       an open option) the difference is here and nowhere else.
+  PW3 A text has its whole length in a response, with blanks at its end, as the names and texts of IBM MQ have. IBM's
+      package reads a text of one character as none.
 
 Called by pcf_commands.  Calls the declarations.
 """
@@ -223,6 +225,23 @@ def number_of(noun: str, keyword: str) -> int | None:
 
 def keyword_of(number: int) -> str | None:
     return "DESCR" if number in {QUEUE_DESCRIPTION, *DESCRIPTIONS.values()} else KEYWORDS.get(number)
+
+
+def _text_lengths() -> dict[int, int]:
+    """PW3: the length of a text, by its number."""
+    lengths = dict.fromkeys([*NAME.values(), *NAME_LISTS.values(), RESPONSE_QMGR, NUMBERS["OBJNAME"]], 48)
+    lengths |= {NAME["STGCLASS"]: 8, NAME_LISTS["STGCLASS"]: 8, NUMBERS["APPLTAG"]: 28, NUMBERS["USERID"]: 12}
+    lengths |= {NUMBERS[keyword]: 12 for keyword in ("LPUTDATE", "LGETDATE", "UOWSTDA")}
+    lengths |= {NUMBERS[keyword]: 8 for keyword in ("LPUTTIME", "LGETTIME", "UOWSTTI")}
+    for noun in KINDS:
+        for keyword, attribute in attributes(noun).items():
+            number = number_of(noun, keyword)
+            if number is not None and attribute.length:
+                lengths[number] = attribute.length
+    return lengths
+
+
+TEXT_LENGTHS = _text_lengths()
 
 
 def to_words(attribute: Attribute, value: Any) -> tuple[str, ...]:

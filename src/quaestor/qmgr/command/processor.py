@@ -7,7 +7,7 @@ Rules
       The object itself is checked by its own manager (class queue, process ...). Every refusal is counted and told to
       `audit`; the reply says no more than that.
   CP3 A command runs with the engine latch held, like a call; what the engine does not survive ends the queue manager,
-      as it does in a call.
+      as it does in a call. One that has to wait lets go of the latch meanwhile (FM5).
   CP4 CMDSCOPE may name this queue manager or nothing; other members of its group are asked by `scope`. A command that
       is known and has nobody to run it is refused.
   CP5 Before restart only commands marked `early` run (FM4).
@@ -17,6 +17,7 @@ Called by the server, the command line, the input sets, the PCF server.  Calls t
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 from quaestor.mqi.attributes import AttributeValueError
@@ -24,7 +25,7 @@ from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.commands import command as written_out
 from quaestor.mqi.mqsc.syntax import UNACCEPTABLE, logical_lines, parse_line
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.command.family import Runner, runners
+from quaestor.qmgr.command.family import NotYet, Runner, runners
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.refusals import refusal
 from quaestor.qmgr.command.reply import Details, Part, Reply, Said
@@ -35,6 +36,8 @@ from quaestor.qmgr.message.needs import Recovery
 from quaestor.qmgr.security import Access, ProfileError, Security
 
 READS = ("DISPLAY", "PING")
+LOOK_S = 0.05
+"""How often a command that waits looks again (FM5)."""
 TEXT_MAX = 32_762
 """Longest command, in characters: the longest message that z/OS takes for one."""
 
@@ -73,6 +76,8 @@ class CommandProcessor:
         self.audit: Audit = lambda _refusal: None
         self.early = True
         """Whether the queue manager has not yet restarted (CP5)."""
+
+        self.pause: Callable[[float], object] = Event().wait
 
     def run(self, text: str, user: str) -> Reply:
         """One command (CP1)."""
@@ -147,6 +152,17 @@ class CommandProcessor:
         """CP3."""
         if not runner.mark.latched:
             return tuple(runner.run(command, user))
+        waited = 0.0
+        while True:
+            try:
+                return self._latched(runner, command, user)
+            except NotYet as later:
+                if waited >= later.seconds:
+                    raise later.error from None
+            self.pause(LOOK_S)
+            waited += LOOK_S
+
+    def _latched(self, runner: Runner, command: Command, user: str) -> tuple[Part, ...]:
         with self._recovery.latch:
             try:
                 return tuple(runner.run(command, user))

@@ -4,7 +4,8 @@ Rules
   SY1 SET changes a parameter until the queue manager stops; what is to last goes into the settings or into CSQINP2.
       DISPLAY shows what it was at start, and beside it what it was set to.
   SY2 ARCHIVE LOG leaves the active log before it is full and archives it. It is refused when archiving is off, when the
-      next active log is not ready, and with MODE(QUIESCE) while any unit of recovery has changed something.
+      next active log is not ready, and with MODE(QUIESCE) when for TIME seconds (5) there was no moment in which no
+      unit of recovery had changed anything. Units are not held up for it, and the answer waits, whatever WAIT says.
   SY3 STOP QMGR asks whoever runs the queue manager to end it; it is told before the reply is read. A queue manager that
       nobody can end from outside (an embedded one ends with its last application) says so.
   SY4 ALTER SECURITY TIMEOUT says for how long answers are kept; REFRESH SECURITY reads the profiles again.
@@ -16,9 +17,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from quaestor.mqi.mqsc import Command, MQSCError
-from quaestor.mqi.mqsc.syntax import NO_VALUE
+from quaestor.mqi.mqsc.syntax import NO_VALUE, UNACCEPTABLE
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.command.family import runs
+from quaestor.qmgr.command.family import NotYet, runs
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.reply import Part, Row, Said
 from quaestor.qmgr.log import LogManager
@@ -30,6 +31,7 @@ TIMEOUT_MAX = 10_080
 LOGLOAD_MIN, LOGLOAD_MAX = 200, 16_000_000
 WRTHRSH_MAX = 256
 STATIME_MAX = 1440
+QUIESCE_S, QUIESCE_MAX_S = 5, 999
 INTERVALS = ("STATIME", "ACCTIME")
 
 
@@ -39,6 +41,8 @@ class LogCommands:
     def __init__(self, log: LogManager, recovery: RecoveryManager, parts: Parts) -> None:
         self._log, self._recovery, self._parts = log, recovery, parts
         self._initial = {"WRTHRSH": log.wrthrsh, "LOGLOAD": recovery.logload}
+        self._intervals: dict[str, int] = {}
+        """Intervals that SET SYSTEM has changed, as they were at start."""
 
     @runs("DISPLAY", "LOG", early=True)
     def display_log(self, _command: Command, _user: str) -> Iterator[Part]:
@@ -89,10 +93,15 @@ class LogCommands:
     def archive_log(self, command: Command, _user: str) -> Iterator[Part]:
         """SY2."""
         quiesced = command.has("MODE") and command.word("MODE", "", "QUIESCE") == "QUIESCE"
+        seconds = command.number("TIME", QUIESCE_S, 1, QUIESCE_MAX_S)
+        command.word("WAIT", "NO", "NO", "YES")
+        if not quiesced and (command.has("TIME") or command.has("WAIT")):
+            raise MQSCError("TIME and WAIT go with MODE(QUIESCE)", command.line, code=UNACCEPTABLE)
         if not self._log.files.archives:
             raise MQError(Reason.ENVIRONMENT_ERROR, why="archiving is off: OFFLOAD(NO)")
         if quiesced and self._recovery.units:
-            raise MQError(Reason.OBJECT_IN_USE, type="LOG", units_of_recovery=len(self._recovery.units))
+            in_use = MQError(Reason.OBJECT_IN_USE, type="LOG", units_of_recovery=len(self._recovery.units))
+            raise NotYet(in_use, seconds)
         ended = self._log.files.current_name(0)
         self._log.truncate()
         self._recovery.checkpoint()
@@ -115,21 +124,30 @@ class LogCommands:
 
     @runs("DISPLAY", "SYSTEM", early=True)
     def display_system(self, _command: Command, _user: str) -> Iterator[Part]:
-        values = {"LOGLOAD": self._initial["LOGLOAD"], **self._parts.keeper.intervals()}
-        yield _parameters("CSQJ322I", "DISPLAY SYSTEM report ...", values, self._set(LOGLOAD=self._recovery.logload))
+        now = self._parts.keeper.intervals()
+        values = {"LOGLOAD": self._initial["LOGLOAD"], **now, **self._intervals}
+        changed = {name: minutes for name, minutes in now.items() if minutes != values[name]}
+        changed |= self._set(LOGLOAD=self._recovery.logload)
+        yield _parameters("CSQJ322I", "DISPLAY SYSTEM report ...", values, changed)
 
     @runs("SET", "SYSTEM")
     def set_system(self, command: Command, _user: str) -> Iterable[Part]:
         if command.has("DEFAULT"):
             self._recovery.logload = self._initial["LOGLOAD"]
+            for keyword, minutes in self._intervals.items():
+                self._parts.keeper.set_interval(keyword, max(minutes, 1))  # kept in minutes
             return ()
         if not any(command.has(keyword) for keyword in ("LOGLOAD", *INTERVALS)):
             raise MQSCError("SET SYSTEM needs LOGLOAD, STATIME, ACCTIME or DEFAULT", command.line, code=NO_VALUE)
+        logload = self._recovery.logload
+        if command.has("LOGLOAD"):
+            logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
+        before = self._parts.keeper.intervals()
         for keyword in INTERVALS:
             if command.has(keyword):
                 self._parts.keeper.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
-        if command.has("LOGLOAD"):
-            self._recovery.logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
+                self._intervals = before | self._intervals
+        self._recovery.logload = logload
         return ()
 
     def _set(self, **now: int) -> dict[str, int]:

@@ -2,14 +2,15 @@
 
 Rules
   OL1 A connection has a link of its own, unless it asks to share one: then all that share and name the same place and
-      the same user are conversations on one link. It closes with the last of them.
+      the same user, with the same password, are conversations on one link. It closes with the last of them.
   OL2 A child made by fork has none of its parent's links (2009): it closes its copy of the socket without a word on it.
   OL3 A password comes as an argument, from a function, or from the environment (`QUAESTOR_PASSWORD`); it is sent once
-      and not kept.
+      and not kept: of a shared link a digest is, under a key that only this process has.
 
 Called by the package door.  Calls link, connection, place.
 """
 
+import hmac
 import os
 import ssl
 from threading import Lock
@@ -23,6 +24,7 @@ from quaestor.server.client.place import Place
 from quaestor.server.client.reconnecting import ReconnectingConnection, client_name
 
 PASSWORD_VARIABLE = "QUAESTOR_PASSWORD"  # noqa: S105 - a variable's name
+_KEY = os.urandom(32)
 
 
 class Links:
@@ -48,7 +50,9 @@ class Links:
             raise
 
     def _link(self, place: Place, hello: dict[str, Any], *, shared: bool) -> Link:
-        key = (place, hello.get("user"), hello.get("client"))
+        password = hello.get("password")
+        proof = None if password is None else hmac.digest(_KEY, password.encode(), "sha256")  # OL1, OL3
+        key = (place, hello.get("user"), proof, hello.get("client"))
         known = self._shared.get(key) if shared else None
         if known is not None and known.why_broken is None:
             return known
