@@ -29,6 +29,7 @@ from threading import RLock
 from quaestor.clock import SystemClock
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command import CommandProcessor, Reply
+from quaestor.qmgr.command.pcf_server import COMMAND_QUEUE, NEEDED
 from quaestor.qmgr.connection import AsyncConnection, Connection
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
@@ -92,8 +93,11 @@ class Running:
     def answer_commands(self, directory: str | os.PathLike[str]) -> None:
         """EM9. While somebody else reads the queue, or nobody may, requests stay there."""
         with self._lock:
+            manager = self._managers[Path(directory).resolve()]
+            if not _is_asked(manager):
+                return
             try:
-                server = self._managers[Path(directory).resolve()].command_server()
+                server = manager.command_server()
                 try:
                     while server.serve_one():
                         pass
@@ -149,6 +153,15 @@ class Running:
         managers, self._managers, self._lock = list(self._managers.values()), {}, RLock()
         for manager in managers:
             manager.abandon()
+
+
+def _is_asked(manager: QueueManager) -> bool:
+    """Whether a request waits, or a queue that tools need is not there yet (EM9)."""
+    catalogue = manager.messages.catalogue
+    with manager.engine.recovery.latch:
+        if any(catalogue.find(type(needed), needed.name) is None for needed in NEEDED):
+            return True
+        return catalogue.state(COMMAND_QUEUE).stored.depth > 0
 
 
 def profiles_on(disk: Disk) -> str | None:
