@@ -34,6 +34,7 @@ from quaestor.qmgr.connection import AsyncConnection, Connection
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import GroupSettings, joining
+from quaestor.qmgr.operator_log import without_passwords
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
 from quaestor.qmgr.statistics import SMF_DIRECTORY, TraceSettings
@@ -129,7 +130,7 @@ class Running:
             )
             manager.start()
         except (*FAILURES, ProfileError) as error:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=str(error)) from error  # EM5
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=without_passwords(str(error))) from error  # EM5
         self._managers[path] = manager
         return manager
 
