@@ -78,13 +78,11 @@ class Bound:
     def __init__(
         self,
         hconn: int,
-        name: str,
         door: Door,
         message_handles: dict[int, MessageHandle],
         callback: Callable[[], Call | None],
     ) -> None:
-        self.name = name
-        self.connection, self._answer = door
+        self.name, self.connection, self._answer = door
         self._asks = False
         self.async_puts = AsyncPuts()
         self.consumers = Consumers(hconn, self.get, callback)

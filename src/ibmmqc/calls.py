@@ -68,7 +68,7 @@ def _connect(
         return UNUSABLE, int(error.comp_code), int(error.reason)
     hconn = next(_numbers)
     callback = lambda: _callback[0] if _callback else None  # noqa: E731 - read when it is called
-    _connections[hconn] = Bound(hconn, name, door, _message_handles, callback)
+    _connections[hconn] = Bound(hconn, door, _message_handles, callback)
     return hconn, OK, 0
 
 

@@ -29,10 +29,12 @@ from threading import RLock
 from quaestor.clock import SystemClock
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command import CommandProcessor, Reply
+from quaestor.qmgr.command.pcf_server import COMMAND_QUEUE, NEEDED
 from quaestor.qmgr.connection import AsyncConnection, Connection
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import GroupSettings, joining
+from quaestor.qmgr.operator_log import without_passwords
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
 from quaestor.qmgr.statistics import SMF_DIRECTORY, TraceSettings
@@ -92,8 +94,11 @@ class Running:
     def answer_commands(self, directory: str | os.PathLike[str]) -> None:
         """EM9. While somebody else reads the queue, or nobody may, requests stay there."""
         with self._lock:
+            manager = self._managers[Path(directory).resolve()]
+            if not _is_asked(manager):
+                return
             try:
-                server = self._managers[Path(directory).resolve()].command_server()
+                server = manager.command_server()
                 try:
                     while server.serve_one():
                         pass
@@ -125,7 +130,7 @@ class Running:
             )
             manager.start()
         except (*FAILURES, ProfileError) as error:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=str(error)) from error  # EM5
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why=without_passwords(str(error))) from error  # EM5
         self._managers[path] = manager
         return manager
 
@@ -149,6 +154,15 @@ class Running:
         managers, self._managers, self._lock = list(self._managers.values()), {}, RLock()
         for manager in managers:
             manager.abandon()
+
+
+def _is_asked(manager: QueueManager) -> bool:
+    """Whether a request waits, or a queue that tools need is not there yet (EM9)."""
+    catalogue = manager.messages.catalogue
+    with manager.engine.recovery.latch:
+        if any(catalogue.find(type(needed), needed.name) is None for needed in NEEDED):
+            return True
+        return catalogue.state(COMMAND_QUEUE).stored.depth > 0
 
 
 def profiles_on(disk: Disk) -> str | None:

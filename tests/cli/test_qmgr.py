@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import quaestor
 from quaestor.cli.main import main
 from quaestor.clock import SystemClock
+from quaestor.qmgr.group_settings import group_in
 from quaestor.qmgr.security import Access, SecurityManager
 from quaestor.server.home import Home
 
@@ -95,6 +96,20 @@ def test_what_cannot_be_done_is_one_line(run, tmp_path):
     assert "expected class" in run("grant", "QM1", "queue", "*", "alice", "sometimes", code=2)
     assert "no user" in run("user", "remove", "QM1", "alice", code=1)
     assert "no authority" in run("tls", "QM1", "--client", "alice", code=2)
+
+
+def test_addresses_with_passwords_come_from_the_environment(run, tmp_path, monkeypatch):
+    """Arguments of a process are seen by everybody; a queue manager without a group does not read them."""
+    monkeypatch.setenv("QUAESTOR_STRUCTURES", "rediss://:of-redis@host:6379")
+    monkeypatch.setenv("QUAESTOR_REPOSITORY", "postgresql://user:of-postgres@host/database")
+    run("create", "QM1", "--group", "QSG1")
+    kept = group_in(tmp_path / "QM1")
+    assert ("rediss://:of-redis@host:6379", "postgresql://user:of-postgres@host/database") == (
+        kept.structures,
+        kept.repository,
+    )
+    run("create", "QM2")
+    assert group_in(tmp_path / "QM2") is None
 
 
 @pytest.mark.parametrize(

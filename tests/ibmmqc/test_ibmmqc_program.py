@@ -7,6 +7,7 @@ import pytest
 import ibmmqc
 import quaestor
 from quaestor.mqi.messages import encoded
+from quaestor.qmgr.queue_manager import QueueManager
 
 mq = pytest.importorskip("ibmmq", reason="IBM's package is not installed")
 CMQC = mq.CMQC
@@ -364,6 +365,14 @@ def test_administration_by_pcf(qmgr):
         pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"NOT.THERE"})
     assert CMQC.MQRC_UNKNOWN_OBJECT_NAME == refused.value.reason
     pcf.disconnect()
+
+
+def test_a_program_that_asks_nothing_starts_no_command_server(qmgr, orders, monkeypatch):
+    """EM9: it would be a task of its own in the accounts, with every MQCONN."""
+    monkeypatch.setattr(QueueManager, "command_server", None)
+    mq.connect("QM1").disconnect()
+    orders.put(b"x")
+    assert b"x" == orders.get()
 
 
 def test_a_pcf_request_in_syncpoint_is_answered_at_commit(qmgr, orders):

@@ -88,3 +88,29 @@ def test_administration_by_pcf(qmgr):
         pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"NOT.THERE"})
     assert CMQC.MQRC_UNKNOWN_OBJECT_NAME == refused.value.reason
     pcf.disconnect()
+
+
+@pytest.mark.parametrize("name", ["", "*QM1", "*ANY"])
+def test_whichever_queue_manager_is_there_is_found_and_says_its_name(server, monkeypatch, name):
+    """DO1: of two addresses the first does not answer."""
+    host, _, port = server.address.rpartition(":")
+    monkeypatch.delenv("QUAESTOR_EMBEDDED", raising=False)
+    monkeypatch.setenv("MQSERVER", f"ANY.CHANNEL/TCP/{host}(1), {host}({port})")
+    connected = mq.QueueManager(None)
+    connected.connect_with_options(name, user="alice", password="any")
+    assert b"QM1" == connected.inquire(CMQC.MQCA_Q_MGR_NAME).rstrip()
+    connected.disconnect()
+
+
+def test_a_name_that_is_said_is_checked_and_no_address_may_be_left(server, monkeypatch):
+    host, _, port = server.address.rpartition(":")
+    monkeypatch.delenv("QUAESTOR_EMBEDDED", raising=False)
+    for addresses, reason in (
+        (f"{host}(1),{host}({port})", CMQC.MQRC_Q_MGR_NAME_ERROR),
+        (f"{host}(1),{host}(2)", CMQC.MQRC_Q_MGR_NOT_AVAILABLE),
+        (f"{host}({port}", CMQC.MQRC_Q_MGR_NOT_AVAILABLE),
+    ):
+        monkeypatch.setenv("MQSERVER", f"ANY.CHANNEL/TCP/{addresses}")
+        with pytest.raises(mq.MQMIError) as refused:
+            mq.QueueManager(None).connect_with_options("QM2", user="alice", password="any")
+        assert reason == refused.value.reason

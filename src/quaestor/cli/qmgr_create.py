@@ -1,5 +1,6 @@
 """`quaestor qmgr create`: the directory of a queue manager, and what it is told."""
 
+import os
 from pathlib import Path
 
 import click
@@ -44,6 +45,9 @@ def create_command(
 ) -> None:
     """Create a queue manager; whoever does may do everything with it.
 
+    Everybody sees the arguments of a process: an address with a password in it is given as QUAESTOR_STRUCTURES or
+    QUAESTOR_REPOSITORY in the environment.
+
     \b
     Example:
       quaestor qmgr create QM1 --listen 127.0.0.1:1414
@@ -53,6 +57,9 @@ def create_command(
     from quaestor.server.home import Configuration
     from quaestor.server.listeners import split_address
 
+    if group:
+        structures = structures or os.environ.get("QUAESTOR_STRUCTURES", "")
+        repository = repository or os.environ.get("QUAESTOR_REPOSITORY", "")
     home = home_of(name, directory)
     engine = {"log_bytes": None if log_mb is None else log_mb << 20, "logs": logs, "dual_logs": dual_logs or None}
     with said():

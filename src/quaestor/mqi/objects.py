@@ -91,10 +91,11 @@ class MQObject:
 
     TYPE_CODE: ClassVar[int] = 0
     MQSC_TYPE: ClassVar[str] = ""
+    NAME_RULE: ClassVar[str] = "1 to 48 characters of A-Z a-z 0-9 . / _ %"
 
     def __post_init__(self) -> None:
         if not self._name_is_valid():
-            raise AttributeValueError(self.MQSC_TYPE, self.name, "1 to 48 characters of A-Z a-z 0-9 . / _ %")
+            raise AttributeValueError(self.MQSC_TYPE, self.name, self.NAME_RULE)
         for name, attribute in attributes_of(type(self)).items():
             attribute.check(getattr(self, name))  # O4
 
@@ -270,6 +271,7 @@ class StorageClass(MQObject):
 
     TYPE_CODE: ClassVar[int] = 7
     MQSC_TYPE: ClassVar[str] = "STGCLASS"
+    NAME_RULE: ClassVar[str] = "1 to 8 characters of A-Z 0-9, the first no digit"
 
     page_set: int = number("PSID", 1, 0, 0, 99)
     descr: str = text("DESCR", 2, 64)

@@ -15,7 +15,6 @@ Called by the package door, the server and the command line.  Calls the coupling
 
 import json
 import os
-import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -24,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.operator_log import without_passwords
 
 GROUP_FILE = "group"
 GROUP_NAME_MAX = 4
 REQUESTS = ("fewest", "mp1b")
-_PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=password=)[^&\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def save_group(directory: Path, settings: GroupSettings) -> None:
 
 def told(settings: GroupSettings) -> str:
     """A group as it may be shown to anybody (GS4)."""
-    places = (_PASSWORD.sub("***", place) for place in (settings.structures, settings.repository))
+    places = map(without_passwords, (settings.structures, settings.repository))
     return " ".join((settings.name, *places))
 
 

@@ -6,12 +6,14 @@ Rules
   OL2 Entries go to the standard logger `quaestor.operator`, which the process configures as it likes (`JsonLines` and
       `PlainLines` format them), and the last thousand are kept for who asks.
   OL3 Saying something never fails the one who says it.
+  OL4 No entry shows the password of an address.
 
 Called by statistics, queue_manager, the server.  Calls the standard logging module.
 """
 
 import json
 import logging
+import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +24,13 @@ from quaestor.clock import Clock
 LOGGER = logging.getLogger("quaestor.operator")
 LOGGER.addHandler(logging.NullHandler())
 KEPT = 1000
+_PASSWORD = re.compile(r"(?<=:)[^:/@\s]+(?=@)|(?<=password=)[^&\s'\"]+")
 _LEVELS = {"I": logging.INFO, "W": logging.WARNING, "E": logging.ERROR, "D": logging.ERROR, "A": logging.ERROR}
+
+
+def without_passwords(text: str) -> str:
+    """What may be shown to anybody of a text that has addresses in it (OL4)."""
+    return _PASSWORD.sub("***", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +66,12 @@ class OperatorLog:
         self.entries: deque[Entry] = deque(maxlen=KEPT)
 
     def say(self, identifier: str, text: str, **facts: object) -> None:
-        """One entry (OL1 to OL3)."""
-        entry = Entry(self._clock.now_us(), self._queue_manager, identifier, text, facts)
+        """One entry (OL1 to OL4)."""
+        shown = {
+            name: without_passwords(str(value)) if isinstance(value, str | BaseException) else value
+            for name, value in facts.items()
+        }
+        entry = Entry(self._clock.now_us(), self._queue_manager, identifier, without_passwords(text), shown)
         self.entries.append(entry)
         LOGGER.log(entry.level, "%s", entry.as_text(), extra={"entry": entry})
 

@@ -24,6 +24,7 @@ from quaestor.clock import SystemClock
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.group_settings import joining
+from quaestor.qmgr.operator_log import without_passwords
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
 from quaestor.qmgr.statistics import SMF_DIRECTORY
@@ -75,7 +76,8 @@ class Server:
             )
             manager.start()
         except (*FAILURES, ProfileError) as error:
-            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=configuration.name, why=str(error)) from error
+            why = without_passwords(str(error))
+            raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=configuration.name, why=why) from error
         return manager
 
     def _open(self) -> None:

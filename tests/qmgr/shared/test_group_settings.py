@@ -4,9 +4,12 @@ import stat
 
 import pytest
 
+import quaestor
 from model.answers import fails
-from quaestor.mqi.reasons import Reason
+from quaestor.clock import FakeClock
+from quaestor.mqi.reasons import Abend, Reason
 from quaestor.qmgr.group_settings import GROUP_FILE, GroupSettings, group_in, joining, save_group, told
+from quaestor.qmgr.operator_log import OperatorLog
 
 REDIS, POSTGRESQL = "rediss://:of-redis@host:6379", "postgresql://user:of-postgres@host/database"
 
@@ -35,3 +38,26 @@ def test_no_message_shows_a_password(tmp_path, repository):
     assert "host" in told(made)
     for secret in ("of-redis", "of-postgres"):
         assert secret not in str(refused.value)
+
+
+@pytest.mark.parametrize("address", [POSTGRESQL, "postgresql://host/database?user=me&password=of-postgres", REDIS])
+def test_what_operators_are_told_shows_no_password(address, caplog):
+    """OL4."""
+    log = OperatorLog("QM1", FakeClock())
+    with caplog.at_level("INFO", "quaestor.operator"):
+        log.say("CSQ5001I", f"connected to {address}", address=address, why=OSError(f"{address} is away"), tries=3)
+    (entry,) = log.entries
+    assert 3 == entry.facts["tries"]
+    for shown in (caplog.text, entry.as_text(), str(entry.as_dict())):
+        assert "host" in shown
+        assert "of-" not in shown
+
+
+def test_why_a_queue_manager_does_not_start_shows_no_password(tmp_path, monkeypatch):
+    def join(*_):
+        raise Abend("DM3", f"the shared repository {POSTGRESQL} is away")
+
+    monkeypatch.setattr("quaestor.embedded.joining", lambda *_: join)
+    with fails(Reason.Q_MGR_NOT_AVAILABLE) as refused:
+        quaestor.connect("QM1", tmp_path)
+    assert "user:***@host" in str(refused.value)
