@@ -141,6 +141,14 @@ def test_files_that_agree(killed):
     assert "all is well" in run("check", killed).stdout
 
 
+def test_a_page_set_that_a_command_altered_is_checked(killed):
+    """What the command kept names a buffer pool that the bootstrap data set does not define."""
+    with running(killed) as manager:
+        assert manager.commands.run("ALTER PSID(1) EXPAND(SYSTEM)", "OPER").ok
+    result = CliRunner().invoke(main, ["check", str(killed)])
+    assert (0, "all is well") == (result.exit_code, result.output.splitlines()[-1]), result.output
+
+
 def test_a_page_set_that_lost_a_page_is_named(killed):
     with running(killed) as manager:
         manager.engine.buffers.write_all()

@@ -252,3 +252,19 @@ def test_the_rest_of_an_active_log_is_skipped():
         small.commit(unit)
     assert start + 4 * small.log.files.size == small.log.files.start
     assert [b"before"] + [b"after"] * 4 == small.again().bodies()
+
+
+def test_a_page_set_deleted_long_ago_asks_nothing_of_the_log():
+    """The log goes round after the deletion: no restart may want what it said before (X8)."""
+    small = SmallEngine(FaultyDisk())
+    small.engine.storage.define_page_set(3, PageSetDefinition(0))
+    small.engine.storage.delete_page_set(3)
+    first = small.log.files.oldest_active()
+    while small.log.files.oldest_active() == first:
+        unit = small.begin()
+        small.put(unit, b"x" * 2000, persistent=True)
+        small.get(unit)
+        small.commit(unit)
+        small.recovery.checkpoint()
+    again = small.again()
+    assert [] == check(again.data)

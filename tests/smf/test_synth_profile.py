@@ -1,6 +1,7 @@
 """Profiles: the shipped ones load, and a mistake is named with its place and what would be valid."""
 
 import copy
+import io
 import tomllib
 from dataclasses import replace
 from datetime import date
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from synthetic import dump_of, thin
 
 from quaestor.smf.catalog import LEVELS
+from quaestor.smf.framing import DumpReader
+from quaestor.smf.records import read_records
 from quaestor.smf.synth.profile import Rhythm
 from quaestor.smf.synth.profile_file import ProfileError, at_level, load_profile, profile_of, shipped_profiles
 from quaestor.smf.synth.rhythm import factors, stream
@@ -216,3 +219,20 @@ def test_a_profile_with_junk_in_it_is_refused_or_works(data):
         return
     dump, made = dump_of(replace(profile, days=1, interval_minutes=240))
     assert made.bytes == len(dump)
+
+
+@pytest.mark.parametrize(("classes", "kinds"), [((1, 4), {(116, 0)}), ((3,), {(116, 1)}), ((4,), set())])
+def test_a_queue_manager_that_accounts_for_some_classes_has_their_records(classes, kinds):
+    """Class 1 alone has nothing of tasks that never end: once, a profile with such an application could not be used."""
+    profile = thin(load_profile("small"), 0.02)
+    managers = tuple(replace(each, accounting=classes) for each in profile.queue_managers)
+    dump, _ = dump_of(replace(profile, days=1, interval_minutes=240, queue_managers=managers))
+    found = {
+        (record.header.record_type, record.header.subtype) for record in read_records(DumpReader(io.BytesIO(dump)))
+    }
+    assert kinds == found & {(116, 0), (116, 1)}
+
+
+def test_an_accounting_class_that_there_is_not_is_named():
+    with pytest.raises(ProfileError, match="queue_manager QM01, accounting: 2 is not one of 1, 3, 4"):
+        profile_of(tomllib.loads(MINIMAL.replace('system = "SYSA"', 'system = "SYSA"\naccounting = [2]')), "wrong")

@@ -183,7 +183,7 @@ def test_pcf_names_the_member_and_the_disposition_of_each_object(sharing):
         return answered_by_pcf(sharing.members["QM1"].commands, pcf.PCFMessage(INQUIRE_Q, asked), "OPER")
 
     everybody = inquired("X", (COMMAND_SCOPE, "*"))
-    assert ["QM1", "QM2", "QM3"] == [each.value(RESPONSE_Q_MGR) for each in everybody]
+    assert ["QM1", "QM2", "QM3"] == [each.value(RESPONSE_Q_MGR).rstrip() for each in everybody]
     assert {7} == {each.value(MAX_Q_DEPTH) for each in everybody}
     dispositions = {0: [], 1: [1], 3: [3], -1: [1, 3]}
     for asked, found in dispositions.items():

@@ -55,14 +55,18 @@ class EngineSettings:
 
 
 def settings_of(disk: Disk) -> EngineSettings:
-    """What the bootstrap data set knows of an engine: enough to restart it for a utility, with one buffer pool."""
+    """What the bootstrap data set knows of an engine: enough to restart it for a utility.
+
+    It has one buffer pool, and those that commands gave to page sets.
+    """
     if not Bootstrap.formatted(disk):
         raise Abend("S1", "no queue manager is kept here: there is no bootstrap data set")
     bootstrap = Bootstrap.open(disk)
     bootstrap.close()
     inventory = bootstrap.inventory
     page_sets = dict.fromkeys(inventory.page_sets, 0)
-    return EngineSettings(buffer_pools={0: 20_000}, page_sets=page_sets, archive=bool(inventory.archives))
+    kept = {rule[0]: 1_000 for rule in inventory.page_set_rules.values() if rule is not None}
+    return EngineSettings(buffer_pools={**kept, 0: 20_000}, page_sets=page_sets, archive=bool(inventory.archives))
 
 
 class Engine:

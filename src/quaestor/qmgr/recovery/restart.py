@@ -92,7 +92,8 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
     for number, rba in copies.items():
         page_sets[number] = min(rba, page_sets.get(number, rba))
     for deleted, rba in log.files.inventory.since.items():
-        page_sets[int(deleted)] = max(rba, page_sets.get(int(deleted), rba))  # X8
+        # X8: of one that the checkpoint does not know nothing before it is wanted, however long ago it was deleted
+        page_sets[int(deleted)] = max(rba, page_sets.get(int(deleted), found.checkpoint_rba))
     end = found.checkpoint_rba
     for record in log.scan(found.checkpoint_rba):
         end = record.end

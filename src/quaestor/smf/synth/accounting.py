@@ -52,7 +52,7 @@ def account_day(
     ledger: Ledger,
     templates: Templates,
 ) -> Account | None:
-    """All records of one application on one queue manager and day; None when no task ran."""
+    """All records of one application on one queue manager and day; None when no task ran, or none is accounted for."""
     rng = stream(conditions.profile, conditions.manager.name, conditions.day, application.name)
     tasks = draw_tasks(application, conditions, rng)
     if not len(tasks):
@@ -62,13 +62,12 @@ def account_day(
     day = task_work(tasks, works, conditions, per_force_us, rng)
     start, end, built = _times(day, midnight_us)
     _enter(day, ledger)
-    classes = set(conditions.manager.accounting)
-    if not classes & {1, 3}:
-        return None
     names = Names(application, conditions.manager, rng)
     template = templates.get(
         (conditions.manager.name, application.name), lambda: task_template(conditions.profile, names, identity)
     )
+    if not template:
+        return None
     sheet = Sheet(template, len(tasks))
     sheet.stamp(built, identity)
     _write(day, sheet, names, start, end)

@@ -97,6 +97,8 @@ def _check_manager(profile: Profile, manager: QueueManager) -> None:
     for percent in percents:
         _between(f"{place}, busy_percent", percent, 0, 100)
     one_of(f"{place}, level", manager.level, LEVELS)
+    for accounted in manager.accounting:
+        one_of(f"{place}, accounting", accounted, (1, 3, 4))
     pools = [each.number for each in manager.buffer_pools]
     for page_set in manager.page_sets:
         one_of(f"{place}, page set {page_set.number}, buffer_pool", page_set.buffer_pool, pools)
