@@ -21,6 +21,7 @@ Rules
 Called by log.  Calls disk, bootstrap, archiving.
 """
 
+import errno
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -248,8 +249,7 @@ class LogFiles:
         start, making = self.inventory.starts[number], self._archiving
         try:
             if making is None or making.start != start:
-                name = f"archive-{start:016x}"
-                self._archiving = making = Archiving(self._disk, name, start, self.size, self.copies, self._held)
+                self._archiving = making = self._begin_archive(start)
             if making.piece():
                 return True
         except OSError as error:
@@ -265,6 +265,11 @@ class LogFiles:
             rba, records = making.from_other_copy[0], len(making.from_other_copy)
             self.tell("CSQJ106E", text, log=_name(0, number), first_rba=f"{rba:012X}", records=records)
         return False
+
+    def _begin_archive(self, start: int) -> Archiving:
+        if not self._bootstrap.has_room():
+            raise OSError(errno.ENOSPC, "the bootstrap data set is full of archives; prune them (S4)")
+        return Archiving(self._disk, f"archive-{start:016x}", start, self.size, self.copies, self._held)
 
     def _offload_failed(self, number: int, error: OSError) -> None:
         if self._archiving is not None:
