@@ -147,6 +147,10 @@ class LogFiles:
                 return self._read_archive(name, rba - start, min(size, end - rba)), True
         return b"", False
 
+    def holds(self, rba: int) -> bool:
+        """Whether a copy or an archive has the byte at an RBA."""
+        return any(self.read(rba, 1, copy)[0] for copy in range(self.copies))
+
     def oldest_active(self) -> int:
         """The first RBA that the active logs hold."""
         return min(start for start in self.inventory.starts if start >= 0)

@@ -138,7 +138,7 @@ def _check_log(files: LogFiles, number: int, rba: int) -> None:
         raise Abend("Y6", "the image copy is of an earlier page set of this number", page_set=number)
     while rba < files.start:
         rba += files.size - (rba - files.start) % files.size
-        if not files.read(rba - 1, 1)[0]:
+        if not files.holds(rba - 1):
             text = "the log no longer holds what the image copy lacks; put its archives back or use a newer copy"
             raise Abend("F2", text, page_set=number, needed=f"{rba - files.size:012X} to {rba:012X}")
 
