@@ -232,6 +232,38 @@ def test_an_archive_that_cannot_be_made_stops_nobody_and_is_told_once(code, monk
     assert ["CSQJ128E"] * 2 == [identifier for identifier, _ in world.said]
 
 
+def a_bootstrap_full_of_archives():
+    """New work is refused when the ring has come round; it starts, and goes on when archives are pruned (S4)."""
+    world = filled()
+    engine, inventory = world.engine, world.engine.log.files.inventory
+    rbas = range(1 << 40, (1 << 40) + 10_000 * SIZE, SIZE)
+    noted = [(rba - (1 << 41), rba - (1 << 41) + SIZE, f"archive-{rba:016x}") for rba in rbas]
+    while engine.log.files._bootstrap.has_room():
+        inventory.archives += [noted.pop() for _ in range(100)]
+    with pytest.raises(MQError, match=r"2056.*full of archives; prune them"):
+        put_on(world)
+    for unit in list(engine.recovery.units.values()):
+        engine.back_out(unit)
+    assert "CSQJ128E" == world.said[-1][0]
+    engine.recovery.checkpoint()
+    for number in (0, 1):
+        image_copy(engine.recovery, number, engine.disk)
+    engine = world.engine = SmallEngine(engine.disk.after_power_cut(), SINGLE)
+    engine.log.files.prune()
+    put_on(world, 200)
+    assert world.state == found_after(engine.disk.after_power_cut(), SINGLE)
+
+
+def test_a_bootstrap_data_set_full_of_archives_is_no_dead_end():
+    a_bootstrap_full_of_archives()
+
+
+def test_without_room_for_the_rest_it_is(monkeypatch):
+    monkeypatch.setattr("quaestor.storage.bootstrap.NOT_FOR_ARCHIVES", 0)
+    with pytest.raises((Abend, pytest.fail.Exception)):
+        a_bootstrap_full_of_archives()
+
+
 def test_an_archive_is_made_in_pieces(monkeypatch):
     monkeypatch.setattr(archiving, "PIECE", 8192)
     world = filled()

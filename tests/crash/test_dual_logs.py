@@ -94,6 +94,54 @@ def test_an_archive_is_taken_of_the_whole_copy_and_the_ring_tries_the_other_agai
     assert one == two
 
 
+@pytest.fixture
+def unreadable(monkeypatch):
+    """Names of which every read fails, as long as they are in the set."""
+    names, read = set(), FaultyFile.read
+
+    def failing(self, offset, size):
+        if self.name in names:
+            raise OSError(errno.EIO, "unreadable", self.name)
+        return read(self, offset, size)
+
+    monkeypatch.setattr(FaultyFile, "read", failing)
+    return names
+
+
+@pytest.mark.parametrize("writable", [True, False])
+@pytest.mark.parametrize("copy", ["log1", "log2"])
+def test_a_copy_that_cannot_be_read_is_made_up_for_by_the_other(unreadable, broken, copy, writable):
+    """At restart, in a backout that reads the log, and in the work after it (AL5)."""
+    world = World(FaultyDisk(), DUAL)
+    puts_and_gets(world)
+    world.unit(puts=[message(70)], outcome="leave")
+    world.engine.log.force(world.engine.log.end - 1)
+    unreadable.update(f"{copy}-0{number}" for number in (1, 2, 3))
+    if not writable:
+        broken.add(copy)
+    world.engine = engine = SmallEngine(world.disk.after_power_cut(), DUAL)
+    world.disk = engine.disk
+    assert world.state == engine.bodies()
+    world.unit(puts=[message(80)], gets=1)
+    unreadable.clear()
+    broken.clear()
+    again = SmallEngine(engine.disk.after_power_cut(), DUAL)
+    assert world.state == again.bodies()
+    assert [] == check(again.data)
+
+
+def test_a_log_that_no_copy_can_be_read_of_does_not_end_there(unreadable):
+    """The error is told; nothing is taken for the end of the log (AL5)."""
+    world = World(FaultyDisk(), DUAL)
+    world.unit(puts=[message(1)])
+    disk = world.disk.after_power_cut()
+    before = {name: bytes(image.seen) for name, image in disk.files.items()}
+    unreadable.update(("log1-01", "log2-01"))
+    with pytest.raises((OSError, Abend), match="unreadable"):
+        SmallEngine(disk, DUAL)
+    assert before == {name: bytes(image.seen) for name, image in disk.files.items()}
+
+
 def test_the_operator_is_told(broken):
     manager = QueueManager("QM1", FaultyDisk(), FakeClock(), DUAL)
     manager.start()

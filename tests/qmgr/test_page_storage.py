@@ -1,5 +1,6 @@
 """Buffer pools and page sets change while the queue manager runs, and stay changed over any restart."""
 
+import errno
 from contextlib import suppress
 
 import pytest
@@ -149,6 +150,28 @@ def test_a_page_set_is_defined_used_deleted_and_defined_again():
     last = without.again()
     assert [b"second life"] == last.bodies(on_page_set(last, 3))
     assert [] == check(last.data)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(errno.ENOSPC, Reason.STORAGE_MEDIUM_FULL), (errno.EIO, Reason.RESOURCE_PROBLEM)]
+)
+@pytest.mark.parametrize("operation", range(1, 6))
+def test_a_page_set_that_cannot_be_made_is_refused_and_nothing_else(operation, code, reason):
+    """The queue manager goes on, and it can be defined when there is room."""
+    engine = SmallEngine(FaultyDisk(), SMALL)
+    storage, disk = engine.engine.storage, engine.disk
+    disk.fail_at[disk.operations + operation] = code
+    with fails(reason):
+        storage.define_page_set(3, PageSetDefinition(1))
+    assert not disk.exists("pageset-03")
+    assert 3 not in storage.page_sets
+    disk.fail_at = {}
+    unit = engine.begin()
+    engine.put(unit, b"goes on")
+    engine.commit(unit)
+    storage.define_page_set(3, PageSetDefinition(1))
+    again = SmallEngine(disk.after_power_cut(), SMALL)
+    assert ([b"goes on"], True) == (again.bodies(), 3 in again.buffers.page_sets)
 
 
 def test_page_set_0_stays_and_a_settings_page_set_that_was_deleted_stays_away():

@@ -193,7 +193,7 @@ def test_a_copy_that_is_damaged_is_refused_and_the_page_set_stays(at):
 
 
 def test_a_copy_that_the_log_cannot_bring_up_to_date_is_refused_and_the_page_set_stays():
-    """An archive is missing, or was cut short."""
+    """An archive is missing, was cut short, or is damaged; the first is gone and not known any more."""
     engine, _ = copied(settings=replace(SMALL, log_bytes=64 << 10, buffer_pools={0: 64, 1: 400}))
     for n in range(200):
         put(engine, b"%d" % n * 500)
@@ -202,17 +202,27 @@ def test_a_copy_that_the_log_cannot_bring_up_to_date_is_refused_and_the_page_set
     names = disk.names("archive-")
     assert len(names) > 3
     before = bytes(disk.files["pageset-01"].seen)
-    archive = disk.files[names[1]]
-    short = archive.seen[:20_000]
-    for image in (None, short):
-        if image is None:
-            del disk.files[names[1]]
-        else:
-            disk.files[names[1]] = archive
-            archive.seen = image
-        with pytest.raises(Abend, match=r"F2.*put (it|its archives) back"):
-            restore(disk, 1)
-        assert before == disk.files["pageset-01"].seen
+    archive = disk.files.pop(names[1])
+    whole = bytes(archive.seen)
+    refuse(disk, before, r"F2.*put it back")
+    disk.files[names[1]] = archive
+    for spoiled in (whole[:20_000], whole[:20_000] + b"?" + whole[20_001:]):
+        archive.seen = bytearray(spoiled)
+        refuse(disk, before, r"L2: the log is damaged")
+    archive.seen = bytearray(whole)
+    archives = engine.log.files.inventory.archives
+    gone = archives.pop(0)
+    engine.log.files.save()
+    refuse(disk, before, r"F2.*put its archives back")
+    archives.insert(0, gone)
+    engine.log.files.save()
+    restore(disk, 1)
+
+
+def refuse(disk, before, why):
+    with pytest.raises(Abend, match=why):
+        restore(disk, 1)
+    assert before == disk.files["pageset-01"].seen
 
 
 def test_a_copy_of_an_earlier_page_set_of_the_number_is_refused():

@@ -8,6 +8,8 @@ Rules
   AL3 When no copy can be written the error is the caller's: nothing is confirmed any more (J5).
   AL4 A write that is started is started on every good copy, and over when it is over on all of them; AL2 and AL3 are
       judged then. A copy that cannot start one while the first has is written at once.
+  AL5 A copy that cannot be read has nothing good there, if another can be read. Where none can, the error is the
+      caller's: it is no end of the log.
 
 Called by log_files.  Calls disk.
 """
@@ -22,7 +24,7 @@ Stopped = Callable[[int, OSError], None]
 
 
 class ActiveLog:
-    """One active log (AL1-AL4)."""
+    """One active log (AL1-AL5)."""
 
     def __init__(self, disk: Disk, files: list[File], stopped: list[int], told: Stopped) -> None:
         self._disk, self._files, self._told = disk, files, told
@@ -66,8 +68,16 @@ class ActiveLog:
         self._each(lambda file: file.sync())
 
     def read(self, at: int, size: int, copy: int = 0) -> bytes:
-        """From a copy, or from the other when that one is stopped (AL2)."""
-        return self._files[copy if copy in self._good else self._good[0]].read(at, size)
+        """From a copy, or from the other when that one is stopped (AL2, AL5)."""
+        good = self._good
+        asked = copy if copy in good else good[0]
+        try:
+            return self._files[asked].read(at, size)
+        except OSError:
+            others = [self._files[other] for other in good if other != asked]
+            if all(outcome(partial(file.read, at, size)) is not None for file in others):
+                raise
+            return b""
 
     def use_again(self) -> list[int]:
         """Another range begins: copies that were stopped are tried again; gives them (AL2)."""

@@ -11,6 +11,8 @@ Rules
       process that was killed: it is synced before the other place is written.
   S3  A copy that is missing or cannot be read is named and made good from the other when the queue manager starts
       (CSQJ120E), not when somebody only looks; without any good copy nothing starts.
+  S4  Archives are not noted beyond what leaves room for everything else (`has_room`): a queue manager whose inventory
+      is full of them refuses work, but starts, takes checkpoints and can be rid of archives.
 
 Called by log_files.  Calls disk.
 """
@@ -32,6 +34,9 @@ FORMAT = 2
 """1: records and pages with the checksum of zlib."""
 
 CHECKPOINTS_KEPT = 8
+NOT_FOR_ARCHIVES = 1 << 16
+"""Bytes of a place that page sets, buffer pools and active logs may need at most, twice (S4)."""
+
 _HEADER = struct.Struct(">4sIQII")
 _MARK = b"BSDS"
 
@@ -141,11 +146,18 @@ class Bootstrap:
 
     def saving(self) -> Callable[[], None]:
         """Pack the inventory as it is now; what is given writes it, while others may change it."""
-        packed = json.dumps(asdict(self.inventory), separators=(",", ":")).encode()
+        packed = self._pack()
         if len(packed) > PLACE - _HEADER.size:
             raise Abend("S1", "the log inventory is full; delete archives that are no longer needed")
         self._packed = number = self._packed + 1
         return lambda: self._write(number, packed)
+
+    def has_room(self) -> bool:
+        """Whether another archive may be noted (S4)."""
+        return len(self._pack()) < PLACE - NOT_FOR_ARCHIVES
+
+    def _pack(self) -> bytes:
+        return json.dumps(asdict(self.inventory), separators=(",", ":")).encode()
 
     def _write(self, number: int, packed: bytes) -> None:
         """Write the next version to every copy (S2)."""

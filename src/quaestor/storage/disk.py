@@ -51,7 +51,7 @@ class InUseError(OSError):
     """Another process owns the directory (K5)."""
 
 
-Request = Callable[[], None]
+Request = Callable[[], object]
 
 
 def outcome(request: Request) -> OSError | None:

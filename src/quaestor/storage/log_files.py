@@ -21,6 +21,7 @@ Rules
 Called by log.  Calls disk, bootstrap, archiving.
 """
 
+import errno
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -146,6 +147,10 @@ class LogFiles:
                 return self._read_archive(name, rba - start, min(size, end - rba)), True
         return b"", False
 
+    def holds(self, rba: int) -> bool:
+        """Whether a copy or an archive has the byte at an RBA."""
+        return any(self.read(rba, 1, copy)[0] for copy in range(self.copies))
+
     def oldest_active(self) -> int:
         """The first RBA that the active logs hold."""
         return min(start for start in self.inventory.starts if start >= 0)
@@ -248,8 +253,7 @@ class LogFiles:
         start, making = self.inventory.starts[number], self._archiving
         try:
             if making is None or making.start != start:
-                name = f"archive-{start:016x}"
-                self._archiving = making = Archiving(self._disk, name, start, self.size, self.copies, self._held)
+                self._archiving = making = self._begin_archive(start)
             if making.piece():
                 return True
         except OSError as error:
@@ -265,6 +269,11 @@ class LogFiles:
             rba, records = making.from_other_copy[0], len(making.from_other_copy)
             self.tell("CSQJ106E", text, log=_name(0, number), first_rba=f"{rba:012X}", records=records)
         return False
+
+    def _begin_archive(self, start: int) -> Archiving:
+        if not self._bootstrap.has_room():
+            raise OSError(errno.ENOSPC, "the bootstrap data set is full of archives; prune them (S4)")
+        return Archiving(self._disk, f"archive-{start:016x}", start, self.size, self.copies, self._held)
 
     def _offload_failed(self, number: int, error: OSError) -> None:
         if self._archiving is not None:

@@ -3,8 +3,8 @@
 Rules
   PS1 What the settings say (or the input set CSQINP1) is what there is, unless a command changed it: what a command
       made or deleted is kept in the bootstrap data set, durable before it is in force, and holds over restarts.
-  PS2 A page set is made and formatted when it is defined. Deleting one removes its file; whatever the log says of its
-      number before that moment means nothing to restart.
+  PS2 A page set is made and formatted when it is defined; where that fails there is none, and nobody else fails.
+      Deleting one removes its file; whatever the log says of its number before that moment means nothing to restart.
   PS3 Page set 0 and a page set that holds a queue are not deleted; nor is a buffer pool that a page set uses. A page
       set keeps its buffer pool as long as it is there.
   PS4 LOCATION and PAGECLAS are kept and reported, and LOCATION limits the number of buffers as on z/OS; the memory is
@@ -13,7 +13,9 @@ Rules
 Called by the engine (at start) and by command.  Calls buffer, space, the bootstrap data set, page_set.
 """
 
+import errno
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from typing import Any, TypeVar
 
@@ -175,7 +177,7 @@ class PageStorage:
         if number in self.page_sets:
             raise MQError(Reason.OBJECT_ALREADY_EXISTS, type="PSID", name=str(number))
         self._pool(definition.buffer_pool)
-        page_set = PageSet.create(self._disk, number, self._pages)
+        page_set = self._make(number)
         page_set.freed_rba = self._log.hardened - 1
         self._inventory.since[str(number)] = self._log.end
         self._inventory.stamps.pop(str(number), None)
@@ -183,6 +185,18 @@ class PageStorage:
         self._keep_page_set(number, definition)
         self._bring_in(page_set, definition)
         self._space.add_page_set(page_set)
+
+    def _make(self, number: int) -> PageSet:
+        """Make and format a page set; where there is no room for it nothing is left of it (PS2)."""
+        try:
+            return PageSet.create(self._disk, number, self._pages)
+        except OSError as error:
+            with suppress(OSError):
+                if self._disk.exists(file_name(number)):
+                    self._disk.delete(file_name(number))
+            full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+            reason = Reason.STORAGE_MEDIUM_FULL if full else Reason.RESOURCE_PROBLEM
+            raise MQError(reason, page_set=number, why=str(error)) from error
 
     def alter_page_set(self, number: int, expand: str) -> None:
         altered = replace(self.page_set(number), expand=expand)

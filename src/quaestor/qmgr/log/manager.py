@@ -82,7 +82,7 @@ class LogManager(LogWriter):
         partial = end % CI
         self.base, self.end, self.written, self._sent = end - partial, end, end, end
         self._synced = self.hardened = end
-        self._buffer[:partial] = self._reader.raw(self.base, partial)
+        self._buffer[:partial] = self._reader.beginning_of_ci(self.base, partial)
         self.epoch = self.files.inventory.epoch + 1
         self.files.inventory.epoch = self.epoch
         self.files.inventory.written_rba = end

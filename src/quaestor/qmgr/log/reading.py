@@ -1,7 +1,7 @@
 """Reading the log back: one record to undo it, or all of them from an RBA on.
 
 Rules
-  LR1 A record is taken from the first copy that has it good (L1).
+  LR1 A record is taken from the first copy that has it good (L1); a copy that cannot be read has it not (AL5).
   LR2 A scan ends at the first record that no copy has good (L2). One that only a second copy has is put right in the
       first, unless nothing may be written.
 
@@ -10,6 +10,7 @@ Called by the log manager.  Calls log_files.
 
 from collections.abc import Iterator
 
+from quaestor.mqi.reasons import Abend
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.log_record import HEADER_LENGTH, LogRecord, parse, record_length
@@ -72,6 +73,14 @@ class LogReader:
         length = record_length(self.raw(rba, HEADER_LENGTH, copy))
         raw = self.raw(rba, length, copy) if length else b""
         return raw if len(raw) >= HEADER_LENGTH else b""
+
+    def beginning_of_ci(self, rba: int, size: int) -> bytes:
+        """What stands before the end of the log in its CI; every record there was found good (LR2)."""
+        for copy in range(self._files.copies):
+            raw = self.raw(rba, size, copy)
+            if len(raw) == size:
+                return raw
+        raise Abend("L1", "the end of the log cannot be read; use its other copy", rba=f"{rba:012X}")
 
     def raw(self, rba: int, size: int, copy: int = 0) -> bytes:
         """Bytes of the log data sets, over their borders; fewer where the log has no more."""

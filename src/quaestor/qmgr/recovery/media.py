@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.recovery.describe import records
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.storage.changes import FREE, SPAN, VOLATILE_PAGE, header, map_page_of
 from quaestor.storage.disk import Disk, File
@@ -131,16 +132,17 @@ def check_copy(disk: Disk, number: int) -> None:
 
 
 def _check_log(files: LogFiles, number: int, rba: int) -> None:
-    """Whether the log has all that an image copy lacks (Y6)."""
+    """Whether the log has all that an image copy lacks, and has it good (Y6)."""
     if number not in files.inventory.page_sets:
         raise Abend("T4", "no such page set", page_set=number, there_are=sorted(files.inventory.page_sets))
     if rba < files.inventory.since.get(str(number), 0):
         raise Abend("Y6", "the image copy is of an earlier page set of this number", page_set=number)
-    while rba < files.start:
-        rba += files.size - (rba - files.start) % files.size
-        if not files.read(rba - 1, 1)[0]:
-            text = "the log no longer holds what the image copy lacks; put its archives back or use a newer copy"
-            raise Abend("F2", text, page_set=number, needed=f"{rba - files.size:012X} to {rba:012X}")
+    if not files.holds(rba) and rba < files.inventory.written_rba:
+        text = "the log no longer holds what the image copy lacks; put its archives back or use a newer copy"
+        raise Abend("F2", text, page_set=number, needed_from=f"{rba:012X}")
+    if rba < files.inventory.written_rba:
+        for _ in records(files, rba):
+            pass
 
 
 def restore(disk: Disk, number: int) -> None:

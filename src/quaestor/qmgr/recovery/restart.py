@@ -108,7 +108,7 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
         raise Abend("L2", text, good_to=f"{end:012X}", written_to=f"{written:012X}")
     found.end_rba = end
     found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
-    if not log.files.read(found.start_rba, 1)[0] and found.start_rba < end:
+    if found.start_rba < end and not log.files.holds(found.start_rba):
         raise Abend(
             "F2",
             "the log no longer holds what must be redone; put its archives back or restore a newer image copy",
