@@ -32,11 +32,11 @@ def test_every_confirmed_message_is_delivered_once(tmp_path, engine, kinds, faul
     if engine != "facility":
         redis_program()
     problems, events = run_round(tmp_path, engine, faults, seed, kinds=kinds)
-    assert [] == problems
+    assert [] == problems, problems
     assert events > 200
 
 
 def test_ways_are_cut_by_proxies_where_namespaces_cannot_be_made(tmp_path):
     redis_program()
     problems, _ = run_round(tmp_path, "forgetful", [["cut", "repository cut"]], 5, namespaces=False)
-    assert [] == problems
+    assert [] == problems, problems
