@@ -98,7 +98,7 @@ def seal(data: bytearray, rba: int) -> None:
     if len(data) != PAGE:
         raise Abend("P5", "a page has grown beyond its size and would be written over the next", bytes=len(data))
     _RBA.pack_into(data, RBA_AT, rba)
-    _SUM.pack_into(data, 0, _checksum(data))
+    _SUM.pack_into(data, 0, checksum_of(bytes(memoryview(data)[4:])))  # as `_checksum`
 
 
 def is_whole(data: bytes | bytearray, page_set: int, page: int) -> bool:

@@ -81,10 +81,14 @@ class Frame:
 
     def image(self, lent: bytearray) -> bytearray | None:
         """The same, in memory that is lent if changes wait: they go on waiting (B12)."""
-        if self.starting is None:
+        starting = self.starting
+        if starting is None:
             return self.raw
         lent[:] = EMPTY
-        self._change(lent)
+        if self.further is None:  # as nearly always
+            starting(lent, self.started_with + self.rest, self.page_set.number, self.page)
+        else:
+            self._change(lent)
         return lent
 
     def _change(self, data: bytearray) -> None:

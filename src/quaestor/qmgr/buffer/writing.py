@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from operator import attrgetter
 
 from quaestor.qmgr.buffer.frame import Frame
 from quaestor.qmgr.buffer.meter import IoMeter
@@ -10,6 +10,9 @@ from quaestor.qmgr.log import LogManager
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.storage.log_record import Kind
 from quaestor.storage.page import PAGE, seal
+from quaestor.storage.page_set import PageSet
+
+_place, _rba = attrgetter("page_set.number", "page"), attrgetter("rba")
 
 
 class PageWriter:
@@ -35,13 +38,20 @@ class PageWriter:
         if not frames:
             return
         self.log_check(self.prepare(frames))
-        ordered = sorted(frames, key=lambda frame: (frame.page_set.number, frame.page))
-        for _, group in groupby(enumerate(ordered), key=lambda at: (at[1].page_set.number, at[1].page - at[0])):
-            self._write_run([frame for _, frame in group], immediate=immediate)
+        run: list[Frame] = []
+        page_set, following = None, 0
+        for frame in sorted(frames, key=_place):
+            if frame.page != following or frame.page_set is not page_set:
+                if run:
+                    self._write_run(run, immediate=immediate)
+                run, page_set = [], frame.page_set
+            run.append(frame)
+            following = frame.page + 1
+        self._write_run(run, immediate=immediate)
 
     def prepare(self, frames: Sequence[Frame]) -> int:
         """Log what must be logged before pages are written (B4); gives the RBA up to which the log is forced then."""
-        return max(self._log_images(frames), *(frame.rba for frame in frames))
+        return int(max(self._log_images(frames), *map(_rba, frames)))
 
     def log_check(self, rba: int) -> None:
         """B2: the log is forced up to the last change of every page that is about to be written."""
@@ -59,12 +69,12 @@ class PageWriter:
                 frame.whole = True
         return rba
 
-    def _write_run(self, run: list[Frame], *, immediate: bool) -> None:
+    def _write_run(self, run: Sequence[Frame], *, immediate: bool) -> None:
         """Write adjacent pages, as one request; it is counted as the papers do, `pages_per_io` at a time."""
         page_set = run[0].page_set
-        pages = []
         while len(self._lent) < len(run):
             self._lent.append(bytearray(PAGE))
+        pages = []
         for frame, lent in zip(run, self._lent, strict=False):
             data = frame.image(lent)  # B12
             if data is None:
@@ -77,16 +87,18 @@ class PageWriter:
         self._meter.wrote(page_set.number, len(run), ios, began_ns, immediate=immediate)
         self.stats.write_ios += ios
         self.stats.pages_written += len(run)
-        for frame in run:
-            self._written(frame)
+        self._written(page_set, run)
 
-    def _written(self, frame: Frame) -> None:
-        """The page equals its copy on the page set; restart still needs its changes until the next sync (B6)."""
-        page_set = frame.page_set
-        if frame.first_rba and (not page_set.unsynced_rba or frame.first_rba < page_set.unsynced_rba):
-            page_set.unsynced_rba = frame.first_rba
-        frame.changed = frame.whole = False
-        frame.first_rba = 0
-        del self._changed[frame]
-        if not frame.in_use:
-            self._stealable[frame] = None
+    def _written(self, page_set: PageSet, run: Sequence[Frame]) -> None:
+        """The pages equal their copies on the page set; restart still needs their changes until the next sync (B6)."""
+        changed, stealable, oldest = self._changed, self._stealable, page_set.unsynced_rba
+        for frame in run:
+            rba = frame.first_rba
+            if rba and (not oldest or rba < oldest):
+                oldest = rba
+            frame.changed = frame.whole = False
+            frame.first_rba = 0
+            del changed[frame]
+            if not frame.in_use:
+                stealable[frame] = None
+        page_set.unsynced_rba = oldest
