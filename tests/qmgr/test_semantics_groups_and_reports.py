@@ -314,6 +314,12 @@ def test_23_an_expired_message_is_reported(qm, orders, replies, asked, length):
     assert (length, Feedback.EXPIRATION) == (len(report.body), report.descriptor.feedback)
 
 
+def test_23_a_report_of_a_message_got_short_has_all_of_it(orders, replies):
+    orders.put("x" * 200, MQMD(report=Report.COD_WITH_FULL_DATA, reply_to_q="REPLIES"), NOW)
+    assert orders.get(GET_NOW | GetOptions.ACCEPT_TRUNCATED_MSG, max_length=5).text == "x" * 5
+    assert [b"x" * 200] == [report.body for report in drain(replies)]
+
+
 def test_23_identifiers_can_be_passed(orders, replies):
     asked = Report.COA | Report.PASS_MSG_ID | Report.PASS_CORREL_ID
     made = orders.put("x", MQMD(report=asked, reply_to_q="REPLIES", correl_id=b"C" * 24), NOW)

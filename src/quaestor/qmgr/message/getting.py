@@ -11,7 +11,7 @@ Rules
   GE4 A browse with LOCK hides the message from everybody but this handle until it is unlocked, another is
       locked, it is got, or the handle closes. UNLOCK without a lock is 2209.
   GE5 A message longer than was asked for stays where it is (2080), or is taken shortened (2079); the true length
-      is told in both.
+      is told in both. What is reported of it is not shortened.
   GE6 A get that may wait answers `Waiting` instead of 2033, and is asked again when it is posted.
   GE7 A message whose page is not whole stays where it is (2193) until media recovery brings the page back.
 
@@ -176,6 +176,7 @@ class InputPath:
             message = self._read(arrival)
         except TornPageError as error:
             raise MQError(Reason.PAGESET_ERROR, page_set=error.page_set, page=error.page) from error  # GE7
+        whole = message
         if len(message.body) > max_length:
             message = self._shortened(message, plan, max_length)
         if arrival.backout_count or arrival.expires_us:
@@ -184,7 +185,7 @@ class InputPath:
         if plan.browse:
             self._stand_on(arrival, plan)
         else:
-            self._remove(arrival, message, plan)
+            self._remove(arrival, whole, plan)
         self.token = arrival.sequence
         return message
 
