@@ -1,13 +1,14 @@
 """Semantics 13 to 18: browse cursors and locks, get-wait, match options."""
 
+from operator import attrgetter
 from threading import Thread
 
 import pytest
 
-from model.answers import bodies, drain, fails
+from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD, NO_ID
-from quaestor.mqi.objects import AliasQueue, LocalQueue
+from quaestor.mqi.objects import AliasQueue, IndexType, LocalQueue
 from quaestor.mqi.options import GetOptions, MatchOptions, MsgFlags, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 
@@ -148,9 +149,14 @@ def test_15_unlocking_nothing_is_2209(orders):
 class Getter(Thread):
     """An application that waits for one message on a thread of its own."""
 
-    def __init__(self, qm, queue="ORDERS", wait_ms=-1, options=GET_NOW, **selecting):
+    def __init__(
+        self, qm, queue="ORDERS", wait_ms=-1, options=GET_NOW, first=None, show=attrgetter("text"), **selecting
+    ):
         super().__init__(daemon=True)
-        self.handle = qm.connect().open(queue, OpenOptions.INPUT_SHARED | OpenOptions.BROWSE)
+        self.app, self.show = qm.connect(), show
+        self.handle = self.app.open(queue, OpenOptions.INPUT_SHARED | OpenOptions.BROWSE)
+        if first is not None:
+            self.handle.get(first)
         self.asked = {"wait_ms": wait_ms, "options": options, **selecting}
         self.outcome, self._qm, self._queue = None, qm, queue
         waiters = qm.messages.catalogue.state(self.handle.name).waiters
@@ -161,7 +167,7 @@ class Getter(Thread):
 
     def run(self):
         try:
-            self.outcome = self.handle.get(**self.asked).text
+            self.outcome = self.show(self.handle.get(**self.asked))
         except MQError as error:
             self.outcome = error.reason
 
@@ -315,6 +321,25 @@ def test_17_out_of_syncpoint_a_message_goes_straight_to_the_getter(qm, orders, p
     monkeypatch.setattr(qm.messages.catalogue._store, "put", None)  # never on the queue
     orders.put("a", MQMD(persistence=persistence), NOW)
     assert getter.result() == "a"
+
+
+@pytest.mark.parametrize("put_options", [NOW, PutOptions.SYNCPOINT])
+def test_17_a_message_that_went_straight_says_what_is_left_of_its_expiry(qm, app, orders, put_options):
+    getter = Getter(qm, show=lambda message: (message.text, message.expiry, message.descriptor.expiry))
+    orders.put("a", MQMD(expiry=50), put_options)
+    app.commit()
+    assert getter.result() == ("a", 50, 50)
+
+
+def test_17_a_message_does_not_go_straight_to_a_getter_that_turns_from_a_group(qm, app):
+    """Its get warns, and ends the queue manager's care of the group."""
+    qm.queue("GROUPS", index_type=IndexType.GROUPID)
+    groups = app.open("GROUPS", EVERYTHING)
+    groups.put("1", MQMD(msg_flags=MsgFlags.MSG_IN_GROUP), NOW | PutOptions.LOGICAL_ORDER)
+    getter = Getter(qm, "GROUPS", options=GET_NOW, first=GET_NOW | GetOptions.LOGICAL_ORDER)
+    app.put1("GROUPS", "other", None, NOW)
+    assert getter.result() == "other"
+    assert warns(getter.app, Reason.INCOMPLETE_GROUP)
 
 
 # -- 18: matching

@@ -340,7 +340,8 @@ class InputPath:
         if not plan.wait:
             raise MQError(Reason.NO_MSG_AVAILABLE, queue=self._path[-1])
         direct = plan.plain and not (plan.in_syncpoint or plan.if_persistent or self.saves_context)
-        direct_max = max_length if direct and asked.sequence is None else -1
+        alone = asked.sequence is None and self._group is None
+        direct_max = max_length if direct and alone else -1
         takes_any = plan.plain and asked == ANY
         waiting = Waiting(
             asked, self.state.waiters, self, browse=bool(plan.browse), takes_any=takes_any, direct_max=direct_max
