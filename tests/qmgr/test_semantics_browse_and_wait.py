@@ -8,8 +8,8 @@ import pytest
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD, NO_ID
-from quaestor.mqi.objects import AliasQueue, IndexType, LocalQueue
-from quaestor.mqi.options import GetOptions, MatchOptions, MsgFlags, OpenOptions, PutOptions
+from quaestor.mqi.objects import AliasQueue, DefinitionType, IndexType, LocalQueue, ModelQueue
+from quaestor.mqi.options import CloseOptions, GetOptions, MatchOptions, MsgFlags, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
@@ -231,6 +231,19 @@ def test_16_get_disabled_on_the_alias_cancels_the_wait_of_those_who_use_it(qm, a
     assert by_alias.result() is Reason.GET_INHIBITED
     put(orders, "a")
     assert direct.result() == "a"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(DefinitionType.TEMPDYN, CloseOptions.NONE), (DefinitionType.PERMDYN, CloseOptions.DELETE)],
+)
+@pytest.mark.parametrize("waits", [GET_NOW, FIRST])
+def test_16_the_end_of_a_dynamic_queue_ends_the_waits_on_it(qm, app, kind, options, waits):
+    app.define(ModelQueue("MODEL", definition=kind, share=True, def_exclusive=False))
+    mine = app.open("MODEL", dynamic_name="MINE")
+    getter = Getter(qm, "MINE", options=waits)
+    mine.close(options)
+    assert getter.result() is Reason.Q_DELETED
 
 
 def test_16_the_end_of_the_queue_manager_ends_every_wait(qm, orders):
