@@ -1,5 +1,6 @@
 """Semantics 13 to 18: browse cursors and locks, get-wait, match options."""
 
+from contextlib import suppress
 from operator import attrgetter
 from threading import Thread
 
@@ -135,6 +136,32 @@ def test_15_another_lock_and_closing_release_the_first(app, other, orders):
     orders.browse(NEXT | GetOptions.LOCK)
     assert other.get("ORDERS").text == "a"
     orders.close()
+    assert other.get("ORDERS").text == "b"
+
+
+@pytest.mark.parametrize("there", ["a", "ab"])
+@pytest.mark.parametrize("option", [FIRST, NEXT])
+def test_15_the_cursor_takes_no_lock_along(other, orders, there, option):
+    """Browsing on without a lock leaves none behind, whether or not there is another message."""
+    put(orders, *there)
+    orders.browse(FIRST | GetOptions.LOCK)
+    browse_or_not(orders, option)
+    assert other.get("ORDERS").text == "a"
+    with fails(Reason.NO_MSG_LOCKED):
+        orders.get(GetOptions.UNLOCK)
+
+
+def browse_or_not(handle, option):
+    with suppress(MQError):
+        handle.browse(option)
+
+
+def test_15_looking_again_at_what_is_under_the_cursor_keeps_the_lock(other, orders):
+    put(orders, "a", "b")
+    orders.browse(FIRST | GetOptions.LOCK)
+    with fails(Reason.TRUNCATED_MSG_FAILED):
+        orders.browse(NEXT, max_length=0)
+    assert orders.browse(UNDER).text == "a"
     assert other.get("ORDERS").text == "b"
 
 

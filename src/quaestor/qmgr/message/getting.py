@@ -8,8 +8,9 @@ Rules
   GE3 A browse cursor is the handle's own. It starts before the first message; a message that arrives in front of
       it is not seen by going on. Under the cursor there is a message only while that is on the queue, available
       to this handle and not expired (2034).
-  GE4 A browse with LOCK hides the message from everybody but this handle until it is unlocked, another is
-      locked, it is got, or the handle closes. UNLOCK without a lock is 2209.
+  GE4 A browse with LOCK hides the message from everybody but this handle until it is unlocked, it is got, the handle
+      closes or its cursor moves on: by a first or next that finds another message, or none. So what is locked is
+      under the cursor. UNLOCK without a lock is 2209.
   GE5 A message longer than was asked for stays where it is (2080), or is taken shortened (2079); the true length
       is told in both. What is reported of it is not shortened.
   GE6 A get that may wait answers `Waiting` instead of 2033, and is asked again when it is posted.
@@ -231,10 +232,13 @@ class InputPath:
         self._cursor = arrival
         if plan.logical_order:
             self._browse_group = self._groups.after(arrival, plan)
-        if plan.lock and arrival is not self._locked:
+        if plan.lock:
+            if arrival is not self._locked:
+                self.release()
+                self._store.hold(arrival, self)
+                self._locked = arrival
+        elif self._locked is not None and plan.browse in (_BROWSE_FIRST, _BROWSE_NEXT):
             self.release()
-            self._store.hold(arrival, self)
-            self._locked = arrival
 
     def _shortened(self, message: Message, plan: GetPlan, max_length: int) -> Message:
         length = len(message.body)
@@ -337,6 +341,8 @@ class InputPath:
     # -- waiting and locks
 
     def _nothing(self, plan: GetPlan, asked: Selection, max_length: int) -> Waiting:
+        if plan.browse and self._locked is not None:
+            self.release()
         if not plan.wait:
             raise MQError(Reason.NO_MSG_AVAILABLE, queue=self._path[-1])
         direct = plan.plain and not (plan.in_syncpoint or plan.if_persistent or self.saves_context)
