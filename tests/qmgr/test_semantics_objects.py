@@ -9,6 +9,7 @@ from quaestor.mqi.headers import MQXQH
 from quaestor.mqi.objects import (
     AliasQueue,
     DefinitionType,
+    IndexType,
     LocalQueue,
     ModelQueue,
     Namelist,
@@ -16,6 +17,7 @@ from quaestor.mqi.objects import (
     QueueManagerAttributes,
     RemoteQueue,
     StorageClass,
+    TriggerType,
 )
 from quaestor.mqi.options import CloseOptions, GetOptions, MsgFlags, OpenOptions, PutOptions
 from quaestor.mqi.reasons import CompCode, Reason
@@ -608,6 +610,22 @@ def test_inquire_other_objects(app):
     assert app.inquire()["MAXUMSGS"] == 10_000
     with fails(Reason.UNKNOWN_OBJECT_NAME):
         app.inquire(Process, "NOBODY")
+
+
+def test_what_is_altered_or_set_is_what_it_is_called(app, orders):
+    """A client sends numbers; the queue manager asks for the very kind."""
+    app.define(Process("RUN"))
+    app.define(LocalQueue("INIT"))
+    app.alter(LocalQueue, "ORDERS", index_type=IndexType.GROUPID, process="RUN", initiation_queue="INIT")
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get(GetOptions.LOGICAL_ORDER)  # 2394 when the index is another
+    monitor = app.open("INIT", IN)
+    orders.set(TRIGTYPE=TriggerType.EVERY, TRIGGER=True)
+    orders.put("x", None, NOW)
+    assert len(drain(monitor)) == 1
+    app.alter(LocalQueue, "ORDERS", trigger_type=TriggerType.DEPTH, trigger_depth=9)
+    orders.put("y", None, NOW)
+    assert [] == drain(monitor)
 
 
 @pytest.mark.parametrize(
