@@ -463,6 +463,25 @@ def test_34_closed_handles_and_connections(app, orders):
             call()
 
 
+def test_34_a_warning_is_that_of_the_last_call(app, orders):
+    """Whatever the next call is, it has its own warning or none."""
+    others = (
+        lambda: orders.inquire("CURDEPTH"),
+        lambda: app.put1("ORDERS", "long", None, NOW),
+        lambda: app.open("ORDERS", OUT),
+        lambda: orders.set(PUT="ENABLED"),
+        app.inquire,
+        app.commit,
+        app.backout,
+    )
+    for other_call in others:
+        orders.put("long", None, NOW)
+        orders.get(GET_NOW | GetOptions.ACCEPT_TRUNCATED_MSG, max_length=1)
+        assert warns(app, Reason.TRUNCATED_MSG_ACCEPTED)
+        other_call()
+        assert app.warning is None
+
+
 def test_34_too_many_handles(qm, app):
     qm.queue("ORDERS")
     app.alter(QueueManagerAttributes, max_handles=2)

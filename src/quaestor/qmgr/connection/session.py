@@ -201,6 +201,7 @@ class Connection:
     def calling(self) -> Iterator[None]:
         """Hold the engine latch for a call; what the engine cannot survive ends the queue manager."""
         with self.latch:
+            self._thread.warning = None  # SE5
             try:
                 yield
             except FATAL as error:
