@@ -56,6 +56,15 @@ def test_backout_inquire_set_and_put1(qm):
     talk(qm, conversation)
 
 
+def test_a_negative_length_is_refused_whether_or_not_it_waits(qm):
+    async def conversation(_app, orders):
+        for more in ({}, {"wait_ms": 0}):
+            with fails(Reason.BUFFER_LENGTH_ERROR):
+                await orders.get(max_length=-1, **more)
+
+    talk(qm, conversation)
+
+
 def test_many_getters_wait_without_threads(qm):
     async def conversation(app, orders):
         handles = [await app.open("ORDERS", EVERYTHING) for _ in range(20)]

@@ -442,8 +442,9 @@ def test_32_truncation_accepted_takes_it(app, orders):
 
 
 def test_32_a_negative_length(orders):
-    with fails(Reason.BUFFER_LENGTH_ERROR):
-        orders.get(max_length=-1)
+    for more in ({}, {"wait_ms": 0}):
+        with fails(Reason.BUFFER_LENGTH_ERROR):
+            orders.get(max_length=-1, **more)
 
 
 # -- 34, 35, 36 and other bad input
@@ -452,7 +453,7 @@ def test_32_a_negative_length(orders):
 def test_34_closed_handles_and_connections(app, orders):
     orders.close()
     orders.close()
-    for call in (lambda: orders.put("x"), orders.get, orders.inquire, orders.set):
+    for call in (lambda: orders.put("x"), lambda: orders.put_all([]), orders.get, orders.inquire, orders.set):
         with fails(Reason.HOBJ_ERROR):
             call()
     handle = app.open("ORDERS", EVERYTHING)
@@ -584,8 +585,12 @@ def test_other_bad_arguments(app, orders):
         orders.put("x", {"priority": 3})
     with fails(Reason.OD_ERROR):
         app.open(42, OUT)
-    with fails(Reason.MD_ERROR):
-        orders.put("x", correl_id=b"x" * 30)
+    for correl_id in (b"x" * 30, "x" * 24, bytearray(b"x" * 24), 42):
+        with fails(Reason.MD_ERROR):
+            orders.put("x", correl_id=correl_id)
+        with fails(Reason.MATCH_OPTIONS_ERROR):
+            orders.get(correl_id=correl_id)
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
 
 
 def test_bodies_of_every_kind(app, orders):

@@ -113,6 +113,8 @@ class Handle:
         """MQPUT for each of the bodies, under one descriptor, in one call: what was put comes back (HA6)."""
         put: list[Message] = []
         try:
+            if self._output is None:
+                raise self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
             self._put_all(list(bodies), descriptor, options, put)
         except MQError as error:
             raise error.having_put(len(put)) from error
@@ -312,6 +314,8 @@ class Handle:
         """
         thread = self._thread
         thread.warning = None
+        if max_length is not None and max_length < 0:
+            raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
         with self._latch:
             try:
                 way = self._input
