@@ -104,6 +104,46 @@ def test_read_ahead_is_for_gets_out_of_syncpoint_only(app, orders):
     app.backout()
 
 
+@pytest.fixture
+def reader(app):
+    return app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.BROWSE | OpenOptions.READ_AHEAD)
+
+
+def test_a_browse_takes_nothing_that_was_read_ahead(orders, reader):
+    orders.put_all(["0", "1", "2"], None, NOW)
+    assert reader.browse(GetOptions.BROWSE_FIRST | GET_NOW).text == "0"
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 3}
+    assert reader.get(GET_NOW).text == "0"
+    with fails(Reason.NO_MSG_AVAILABLE):
+        reader.browse(GetOptions.BROWSE_FIRST | GET_NOW)
+    assert ["1", "2"] == bodies(drain(reader))
+
+
+def test_what_was_read_ahead_may_be_too_long_too(app, orders, reader):
+    orders.put_all(["0", "long", "longer", "last"], None, NOW)
+    assert reader.get(GET_NOW).text == "0"
+    with fails(Reason.TRUNCATED_MSG_FAILED) as short:
+        reader.get(GET_NOW, max_length=2)
+    assert ("lo", 4) == (short.value.facts["message"].text, short.value.facts["length"])
+    with fails(Reason.BUFFER_LENGTH_ERROR):
+        reader.get(GET_NOW, max_length=-1)
+    assert reader.get(GET_NOW, max_length=4).text == "long"
+    message = reader.get(GET_NOW | GetOptions.ACCEPT_TRUNCATED_MSG, max_length=2)
+    assert ("lo", 6) == (message.text, message.original_length)
+    assert app.warning.reason is Reason.TRUNCATED_MSG_ACCEPTED
+    assert reader.get(GET_NOW).text == "last"
+    assert app.warning is None
+
+
+def test_what_was_read_ahead_keeps_its_descriptor(orders, reader):
+    """Answers that were sent behind it are looked at before it."""
+    orders.put_all(["0", "1", "2"], MQMD(format="A"), NOW)
+    orders.put("asked for", MQMD(persistence=1, format="B", correl_id=b"X" * 24), NOW)
+    assert reader.get(GET_NOW).envelope.format == "A"
+    assert reader.get(GET_NOW, correl_id=b"X" * 24).envelope.format == "B"
+    assert ["A", "A"] == [message.envelope.format for message in drain(reader)]
+
+
 def test_threads_share_one_link(server):
     with server.connect() as app:
         app.define(LocalQueue("ORDERS", share=True, def_exclusive=False))

@@ -307,7 +307,7 @@ class Conversation:
             if message is None:
                 break
             room -= len(message.body)
-            token, envelope = opened.handle.token, opened.knows_got(message)
+            token, envelope = opened.handle.token, opened.knows_ahead(message)
             frames.append(wire.pack_answer(_AHEAD, self.number, handle_id, message, message.body, token, envelope))
         return b"".join(frames)
 

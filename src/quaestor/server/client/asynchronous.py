@@ -25,7 +25,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
 from quaestor.server.client import requests
 from quaestor.server.client.place import Place
-from quaestor.server.client.requests import ASYNC, HandleRequests, Request, failure
+from quaestor.server.client.requests import ASYNC, HandleRequests, Request, failure, is_plain_out
 from quaestor.server.listeners import ListenError
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
 
@@ -197,7 +197,6 @@ class AsyncHandle(HandleRequests):
         super().__init__(number, name, options)
         self._connection, self.target, self.options = connection, target, options
         self.opened = True
-        self._ahead: deque[bytes] = deque()
         self.late: deque[tuple[bool, Message]] = deque()
 
     async def put(
@@ -250,13 +249,12 @@ class AsyncHandle(HandleRequests):
         if self.late and not selecting:
             return self.late.popleft()[1]
         out = bool(options & _NO_SYNCPOINT)
-        if self._ahead and out and not selecting:
-            return self.got(self._ahead.popleft())
+        if self._ahead and not selecting and is_plain_out(options):
+            message, connection.warning = self.got_ahead(options, max_length)
+            return message
         request = self.get_request(options, wait_ms, max_length, selecting)
-        message: Message = await connection.call(
-            request, self.got, lambda message: self.late.append((not out, message))
-        )
-        return message
+        got: Message = await connection.call(request, self.got, lambda message: self.late.append((not out, message)))
+        return got
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         return await self.get(options, **selecting)
@@ -273,14 +271,10 @@ class AsyncHandle(HandleRequests):
             self._connection.forget(self)
         self.opened = False
 
-    def read_ahead(self, payload: bytes) -> None:
-        self._ahead.append(payload)
-
     def begin_anew(self, number: int) -> None:
         """The handle was opened on another link; what was on its way to it is gone."""
         self.number = number
         self.forget_sent()
-        self._ahead.clear()
         self.late.clear()
 
     def backed_out(self) -> None:

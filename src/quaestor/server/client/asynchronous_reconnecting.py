@@ -5,7 +5,7 @@ Rules
   AR2 The unit is the connection's. When one was open and the link is lost, every call of the unit that was under way
       answers 2003; if none was, the next one or the commit does. A unit's first call may be made again instead: nothing
       else was backed out with it. Calls outside the unit do not speak of it.
-  AR3 Messages read ahead and those on their way to a cancelled get went with the link.
+  AR3 Messages on their way, read ahead or to a cancelled get, went with the link; those read ahead that had come stay.
 
 Called by the package door.  Calls asynchronous.
 """
