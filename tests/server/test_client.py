@@ -12,6 +12,7 @@ import quaestor
 from model.answers import bodies, drain, fails
 from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
 from quaestor.mqi.calls import QueueConnection, QueueHandle
+from quaestor.mqi.options import MatchOptions
 from quaestor.server.client import asynchronous
 from quaestor.server.client.opening import hello_of
 
@@ -286,6 +287,76 @@ def test_asyncio_a_message_on_its_way_to_a_cancelled_get_is_the_next_ones(server
         with pytest.raises(asyncio.CancelledError):
             await waiting
         assert (await orders.get(GET_NOW, wait_ms=5000)).text == "x"
+
+    talk(server, conversation)
+
+
+async def cancelled(call, server, put):
+    """A call that is cancelled when its answer is on its way."""
+    waiting = asyncio.create_task(call)
+    await asyncio.sleep(0.05)
+    waiting.cancel()  # as above
+    if put is not None:
+        with server.connect() as other:
+            other.put("ORDERS", put, None, NOW)
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+def test_asyncio_a_cancelled_browse_leaves_nothing_behind(server):
+    async def conversation(app, _orders):
+        browser = await app.open("ORDERS", BOTH | OpenOptions.BROWSE | OpenOptions.INQUIRE)
+        await cancelled(browser.browse(GetOptions.BROWSE_FIRST, wait_ms=-1), server, "x")
+        assert (await browser.get(GET_NOW)).text == "x"
+        assert await browser.inquire("CURDEPTH") == {"CURDEPTH": 0}
+        await cancelled(browser.get(GET_NOW, wait_ms=-1), server, "y")
+        await browser.inquire("CURDEPTH")
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await browser.browse(GetOptions.BROWSE_FIRST)
+        assert (await browser.get(GET_NOW)).text == "y"
+
+    talk(server, conversation)
+
+
+def test_asyncio_what_a_cancelled_get_left_is_found_by_its_identifier(server):
+    async def conversation(_app, orders):
+        await cancelled(orders.get(GET_NOW, wait_ms=-1), server, "x")
+        await orders.inquire("CURDEPTH")
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get(GET_NOW, correl_id=b"X" * 24)
+        with fails(Reason.TRUNCATED_MSG_FAILED):
+            await orders.get(GET_NOW, max_length=0)
+        assert (await orders.get(GET_NOW, match=MatchOptions.NONE, correl_id=b"X" * 24)).text == "x"
+
+    talk(server, conversation)
+
+
+def test_asyncio_what_a_cancelled_get_left_is_not_backed_out_after_its_commit(server):
+    async def conversation(app, orders):
+        await cancelled(orders.get(wait_ms=-1), server, "x")
+        await orders.inquire("CURDEPTH")
+        await app.commit()
+        await app.backout()
+        assert (await orders.get()).text == "x"
+        await cancelled(orders.get(GetOptions.SYNCPOINT_IF_PERSISTENT, wait_ms=-1), server, "y")
+        await orders.inquire("CURDEPTH")
+        await app.backout()
+        assert (await orders.get()).text == "y"
+
+    talk(server, conversation)
+
+
+def test_asyncio_a_queue_whose_open_was_cancelled_is_closed(server):
+    async def conversation(app, orders):
+        await orders.close()
+        opening = asyncio.create_task(app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE))
+        await asyncio.sleep(0)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        await app.inquire()  # the answer to the open has come
+        async with await app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE):
+            assert 1 == server.manager.messages.catalogue.state("ORDERS").handles
 
     talk(server, conversation)
 
