@@ -408,3 +408,40 @@ def test_commands_go_to_the_command_manager(server):
         server.service._commands = Commands()
         reply = app.mqsc("DISPLAY QMGR")
         assert reply == {"lines": [f"{getpass.getuser()}: DISPLAY QMGR"], "rows": [{"a": 1}], "ok": True}
+
+
+def test_a_disconnect_that_is_refused_ends_its_conversation_on_a_shared_link(server):
+    """CV3: the link goes on for the others, so its end is not what ends the unit."""
+    with server.connect(shared=True) as first:
+        first.define(LocalQueue("ORDERS", max_depth=1))
+        second = server.connect(shared=True)
+        orders = second.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE | OpenOptions.OUTPUT)
+        orders.put(b"one", None, LATER)
+        orders.put(b"one too many", None, LATER)
+        with fails(Reason.Q_FULL):
+            second.disconnect()
+        state = server.manager.messages.catalogue.state("ORDERS")
+        server.wait_for(lambda: not state.handles)
+        assert (0, 0) == (state.stored.depth, state.stored.uncommitted)
+        first.put("ORDERS", "x")
+
+
+def test_a_disconnect_that_cannot_commit_ends_its_conversation_on_a_shared_link(server, monkeypatch):
+    with server.connect(shared=True) as first:
+        first.define(LocalQueue("ORDERS"))
+        second = server.connect(shared=True)
+        second.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE | OpenOptions.OUTPUT).put("x")
+
+        def refuse(_self, unit):
+            recovery.back_out(unit)
+            raise MQError(Reason.BACKED_OUT)
+
+        (conversation,) = [c for link in server.service.links for c in link.conversations.values() if c.handles]
+        recovery = conversation.connection._recovery
+        with monkeypatch.context() as patched:
+            patched.setattr(type(recovery), "commit", refuse)
+            with fails(Reason.BACKED_OUT):
+                second.disconnect()
+        state = server.manager.messages.catalogue.state("ORDERS")
+        server.wait_for(lambda: not state.handles)
+        assert (0, 0) == (state.stored.depth, state.stored.uncommitted)
