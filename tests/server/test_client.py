@@ -12,6 +12,7 @@ import quaestor
 from model.answers import bodies, drain, fails
 from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
 from quaestor.mqi.calls import QueueConnection, QueueHandle
+from quaestor.mqi.objects import MESSAGE_MAX
 from quaestor.mqi.options import MatchOptions
 from quaestor.server.client import asynchronous
 from quaestor.server.client.opening import hello_of
@@ -445,3 +446,12 @@ def test_a_disconnect_that_cannot_commit_ends_its_conversation_on_a_shared_link(
         state = server.manager.messages.catalogue.state("ORDERS")
         server.wait_for(lambda: not state.handles)
         assert (0, 0) == (state.stored.depth, state.stored.uncommitted)
+
+
+def test_an_asynchronous_put_that_is_too_long_for_any_queue_is_refused_at_once(app, orders):
+    """RQ1: its frame would end the link."""
+    with fails(Reason.MSG_TOO_BIG_FOR_Q_MGR):
+        orders.put(bytes(MESSAGE_MAX + (1 << 16)), None, LATER)
+    orders.put(b"x", None, LATER)
+    app.commit()
+    assert ["x"] == bodies(drain(orders))

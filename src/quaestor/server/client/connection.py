@@ -31,7 +31,7 @@ from quaestor.server.protocol import WARNED
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
 RUN_BYTES, RUN_MESSAGES = 60 << 10, 1000
 """A run of short bodies and what is around them is less than the server receives at once (64 KB): it need not wait for
-the rest of a frame before it begins."""
+the rest of a frame before it begins. A long body goes by itself: it is looked at (RQ1), and no frame is too long."""
 
 
 class Handle(HandleRequests):
@@ -191,7 +191,8 @@ class Connection:
         context: Handle | None,
     ) -> Message:
         """A put without an answer (CC2)."""
-        run, plain = self._run, correl_id is None and context is None and type(body) is bytes
+        run = self._run
+        plain = correl_id is None and context is None and type(body) is bytes and len(body) < RUN_BYTES
         if run is not None:
             if plain and run.handle is handle and run.md is md and run.options == options:
                 message = run.add(body)
