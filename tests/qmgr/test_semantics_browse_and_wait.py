@@ -415,6 +415,14 @@ def test_18_unknown_match_options(orders, match):
         orders.get(correl_id=b"A", match=match)
 
 
+def test_18_match_options_are_looked_at_also_where_nothing_is_to_match(orders):
+    for more in ({}, {"wait_ms": 0}):
+        with fails(Reason.MATCH_OPTIONS_ERROR):
+            orders.get(match=1 << 20, **more)
+        with fails(Reason.OPTIONS_ERROR):  # the first of two mistakes
+            orders.get(1 << 29, match=1 << 20, **more)
+
+
 def test_18_an_identifier_that_is_too_long(orders):
     with fails(Reason.MATCH_OPTIONS_ERROR):
         orders.get(msg_id=b"x" * 25)

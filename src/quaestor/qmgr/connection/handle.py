@@ -179,7 +179,10 @@ class Handle:
         with self._latch:
             try:
                 plan = way.plan(options)
-                if msg_id is None and correl_id is None and group_id is None and sequence is None and token is None:
+                if (
+                    msg_id is None and correl_id is None and group_id is None and sequence is None and token is None
+                    and match is None
+                ):  # fmt: skip
                     asked = ANY
                 else:
                     asked = selection(msg_id, correl_id, group_id, sequence, token, match)
@@ -323,11 +326,9 @@ class Handle:
                     if after is not None:
                         after.waiters.given_up(after)  # it was closed since then
                     raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+                plan = way.plan(wait_options(options, wait_ms))
                 asked = selection(**selecting) if selecting else ANY
-                plan, longest = (
-                    way.plan(wait_options(options, wait_ms)),
-                    LENGTH_ANY if max_length is None else max_length,
-                )
+                longest = LENGTH_ANY if max_length is None else max_length
                 result = way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
                 if type(result) is Waiting:
                     if after is not None:
