@@ -14,6 +14,7 @@ from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOpti
 from quaestor.mqi.calls import QueueConnection, QueueHandle
 from quaestor.mqi.objects import MESSAGE_MAX
 from quaestor.mqi.options import MatchOptions
+from quaestor.qmgr.connection import Handle as EngineHandle
 from quaestor.server.client import asynchronous
 from quaestor.server.client.opening import hello_of
 
@@ -144,6 +145,24 @@ def test_what_was_read_ahead_keeps_its_descriptor(orders, reader):
     assert reader.get(GET_NOW).envelope.format == "A"
     assert reader.get(GET_NOW, correl_id=b"X" * 24).envelope.format == "B"
     assert ["A", "A"] == [message.envelope.format for message in drain(reader)]
+
+
+def test_a_message_that_cannot_be_read_ahead_stays_and_the_others_come(orders, reader, monkeypatch):
+    """GE7: its page is not whole, say."""
+    orders.put_all(["0", "1", "2"], None, NOW)
+    get = EngineHandle.get_nonpersistent
+    seen = []
+
+    def damaged(self, room):
+        seen.append(room)
+        if len(seen) == 2:
+            raise MQError(Reason.PAGESET_ERROR)
+        return get(self, room)
+
+    monkeypatch.setattr(EngineHandle, "get_nonpersistent", damaged)
+    assert reader.get(GET_NOW).text == "0"
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 1}
+    assert ["1", "2"] == bodies(drain(reader))
 
 
 def test_threads_share_one_link(server):

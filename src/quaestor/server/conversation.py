@@ -311,7 +311,10 @@ class Conversation:
         """Further messages that may be sent before they are asked for (protocol W6)."""
         frames, room = [], READ_AHEAD_BYTES
         for _ in range(READ_AHEAD_MESSAGES):
-            message = opened.handle.get_nonpersistent(room)
+            try:
+                message = opened.handle.get_nonpersistent(room)
+            except MQError:
+                break  # whoever asks for it is told; what was asked for is off the queue and must be sent
             if message is None:
                 break
             room -= len(message.body)
