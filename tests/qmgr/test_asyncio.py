@@ -7,7 +7,7 @@ import pytest
 from model.answers import fails
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
 from quaestor.qmgr.connection import AsyncConnection
 
@@ -52,6 +52,15 @@ def test_backout_inquire_set_and_put1(qm):
         await orders.set(GET="DISABLED")
         with fails(Reason.GET_INHIBITED):
             await orders.get()
+
+    talk(qm, conversation)
+
+
+def test_a_negative_length_is_refused_whether_or_not_it_waits(qm):
+    async def conversation(_app, orders):
+        for more in ({}, {"wait_ms": 0}):
+            with fails(Reason.BUFFER_LENGTH_ERROR):
+                await orders.get(max_length=-1, **more)
 
     talk(qm, conversation)
 
@@ -178,3 +187,40 @@ def test_an_exception_backs_out_and_the_end_commits(qm):
         assert orders.get().text == "kept"
         with fails(Reason.NO_MSG_AVAILABLE):
             orders.get()
+
+
+async def cancel(call):
+    """A call whose thread has begun, and whose task is cancelled."""
+    task = asyncio.create_task(call)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+def test_a_cancelled_get_out_of_syncpoint_loses_nothing(qm):
+    async def conversation(_app, orders):
+        await orders.put_all(["x", "y"], MQMD(persistence=1), NOW)
+        await cancel(orders.get(GET_NOW))
+        assert ["x", "y"] == sorted([(await orders.get(GET_NOW, wait_ms=5000)).text for _ in range(2)])
+        await orders.put("z", None, NOW)
+        await cancel(orders.browse(GetOptions.BROWSE_FIRST | GET_NOW))
+        assert (await orders.get(GET_NOW)).text == "z"
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get(GET_NOW)
+
+    talk(qm, conversation)
+
+
+def test_a_queue_whose_open_was_cancelled_is_closed(qm):
+    async def conversation(app, orders):
+        await orders.close()
+        state = qm.messages.catalogue.state("ORDERS")
+        await cancel(app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE))
+        for _ in range(500):
+            await asyncio.sleep(0.01)
+            if not state.handles:
+                break
+        await app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE)
+
+    talk(qm, conversation)

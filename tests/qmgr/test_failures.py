@@ -10,7 +10,7 @@ from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.clock import SystemClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes
-from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.resource_manager import Task
@@ -252,3 +252,21 @@ def test_background_work_runs_by_itself(disk):
         Event().wait(0.001)
     assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
     qm.manager.stop()
+
+
+def test_a_disconnect_that_could_not_commit_has_ended_the_connection(qm, monkeypatch):
+    app = qm.connect()
+    app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE | OpenOptions.OUTPUT).put("x")
+    before = qm.connections.connections
+
+    def refuse(unit):
+        recovery.back_out(unit)
+        raise MQError(Reason.BACKED_OUT)
+
+    recovery = qm.messages._recovery
+    with monkeypatch.context() as patched:
+        patched.setattr(recovery, "commit", refuse)
+        with fails(Reason.BACKED_OUT):
+            app.disconnect()
+    assert (False, before - 1) == (app.connected, qm.connections.connections)
+    qm.connect().open("ORDERS", OpenOptions.INPUT_EXCLUSIVE)

@@ -1,14 +1,16 @@
 """Semantics 13 to 18: browse cursors and locks, get-wait, match options."""
 
+from contextlib import suppress
+from operator import attrgetter
 from threading import Thread
 
 import pytest
 
-from model.answers import bodies, drain, fails
+from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD, NO_ID
-from quaestor.mqi.objects import AliasQueue, LocalQueue
-from quaestor.mqi.options import GetOptions, MatchOptions, MsgFlags, OpenOptions, PutOptions
+from quaestor.mqi.objects import AliasQueue, DefinitionType, IndexType, LocalQueue, ModelQueue
+from quaestor.mqi.options import CloseOptions, GetOptions, MatchOptions, MsgFlags, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
@@ -137,6 +139,32 @@ def test_15_another_lock_and_closing_release_the_first(app, other, orders):
     assert other.get("ORDERS").text == "b"
 
 
+@pytest.mark.parametrize("there", ["a", "ab"])
+@pytest.mark.parametrize("option", [FIRST, NEXT])
+def test_15_the_cursor_takes_no_lock_along(other, orders, there, option):
+    """Browsing on without a lock leaves none behind, whether or not there is another message."""
+    put(orders, *there)
+    orders.browse(FIRST | GetOptions.LOCK)
+    browse_or_not(orders, option)
+    assert other.get("ORDERS").text == "a"
+    with fails(Reason.NO_MSG_LOCKED):
+        orders.get(GetOptions.UNLOCK)
+
+
+def browse_or_not(handle, option):
+    with suppress(MQError):
+        handle.browse(option)
+
+
+def test_15_looking_again_at_what_is_under_the_cursor_keeps_the_lock(other, orders):
+    put(orders, "a", "b")
+    orders.browse(FIRST | GetOptions.LOCK)
+    with fails(Reason.TRUNCATED_MSG_FAILED):
+        orders.browse(NEXT, max_length=0)
+    assert orders.browse(UNDER).text == "a"
+    assert other.get("ORDERS").text == "b"
+
+
 def test_15_unlocking_nothing_is_2209(orders):
     with fails(Reason.NO_MSG_LOCKED):
         orders.get(GetOptions.UNLOCK)
@@ -148,9 +176,14 @@ def test_15_unlocking_nothing_is_2209(orders):
 class Getter(Thread):
     """An application that waits for one message on a thread of its own."""
 
-    def __init__(self, qm, queue="ORDERS", wait_ms=-1, options=GET_NOW, **selecting):
+    def __init__(
+        self, qm, queue="ORDERS", wait_ms=-1, options=GET_NOW, first=None, show=attrgetter("text"), **selecting
+    ):
         super().__init__(daemon=True)
-        self.handle = qm.connect().open(queue, OpenOptions.INPUT_SHARED | OpenOptions.BROWSE)
+        self.app, self.show = qm.connect(), show
+        self.handle = self.app.open(queue, OpenOptions.INPUT_SHARED | OpenOptions.BROWSE)
+        if first is not None:
+            self.handle.get(first)
         self.asked = {"wait_ms": wait_ms, "options": options, **selecting}
         self.outcome, self._qm, self._queue = None, qm, queue
         waiters = qm.messages.catalogue.state(self.handle.name).waiters
@@ -161,7 +194,7 @@ class Getter(Thread):
 
     def run(self):
         try:
-            self.outcome = self.handle.get(**self.asked).text
+            self.outcome = self.show(self.handle.get(**self.asked))
         except MQError as error:
             self.outcome = error.reason
 
@@ -225,6 +258,19 @@ def test_16_get_disabled_on_the_alias_cancels_the_wait_of_those_who_use_it(qm, a
     assert by_alias.result() is Reason.GET_INHIBITED
     put(orders, "a")
     assert direct.result() == "a"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [(DefinitionType.TEMPDYN, CloseOptions.NONE), (DefinitionType.PERMDYN, CloseOptions.DELETE)],
+)
+@pytest.mark.parametrize("waits", [GET_NOW, FIRST])
+def test_16_the_end_of_a_dynamic_queue_ends_the_waits_on_it(qm, app, kind, options, waits):
+    app.define(ModelQueue("MODEL", definition=kind, share=True, def_exclusive=False))
+    mine = app.open("MODEL", dynamic_name="MINE")
+    getter = Getter(qm, "MINE", options=waits)
+    mine.close(options)
+    assert getter.result() is Reason.Q_DELETED
 
 
 def test_16_the_end_of_the_queue_manager_ends_every_wait(qm, orders):
@@ -317,6 +363,25 @@ def test_17_out_of_syncpoint_a_message_goes_straight_to_the_getter(qm, orders, p
     assert getter.result() == "a"
 
 
+@pytest.mark.parametrize("put_options", [NOW, PutOptions.SYNCPOINT])
+def test_17_a_message_that_went_straight_says_what_is_left_of_its_expiry(qm, app, orders, put_options):
+    getter = Getter(qm, show=lambda message: (message.text, message.expiry, message.descriptor.expiry))
+    orders.put("a", MQMD(expiry=50), put_options)
+    app.commit()
+    assert getter.result() == ("a", 50, 50)
+
+
+def test_17_a_message_does_not_go_straight_to_a_getter_that_turns_from_a_group(qm, app):
+    """Its get warns, and ends the queue manager's care of the group."""
+    qm.queue("GROUPS", index_type=IndexType.GROUPID)
+    groups = app.open("GROUPS", EVERYTHING)
+    groups.put("1", MQMD(msg_flags=MsgFlags.MSG_IN_GROUP), NOW | PutOptions.LOGICAL_ORDER)
+    getter = Getter(qm, "GROUPS", options=GET_NOW, first=GET_NOW | GetOptions.LOGICAL_ORDER)
+    app.put1("GROUPS", "other", None, NOW)
+    assert getter.result() == "other"
+    assert warns(getter.app, Reason.INCOMPLETE_GROUP)
+
+
 # -- 18: matching
 
 
@@ -348,6 +413,14 @@ def test_18_match_options_say_what_counts(orders):
 def test_18_unknown_match_options(orders, match):
     with fails(Reason.MATCH_OPTIONS_ERROR):
         orders.get(correl_id=b"A", match=match)
+
+
+def test_18_match_options_are_looked_at_also_where_nothing_is_to_match(orders):
+    for more in ({}, {"wait_ms": 0}):
+        with fails(Reason.MATCH_OPTIONS_ERROR):
+            orders.get(match=1 << 20, **more)
+        with fails(Reason.OPTIONS_ERROR):  # the first of two mistakes
+            orders.get(1 << 29, match=1 << 20, **more)
 
 
 def test_18_an_identifier_that_is_too_long(orders):

@@ -6,7 +6,7 @@ from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
 from quaestor.mqi.headers import MQDLH, MQXQH, TriggerMessage
-from quaestor.mqi.objects import IndexType, LocalQueue, Process, QueueManagerAttributes, TriggerType
+from quaestor.mqi.objects import IndexType, LocalQueue, ModelQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.mqi.options import GetOptions, MsgFlags, OpenOptions, PutOptions
 from quaestor.mqi.reasons import CompCode, Reason
 from quaestor.mqi.reports import Feedback, Report
@@ -314,6 +314,12 @@ def test_23_an_expired_message_is_reported(qm, orders, replies, asked, length):
     assert (length, Feedback.EXPIRATION) == (len(report.body), report.descriptor.feedback)
 
 
+def test_23_a_report_of_a_message_got_short_has_all_of_it(orders, replies):
+    orders.put("x" * 200, MQMD(report=Report.COD_WITH_FULL_DATA, reply_to_q="REPLIES"), NOW)
+    assert orders.get(GET_NOW | GetOptions.ACCEPT_TRUNCATED_MSG, max_length=5).text == "x" * 5
+    assert [b"x" * 200] == [report.body for report in drain(replies)]
+
+
 def test_23_identifiers_can_be_passed(orders, replies):
     asked = Report.COA | Report.PASS_MSG_ID | Report.PASS_CORREL_ID
     made = orders.put("x", MQMD(report=asked, reply_to_q="REPLIES", correl_id=b"C" * 24), NOW)
@@ -369,6 +375,25 @@ def test_24_why_a_report_could_not_be_put(qm, app, orders, attributes, reason):
     app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
     orders.put("text", MQMD(report=Report.COA_WITH_FULL_DATA, reply_to_q="REPLIES"), NOW)
     assert MQDLH.unpack(app.get("DEAD", GET_NOW).body)[0].reason == reason
+
+
+def test_24_a_temporary_queue_takes_no_persistent_report(qm, app, orders):
+    qm.queue("DEAD")
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    app.define(ModelQueue("TEMP"))
+    mine = app.open("TEMP", dynamic_name="MINE")
+    orders.put("text", MQMD(report=Report.COA, reply_to_q="MINE", persistence=1), NOW)
+    orders.put("text", MQMD(report=Report.COA, reply_to_q="MINE", persistence=0), NOW)
+    assert MQDLH.unpack(app.get("DEAD", GET_NOW).body)[0].reason == Reason.PERSISTENT_NOT_ALLOWED
+    assert [0] == [report.persistence for report in drain(mine)]
+
+
+def test_24_a_model_takes_no_report(qm, app, orders):
+    qm.queue("DEAD")
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    app.define(ModelQueue("TEMP"))
+    orders.put("text", MQMD(report=Report.COA, reply_to_q="TEMP"), NOW)
+    assert MQDLH.unpack(app.get("DEAD", GET_NOW).body)[0].reason == Reason.Q_TYPE_ERROR
 
 
 def test_24_a_dead_letter_queue_that_is_full_itself(qm, app, orders):
@@ -516,3 +541,27 @@ def test_25_first_triggers_again_after_the_trigger_interval(qm, app, monitor):
     qm.clock.advance(seconds=1)
     work.put("c", None, NOW)
     assert len(drain(monitor)) == 1
+
+
+def test_25_a_trigger_message_has_the_priority_of_the_initiation_queue(app, monitor):
+    app.alter(LocalQueue, "INIT", def_priority=5)
+    triggered(app, TriggerType.EVERY).put("a", MQMD(priority=2), NOW)
+    assert [5] == [message.priority for message in drain(monitor)]
+
+
+@pytest.mark.parametrize("options", [NOW, PutOptions.SYNCPOINT])
+def test_25_queues_that_trigger_each_other_do_not_go_on_for_ever(app, monitor, options):
+    """WORK's trigger messages go to INIT, and INIT's to itself."""
+    app.alter(LocalQueue, "INIT", initiation_queue="INIT", process="RUN", trigger=True, trigger_type=TriggerType.EVERY)
+    triggered(app, TriggerType.EVERY).put("a", None, options)
+    app.commit()
+    assert ["WORK", "INIT"] == [TriggerMessage.unpack(message.body).q_name for message in drain(monitor)]
+
+
+def test_25_a_dead_letter_queue_that_triggers_takes_one_trigger_message(app, monitor):
+    """INIT is full, so the trigger message for DEAD goes to DEAD, where it would be the next reason for one."""
+    app.define(LocalQueue("DEAD", trigger=True, trigger_type=TriggerType.EVERY, initiation_queue="INIT", process="RUN"))
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    app.alter(LocalQueue, "INIT", max_depth=0)
+    app.put1("DEAD", "a", None, NOW)
+    assert len(drain(app.open("DEAD", OpenOptions.INPUT_AS_Q_DEF))) == 2

@@ -9,6 +9,7 @@ from quaestor.mqi.headers import MQXQH
 from quaestor.mqi.objects import (
     AliasQueue,
     DefinitionType,
+    IndexType,
     LocalQueue,
     ModelQueue,
     Namelist,
@@ -16,6 +17,7 @@ from quaestor.mqi.objects import (
     QueueManagerAttributes,
     RemoteQueue,
     StorageClass,
+    TriggerType,
 )
 from quaestor.mqi.options import CloseOptions, GetOptions, MsgFlags, OpenOptions, PutOptions
 from quaestor.mqi.reasons import CompCode, Reason
@@ -440,8 +442,9 @@ def test_32_truncation_accepted_takes_it(app, orders):
 
 
 def test_32_a_negative_length(orders):
-    with fails(Reason.BUFFER_LENGTH_ERROR):
-        orders.get(max_length=-1)
+    for more in ({}, {"wait_ms": 0}):
+        with fails(Reason.BUFFER_LENGTH_ERROR):
+            orders.get(max_length=-1, **more)
 
 
 # -- 34, 35, 36 and other bad input
@@ -450,7 +453,7 @@ def test_32_a_negative_length(orders):
 def test_34_closed_handles_and_connections(app, orders):
     orders.close()
     orders.close()
-    for call in (lambda: orders.put("x"), orders.get, orders.inquire, orders.set):
+    for call in (lambda: orders.put("x"), lambda: orders.put_all([]), orders.get, orders.inquire, orders.set):
         with fails(Reason.HOBJ_ERROR):
             call()
     handle = app.open("ORDERS", EVERYTHING)
@@ -459,6 +462,25 @@ def test_34_closed_handles_and_connections(app, orders):
     for call in (lambda: handle.put("x"), handle.get, app.commit, app.backout, app.begin, lambda: app.open("ORDERS")):
         with fails(Reason.HCONN_ERROR):
             call()
+
+
+def test_34_a_warning_is_that_of_the_last_call(app, orders):
+    """Whatever the next call is, it has its own warning or none."""
+    others = (
+        lambda: orders.inquire("CURDEPTH"),
+        lambda: app.put1("ORDERS", "long", None, NOW),
+        lambda: app.open("ORDERS", OUT),
+        lambda: orders.set(PUT="ENABLED"),
+        app.inquire,
+        app.commit,
+        app.backout,
+    )
+    for other_call in others:
+        orders.put("long", None, NOW)
+        orders.get(GET_NOW | GetOptions.ACCEPT_TRUNCATED_MSG, max_length=1)
+        assert warns(app, Reason.TRUNCATED_MSG_ACCEPTED)
+        other_call()
+        assert app.warning is None
 
 
 def test_34_too_many_handles(qm, app):
@@ -563,8 +585,12 @@ def test_other_bad_arguments(app, orders):
         orders.put("x", {"priority": 3})
     with fails(Reason.OD_ERROR):
         app.open(42, OUT)
-    with fails(Reason.MD_ERROR):
-        orders.put("x", correl_id=b"x" * 30)
+    for correl_id in (b"x" * 30, "x" * 24, bytearray(b"x" * 24), 42):
+        with fails(Reason.MD_ERROR):
+            orders.put("x", correl_id=correl_id)
+        with fails(Reason.MATCH_OPTIONS_ERROR):
+            orders.get(correl_id=correl_id)
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
 
 
 def test_bodies_of_every_kind(app, orders):
@@ -608,6 +634,22 @@ def test_inquire_other_objects(app):
     assert app.inquire()["MAXUMSGS"] == 10_000
     with fails(Reason.UNKNOWN_OBJECT_NAME):
         app.inquire(Process, "NOBODY")
+
+
+def test_what_is_altered_or_set_is_what_it_is_called(app, orders):
+    """A client sends numbers; the queue manager asks for the very kind."""
+    app.define(Process("RUN"))
+    app.define(LocalQueue("INIT"))
+    app.alter(LocalQueue, "ORDERS", index_type=IndexType.GROUPID, process="RUN", initiation_queue="INIT")
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get(GetOptions.LOGICAL_ORDER)  # 2394 when the index is another
+    monitor = app.open("INIT", IN)
+    orders.set(TRIGTYPE=TriggerType.EVERY, TRIGGER=True)
+    orders.put("x", None, NOW)
+    assert len(drain(monitor)) == 1
+    app.alter(LocalQueue, "ORDERS", trigger_type=TriggerType.DEPTH, trigger_depth=9)
+    orders.put("y", None, NOW)
+    assert [] == drain(monitor)
 
 
 @pytest.mark.parametrize(

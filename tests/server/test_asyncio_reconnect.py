@@ -110,6 +110,22 @@ def test_a_handle_is_asked_under_the_number_it_has_afterwards(restarting):
     assert ({"CURDEPTH": 0}, {"MAXDEPTH": 100_000}) == asyncio.run(work())
 
 
+def test_what_was_read_ahead_is_there_after_the_link_was_made_again(restarting):
+    """AR3: it is off the queue, so nobody else has it."""
+
+    async def work():
+        async with restarting.app() as app, await app.open("ORDERS", BOTH | OpenOptions.READ_AHEAD) as queue:
+            await queue.put_all(["one", "two", "three"], None, NOW)
+            assert (await queue.get(GET_NOW)).text == "one"
+            await queue.inquire("CURDEPTH")  # what was sent ahead has come
+            await restarting.restart()
+            await queue.put("four", PERSISTENT)
+            await app.commit()
+            return [(await queue.get(GET_NOW)).text for _ in range(3)]
+
+    assert ["two", "three", "four"] == asyncio.run(work())
+
+
 def test_a_link_that_is_lost_again_while_it_is_made_is_made_once_more(restarting):
     """RC1: the new link is cut before the connection is known on it, twice."""
 

@@ -12,6 +12,9 @@ import quaestor
 from model.answers import bodies, drain, fails
 from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
 from quaestor.mqi.calls import QueueConnection, QueueHandle
+from quaestor.mqi.objects import MESSAGE_MAX
+from quaestor.mqi.options import MatchOptions
+from quaestor.qmgr.connection import Handle as EngineHandle
 from quaestor.server.client import asynchronous
 from quaestor.server.client.opening import hello_of
 
@@ -102,6 +105,64 @@ def test_read_ahead_is_for_gets_out_of_syncpoint_only(app, orders):
     reader.get()
     assert orders.inquire("CURDEPTH") == {"CURDEPTH": 2}
     app.backout()
+
+
+@pytest.fixture
+def reader(app):
+    return app.open("ORDERS", OpenOptions.INPUT_SHARED | OpenOptions.BROWSE | OpenOptions.READ_AHEAD)
+
+
+def test_a_browse_takes_nothing_that_was_read_ahead(orders, reader):
+    orders.put_all(["0", "1", "2"], None, NOW)
+    assert reader.browse(GetOptions.BROWSE_FIRST | GET_NOW).text == "0"
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 3}
+    assert reader.get(GET_NOW).text == "0"
+    with fails(Reason.NO_MSG_AVAILABLE):
+        reader.browse(GetOptions.BROWSE_FIRST | GET_NOW)
+    assert ["1", "2"] == bodies(drain(reader))
+
+
+def test_what_was_read_ahead_may_be_too_long_too(app, orders, reader):
+    orders.put_all(["0", "long", "longer", "last"], None, NOW)
+    assert reader.get(GET_NOW).text == "0"
+    with fails(Reason.TRUNCATED_MSG_FAILED) as short:
+        reader.get(GET_NOW, max_length=2)
+    assert ("lo", 4) == (short.value.facts["message"].text, short.value.facts["length"])
+    with fails(Reason.BUFFER_LENGTH_ERROR):
+        reader.get(GET_NOW, max_length=-1)
+    assert reader.get(GET_NOW, max_length=4).text == "long"
+    message = reader.get(GET_NOW | GetOptions.ACCEPT_TRUNCATED_MSG, max_length=2)
+    assert ("lo", 6) == (message.text, message.original_length)
+    assert app.warning.reason is Reason.TRUNCATED_MSG_ACCEPTED
+    assert reader.get(GET_NOW).text == "last"
+    assert app.warning is None
+
+
+def test_what_was_read_ahead_keeps_its_descriptor(orders, reader):
+    """Answers that were sent behind it are looked at before it."""
+    orders.put_all(["0", "1", "2"], MQMD(format="A"), NOW)
+    orders.put("asked for", MQMD(persistence=1, format="B", correl_id=b"X" * 24), NOW)
+    assert reader.get(GET_NOW).envelope.format == "A"
+    assert reader.get(GET_NOW, correl_id=b"X" * 24).envelope.format == "B"
+    assert ["A", "A"] == [message.envelope.format for message in drain(reader)]
+
+
+def test_a_message_that_cannot_be_read_ahead_stays_and_the_others_come(orders, reader, monkeypatch):
+    """GE7: its page is not whole, say."""
+    orders.put_all(["0", "1", "2"], None, NOW)
+    get = EngineHandle.get_nonpersistent
+    seen = []
+
+    def damaged(self, room):
+        seen.append(room)
+        if len(seen) == 2:
+            raise MQError(Reason.PAGESET_ERROR)
+        return get(self, room)
+
+    monkeypatch.setattr(EngineHandle, "get_nonpersistent", damaged)
+    assert reader.get(GET_NOW).text == "0"
+    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 1}
+    assert ["1", "2"] == bodies(drain(reader))
 
 
 def test_threads_share_one_link(server):
@@ -250,6 +311,76 @@ def test_asyncio_a_message_on_its_way_to_a_cancelled_get_is_the_next_ones(server
     talk(server, conversation)
 
 
+async def cancelled(call, server, put):
+    """A call that is cancelled when its answer is on its way."""
+    waiting = asyncio.create_task(call)
+    await asyncio.sleep(0.05)
+    waiting.cancel()  # as above
+    if put is not None:
+        with server.connect() as other:
+            other.put("ORDERS", put, None, NOW)
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+def test_asyncio_a_cancelled_browse_leaves_nothing_behind(server):
+    async def conversation(app, _orders):
+        browser = await app.open("ORDERS", BOTH | OpenOptions.BROWSE | OpenOptions.INQUIRE)
+        await cancelled(browser.browse(GetOptions.BROWSE_FIRST, wait_ms=-1), server, "x")
+        assert (await browser.get(GET_NOW)).text == "x"
+        assert await browser.inquire("CURDEPTH") == {"CURDEPTH": 0}
+        await cancelled(browser.get(GET_NOW, wait_ms=-1), server, "y")
+        await browser.inquire("CURDEPTH")
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await browser.browse(GetOptions.BROWSE_FIRST)
+        assert (await browser.get(GET_NOW)).text == "y"
+
+    talk(server, conversation)
+
+
+def test_asyncio_what_a_cancelled_get_left_is_found_by_its_identifier(server):
+    async def conversation(_app, orders):
+        await cancelled(orders.get(GET_NOW, wait_ms=-1), server, "x")
+        await orders.inquire("CURDEPTH")
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get(GET_NOW, correl_id=b"X" * 24)
+        with fails(Reason.TRUNCATED_MSG_FAILED):
+            await orders.get(GET_NOW, max_length=0)
+        assert (await orders.get(GET_NOW, match=MatchOptions.NONE, correl_id=b"X" * 24)).text == "x"
+
+    talk(server, conversation)
+
+
+def test_asyncio_what_a_cancelled_get_left_is_not_backed_out_after_its_commit(server):
+    async def conversation(app, orders):
+        await cancelled(orders.get(wait_ms=-1), server, "x")
+        await orders.inquire("CURDEPTH")
+        await app.commit()
+        await app.backout()
+        assert (await orders.get()).text == "x"
+        await cancelled(orders.get(GetOptions.SYNCPOINT_IF_PERSISTENT, wait_ms=-1), server, "y")
+        await orders.inquire("CURDEPTH")
+        await app.backout()
+        assert (await orders.get()).text == "y"
+
+    talk(server, conversation)
+
+
+def test_asyncio_a_queue_whose_open_was_cancelled_is_closed(server):
+    async def conversation(app, orders):
+        await orders.close()
+        opening = asyncio.create_task(app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE))
+        await asyncio.sleep(0)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        await app.inquire()  # the answer to the open has come
+        async with await app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE):
+            assert 1 == server.manager.messages.catalogue.state("ORDERS").handles
+
+    talk(server, conversation)
+
+
 def test_connect_async_by_name_and_by_address(server, monkeypatch):
     monkeypatch.setenv("QUAESTOR_HOME", str(server.home.directory.parent))
 
@@ -297,3 +428,49 @@ def test_commands_go_to_the_command_manager(server):
         server.service._commands = Commands()
         reply = app.mqsc("DISPLAY QMGR")
         assert reply == {"lines": [f"{getpass.getuser()}: DISPLAY QMGR"], "rows": [{"a": 1}], "ok": True}
+
+
+def test_a_disconnect_that_is_refused_ends_its_conversation_on_a_shared_link(server):
+    """CV3: the link goes on for the others, so its end is not what ends the unit."""
+    with server.connect(shared=True) as first:
+        first.define(LocalQueue("ORDERS", max_depth=1))
+        second = server.connect(shared=True)
+        orders = second.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE | OpenOptions.OUTPUT)
+        orders.put(b"one", None, LATER)
+        orders.put(b"one too many", None, LATER)
+        with fails(Reason.Q_FULL):
+            second.disconnect()
+        state = server.manager.messages.catalogue.state("ORDERS")
+        server.wait_for(lambda: not state.handles)
+        assert (0, 0) == (state.stored.depth, state.stored.uncommitted)
+        first.put("ORDERS", "x")
+
+
+def test_a_disconnect_that_cannot_commit_ends_its_conversation_on_a_shared_link(server, monkeypatch):
+    with server.connect(shared=True) as first:
+        first.define(LocalQueue("ORDERS"))
+        second = server.connect(shared=True)
+        second.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE | OpenOptions.OUTPUT).put("x")
+
+        def refuse(_self, unit):
+            recovery.back_out(unit)
+            raise MQError(Reason.BACKED_OUT)
+
+        (conversation,) = [c for link in server.service.links for c in link.conversations.values() if c.handles]
+        recovery = conversation.connection._recovery
+        with monkeypatch.context() as patched:
+            patched.setattr(type(recovery), "commit", refuse)
+            with fails(Reason.BACKED_OUT):
+                second.disconnect()
+        state = server.manager.messages.catalogue.state("ORDERS")
+        server.wait_for(lambda: not state.handles)
+        assert (0, 0) == (state.stored.depth, state.stored.uncommitted)
+
+
+def test_an_asynchronous_put_that_is_too_long_for_any_queue_is_refused_at_once(app, orders):
+    """RQ1: its frame would end the link."""
+    with fails(Reason.MSG_TOO_BIG_FOR_Q_MGR):
+        orders.put(bytes(MESSAGE_MAX + (1 << 16)), None, LATER)
+    orders.put(b"x", None, LATER)
+    app.commit()
+    assert ["x"] == bodies(drain(orders))

@@ -354,6 +354,24 @@ def test_a_put_out_of_syncpoint_whose_answer_is_lost_is_not_repeated(serve):
     app.disconnect()
 
 
+def test_what_was_read_ahead_is_there_after_the_link_was_made_again(serve):
+    """CC3: it is off the queue, so nobody else has it."""
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=20)
+    queue = app.open("ORDERS", BOTH | OpenOptions.READ_AHEAD)
+    queue.put_all(["one", "two", "three"], MQMD(format="MINE"), NOW)
+    assert queue.get(GET_NOW).text == "one"
+    app.status()  # what was sent ahead has come
+    server.stop()
+    serve()
+    queue.put("four", PERSISTENT)
+    app.commit()
+    got = [queue.get(GET_NOW) for _ in range(3)]
+    assert [("two", "MINE"), ("three", "MINE"), ("four", "MQSTR")] == [(m.text, m.envelope.format) for m in got]
+    app.disconnect()
+
+
 def test_a_call_for_many_messages_goes_on_over_a_new_link_or_says_that_it_was_cut(serve):
     """RC2, RQ4: the first frame of a unit is made again; out of syncpoint nothing is repeated."""
     server = serve()

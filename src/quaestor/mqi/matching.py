@@ -3,13 +3,14 @@
 Rules
   M1  An identifier that is all zero, or not given, matches any message.
   M2  What is asked for must all match: message, correlation and group identifier, sequence number, token.
-  M3  An identifier of the wrong length is padded to 24 bytes if shorter and refused (2247) if longer.
+  M3  An identifier of the wrong length is padded to 24 bytes if shorter and refused (2247) if longer, or
+      if it is not bytes.
   M4  The group identifier and sequence number select only messages that carry them.
 
 Called by the message manager, stores in tests.  Calls reasons.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quaestor.mqi.descriptors import ID_LENGTH, NO_ID
 from quaestor.mqi.options import MatchOptions
@@ -18,14 +19,14 @@ from quaestor.mqi.reasons import MQError, Reason
 _MATCH_BITS = 1 | 2 | 4 | 8 | 32
 
 
-def wanted(identifier: bytes | None) -> bytes | None:
+def wanted(identifier: Any) -> bytes | None:
     """The identifier to look for, or None when any will do (M1, M3)."""
     if identifier is None or identifier == NO_ID:
         return None
+    if not isinstance(identifier, bytes) or len(identifier) > ID_LENGTH:
+        raise MQError(Reason.MATCH_OPTIONS_ERROR, identifier=identifier)
     if len(identifier) == ID_LENGTH:
         return identifier
-    if len(identifier) > ID_LENGTH:
-        raise MQError(Reason.MATCH_OPTIONS_ERROR, identifier=identifier, length=len(identifier))
     padded = identifier.ljust(ID_LENGTH, b"\0")
     return None if padded == NO_ID else padded
 

@@ -8,7 +8,8 @@ Rules
   O3  The stored form is a type byte and the attributes that differ from the default (see `attributes`);
       `object_from_bytes` gives back an equal object, or names what it cannot read. The type byte of a copy has its
       highest bit set.
-  O4  Every attribute is checked when the object is built; a wrong one never reaches the page set.
+  O4  Every attribute is checked when the object is built; a wrong one never reaches the page set. One that is a number
+      for a word (clients send numbers) becomes what the word means: whoever reads it asks which it is.
   O5  An object has one disposition in its queue-sharing group: QMGR is a queue manager's own, COPY is its copy of a
       definition that the group keeps, SHARED a local queue on a structure. GROUP, the definition that is copied, is
       said where it is kept. A model queue may name a structure and is not on it: only a DEFTYPE(SHAREDYN) makes its
@@ -97,7 +98,10 @@ class MQObject:
         if not self._name_is_valid():
             raise AttributeValueError(self.MQSC_TYPE, self.name, self.NAME_RULE)
         for name, attribute in attributes_of(type(self)).items():
-            attribute.check(getattr(self, name))  # O4
+            value, kind = getattr(self, name), type(attribute.default)
+            attribute.check(value)  # O4
+            if attribute.words is not None and type(value) is not kind:
+                object.__setattr__(self, name, kind(value))
 
     def _name_is_valid(self) -> bool:
         return is_name(self.name)

@@ -107,9 +107,9 @@ def _outcome(on: "Conversation", unit: int) -> bool:
 
 
 def _disconnect(on: "Conversation") -> None:
-    """Commit now; the conversation ends when that is durable."""
-    on.connection.commit()
+    """Commit now; the conversation ends when that is durable, and when it was refused."""
     on.ending = True
+    on.connection.commit()
 
 
 class Later(NamedTuple):

@@ -58,7 +58,8 @@ from quaestor.server.protocol import (
 if TYPE_CHECKING:
     from quaestor.server.link import Link
 
-_REPLY, _ERROR, _AHEAD, _BACKOUT = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD), int(Op.BACKOUT)
+_REPLY, _ERROR, _AHEAD, _BACKOUT, _CALL = int(Op.REPLY), int(Op.ERROR), int(Op.AHEAD), int(Op.BACKOUT), int(Op.CALL)
+_DISCONNECT = values.pack(["disconnect"])
 _OPERATIONS = 256
 """An operation is one byte."""
 
@@ -121,7 +122,7 @@ class Conversation:
         commits = self._commits
         carry_out, before = self._carry_out[op], commits.count
         if self._failed is not None and number and op != _BACKOUT:
-            carry_out = Conversation._async_failure
+            carry_out = Conversation._async_failure if op != _CALL else Conversation._call_after_failure
         try:
             answer = carry_out(self, flags, number, packed, at, end)
         except ProtocolError:
@@ -155,6 +156,13 @@ class Conversation:
         """What a call is answered with whose conversation has lost an asynchronous put (CV3)."""
         failed, self._failed = self._failed, None
         raise failed or MQError(Reason.UNEXPECTED_ERROR)
+
+    def _call_after_failure(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+        """The same for other calls: a disconnect ends the conversation all the same, its link may go on."""
+        if packed[at:end] == _DISCONNECT:
+            self.connection.backout()
+            self.ending = True
+        return self._async_failure(flags, number, packed, at, end)
 
     def _error(self, number: int, payload: bytes, error: Exception) -> bytes:
         if number:
@@ -303,11 +311,14 @@ class Conversation:
         """Further messages that may be sent before they are asked for (protocol W6)."""
         frames, room = [], READ_AHEAD_BYTES
         for _ in range(READ_AHEAD_MESSAGES):
-            message = opened.handle.get_nonpersistent(room)
+            try:
+                message = opened.handle.get_nonpersistent(room)
+            except MQError:
+                break  # whoever asks for it is told; what was asked for is off the queue and must be sent
             if message is None:
                 break
             room -= len(message.body)
-            token, envelope = opened.handle.token, opened.knows_got(message)
+            token, envelope = opened.handle.token, opened.knows_ahead(message)
             frames.append(wire.pack_answer(_AHEAD, self.number, handle_id, message, message.body, token, envelope))
         return b"".join(frames)
 

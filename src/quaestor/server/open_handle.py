@@ -3,6 +3,8 @@
 Rules
   OH1 What was sent once is not sent again: an envelope travels when it is another than that of the message before, and
       a descriptor is remembered.
+  OH2 Messages put, got and read ahead are three sequences, each in the order in which it was sent: the other end may
+      look at one of them later than at another.
 
 Called by conversation.  Calls nothing.
 """
@@ -15,7 +17,7 @@ from quaestor.qmgr.connection import Handle
 class OpenHandle:
     """A handle of the conversation, and what both ends know of it already."""
 
-    __slots__ = ("got_envelope", "handle", "md", "options", "put_envelope")
+    __slots__ = ("ahead_envelope", "got_envelope", "handle", "md", "options", "put_envelope")
 
     def __init__(self, handle: Handle) -> None:
         self.handle = handle
@@ -23,6 +25,7 @@ class OpenHandle:
         self.options = 0
         self.put_envelope: MQMD | None = None
         self.got_envelope: MQMD | None = None
+        self.ahead_envelope: MQMD | None = None
 
     def known_options(self, options: int) -> int:
         """The same object for the same options as with the call before: what they mean is then known, too."""
@@ -43,4 +46,11 @@ class OpenHandle:
         if message.envelope is self.got_envelope:
             return b""
         self.got_envelope = message.envelope
+        return message.envelope.packed()
+
+    def knows_ahead(self, message: Message) -> bytes:
+        """The same for a message that is read ahead, which may be looked at long after others that were got (OH2)."""
+        if message.envelope is self.ahead_envelope:
+            return b""
+        self.ahead_envelope = message.envelope
         return message.envelope.packed()

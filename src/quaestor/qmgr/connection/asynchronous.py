@@ -5,14 +5,16 @@ Rules
       a thread of the loop's executor.
   AS2 A get that waits leaves its waiter on the queue and a future in the loop; cancelling the task takes the waiter
       away again and, if it had just been woken, wakes the next.
+  AS3 A thread goes on when its task is cancelled. What it has got out of syncpoint is returned by the next get of the
+      handle that asks for it; what it has opened is closed again.
 
 Called by applications.  Calls session and handle.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
@@ -23,6 +25,35 @@ from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.message.waiting import Waiting
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
+_PLAIN = int(GetOptions.NO_SYNCPOINT | GetOptions.SYNCPOINT | GetOptions.WAIT | GetOptions.FAIL_IF_QUIESCING)
+T = TypeVar("T")
+
+
+class Threads:
+    """Calls on threads that nobody waits for any more (AS3)."""
+
+    def __init__(self) -> None:
+        self.left: set[asyncio.Future[Any]] = set()
+
+    async def call(self, late: Callable[[T], object], call: Callable[..., T], *args: Any, **named: Any) -> T:
+        """Make a call that may wait for the log; `late` is told what it gave if nobody waits for that any more."""
+        calling = asyncio.ensure_future(asyncio.to_thread(call, *args, **named))
+
+        def over(done: asyncio.Future[T]) -> None:
+            self.left.discard(done)
+            if not done.cancelled() and done.exception() is None:
+                late(done.result())
+
+        try:
+            return await asyncio.shield(calling)
+        except asyncio.CancelledError:
+            self.left.add(calling)
+            calling.add_done_callback(over)
+            raise
+
+
+def _nothing(_result: object) -> None:
+    """What a browse has seen is still there."""
 
 
 class AsyncHandle:
@@ -31,6 +62,7 @@ class AsyncHandle:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         self.name = handle.name
+        self._threads, self._late = Threads(), list[Message]()  # AS3
 
     async def put(
         self,
@@ -56,11 +88,16 @@ class AsyncHandle:
         return self._handle.put_all(bodies, descriptor, options)
 
     async def get(self, options: int = GetOptions.NONE, *, wait_ms: int | None = None, **selecting: Any) -> Message:
-        """MQGET (AS1, AS2)."""
+        """MQGET (AS1, AS2, AS3)."""
+        if self._threads.left:
+            await asyncio.wait(self._threads.left)
+        if self._late and not selecting and not int(options) & ~_PLAIN:
+            return self._late.pop(0)
         if wait_ms is not None:
             return await self._wait(options, wait_ms, selecting)
         if int(options) & _NO_SYNCPOINT:
-            return await asyncio.to_thread(self._handle.get, options, **selecting)
+            keep = _nothing if int(options) & ~_PLAIN else self._late.append
+            return await self._threads.call(keep, self._handle.get, options, **selecting)
         return self._handle.get(options, **selecting)
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
@@ -120,12 +157,17 @@ class AsyncConnection:
     """A connection for asyncio."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self._connection, self._threads = connection, Threads()
 
     async def open(
         self, target: str | Target, options: int = OpenOptions.INPUT_AS_Q_DEF | OpenOptions.OUTPUT, **more: Any
     ) -> AsyncHandle:
-        return AsyncHandle(await asyncio.to_thread(self._connection.open, target, options, **more))
+        loop = asyncio.get_running_loop()
+        return AsyncHandle(
+            await self._threads.call(
+                lambda unseen: loop.run_in_executor(None, unseen.close), self._connection.open, target, options, **more
+            )
+        )
 
     async def put1(
         self,

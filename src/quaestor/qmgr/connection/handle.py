@@ -113,6 +113,8 @@ class Handle:
         """MQPUT for each of the bodies, under one descriptor, in one call: what was put comes back (HA6)."""
         put: list[Message] = []
         try:
+            if self._output is None:
+                raise self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
             self._put_all(list(bodies), descriptor, options, put)
         except MQError as error:
             raise error.having_put(len(put)) from error
@@ -177,7 +179,10 @@ class Handle:
         with self._latch:
             try:
                 plan = way.plan(options)
-                if msg_id is None and correl_id is None and group_id is None and sequence is None and token is None:
+                if (
+                    msg_id is None and correl_id is None and group_id is None and sequence is None and token is None
+                    and match is None
+                ):  # fmt: skip
                     asked = ANY
                 else:
                     asked = selection(msg_id, correl_id, group_id, sequence, token, match)
@@ -312,6 +317,8 @@ class Handle:
         """
         thread = self._thread
         thread.warning = None
+        if max_length is not None and max_length < 0:
+            raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
         with self._latch:
             try:
                 way = self._input
@@ -319,11 +326,9 @@ class Handle:
                     if after is not None:
                         after.waiters.given_up(after)  # it was closed since then
                     raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+                plan = way.plan(wait_options(options, wait_ms))
                 asked = selection(**selecting) if selecting else ANY
-                plan, longest = (
-                    way.plan(wait_options(options, wait_ms)),
-                    LENGTH_ANY if max_length is None else max_length,
-                )
+                longest = LENGTH_ANY if max_length is None else max_length
                 result = way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
                 if type(result) is Waiting:
                     if after is not None:

@@ -99,7 +99,9 @@ class Connection:
         with self.calling():
             try:
                 message = self.messages.put1(self._thread, target_of(target, qmgr, ""), body, descriptor, options)
-            except MQError:
+            except FATAL:
+                raise
+            except BaseException:
                 self.end_call(commit=False)
                 raise
             self.end_call(commit=True)
@@ -201,6 +203,7 @@ class Connection:
     def calling(self) -> Iterator[None]:
         """Hold the engine latch for a call; what the engine cannot survive ends the queue manager."""
         with self.latch:
+            self._thread.warning = None  # SE5
             try:
                 yield
             except FATAL as error:
@@ -295,13 +298,15 @@ class Connection:
         self._handles.discard(handle)
 
     def _end(self, end: Callable[[Unit], None]) -> None:
-        with self.calling():
-            try:
-                self._end_unit(end)
-            finally:
-                self._close_handles()
-                self.connected = False
-        self._ended(self._thread)
+        try:
+            with self.calling():
+                try:
+                    self._end_unit(end)
+                finally:
+                    self._close_handles()
+                    self.connected = False
+        finally:
+            self._ended(self._thread)
 
     def _close_handles(self) -> None:
         handles, self._handles = self._handles, set()

@@ -258,8 +258,10 @@ class Catalogue:
                     self._states[definition.name] = state
                 self._enforce(definition)
                 raise
-            if state is not None and not state.handles:
-                self.forget(state)
+            if state is not None:
+                state.waiters.look_again()  # a dynamic queue may go while others wait on it
+                if not state.handles:
+                    self.forget(state)
         shared = self._shadowed.pop(definition.name, None) if isinstance(definition, _QUEUES) else None
         if shared is not None:
             self._enforce(shared)  # V8

@@ -7,6 +7,10 @@ Rules
   Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
       the dead-letter queue with a header that says why; failing that, it is given up and counted.
   Z4  Nothing here fails the call it follows from.
+  Z5  While a queue's trigger message is being put, what comes to that queue is no trigger event: queues whose trigger
+      messages lead back to them would fill each other.
+  Z6  What applications may not put there (a persistent message to a temporary queue, anything to a model) is not put
+      there here either. "As the queue says" is what the first definition of the path says, as with them.
 
 Called by putting, getting, opening and the manager.  Calls the catalogue, the store and the pure rules.
 """
@@ -19,6 +23,7 @@ from quaestor.clock import Clock
 from quaestor.mqi import reports, triggering
 from quaestor.mqi.descriptors import (
     APPL_TYPE_QMGR,
+    AS_Q_DEF,
     FORMAT_DEAD_LETTER,
     FORMAT_EVENT,
     FORMAT_TRIGGER,
@@ -28,7 +33,7 @@ from quaestor.mqi.descriptors import (
 )
 from quaestor.mqi.headers import MQDLH, TriggerMessage
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import LocalQueue, Process, TriggerType
+from quaestor.mqi.objects import DefinitionType, LocalQueue, Process, TriggerType
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
@@ -44,6 +49,7 @@ class Consequences:
         self._clock = clock
         self._new_id = new_id
         self.remembered: dict[int, list[QueueState]] = {}  # by identity of the unit
+        self._under_way: set[QueueState] = set()  # queues whose trigger messages are being put (Z5)
         self.given_up = 0
 
     # -- triggering
@@ -111,6 +117,15 @@ class Consequences:
             self._catalogue.alter(LocalQueue, state.definition.name, trigger=False)
 
     def _put_trigger_message(self, state: QueueState) -> None:
+        if state in self._under_way:
+            return  # Z5
+        self._under_way.add(state)
+        try:
+            self._put_to_monitor(state)
+        finally:
+            self._under_way.remove(state)
+
+    def _put_to_monitor(self, state: QueueState) -> None:
         queue = state.definition
         state.last_trigger_us = self._clock.now_us()
         process = self._process(queue) or Process("UNDEFINED")
@@ -161,13 +176,17 @@ class Consequences:
             self.given_up += 1  # Z3, Z4
 
     def _put(self, resolution: Resolution, body: bytes, md: MQMD, unit: Unit | None) -> None:
+        if resolution.model is not None:
+            raise MQError(Reason.Q_TYPE_ERROR, queue=resolution.queue.name)  # Z6
         state = self._catalogue.state(resolution.queue.name)
         queue = state.definition
         if not all(definition.put_allowed for definition in resolution.path):
             raise MQError(Reason.PUT_INHIBITED, queue=queue.name)
         if state.stored.counted.depth >= queue.max_depth:
             raise MQError(Reason.Q_FULL, queue=queue.name)
-        message = self._message(body, md)
+        message = self._message(body, md, resolution.path[0].def_priority)
+        if message.persistence and queue.definition is DefinitionType.TEMPDYN:
+            raise MQError(Reason.PERSISTENT_NOT_ALLOWED, queue=queue.name)  # Z6
         if resolution.remote is not None:
             message = for_transmission(message, resolution.remote)
         if len(message.body) > queue.max_msg_length:
@@ -179,9 +198,9 @@ class Consequences:
         if triggering.eligible(queue):
             self.arrived(state, rank, unit)
 
-    def _message(self, body: bytes, md: MQMD) -> Message:
+    def _message(self, body: bytes, md: MQMD, def_priority: int) -> Message:
         qmgr = self._catalogue.qmgr.name
         envelope = replace(md, put_appl_type=APPL_TYPE_QMGR, put_appl_name=qmgr)
         msg_id = self._new_id() if md.msg_id == NO_ID else md.msg_id
-        priority = max(md.priority, 0)
+        priority = def_priority if md.priority == AS_Q_DEF else md.priority
         return Message(body, envelope, msg_id, md.correl_id, priority, md.persistence & 1, self._clock.now_us())

@@ -8,10 +8,11 @@ Rules
   GE3 A browse cursor is the handle's own. It starts before the first message; a message that arrives in front of
       it is not seen by going on. Under the cursor there is a message only while that is on the queue, available
       to this handle and not expired (2034).
-  GE4 A browse with LOCK hides the message from everybody but this handle until it is unlocked, another is
-      locked, it is got, or the handle closes. UNLOCK without a lock is 2209.
+  GE4 A browse with LOCK hides the message from everybody but this handle until it is unlocked, it is got, the handle
+      closes or its cursor moves on: by a first or next that finds another message, or none. So what is locked is
+      under the cursor. UNLOCK without a lock is 2209.
   GE5 A message longer than was asked for stays where it is (2080), or is taken shortened (2079); the true length
-      is told in both.
+      is told in both. What is reported of it is not shortened.
   GE6 A get that may wait answers `Waiting` instead of 2033, and is asked again when it is posted.
   GE7 A message whose page is not whole stays where it is (2193) until media recovery brings the page back.
 
@@ -176,6 +177,7 @@ class InputPath:
             message = self._read(arrival)
         except TornPageError as error:
             raise MQError(Reason.PAGESET_ERROR, page_set=error.page_set, page=error.page) from error  # GE7
+        whole = message
         if len(message.body) > max_length:
             message = self._shortened(message, plan, max_length)
         if arrival.backout_count or arrival.expires_us:
@@ -184,7 +186,7 @@ class InputPath:
         if plan.browse:
             self._stand_on(arrival, plan)
         else:
-            self._remove(arrival, message, plan)
+            self._remove(arrival, whole, plan)
         self.token = arrival.sequence
         return message
 
@@ -230,10 +232,13 @@ class InputPath:
         self._cursor = arrival
         if plan.logical_order:
             self._browse_group = self._groups.after(arrival, plan)
-        if plan.lock and arrival is not self._locked:
+        if plan.lock:
+            if arrival is not self._locked:
+                self.release()
+                self._store.hold(arrival, self)
+                self._locked = arrival
+        elif self._locked is not None and plan.browse in (_BROWSE_FIRST, _BROWSE_NEXT):
             self.release()
-            self._store.hold(arrival, self)
-            self._locked = arrival
 
     def _shortened(self, message: Message, plan: GetPlan, max_length: int) -> Message:
         length = len(message.body)
@@ -336,10 +341,13 @@ class InputPath:
     # -- waiting and locks
 
     def _nothing(self, plan: GetPlan, asked: Selection, max_length: int) -> Waiting:
+        if plan.browse and self._locked is not None:
+            self.release()
         if not plan.wait:
             raise MQError(Reason.NO_MSG_AVAILABLE, queue=self._path[-1])
         direct = plan.plain and not (plan.in_syncpoint or plan.if_persistent or self.saves_context)
-        direct_max = max_length if direct and asked.sequence is None else -1
+        alone = asked.sequence is None and self._group is None
+        direct_max = max_length if direct and alone else -1
         takes_any = plan.plain and asked == ANY
         waiting = Waiting(
             asked, self.state.waiters, self, browse=bool(plan.browse), takes_any=takes_any, direct_max=direct_max

@@ -186,7 +186,7 @@ class OutputPath:
             msg_id = self._new_id()
         if correl_id is None:
             correl_id = own_correl_id
-        elif len(correl_id) != ID_LENGTH:
+        elif type(correl_id) is not bytes or len(correl_id) != ID_LENGTH:
             correl_id = identifier(correl_id)
         put_us = self._now_us()
         expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US

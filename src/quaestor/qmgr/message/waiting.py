@@ -8,20 +8,21 @@ Rules
       so no message lies beside a sleeping getter; behind the last the browsers are. Nobody is woken twice for a
       message: who stands in front has left it already, or looked when it was there.
   Y4  Out of syncpoint a message may go straight to a waiting getter that is out of syncpoint too, without
-      ever being on the queue.
+      ever being on the queue. It says what a get would say: all of its expiry is left.
   Y5  A shared queue tells when it is no longer empty, not of each message. So one getter that takes any is woken when
       it tells, each that gets something wakes the next, and the one that finds nothing ends the chain: the next
       message is told again. Who may leave a message (it asks for something, or browses) ends no chain: all of those
       look.
   Y6  A wait is posted once. When it is over it knows nobody any more, who may know it.
 
-Called by the parts of the message manager; `connection` blocks on a `Waiting`.  Calls matching.
+Called by the parts of the message manager; `connection` blocks on a `Waiting`.  Calls matching, expiry.
 """
 
 from collections.abc import Callable
 from itertools import count
 from operator import attrgetter
 
+from quaestor.mqi import expiry
 from quaestor.mqi.matching import Selection, matches
 from quaestor.mqi.messages import Message
 from quaestor.qmgr.queue_store import AVAILABLE, Arrival
@@ -151,6 +152,8 @@ class Waiters:
         chosen = next((w for w in fitting if w.selection.specific), fitting[0] if fitting else None)
         if chosen is None or len(message.body) > chosen.direct_max or chosen.selection.token is not None:
             return False
+        if message.expires_us:
+            message = message._replace(expiry=expiry.remaining(message.expires_us, message.put_us))
         chosen.message = message
         self._post(chosen, None)
         return True

@@ -4,7 +4,9 @@ Rules
   AC1 Answers are read in the order in which they come, whether or not somebody still waits for them: both ends then
       agree on what has been sent.
   AC2 Cancelling a get ends its wait at the queue manager. If its message was on its way already, the next get of the
-      handle returns it; a back out gives up one that was got in syncpoint.
+      handle that it fits returns it; a back out gives up one that was got in syncpoint, until a commit has made it the
+      application's. A browse leaves nothing behind, nor does it return what a get left.
+  AC3 A queue whose open was cancelled is closed again.
 
 Called by applications.  Calls requests, place.
 """
@@ -18,6 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.matching import Selection, matches, selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
@@ -25,11 +28,16 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
 from quaestor.server.client import requests
 from quaestor.server.client.place import Place
-from quaestor.server.client.requests import ASYNC, HandleRequests, Request, failure
+from quaestor.server.client.requests import ASYNC, HandleRequests, Request, failure, is_plain_out, shortened
 from quaestor.server.listeners import ListenError
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
 
-_NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
+_NO_SYNCPOINT, _IF_PERSISTENT = int(GetOptions.NO_SYNCPOINT), int(GetOptions.SYNCPOINT_IF_PERSISTENT)
+_PLAIN = (
+    _NO_SYNCPOINT
+    | _IF_PERSISTENT
+    | int(GetOptions.WAIT | GetOptions.SYNCPOINT | GetOptions.ACCEPT_TRUNCATED_MSG | GetOptions.FAIL_IF_QUIESCING)
+)
 Decode = Callable[[bytes], Any]
 
 
@@ -62,8 +70,13 @@ class Pending:
             self.future.set_result(result)
 
 
-def _dropped(_result: Any) -> None:
+def dropped(_result: Any) -> None:
     """Nobody wants this answer any more."""
+
+
+def _fits(asked: Selection, message: Message) -> bool:
+    envelope = message.envelope
+    return matches(asked, message.msg_id, message.correl_id, envelope.group_id, envelope.msg_seq_number)
 
 
 class AsyncLink(asyncio.Protocol):
@@ -146,7 +159,7 @@ class AsyncLink(asyncio.Protocol):
         conversation: int,
         request: Request,
         decode: Decode,
-        late: Callable[[Any], None] = _dropped,
+        late: Callable[[Any], None] = dropped,
     ) -> Any:
         """Send a request and wait for what its answer means."""
         pending = Pending(on, decode, asyncio.get_running_loop().create_future(), late)
@@ -197,7 +210,6 @@ class AsyncHandle(HandleRequests):
         super().__init__(number, name, options)
         self._connection, self.target, self.options = connection, target, options
         self.opened = True
-        self._ahead: deque[bytes] = deque()
         self.late: deque[tuple[bool, Message]] = deque()
 
     async def put(
@@ -247,16 +259,30 @@ class AsyncHandle(HandleRequests):
     ) -> Message:
         """MQGET; cancelling it ends the wait (AC2)."""
         connection = self._usable()
-        if self.late and not selecting:
-            return self.late.popleft()[1]
-        out = bool(options & _NO_SYNCPOINT)
-        if self._ahead and out and not selecting:
-            return self.got(self._ahead.popleft())
+        late = self._late_for(options, selecting) if self.late else None
+        if late is not None:
+            message, connection.warning = shortened(late[1], options, max_length)
+            self.late.remove(late)
+            return message
+        if self._ahead and not selecting and is_plain_out(options):
+            message, connection.warning = self.got_ahead(options, max_length)
+            return message
         request = self.get_request(options, wait_ms, max_length, selecting)
-        message: Message = await connection.call(
-            request, self.got, lambda message: self.late.append((not out, message))
-        )
-        return message
+        keep = partial(self._keep, options) if not options & ~_PLAIN else dropped
+        got: Message = await connection.call(request, self.got, keep)
+        return got
+
+    def _keep(self, options: int, message: Message) -> None:
+        """A message has come for a get that was cancelled (AC2)."""
+        in_unit = not options & _NO_SYNCPOINT and (message.persistent or not options & _IF_PERSISTENT)
+        self.late.append((in_unit, message))
+
+    def _late_for(self, options: int, selecting: dict[str, Any]) -> tuple[bool, Message] | None:
+        """What such a get has left that this one asks for."""
+        if options & ~_PLAIN:
+            return None
+        asked = selection(**selecting)
+        return next((kept for kept in self.late if _fits(asked, kept[1])), None)
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         return await self.get(options, **selecting)
@@ -273,18 +299,17 @@ class AsyncHandle(HandleRequests):
             self._connection.forget(self)
         self.opened = False
 
-    def read_ahead(self, payload: bytes) -> None:
-        self._ahead.append(payload)
-
     def begin_anew(self, number: int) -> None:
         """The handle was opened on another link; what was on its way to it is gone."""
         self.number = number
         self.forget_sent()
-        self._ahead.clear()
-        self.late.clear()
+        self.backed_out()
 
     def backed_out(self) -> None:
         self.late = deque(kept for kept in self.late if not kept[0])
+
+    def committed(self) -> None:
+        self.late = deque((False, message) for _, message in self.late)
 
     def _usable(self) -> "AsyncConnection":
         if not self._connection.connected:
@@ -318,17 +343,17 @@ class AsyncConnection:
         await self.ask("connect")
         return self
 
-    async def call(self, request: Request, decode: Decode, late: Callable[[Any], None] = _dropped) -> Any:
+    async def call(self, request: Request, decode: Decode, late: Callable[[Any], None] = dropped) -> Any:
         if not self.connected:
             raise MQError(Reason.HCONN_ERROR)
         self.warning = None
         return await self._link.call(self, self._conversation, request, decode, late)
 
-    def send(self, request: Request) -> None:
-        self._link.send(self._conversation, request, None)
+    def send(self, request: Request, pending: Pending | None = None) -> None:
+        self._link.send(self._conversation, request, pending)
 
-    async def ask(self, name: str, *args: Any) -> Any:
-        return await self.call(requests.call(name, *args), values.unpack)
+    async def ask(self, name: str, *args: Any, late: Callable[[Any], None] = dropped) -> Any:
+        return await self.call(requests.call(name, *args), values.unpack, late)
 
     async def open(
         self,
@@ -339,9 +364,17 @@ class AsyncConnection:
         dynamic_name: str = "CSQ.*",
     ) -> AsyncHandle:
         meant = requests.target_of(target, qmgr, dynamic_name)
-        number, name = await self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, options)
+        number, name = await self.ask(
+            "open", meant.name, meant.qmgr, meant.dynamic_name, options, late=self._close_unseen
+        )
         handle = self._handles[number] = self._new_handle(number, name, meant, options)
         return handle
+
+    def _close_unseen(self, opened: list[Any]) -> None:
+        """A queue was opened for a call that was cancelled (AC3)."""
+        nobody = asyncio.get_running_loop().create_future()
+        nobody.cancel()
+        self.send(requests.call("close", opened[0], 0), Pending(None, bytes, nobody, dropped))
 
     def _new_handle(self, number: int, name: str, target: Target, options: int) -> AsyncHandle:
         return AsyncHandle(self, number, name, target, options)
@@ -361,6 +394,11 @@ class AsyncConnection:
 
     async def commit(self, unit: int | None = None) -> None:
         await self.call(requests.commit(unit), bytes)
+        self._committed()
+
+    def _committed(self) -> None:
+        for handle in self._handles.values():
+            handle.committed()
 
     async def backout(self) -> None:
         for handle in self._handles.values():

@@ -5,7 +5,8 @@ Rules
   AR2 The unit is the connection's. When one was open and the link is lost, every call of the unit that was under way
       answers 2003; if none was, the next one or the commit does. A unit's first call may be made again instead: nothing
       else was backed out with it. Calls outside the unit do not speak of it.
-  AR3 Messages read ahead and those on their way to a cancelled get went with the link.
+  AR3 Messages on their way, read ahead or to a cancelled get, went with the link. Those that had come stay, but for
+      those that were got in the unit.
 
 Called by the package door.  Calls asynchronous.
 """
@@ -20,7 +21,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
-from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle, AsyncLink
+from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle, AsyncLink, dropped
 from quaestor.server.client.reconnecting import BROWSES, FIRST_PAUSE_S, LONGEST_PAUSE_S, OUT, REPEATABLE, WAITED_FOR
 from quaestor.server.client.requests import Request
 
@@ -105,9 +106,9 @@ class AsyncReconnectingConnection(AsyncConnection):
         if lost:
             raise MQError(Reason.BACKED_OUT, why="the link was lost")
 
-    async def ask(self, name: str, *args: Any) -> Any:
+    async def ask(self, name: str, *args: Any, late: Callable[[Any], None] = dropped) -> Any:
         call = super().ask
-        return await self.lasting(lambda: call(name, *args), repeatable=name in REPEATABLE)
+        return await self.lasting(lambda: call(name, *args, late=late), repeatable=name in REPEATABLE)
 
     def _new_handle(self, number: int, name: str, target: Target, options: int) -> AsyncHandle:
         return AsyncReconnectingHandle(self, number, name, target, options)
@@ -135,6 +136,7 @@ class AsyncReconnectingConnection(AsyncConnection):
         calls = self._link.calls_in_unit
         if await self._ended(requests.commit(number)) and calls and not await self.outcome(number):
             raise MQError(Reason.BACKED_OUT, unit=number, why="the link was lost before the commit")
+        self._committed()
 
     async def backout(self) -> None:
         self._unit_lost = False

@@ -5,13 +5,13 @@ Rules
   CC2 Puts with ASYNC_RESPONSE in syncpoint gather here until something has to be answered; out of syncpoint they are
       sent at once. Their first error is raised by the next call that is answered; a commit that raises it has not
       committed.
-  CC3 Messages read ahead wait in their handle; what is not got before the handle closes is lost, as the option says.
+  CC3 Messages read ahead wait in their handle (RQ5), also while its link is made again; what is not got before the
+      handle closes is lost, as the option says.
   CC4 Disconnecting commits. A link that is lost backs out, whatever the reason.
 
 Called by applications.  Calls link, requests.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Self
@@ -25,13 +25,13 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
 from quaestor.server.client import requests
 from quaestor.server.client.link import Link
-from quaestor.server.client.requests import ASYNC, HandleRequests, PutRun, Request
+from quaestor.server.client.requests import ASYNC, HandleRequests, PutRun, Request, is_plain_out
 from quaestor.server.protocol import WARNED
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
 RUN_BYTES, RUN_MESSAGES = 60 << 10, 1000
 """A run of short bodies and what is around them is less than the server receives at once (64 KB): it need not wait for
-the rest of a frame before it begins."""
+the rest of a frame before it begins. A long body goes by itself: it is looked at (RQ1), and no frame is too long."""
 
 
 class Handle(HandleRequests):
@@ -42,7 +42,6 @@ class Handle(HandleRequests):
         self._connection = connection
         self.target, self.options = target, options
         self.opened = True
-        self._ahead: deque[bytes] = deque()
 
     def put(
         self,
@@ -97,8 +96,9 @@ class Handle(HandleRequests):
         """MQGET. Without an option it is in syncpoint; with `wait_ms` it waits so long (-1: without end)."""
         connection = self._usable()
         options = int(options)
-        if self._ahead and options & _NO_SYNCPOINT and not selecting:
-            return self.got(self._ahead.popleft())  # CC3
+        if self._ahead and not selecting and is_plain_out(options):
+            message, connection.warning = self.got_ahead(options, max_length)  # CC3
+            return message
         request = self.get_request(options, wait_ms, max_length, selecting)
         return self.got(connection.call(request))
 
@@ -120,9 +120,6 @@ class Handle(HandleRequests):
             self._connection.ask("close", self, int(options))
             self._connection.forget(self)
         self.opened = False
-
-    def read_ahead(self, payload: bytes) -> None:
-        self._ahead.append(payload)
 
     def _usable(self) -> "Connection":
         connection = self._connection
@@ -194,7 +191,8 @@ class Connection:
         context: Handle | None,
     ) -> Message:
         """A put without an answer (CC2)."""
-        run, plain = self._run, correl_id is None and context is None and type(body) is bytes
+        run = self._run
+        plain = correl_id is None and context is None and type(body) is bytes and len(body) < RUN_BYTES
         if run is not None:
             if plain and run.handle is handle and run.md is md and run.options == options:
                 message = run.add(body)

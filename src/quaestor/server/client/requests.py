@@ -8,11 +8,15 @@ Rules
   RQ3 A put with ASYNC_RESPONSE has no number. What it returns has no identifier: the queue manager gives it later.
   RQ4 A call for many messages goes in frames that are answered one after the other, so that nothing behind a message
       that is refused is put.
+  RQ5 What is read ahead waits in the handle, in the order in which it came, for a get out of syncpoint that asks for
+      nothing else: not for a browse, a selection or a group. How long it may be is asked of it as of any message. Its
+      envelopes are told apart from those of answers: when it is got, answers have come that were sent behind it.
 
 Called by connection and asynchronous.  Calls wire, values.
 """
 
 import struct
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -46,6 +50,8 @@ FRAME_MESSAGES, FRAME_BYTES = 250, 1 << 20
 
 _NO_SYNCPOINT = int(GetOptions.NO_SYNCPOINT)
 _READ_AHEAD = int(OpenOptions.READ_AHEAD)
+_TRUNCATES = int(GetOptions.ACCEPT_TRUNCATED_MSG)
+_PLAIN_OUT = int(GetOptions.NO_SYNCPOINT | GetOptions.WAIT | GetOptions.FAIL_IF_QUIESCING) | _TRUNCATES
 _WAIT_MAX = (1 << 31) - 1
 _DEFAULT = MQMD()
 _PUT, _GET = int(Op.PUT), int(Op.GET)
@@ -137,6 +143,7 @@ class HandleRequests:
         self.number, self.name = number, name
         self.token = 0
         self._reads_ahead = bool(int(options) & _READ_AHEAD)
+        self._ahead: deque[tuple[Message, int]] = deque()
         self.forget_sent()
 
     def forget_sent(self) -> None:
@@ -147,6 +154,7 @@ class HandleRequests:
         self._get_request = BACKOUT
         self._put_envelope: MQMD | None = None
         self._got_envelope: MQMD | None = None
+        self._ahead_envelope: MQMD | None = None
 
     # -- put
 
@@ -274,7 +282,7 @@ class HandleRequests:
         if selecting:
             flags |= SELECTS
             selected = wire.pack_selection(selecting)
-        elif self._reads_ahead and options & _NO_SYNCPOINT and max_length is None:
+        elif self._reads_ahead and is_plain_out(options) and max_length is None:
             flags |= CREDIT
         try:
             head = wire.GET.pack(self.number, options, min(wait_ms or 0, _WAIT_MAX), longest)
@@ -288,6 +296,38 @@ class HandleRequests:
     def got(self, payload: bytes) -> Message:
         message, self.token, self._got_envelope = wire.unpack_message(payload, 0, len(payload), self._got_envelope)
         return message
+
+    def read_ahead(self, payload: bytes) -> None:
+        """A message has come that nobody has asked for yet (RQ5)."""
+        message, token, envelope = wire.unpack_message(payload, 0, len(payload), self._ahead_envelope)
+        self._ahead_envelope = envelope
+        self._ahead.append((message, token))
+
+    def got_ahead(self, options: int, max_length: int | None) -> tuple[Message, MQError | None]:
+        """The next of them, and the warning of its get."""
+        message, token = self._ahead[0]
+        message, warning = shortened(message, options, max_length)
+        self._ahead.popleft()
+        self.token = token
+        return message, warning
+
+
+def is_plain_out(options: int) -> bool:
+    """Whether a get is out of syncpoint and asks for nothing else (RQ5)."""
+    return bool(options & _NO_SYNCPOINT) and not options & ~_PLAIN_OUT
+
+
+def shortened(message: Message, options: int, max_length: int | None) -> tuple[Message, MQError | None]:
+    """A message that is here already as a get of at most this length returns it, and with which warning."""
+    length = len(message.body)
+    if max_length is None or length <= max_length:
+        return message, None
+    if max_length < 0:
+        raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
+    short = message._replace(body=message.body[:max_length], original_length=length)
+    if not options & _TRUNCATES:
+        raise MQError(Reason.TRUNCATED_MSG_FAILED, message=short, length=length)
+    return short, MQError(Reason.TRUNCATED_MSG_ACCEPTED, message=short, length=length)
 
 
 class PutRun:
