@@ -13,7 +13,7 @@ from quaestor.mqi.reasons import CompCode
 from quaestor.server import values, wire
 from quaestor.server.client.place import is_address
 from quaestor.server.open_handle import OpenHandle
-from quaestor.server.protocol import HEADER, MAGIC, Op, ProtocolError, frame
+from quaestor.server.protocol import HEADER, MAGIC, VERSION, Op, ProtocolError, frame
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
@@ -155,7 +155,7 @@ def raw(server):
 
 
 def hello(**said):
-    return frame(Op.HELLO, 0, 0, 1, MAGIC + values.pack({"versions": [1], "qmgr": "QM1", **said}))
+    return frame(Op.HELLO, 0, 0, 1, MAGIC + values.pack({"versions": [VERSION], "qmgr": "QM1", **said}))
 
 
 def ended(sock):
@@ -234,7 +234,7 @@ def test_another_version_is_told(server):
         sock.sendall(frame(Op.HELLO, 0, 0, 1, MAGIC + values.pack({"versions": [77]})))
         answer = sock.recv(65536)
         assert HEADER.unpack_from(answer)[1] == Op.ERROR
-        assert values.unpack_error(answer[HEADER.size :]).facts == {"versions": [1]}
+        assert values.unpack_error(answer[HEADER.size :]).facts == {"versions": [VERSION]}
         assert ended(sock)
 
 

@@ -36,7 +36,7 @@ from enum import IntEnum
 from struct import Struct
 
 MAGIC = b"QUAESTOR"
-VERSION = 1
+VERSION = 2
 HEADER = Struct(">IBBHI")
 """length of the frame, operation, flags, conversation, number"""
 
