@@ -90,6 +90,8 @@ class BufferPool(PageWriter):
         stats.set_writes += 1
         frame: Frame | None = page_set.frames.get(page)
         if frame is None:
+            if self._resident < self.buffers and not self._writing:  # as where a queue grows
+                return self._fresh(Frame(page_set, page, None, redo, body, rest, content, rba, self.checkpoint))
             frame = self._take_buffer(page_set, page)
             self._note_stealable()
         elif not frame.changed and not frame.in_use:
@@ -108,6 +110,21 @@ class BufferPool(PageWriter):
         elif frame.born != self.checkpoint:
             self._renew(frame)
         if self._writing and not frame.in_use:
+            self._write_if_behind()
+        return frame
+
+    def _fresh(self, frame: Frame) -> Frame:
+        """A page that was started in a buffer nobody used."""
+        stats, changed = self.stats, self._changed
+        stats.steals += 1
+        self._resident += 1
+        frame.page_set.frames[frame.page] = frame
+        changed[frame] = None
+        now = self.buffers - self._resident + len(self._stealable)
+        if now < stats.stealable_low:  # noqa: PLR1730 - as in `_note_stealable`
+            stats.stealable_low = now
+        if now <= self.few or len(changed) > self.start_at:
+            self._start_writing()
             self._write_if_behind()
         return frame
 
