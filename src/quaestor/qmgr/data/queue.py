@@ -6,12 +6,12 @@ Rules
   E2  `high` is never below the highest priority that has an available arrival.
   E3  An arrival that leaves a chain keeps pointing onwards, so a browse cursor that stands on it finds its way: onwards
       to what is still there, then back to what has come in between since.
-  E4  An index holds every available arrival whose identifier is not null; null means "any" and selects nothing.
+  E4  An index holds every available arrival whose identifier is not null; null means "any" and selects nothing. One
+      that is alone with its identifier stands there itself, several by their order of arrival.
 
 Called by the data manager.  Calls nothing.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
@@ -53,7 +53,7 @@ class PrivateQueue:
         self.by_priority = [0] * PRIORITIES
         self.chains = [_chain() for _ in range(PRIORITIES)]
         self.last_pages = [0] * (2 * PRIORITIES)
-        self.index: dict[bytes, OrderedDict[int, Arrival]] | None = None
+        self.index: dict[bytes, Arrival | dict[int, Arrival]] | None = None
         self.index_field = ""
         self.set_index(index_type)
 
@@ -170,12 +170,10 @@ class PrivateQueue:
 
     def with_key(self, key: bytes) -> "list[Arrival]":
         """The available arrivals with this identifier, in order of delivery."""
-        bucket = (self.index or {}).get(key)
-        if bucket is None:
-            return []
-        if len(bucket) == 1:
-            return list(bucket.values())
-        return sorted(bucket.values(), key=lambda arrival: (-arrival.priority, arrival.sequence))
+        there = (self.index or {}).get(key)
+        if isinstance(there, dict):
+            return sorted(there.values(), key=lambda arrival: (-arrival.priority, arrival.sequence))
+        return [] if there is None else [there]
 
     def end(self) -> None:
         """The queue is no more: cut its chains open, which are circles and would stay for ever."""
@@ -185,18 +183,22 @@ class PrivateQueue:
     def _index(self, arrival: Arrival) -> None:
         key = getattr(arrival, self.index_field)
         if key != NO_ID and self.index is not None:
-            bucket = self.index.get(key)
-            if bucket is None:
-                bucket = self.index[key] = OrderedDict()
-            bucket[arrival.sequence] = arrival
+            there = self.index.setdefault(key, arrival)
+            if isinstance(there, dict):
+                there[arrival.sequence] = arrival
+            elif there is not arrival:
+                self.index[key] = {there.sequence: there, arrival.sequence: arrival}
 
     def _unindex(self, arrival: Arrival) -> None:
         key = getattr(arrival, self.index_field)
         if key != NO_ID and self.index is not None:
-            bucket = self.index[key]
-            del bucket[arrival.sequence]
-            if not bucket:
+            there = self.index[key]
+            if not isinstance(there, dict):
                 del self.index[key]
+                return
+            del there[arrival.sequence]
+            if len(there) == 1:
+                (self.index[key],) = there.values()
 
 
 def _chain() -> Arrival:
