@@ -182,6 +182,7 @@ def test_a_log_that_is_needed_again_soon_does_not_wait_for_steps():
     assert [] == SmallEngine(engine.disk.after_power_cut(), SMALL).bodies()
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("logload", [10**6, 160, 47])
 @pytest.mark.parametrize("logs", [2, 3, 4])
 def test_a_ring_leaves_time_for_steps(logs, logload, monkeypatch):

@@ -254,6 +254,7 @@ def test_background_work_runs_by_itself(disk):
     qm.manager.stop()
 
 
+@pytest.mark.plain
 def test_a_disconnect_that_could_not_commit_has_ended_the_connection(qm, monkeypatch):
     app = qm.connect()
     app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE | OpenOptions.OUTPUT).put("x")

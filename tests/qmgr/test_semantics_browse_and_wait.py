@@ -327,6 +327,7 @@ def test_17_a_getter_that_left_a_message_is_woken_by_the_next(qm, orders):
     assert second.result() == "a second one"
 
 
+@pytest.mark.plain
 def test_17_a_message_that_no_getter_wants_is_offered_once_to_each(qm, orders, monkeypatch):
     """Not in a circle: each that leaves it wakes the one behind it, the last one the browsers."""
     seconds, browser = [Getter(qm, sequence=2, wait_ms=300) for _ in range(3)], Getter(qm, options=FIRST)
