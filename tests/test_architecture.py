@@ -112,3 +112,9 @@ def test_managers_lean_on_earlier_managers_only():
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(SRC)))
 def test_no_module_outgrows_its_room(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
+
+
+def test_every_test_module_has_a_name_of_its_own():
+    """Two of one name are told only by a run of everything: the second is not collected."""
+    names = [path.stem for path in Path(__file__).parent.rglob("test_*.py")]
+    assert len(names) == len(set(names)), [name for name in set(names) if names.count(name) > 1]
