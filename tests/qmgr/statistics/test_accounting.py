@@ -166,6 +166,26 @@ def test_accounting_may_stop_while_an_application_waits_for_a_message():
     qm.stop()
 
 
+@pytest.mark.parametrize("ends", ["close", "STOP TRACE"])
+def test_a_call_that_was_kept_does_what_its_handle_does(ends):
+    """NO4: `put = queue.put` outlives accounting, and says 2019 when its handle is closed."""
+    qm, _, _ = queue_manager("acctg(3)")
+    with qm.connect("ALICE", "JOB") as app:
+        app.define(LocalQueue("ORDERS"))
+        queue = app.open("ORDERS")
+        put, get = queue.put, queue.get
+        if ends == "close":
+            queue.close()
+            for call in (lambda: put(b"x"), get):
+                with pytest.raises(MQError, match="2019"):
+                    call()
+        else:
+            qm.statistics.stop("ACCTG")
+            assert 2 * CLOCKED_EVERY == sum(put(b"x", None, NOW) is not None for _ in range(2 * CLOCKED_EVERY))
+            assert 2 * CLOCKED_EVERY == sum(get(GET_NOW).body == b"x" for _ in range(2 * CLOCKED_EVERY))
+    qm.stop()
+
+
 def test_waits_for_the_log_and_for_pages_stand_with_the_verb(tmp_path):
     settings = quaestor.EngineSettings(buffer_pools={0: 200, 1: 60})
     with quaestor.connect("QM1", tmp_path, settings=settings, trace="acctg(3)") as app:

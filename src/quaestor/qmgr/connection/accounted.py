@@ -61,7 +61,7 @@ class AccountedHandle(Handle):
     ) -> Message:
         """A put that is not plain, or is clocked (AC4)."""
         tally = self.tally
-        began_ns, cpu_ns = self._began(tally.put)
+        began_ns, cpu_ns = self._began(tally, tally.put)
         try:
             message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
         finally:
@@ -69,12 +69,12 @@ class AccountedHandle(Handle):
         tally.note_put(message)
         return message
 
-    def _began(self, verb: Verb) -> tuple[int, int]:
+    def _began(self, tally: QueueTally, verb: Verb) -> tuple[int, int]:
         """A put or get begins; when one is due, what those before it have noted is added up (AC2)."""
         if not verb.left:
             with self._latch:
-                self.tally.fold()
-        return self.tally.task.began(verb)
+                tally.fold()
+        return tally.task.began(verb)
 
     def _put_all(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
         tally = self.tally
@@ -95,7 +95,7 @@ class AccountedHandle(Handle):
     def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
         """A get that is not plain, or is clocked (AC4)."""
         tally = self.tally
-        began_ns, cpu_ns, ended_ns = *self._began(tally.get), 0
+        began_ns, cpu_ns, ended_ns = *self._began(tally, tally.get), 0
         try:
             message = Handle.get(self, options, **named)
         finally:
@@ -113,7 +113,7 @@ class AccountedHandle(Handle):
     ) -> Message | Waiting:
         tally = self.tally
         verb, task = tally.get, tally.task
-        began_ns, cpu_ns = self._began(verb)
+        began_ns, cpu_ns = self._began(tally, verb)
         if after is None:
             _tally_kind(tally, options, selecting)
         try:

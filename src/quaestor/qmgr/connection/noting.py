@@ -9,7 +9,9 @@ Rules
       same. What may change, its way in or out, is asked each time.
   NO3 A call logs nothing unless its message is persistent or it had a unit of its own: only then is it noted where the
       log ends (LA2).
-  NO4 A message's fields are taken by their place (body 0, persistence 5, put 6): by name they cost three times that.
+  NO4 An application may hold on to such a function (`put = queue.put`) when its handle is closed or nobody accounts for
+      it any more: then it does what the handle does.
+  NO5 A message's fields are taken by their place (body 0, persistence 5, put 6): by name they cost three times that.
 
 Called by applications, through the handle (`AccountedHandle`).  Calls the handle's ways and the task's tally.
 """
@@ -23,6 +25,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions, get_plan
 from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.connection.handle import Handle, not_accounted
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.waiting import Waiting
@@ -50,6 +53,8 @@ def noting_put(
     ) -> Message:
         output = handle._output  # noqa: SLF001 - part of the handle, but for where it stands (NO2)
         if output is None or context is not None or not verb.left:
+            if handle.noted_put is not_accounted:
+                return Handle.put(handle, body, descriptor, options, correl_id=correl_id, context=context)
             return handle.put_with_care(body, descriptor, options, correl_id, context)
         verb.left -= 1
         task.verb, thread.warning = verb, None
@@ -98,6 +103,8 @@ def noting_get(
         nonlocal seen, plan
         way = handle._input  # noqa: SLF001 - as above
         if options is not seen or named or way is None or not verb.left:
+            if handle.noted_get is not_accounted:
+                return Handle.get(handle, options, **named)
             message: Any = handle.get_with_care(options, named)
             if options is tally.options_got and way is not None:
                 seen, plan = options, way.plan(options)
