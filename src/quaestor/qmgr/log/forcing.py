@@ -6,7 +6,7 @@ from _thread import allocate_lock
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.log.in_flight import Flight, Waiter
-from quaestor.qmgr.log.meter import NOTES_MAX, WAIT, LogMeter
+from quaestor.qmgr.log.meter import NOTES_MAX, LogMeter
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
@@ -75,16 +75,18 @@ class LogWriter:
                         self._land(wait=True)
                     if self._failed is None and rba >= self.hardened:  # J5
                         self._stats.logger_calls += 1
-                        self._force_all()
+                        since_ns = self._force_all(since_ns)
             except OSError as error:
                 self._failed = error
             with self._queue:
                 alone = not self._waiting
                 if alone:
                     self._leading = False
-                    if since_ns:
-                        self._note((WAIT, 0, since_ns, self._now_ns()))
-            if alone or not self._serve(since_ns, hand_over=leads == LEADS_MAX):
+            if alone:
+                if since_ns:
+                    self._meter.suspended(since_ns)
+                break
+            if not self._serve(since_ns, hand_over=leads == LEADS_MAX):
                 break
             rba, since_ns, leads = END_OF_LOG, 0, leads + 1
         if len(self._notes) > NOTES_MAX:
@@ -193,24 +195,28 @@ class LogWriter:
 
     # --- writing to the data sets -------------------------------------------------------------------------------------
 
-    def _force_all(self) -> None:
-        """Hand all there is in the buffers to the data sets, durably (J7)."""
+    def _force_all(self, since_ns: int) -> int:
+        """Hand all there is in the buffers to the data sets, durably (J7).
+
+        Gives since when somebody waits who has not been noted yet; 0 if nobody does.
+        """
         start, upto, files = self.written, self.end, self.files
         first, base = start - start % CI, self.base
         if self._synced != start or first < files.start or upto <= start:
             self._write(upto)
             self._harden()
-            return
+            return since_ns
         began_ns = self._now_ns()  # J8: one data set, nothing volatile before
         last, ends = upto + -upto % CI, files.start + files.size
         if last > ends:  # noqa: PLR1730 - cheaper than a call
             last = ends
         files.write_through(first, self._view[first - base : last - base])
         self.hardened = self._synced = self.written = self._sent = upto
-        self._note((start, upto, began_ns, self._now_ns()))
+        self._note((start, upto, since_ns, began_ns, self._now_ns()))
         if upto > self._meter.bootstrap_at:
             self._meter.set_bootstrap_at(upto)
             self._tell_bootstrap()
+        return 0
 
     def _write(self, upto: int) -> None:
         """Hand the buffers up to an RBA to the data sets, and note it (J7)."""

@@ -12,6 +12,7 @@ Called by the log manager.  Counts into QJST.
 """
 
 from _thread import allocate_lock
+from operator import itemgetter
 from typing import Final
 
 from quaestor.clock import Clock, tod_from_us, tod_of_ns
@@ -23,15 +24,14 @@ MULTIPLE: Final = 1
 """Kinds of log I/O: one CI, several CIs."""
 
 NOTES_MAX: Final = 64
-SYNC: Final = -1
-WAIT: Final = -2
-Note = tuple[int, int, int, int]
-"""What was written (from one RBA up to another), or SYNC or WAIT and 0; since when and until when, in nanoseconds."""
+Note = tuple[int, int, int, int, int]
+"""What was written (from one RBA up to another, or 0 and 0); since when somebody waited, when an I/O began (0: nobody,
+none), and when both ended, in nanoseconds."""
 
-Sums = tuple[int, int, int, int]
-"""How many, how long together, the longest, when that ended."""
+Took = list[tuple[int, int]]
+"""How long each took, and when it ended."""
 
-NONE: Sums = (0, 0, 0, 0)
+_took: Final = itemgetter(0)
 
 
 class LogMeter:
@@ -56,7 +56,7 @@ class LogMeter:
 
     def wrote(self, start: int, upto: int, since_ns: int, now_ns: int) -> bool:
         """Bytes from one RBA up to another were written; whether the bootstrap data set is due to hear of it."""
-        self.notes.append((start, upto, since_ns, now_ns))
+        self.notes.append((start, upto, 0, since_ns, now_ns))
         if upto <= self.bootstrap_at:
             return False
         self.set_bootstrap_at(upto)
@@ -64,14 +64,14 @@ class LogMeter:
 
     def synced(self, since_ns: int, now_ns: int) -> None:
         """What was written last was made durable by a request of its own."""
-        self.notes.append((SYNC, 0, since_ns, now_ns))
+        self.notes.append((0, 0, 0, since_ns, now_ns))
 
     def suspended(self, *since_ns: int) -> None:
         """Those who waited for a force, each since its own time (0: nobody), need wait no longer."""
         notes, now_ns = self.notes, self._now_ns()
         for since in since_ns:
             if since:
-                notes.append((WAIT, 0, since, now_ns))
+                notes.append((0, 0, since, 0, now_ns))
         if len(notes) > NOTES_MAX:
             self.settle()
 
@@ -92,35 +92,38 @@ class LogMeter:
         with self._settling:
             notes = self.notes[:]
             del self.notes[: len(notes)]
-            written, waited = [NONE, NONE], [NONE, NONE]
-            for start, upto, since_ns, until_ns in notes:
+            again, kind, begun = 0, self._kind, self._cis_begun
+            written: tuple[Took, Took] = ([], [])
+            waited: tuple[Took, Took] = ([], [])
+            for start, upto, since_ns, began_ns, ended_ns in notes:
                 if upto:
-                    self._count(start // CI, (upto - 1) // CI, upto)
-                kind, ns = self._kind, until_ns - since_ns
-                sums = waited if start == WAIT else written
-                number, total_ns, longest_ns, longest_at = sums[kind]
-                if ns > longest_ns:
-                    longest_ns, longest_at = ns, until_ns
-                sums[kind] = (number + 1, total_ns + ns, longest_ns, longest_at)
+                    first, last = start // CI, (upto - 1) // CI
+                    if first == last < begun and upto % CI:  # as mostly: a record behind others of its CI
+                        again, kind = again + 1, SINGLE
+                    else:
+                        kind, begun = self._count(first, last, upto)
+                if began_ns:
+                    written[kind].append((ended_ns - began_ns, ended_ns))
+                if since_ns:
+                    waited[kind].append((ended_ns - since_ns, ended_ns))
+            self._kind = kind
+            self._count_again(again)
             for kind in (SINGLE, MULTIPLE):
                 self._add_writes(kind, written[kind])
                 self._add_waits(self._stats.copies[0].kinds[kind], waited[kind])
 
-    def _count(self, first: int, last: int, upto: int) -> None:
-        """Requests and CIs of one write (LM1)."""
+    def _count_again(self, times: int) -> None:
+        """So many writes of nothing but the current CI, each a rewrite (LM1)."""
+        stats, cis = self._stats, self._copies * times
+        stats.serial_rewrites += cis
+        stats.cis_written += cis
+        stats.log_ios += cis
+        self._requests[SINGLE] += times
+        self._cis[SINGLE] += times
+
+    def _count(self, first: int, last: int, upto: int) -> tuple[int, int]:
+        """Requests and CIs of one write (LM1); gives its kind and how many CIs have been begun."""
         stats, copies, begun = self._stats, self._copies, self._cis_begun
-        self._kind = SINGLE
-        if first == last and upto % CI:
-            if first < begun:
-                stats.serial_rewrites += copies
-            else:
-                stats.buffers_filled += 1
-                self._cis_begun = last + 1
-            stats.cis_written += copies
-            stats.log_ios += copies
-            self._requests[SINGLE] += 1
-            self._cis[SINGLE] += 1
-            return
         rewrites = 1 if first < begun else 0
         new = last + 1 - max(first, begun)
         partial = 1 if upto % CI and new else 0
@@ -133,14 +136,13 @@ class LogMeter:
         self._requests[SINGLE] += rewrites + partial
         self._cis[SINGLE] += rewrites + partial
         if many:
-            self._kind = MULTIPLE
             self._requests[MULTIPLE] += ios
             self._cis[MULTIPLE] += many
         self._cis_begun = max(begun, last + 1)
+        return (MULTIPLE if many else SINGLE), self._cis_begun
 
-    def _add_writes(self, kind: int, sums: Sums) -> None:
-        _, total_ns, longest_ns, longest_at = sums
-        total, longest = tod_of_ns(total_ns), tod_of_ns(longest_ns)
+    def _add_writes(self, kind: int, took: Took) -> None:
+        total, longest, longest_at = _reckoned(took)
         for copy in range(self._copies):  # LM2
             figures = self._stats.copies[copy].kinds[kind]
             figures.ios += self._requests[kind]
@@ -150,14 +152,19 @@ class LogMeter:
                 figures.longest_io, figures.longest_io_at = longest, self._stamp(longest_at)
         self._requests[kind] = self._cis[kind] = 0
 
-    def _add_waits(self, figures: LogIo, sums: Sums) -> None:
-        number, total_ns, longest_ns, longest_at = sums
-        longest = tod_of_ns(longest_ns)
-        self._stats.suspensions += number
-        figures.suspended += tod_of_ns(total_ns)
+    def _add_waits(self, figures: LogIo, took: Took) -> None:
+        total, longest, longest_at = _reckoned(took)
+        self._stats.suspensions += len(took)
+        figures.suspended += total
         if longest > figures.longest_suspension:
             figures.longest_suspension, figures.longest_suspension_at = longest, self._stamp(longest_at)
 
     def _stamp(self, monotonic_ns: int) -> int:
         """The time of day of a moment on the monotonic clock."""
         return tod_from_us(self._clock.now_us() - (self._now_ns() - monotonic_ns) // 1000)
+
+
+def _reckoned(took: Took) -> tuple[int, int, int]:
+    """How long all of them took, how long the longest did, in units of the time of day, and when that one ended."""
+    longest_ns, longest_at = max(took, key=_took, default=(0, 0))
+    return tod_of_ns(sum(map(_took, took))), tod_of_ns(longest_ns), longest_at
