@@ -35,6 +35,19 @@ def test_a_step_with_more_to_do_runs_again_at_the_next_turn():
     assert 4 == manager.done
 
 
+def test_steps_of_one_period_run_one_after_the_other():
+    """W6: once the first of two steps takes 7 ms; from then on the second is due with it, not 7 ms after it."""
+    clock, ran, takes_ms = FakeClock(), [], [7, 0, 0]
+    first = Manager(lambda: bool(ran.append("first") or clock.advance(milliseconds=takes_ms[len(ran) // 2])))
+    second = Manager(lambda: bool(ran.append("second")))
+    scheduler = Scheduler(threading.Lock(), [first, second], clock)
+    wakes = 0
+    while len(ran) < 6:
+        clock.advance(milliseconds=scheduler.run_due())
+        wakes += 1
+    assert (["first", "second"] * 3, 3) == (ran, wakes)
+
+
 def test_the_thread_stops_when_told():
     manager = Manager()
     ran = threading.Event()

@@ -12,6 +12,8 @@ Rules
   W4  An urgent step runs at once when something outside says that there is work for it.
   W5  Nobody takes the latch for nothing: a step that can see from outside that it has nothing to do (`due`) is left
       out. Whoever waits for the latch of a busy application is woken at each of its calls, mostly in vain.
+  W6  Steps are due at the clock's round numbers, so that those of one period run one after the other: a thread that
+      wakes for each of them takes the interpreter from an application each time.
 
 Called by queue_manager.  Calls the managers' tasks.
 """
@@ -49,7 +51,8 @@ class _Lane:
             if self._due_ns[number] <= now:
                 more = self._run(task)
                 if not task.urgent or not self.woken.is_set():
-                    self._due_ns[number] = now + (0 if more else task.every_ms * NS_PER_MS)
+                    period = task.every_ms * NS_PER_MS
+                    self._due_ns[number] = now if more else now - now % period + period  # W6
         now = self._clock.monotonic_ns()
         return max(1, -((now - min(self._due_ns.values(), default=now)) // NS_PER_MS))
 
@@ -68,7 +71,7 @@ class _Lane:
 
 
 class Scheduler:
-    """Background work of all managers (W1-W5)."""
+    """Background work of all managers (W1-W6)."""
 
     def __init__(
         self,
