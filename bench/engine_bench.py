@@ -1,11 +1,12 @@
 """The queue manager as a user calls it, beside what the disk allows and what a user would take instead.
 
-    python bench/engine_bench.py [GROUP ...] [--rounds N] [--directory DIR] [--depth N] [--both]
+    python bench/engine_bench.py [GROUP ...] [--rounds N] [--directory DIR] [--depth N] [--both] [--awake]
 
 Groups: commit, batch, volatile, threads, accounting, correl, memory, restart, layers (all by default) and deep. 1 KB
 messages; everybody in turns in the same run, medians. Peers that are not installed (lmdb, huey, persist-queue) are left
 out and named. Each line ends with the promise and whether it holds. With `--both` each group is run twice, as plain
-Python and as `make compile` built it, one after the other.
+Python and as `make compile` built it, one after the other. With `--awake` the queue manager keeps processors from
+halting while it commits, which the disk and the peers of the same run have the good of too.
 """
 
 import argparse
@@ -15,12 +16,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "src"))  # behind PYTHONPATH, which may name a compiled build
 
-from engine import depth, layers, rates
+from engine import contestants, depth, layers, rates
 
 DEFAULT = ("commit", "batch", "volatile", "threads", "accounting", "correl", "memory", "restart", "layers")
 
@@ -62,10 +64,13 @@ def main() -> None:
     parser.add_argument("--directory", default=None)
     parser.add_argument("--depth", type=int, default=1_000_000)
     parser.add_argument("--both", action="store_true")
+    parser.add_argument("--awake", action="store_true")
     asked = parser.parse_args()
     if asked.both:
-        both(asked.group, ["--rounds", str(asked.rounds), "--depth", str(asked.depth)])
+        awake = ["--awake"] if asked.awake else []
+        both(asked.group, ["--rounds", str(asked.rounds), "--depth", str(asked.depth), *awake])
         return
+    contestants.SETTINGS = replace(contestants.SETTINGS, awake=asked.awake)
     known = groups(asked.rounds, asked.depth)
     for name in asked.group:
         directory = Path(tempfile.mkdtemp(dir=asked.directory))

@@ -1,6 +1,6 @@
 """How long a persistent put takes under load, beside the force of the log it waits for.
 
-    python bench/put_latency_bench.py [--clients 4] [--seconds 3]
+    python bench/put_latency_bench.py [--clients 4] [--seconds 3] [--awake]
 
 Clients are processes that put persistent messages of 1 KB one at a time over the local socket; the server is a process
 of its own that clocks each force and each look of Python's collector, during which nobody is served. Promised: the 99th
@@ -74,9 +74,11 @@ def put(directory: Path, seconds: float, pipe: Pipe) -> None:
     pipe.send(took)
 
 
-def measured(directory: Path, clients: int, seconds: float) -> tuple[list[float], list[float], list[float]]:
+def measured(
+    directory: Path, clients: int, seconds: float, *, awake: bool
+) -> tuple[list[float], list[float], list[float]]:
     """Puts, forces and looks of the collector, in seconds."""
-    Home(directory).create(Configuration("QM1", security=False, engine=SIZED))
+    Home(directory).create(Configuration("QM1", security=False, engine={**SIZED, "awake": awake}))
     ours, theirs = multiprocessing.Pipe()
     server = multiprocessing.Process(target=serve, args=(directory, theirs))
     server.start()
@@ -99,12 +101,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--awake", action="store_true")
     asked = parser.parse_args()
     directory = Path(tempfile.mkdtemp())
     try:
-        puts, forces, looks = (sorted(each) for each in measured(directory / "QM1", asked.clients, asked.seconds))
+        found = measured(directory / "QM1", asked.clients, asked.seconds, awake=asked.awake)
     finally:
         shutil.rmtree(directory)
+    puts, forces, looks = (sorted(each) for each in found)
     rate, together = len(puts) / asked.seconds, len(puts) / len(forces)
     print(f"{asked.clients} clients: {rate:,.0f} puts a second, {together:.1f} a force")
     ratio = _of(puts, 0.99) / _of(forces, 0.99)

@@ -47,6 +47,7 @@ QMGR_ORDER = [
     "command",
     "statistics",
     "scheduler",
+    "processors",
     "checker",
     "queue_manager",
 ]

@@ -59,6 +59,12 @@ def test_from_nothing_to_a_user_over_tls(run, tmp_path):
     assert "open sesame" not in "".join(path.read_text() for path in (tmp_path / "QM1").glob("*.log"))
 
 
+def test_what_is_said_of_the_engine_stands_in_its_configuration(run, tmp_path):
+    run("create", "QM1", "--log-mb", "1", "--logs", "3", "--dual-logs", "--awake")
+    said = {"log_bytes": 1 << 20, "logs": 3, "dual_logs": True, "awake": True}
+    assert said == Home(tmp_path / "QM1").configuration().engine
+
+
 def test_a_number_left_by_a_process_that_was_killed_stops_nobody(run, tmp_path):
     """It may be that of another program by now: here it is ours."""
     run("create", "QM1", "--log-mb", "1")

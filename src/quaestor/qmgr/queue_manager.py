@@ -30,6 +30,7 @@ from quaestor.qmgr.data.engine import Engine, EngineSettings
 from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.message.needs import SharedQueues
 from quaestor.qmgr.operator_log import OperatorLog
+from quaestor.qmgr.processors import Processors
 from quaestor.qmgr.recovery import RecoveryManager, Restart
 from quaestor.qmgr.resource_manager import ResourceManager
 from quaestor.qmgr.scheduler import HasTasks, Scheduler
@@ -153,7 +154,10 @@ class QueueManager:
         if self.command_parts.group is not None:
             self.command_parts.group.answer_with(self.commands.scope.answer)
         self.copies = Copies(self.commands, self.messages.catalogue, self.command_parts, self.operator_log.say)
+        awake = self.engine.settings.awake
+        self.processors = Processors(lambda: log.hardened, self.operator_log.say, awake=awake)
         managers: list[HasTasks] = [log, buffers, recovery, data, self.messages, self.connections, self.statistics]
+        managers.append(self.processors)
         if self.shared is not None:
             managers += [self.shared, self.copies]
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
@@ -197,6 +201,7 @@ class QueueManager:
     def stop(self) -> None:
         """End connections and write everything (QM4); after a failure nothing is written."""
         self.scheduler.stop()
+        self.processors.rest()
         if self.connections.failure is None:
             self.connections.stop()
             with self.engine.recovery.latch:
@@ -236,5 +241,6 @@ class QueueManager:
     def abandon(self) -> None:
         """Let go of everything without writing: the files belong to another process (after fork)."""
         self.connections.abandon()
+        self.processors.rest()
         self.statistics.dumps.forget()
         self._disk.disown()

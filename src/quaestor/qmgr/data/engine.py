@@ -52,6 +52,8 @@ class EngineSettings:
 
     pages_per_io: int = 16
     packing: bool = False
+    awake: bool = False
+    """Whether processors are kept from halting while the log is forced; every one of them is busy then."""
 
 
 def settings_of(disk: Disk) -> EngineSettings:
