@@ -19,6 +19,13 @@ EXAMPLES = {"group": "NAME", "structures": "cf:///PATH", "repository": "FILE"}
 @click.option("--log-mb", type=click.IntRange(1, 4096), help="Size of each active log.  [default: 16]")
 @click.option("--logs", type=click.IntRange(2, 31), help="Number of active logs.  [default: 4]")
 @click.option("--dual-logs", is_flag=True, help="Keep two copies of the log.")
+@click.option(
+    "--log-space",
+    type=click.Choice(["least", "mp16"]),
+    default="least",
+    show_default=True,
+    help="Log space of a message: as little as it takes, or as much as MP16 measured.",
+)
 @click.option("--group", default="", metavar="NAME", help="Queue-sharing group that it joins, up to four characters.")
 @click.option("--structures", default="", metavar="ADDRESS", help="The group's structures: cf:///path or redis://...")
 @click.option("--repository", default="", metavar="ADDRESS", help="The group's tables: a file or postgresql://...")
@@ -38,6 +45,7 @@ def create_command(
     log_mb: int | None,
     logs: int | None,
     dual_logs: bool,
+    log_space: str,
     group: str,
     structures: str,
     repository: str,
@@ -61,7 +69,12 @@ def create_command(
         structures = structures or os.environ.get("QUAESTOR_STRUCTURES", "")
         repository = repository or os.environ.get("QUAESTOR_REPOSITORY", "")
     home = home_of(name, directory)
-    engine = {"log_bytes": None if log_mb is None else log_mb << 20, "logs": logs, "dual_logs": dual_logs or None}
+    engine = {
+        "log_bytes": None if log_mb is None else log_mb << 20,
+        "logs": logs,
+        "dual_logs": dual_logs or None,
+        "log_space": None if log_space == "least" else log_space,
+    }
     with said():
         _check_whole(group=group, structures=structures, repository=repository)
         settings = GroupSettings(group, structures, repository, requests) if group else None
