@@ -24,7 +24,7 @@ PLACE = ROOT / "build" / "compiled"
 HOT = {
     "storage": "active_log changes log_files log_record page page_set",
     "qmgr": "lock queue_store",
-    "qmgr/log": "forcing in_flight manager meter reading",
+    "qmgr/log": "filling forcing in_flight manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool writing",
     "qmgr/recovery": "checkpointing manager unit",
     "qmgr/data": "inserting manager objects queue space stored volatile",

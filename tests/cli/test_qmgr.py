@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import quaestor
 from quaestor.cli.main import main
 from quaestor.clock import SystemClock
+from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import group_in
 from quaestor.qmgr.security import Access, SecurityManager
 from quaestor.server.home import Home
@@ -118,6 +119,14 @@ def test_addresses_with_passwords_come_from_the_environment(run, tmp_path, monke
     assert group_in(tmp_path / "QM2") is None
 
 
+def test_the_habit_of_the_log_is_said_once(run, tmp_path):
+    for name, options in (("QM1", ()), ("QM2", ("--log-space", "mp16"))):
+        run("create", name, *options)
+    told = [Home(tmp_path / name) for name in ("QM1", "QM2")]
+    spaces = [(home.settings(home.configuration()) or EngineSettings()).log_space for home in told]
+    assert ["least", "mp16"] == spaces
+
+
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -131,6 +140,7 @@ def test_addresses_with_passwords_come_from_the_environment(run, tmp_path, monke
         ("[limits]\nconnections = -1", "limits.connections = -1 is not valid: a number from 0 up"),
         ("[engine]\nlogs = 2.5", "engine.logs = 2.5 is not valid: a whole number"),
         ("[engine.page_sets]\nx = 1", "invalid literal"),
+        ('[engine]\nlog_space = "mp17"', "log_space='mp17', one_of='least, mp16'"),
         ('[traces]\nfiles = "all"', 'traces.files = "all" is not valid: a whole number'),
         ("certificate = ", "Invalid value"),
     ],

@@ -57,6 +57,8 @@ class World:
         engine, before = self.engine, self.state
         unit = engine.begin()
         unit.alone = alone
+        if alone:
+            self.allowed = [before, [*before[gets:], *puts]]  # one record is the change and its commit (V11)
         for _ in range(gets):
             engine.get(unit)
         if together:

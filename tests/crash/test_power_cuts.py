@@ -44,8 +44,9 @@ def test_what_was_confirmed_is_there_and_nothing_else(script):
         {"dual_logs": True},
         {"archive": True},
         {"buffer_pools": {0: 12, 1: 12}, "pages_per_io": 4},
+        {"log_space": "mp16", "wrthrsh": 4},
     ],
-    ids=["packing", "dual", "archive", "few buffers"],
+    ids=["packing", "dual", "archive", "few buffers", "filled log"],
 )
 def test_settings_change_nothing_about_it(script, change):
     prove(script, replace(TINY, **change), at_most=20)

@@ -4,6 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+import quaestor
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import LocalQueue
+from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.qmgr.checker import check, used_pages
 from quaestor.qmgr.recovery import State
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine
@@ -87,6 +91,67 @@ def test_log_space_per_message_is_within_the_paper_s(size, put_1, put_10, get_1,
         assert size < put <= put_most * 1.1
         got = logged(engine, count, engine.get)
         assert 0 < got <= get_most * 1.1
+
+
+class Rehearsal:
+    """A queue manager that logs as much as the paper's, measured by the paper's procedure (MP16 3.1)."""
+
+    def __init__(self, directory):
+        settings = replace(ROOMY, log_space="mp16")
+        self.app = quaestor.connect("QM1", directory, settings=settings)
+        self.app.define(LocalQueue("ORDERS", def_persistent=True))
+        self.operator = quaestor.operate("QM1", directory, settings=settings)
+        self.queue = self.app.open("ORDERS")
+
+    def log_rba(self):
+        return next(int(row["LOGRBA"], 16) for row in self.operator.run("DISPLAY LOG").rows if "LOGRBA" in row)
+
+    def logged(self, work, messages=40, unit=0):
+        """Log bytes a message: the difference of what DISPLAY LOG shows, over the messages."""
+        before = self.log_rba()
+        for number in range(messages):
+            work()
+            if unit and not (number + 1) % unit:
+                self.app.commit()
+        return (self.log_rba() - before) / messages
+
+    def put_and_get(self, size, unit):
+        """What a put and a get of so many bytes log, so many in a unit; 0 is out of syncpoint."""
+        putting = PutOptions.NONE if unit else PutOptions.NO_SYNCPOINT
+        getting = GetOptions.NONE if unit else GetOptions.NO_SYNCPOINT
+        put = self.logged(lambda: self.queue.put(bytes(size), MQMD(), putting), unit=unit)
+        return put, self.logged(lambda: self.queue.get(getting), unit=unit)
+
+
+@pytest.fixture(scope="module")
+def rehearsal(tmp_path_factory):
+    found = Rehearsal(tmp_path_factory.mktemp("rehearsal"))
+    yield found
+    found.operator.close()
+    found.app.disconnect()
+
+
+@pytest.mark.parametrize("unit", [0, 1, 10], ids=["out of syncpoint", "one and commit", "ten and commit"])
+@pytest.mark.parametrize(("size", "put_1", "put_10", "get_1", "get_10"), LOG_SPACE)
+def test_a_log_that_is_filled_has_the_paper_s_space_per_message(rehearsal, size, put_1, put_10, get_1, get_10, unit):
+    """Every cell of T-3 and T-4 [635-648], within a tenth above and below: puts within 1.2 %."""
+    put, got = rehearsal.put_and_get(size, unit)
+    assert put == pytest.approx(put_10 if unit == 10 else put_1, rel=0.012)
+    assert got == pytest.approx(get_10 if unit == 10 else get_1, rel=0.1)
+
+
+@pytest.mark.oracle("mp16-ch1/5", kind="exact-if", lines="631")
+def test_ten_puts_of_one_byte_and_their_commit_on_a_log_that_is_filled(rehearsal):
+    """7,510 bytes by the paper, within a tenth."""
+    per_message, _ = rehearsal.put_and_get(1, 10)
+    assert 10 * per_message == pytest.approx(7510, rel=0.1)
+
+
+@pytest.mark.oracle("mp16-ch1/12", kind="approx", lines="704-711")
+@pytest.mark.parametrize(("size", "both"), [(5_000, 6_550), (10_000, 11_750), (30_000, 32_800), (100_000, 105_800)])
+def test_long_messages_on_a_log_that_is_filled(rehearsal, size, both):
+    """The local column of T-8, put and commit, get and commit; short messages differ there from T-3 by a tenth."""
+    assert sum(rehearsal.put_and_get(size, 1)) == pytest.approx(both, rel=0.05)
 
 
 @pytest.mark.oracle("mp16-ch1/31", kind="exact", lines="1147-1155")

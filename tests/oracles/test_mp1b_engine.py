@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from quaestor.clock import SystemClock
+from quaestor.clock import FakeClock, SystemClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.buffer import BufferPool
+from quaestor.qmgr.buffer import pool as pool_module
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.disk import RealDisk
+from quaestor.storage.log_record import HEADER_LENGTH, Kind
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine, since, snapshot
 
 V52 = replace(
@@ -54,6 +56,13 @@ def get(engine, count):
 
 
 PAGES = ("get_page", "get_new_page", "page_reads", "set_writes", "pages_written", "write_ios", "steals")
+QUIET = (
+    "deferred_write_starts",
+    "immediate_writes",
+    "synchronous_write_starts",
+    "hash_chain_changes",
+    "short_on_storage",
+)
 LOG = (
     "buffers_filled",
     "logger_calls",
@@ -74,6 +83,7 @@ def test_put_1000_messages_of_1000_bytes():
     put(engine, 1000)
     stats = engine.pool.stats
     assert (2498, 500, 0, 2499, 0, 0, 500) == since(before, stats, *PAGES)
+    assert (0,) * len(QUIET) == since(before, stats, *QUIET)
     assert 499 == stats.stealable_low == engine.pool.stealable
 
 
@@ -81,18 +91,19 @@ def test_put_1000_messages_of_1000_bytes():
 def test_get_1000_messages_of_1000_bytes():
     """1,000 gets mark messages deleted; the emptying task looks at each empty page and frees them in k = 3 runs.
 
-    Where messages are is known without walking the pages, so the count is that of an indexed queue: P less (F-38).
+    Where messages are is known without walking the pages, so the count is that of an indexed queue, 1,503 (F-38), but
+    for the last page of the queue: it is kept for the next put.
     """
     engine = engine_of_v52()
     put(engine, 1000)
-    before = snapshot(engine.pool.stats)
-    runs = 3
-    for _ in range(runs):
-        get(engine, 330)
+    before, runs = snapshot(engine.pool.stats), (400, 300, 300)
+    for gets in runs:
+        get(engine, gets)
         engine.data.scavenge()
-    get(engine, 10)
-    emptied = 3 * 165
-    assert (1000 + emptied + runs, 0, 0, 1000 + runs, 0, 0, 0) == since(before, engine.pool.stats, *PAGES)
+    kept = 1
+    assert (1503 - kept, 0, 0, 1003, 0, 0, 0) == since(before, engine.pool.stats, *PAGES)
+    assert (0,) * len(QUIET) == since(before, engine.pool.stats, *QUIET)
+    assert 499 == engine.pool.stats.stealable_low
 
 
 @pytest.mark.oracle("mp1b/24", kind="exact", lines="2114-2120")
@@ -167,6 +178,89 @@ def test_records_of_a_put():
     assert 1000 * 2 + 500 * 2 - 1 == records
 
 
+CI = 4096
+
+
+def fill(log, length):
+    """Records of so many bytes together."""
+    while length:
+        part = length if length <= CI else CI if length - CI >= HEADER_LENGTH else CI - HEADER_LENGTH
+        log.append(Kind.TRUNCATED, 0, 0, 0, 0, 0, bytes(part - HEADER_LENGTH))
+        length -= part
+
+
+@pytest.mark.oracle("mp1b/26", "mp1b/27", "mp1b/28", "mp1b/29", kind="exact", lines="2523-2723")
+@pytest.mark.parametrize(
+    ("forces", "length", "begins", "printed"),
+    [
+        (1000, 1_912_800, 100, (467, 1000, 1000, 2934, 2934, 2000, 0, 0, 13)),
+        (1004, 97 * CI, 20 * CI + 100, (97, 1004, 1004, 2202, 2202, 2008, 0, 0, 11)),
+        (100, 100 * 104_448, 100, (2550, 200, 100, 844 - 44, 5300, 200, 100, 0, 26)),
+        (102, 30 * CI, 75 * CI + 1000, (30, 102, 102, 264, 264, 204, 0, 0, 5)),
+    ],
+    ids=["put 1000", "get 1000", "put 100,000", "get 100,000"],
+)
+def test_log_counters_given_the_paper_s_log_bytes(forces, length, begins, printed):
+    """Every counter as printed (T-16), the bootstrap data set's too: it hears of each write of the ring's last buffer.
+
+    Where in the ring it begins the paper does not say; it matters for the bootstrap data set alone. The 44 I/Os that
+    100 messages of 100,000 bytes had more are groups that filled on while the logger ran.
+    """
+    log = SmallEngine(FaultyDisk(), replace(V52, log_bytes=16 << 20, wrthrsh=100)).log
+    ring = V52.outbuff_kb * 1024
+    fill(log, (log.end // ring + 1) * ring + begins - log.end)
+    log.force(log.end - 1)
+    log.wrthrsh = V52.wrthrsh
+    before, logged = snapshot(log.stats), 0
+    for number in range(1, forces + 1):
+        upto = length * number // forces
+        fill(log, upto - logged)
+        log.force(log.end - 1)
+        logged = upto
+    assert printed == since(before, log.stats, *LOG, "bsds_accesses")
+
+
+@pytest.mark.oracle("mp1b/26", "mp1b/28", kind="approx", lines="2523-2680")
+@pytest.mark.parametrize(("count", "size", "pages", "within"), [(1000, 1000, 467, 0.08), (100, 100_000, 2550, 0.02)])
+def test_log_pages_of_puts_on_a_log_that_is_filled(count, size, pages, within):
+    """The log pages of a later version (MP16) are those of the paper but for a few in a hundred."""
+    engine = engine_of_v52(packing=False, log_space="mp16", log_bytes=16 << 20, buffer_pools={0: 1000, 1: 9000})
+    before = snapshot(engine.log.stats)
+    put(engine, count, size)
+    (filled,) = since(before, engine.log.stats, "buffers_filled")
+    assert pages == pytest.approx(filled, rel=within)
+
+
+@pytest.mark.oracle("mp1b/31", kind="identity", lines="2768-2807")
+def test_log_after_archive_log():
+    """All of the log is archived; the checkpoint of the switch is none of LOGLOAD.
+
+    There is one archive for both copies of the log, where the paper's queue manager made two. What is left of the log
+    is filled with records (J9), which the paper's log was not: their CIs are counted.
+    """
+    manager = QueueManager("QM1", FaultyDisk(), FakeClock(), replace(V52, archive=True))
+    manager.start(background=False)
+    with manager.connect("ALICE") as app:
+        app.define(LocalQueue("ORDERS", def_persistent=True))
+        app.put("ORDERS", "one")
+        app.commit()
+        log = manager.engine.log
+        before = snapshot(log.stats)
+        assert manager.commands.run("ARCHIVE LOG", "ALICE").ok
+        app.put("ORDERS", "two")
+        app.commit()
+        with manager.engine.recovery.latch:
+            while log.make_ready_step():
+                pass
+    filled, _, _, _, cis, serial, _, _ = since(before, log.stats, *LOG)
+    assert 2 * filled + serial == cis
+    assert filled >= V52.log_bytes // CI - 20
+    archived = ("archive_write_allocations", "cis_offloaded", "checkpoints")
+    assert (1, V52.log_bytes // CI, 0) == since(before, log.stats, *archived)
+    assert since(before, log.stats, "bsds_accesses") > (0,)
+    manager.stop()
+
+
 def with_deferred_writes(engine, count, work):
     """So many units, with the deferred writer running beside them as the scheduler runs it."""
     for _ in range(count):
@@ -175,36 +269,62 @@ def with_deferred_writes(engine, count, work):
 
 
 @pytest.mark.oracle("mp1b/18", kind="identity", lines="2204-2240")
-def test_put_2000_messages_into_a_pool_of_1000_buffers():
-    """Twice what the pool holds: the writer starts at 15 % stealable; the printed counters are one page per message."""
+def test_put_2000_messages_into_a_pool_of_which_188_buffers_are_free():
+    """The writer starts at 15 % stealable and stops at 25: ten times. Printed are the counters of one page per message.
+
+    By the put flow two messages share a page: 1,000 new pages, every one of which takes a buffer that was written.
+    """
     engine = engine_of_v52(log_bytes=16 << 20)
-    before, start = snapshot(engine.pool.stats), engine.pool.stealable
+    while engine.pool.stealable > 188:
+        put(engine, 2)
+    engine.pool.stats.stealable_low = engine.pool.stealable
+    before = snapshot(engine.pool.stats)
     with_deferred_writes(engine, 2000, put)
     stats = engine.pool.stats
-    getp, getn, reads, writes, written, ios, steals = since(before, stats, *PAGES)
-    assert (4998, 1000, 4999, 0) == (getp, getn, writes, reads)
-    assert 1000 == steals
-    assert written <= 4 * ios < written + 4 * stats.deferred_write_starts * 4
-    assert 149 <= stats.stealable_low <= 150
+    assert (5000, 1000, 0, 5000, 1000, 1000) == since(before, stats, *PAGES[:5], "steals")
+    assert (10, 0, 0, 0, 0) == since(before, stats, *QUIET)
+    (ios,) = since(before, stats, "write_ios")
+    apart = 1  # the space map is the first page, and the next one is not written with it
+    assert 1000 == 4 * (ios - apart)
     updated_again = 2  # the space map and the last page: clean after a write, changed by the next put
-    assert start - steals + written - updated_again <= engine.pool.stealable <= start - steals + written
-    assert 1 < stats.deferred_write_starts <= 38
+    assert (150, 188 - updated_again) == (stats.stealable_low, engine.pool.stealable)
 
 
+@pytest.mark.plain
 @pytest.mark.oracle("mp1b/19", kind="exact-if", lines="2242-2272")
-def test_get_2000_messages_whose_pages_have_left_the_pool():
-    """Every page is read once, and every read needs a buffer of another page."""
+def test_get_2000_messages_of_a_pool_of_which_223_buffers_are_free(monkeypatch):
+    """The pages have left the pool, and the writer completes three I/Os of four pages while a page is read.
+
+    Every page is read once, each into the buffer of another; the writer runs nine times, 108 pages each.
+    """
     engine = engine_of_v52(log_bytes=16 << 20)
     put(engine, 2000)
     engine.recovery.latch.release()
     engine.engine.stop()
     again = SmallEngine(engine.disk, engine.engine.settings)
-    again.pool = again.buffers.pools[1]
-    before = snapshot(again.pool.stats)
-    with_deferred_writes(again, 2000, get)
-    _, getn, reads, writes, _, _, steals = since(before, again.pool.stats, *PAGES)
-    assert (0, 1000, 1000, 2000) == (getn, reads, steals, writes)
-    assert 149 <= again.pool.stats.stealable_low <= 151
+    again.pool = pool = again.buffers.pools[1]
+    other = again.data.queue(LocalQueue("OTHER", page_set=1))
+    while pool.stealable > 223:
+        unit = again.begin()
+        again.put(unit, b"x" * 1000, queue=other)
+        again.commit(unit)
+    pool.stats.stealable_low = pool.stealable
+    monkeypatch.setattr(pool_module, "STEP_PAGES", V52.pages_per_io)
+    before = snapshot(pool.stats)
+    for page in range(1, 1001):
+        while since(before, pool.stats, "page_reads") < (page,):
+            get(again, 1)
+        for _ in range(3):
+            again.buffers.step()
+    get(again, 1)
+    assert (0, 1000, 2000, 972, 1000) == since(
+        before, pool.stats, "get_new_page", "page_reads", "set_writes", "pages_written", "steals"
+    )
+    assert (9, 0, 0, 0, 0) == since(before, pool.stats, *QUIET)
+    assert (150, 195) == (pool.stats.stealable_low, pool.stealable)
+    (ios,) = since(before, pool.stats, "write_ios")
+    apart = 2  # pages of two queues that are not neighbours
+    assert 243 == ios - apart
 
 
 @pytest.mark.oracle("mp1b/23", kind="identity", lines="2362-2378")

@@ -20,6 +20,13 @@ EXAMPLES = {"group": "NAME", "structures": "cf:///PATH", "repository": "FILE"}
 @click.option("--logs", type=click.IntRange(2, 31), help="Number of active logs.  [default: 4]")
 @click.option("--dual-logs", is_flag=True, help="Keep two copies of the log.")
 @click.option("--awake", is_flag=True, help="Keep processors from halting while messages are committed.")
+@click.option(
+    "--log-space",
+    type=click.Choice(["least", "mp16"]),
+    default="least",
+    show_default=True,
+    help="Log space of a message: as little as it takes, or as much as MP16 measured.",
+)
 @click.option("--group", default="", metavar="NAME", help="Queue-sharing group that it joins, up to four characters.")
 @click.option("--structures", default="", metavar="ADDRESS", help="The group's structures: cf:///path or redis://...")
 @click.option("--repository", default="", metavar="ADDRESS", help="The group's tables: a file or postgresql://...")
@@ -40,6 +47,7 @@ def create_command(
     logs: int | None,
     dual_logs: bool,
     awake: bool,
+    log_space: str,
     group: str,
     structures: str,
     repository: str,
@@ -68,6 +76,7 @@ def create_command(
         "logs": logs,
         "dual_logs": dual_logs or None,
         "awake": awake or None,
+        "log_space": None if log_space == "least" else log_space,
     }
     with said():
         _check_whole(group=group, structures=structures, repository=repository)

@@ -5,7 +5,8 @@ Rules
       packed descriptor, the body. The page's place in the space map goes with it. A get is one record: where it was.
   EL2 A unit of work adds its identity to its first record, and the record of its commit.
   EL3 So the engine logs less than the paper's product does beside the message: about 300 bytes for put and commit where
-      the paper has 1,060. A plan for it takes these charts (`charts=ENGINE_CHARTS`), one for z/OS the paper's.
+      the paper has 1,060. A plan for it takes these charts (`charts=ENGINE_CHARTS`), one for z/OS the paper's,
+      and so does one for an engine that is told to log as much as the paper's product (`log_space = "mp16"`).
   EL4 A message beyond one page logs its further pages in records of their own.
 
 Called by whoever plans a log for this engine.  Calls log_space.  The engine's own tests hold it to these figures.

@@ -133,7 +133,7 @@ class Home:
         except ValueError as error:
             raise self._wrong(error) from error
 
-    def _wrong(self, error: ValueError) -> MQError:
+    def _wrong(self, error: ValueError | MQError) -> MQError:
         """HO6."""
         return MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{self.configuration_file}: {error}")
 
@@ -189,7 +189,7 @@ class Home:
                 if isinstance(told.get(name), dict):
                     told[name] = {int(number): value for number, value in told[name].items()}
             return _table(EngineSettings, told, "engine")
-        except ValueError as error:
+        except (ValueError, MQError) as error:
             raise self._wrong(error) from error
 
     def running_pid(self) -> int | None:

@@ -302,6 +302,7 @@ def by_kind(calls):
     return {CF_REQUEST_KIND[at]: kind.requests for at, kind in enumerate(calls.kinds) if kind.requests}
 
 
+@pytest.mark.oracle("mp16-ch4-11/37", kind="scenario", lines="5066-5074")
 def test_only_the_first_open_of_a_queue_and_its_last_close_ask_the_facility(tmp_path):
     """MP16 (SHQ-6): whoever keeps a queue open saves the others that; OPENCF0 and CLOSECF0 count them."""
     sharing = Sharing(tmp_path)
@@ -334,6 +335,15 @@ def test_a_message_takes_one_entry_and_the_papers_elements(watched, size, descri
     before = watched.since()[STRUCTURE]
     watched.put(bytes(size), descriptor)
     assert (1, elements_per_message(size, grouped=grouped)) == grown(before, watched.since()[STRUCTURE])
+
+
+@pytest.mark.oracle("mp1b/38", kind="exact", lines="1862-1985")
+@pytest.mark.parametrize(("size", "elements"), [(1000, 6), (10_000, 41)])
+def test_elements_of_1000_and_of_10000_bytes(watched, size, elements):
+    before = watched.since()[STRUCTURE]
+    for _ in range(TIMES):
+        watched.put(bytes(size), VOLATILE)
+    assert (TIMES, elements * TIMES) == grown(before, watched.since()[STRUCTURE])
 
 
 def test_how_many_messages_fit_a_structure_with_and_without_offloading(tmp_path):

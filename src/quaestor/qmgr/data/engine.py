@@ -12,13 +12,13 @@ Called by queue_manager and tests.  Calls every manager from lock to data.
 from dataclasses import dataclass, field
 
 from quaestor.clock import Clock
-from quaestor.mqi.reasons import Abend
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, IoMeter
 from quaestor.qmgr.data.load import load
 from quaestor.qmgr.data.objects import ObjectManager
 from quaestor.qmgr.data.page_storage import PageStorage
 from quaestor.qmgr.lock import LockManager
-from quaestor.qmgr.log import LogManager
+from quaestor.qmgr.log import BY_NAME as LOGS
 from quaestor.qmgr.recovery import RecoveryManager, Restart, restart
 from quaestor.qmgr.recovery.stamping import stamp
 from quaestor.qmgr.resource_manager import Served
@@ -41,6 +41,9 @@ class EngineSettings:
     """Full log buffers that are written unasked; a unit of a hundred messages of 1 KB fills fewer."""
 
     ci_per_io: int = 128
+    log_space: str = "least"
+    """As little as it takes, or as much as MP16 measured (FL1)."""
+
     logload: int = 100_000
     buffer_pools: dict[int, int] = field(default_factory=lambda: {0: 5_000, 1: 20_000})
     page_sets: dict[int, int] = field(default_factory=lambda: {0: 0, 1: 1})
@@ -54,6 +57,10 @@ class EngineSettings:
     packing: bool = False
     awake: bool = False
     """Whether processors are kept from halting while the log is forced; every one of them is busy then."""
+
+    def __post_init__(self) -> None:
+        if self.log_space not in LOGS:
+            raise MQError(Reason.OPTIONS_ERROR, log_space=self.log_space, one_of=", ".join(LOGS))
 
 
 def settings_of(disk: Disk) -> EngineSettings:
@@ -78,7 +85,7 @@ class Engine:
         settings = settings or EngineSettings()
         self._disk, self.settings = disk, settings
         self.locks = LockManager()
-        self.log = LogManager(
+        self.log = LOGS[settings.log_space](
             self._log_files(settings),
             outbuff_kb=settings.outbuff_kb,
             wrthrsh=settings.wrthrsh,

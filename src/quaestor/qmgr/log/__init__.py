@@ -45,6 +45,7 @@ Called by recovery (append, force, read), buffer (force), the scheduler (offload
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.
 """
 
+from quaestor.qmgr.log.filling import BY_NAME
 from quaestor.qmgr.log.manager import LogManager
 
-__all__ = ["LogManager"]
+__all__ = ["BY_NAME", "LogManager"]

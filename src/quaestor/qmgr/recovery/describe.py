@@ -120,6 +120,7 @@ _BODY: dict[Kind, Callable[[LogRecord], str]] = {
     Kind.SHUNTED: lambda record: f"{Kind(record.body[0]).name} of page {record.page_set}/{record.page}",
     Kind.CHECKPOINT: _checkpoint,
     Kind.TRUNCATED: _bytes,
+    Kind.FILLER: _bytes,
     Kind.SHARED_PUT: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",
     Kind.SHARED_GET: lambda record: f"structure {_structure(record)} message {record.body[12:].hex()}",
     Kind.SHARED_DATA: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",
