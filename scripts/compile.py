@@ -27,7 +27,7 @@ HOT = {
     "qmgr/log": "filling forcing in_flight manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool writing",
     "qmgr/recovery": "checkpointing manager unit",
-    "qmgr/data": "inserting manager objects queue space stored volatile",
+    "qmgr/data": "express inserting manager objects queue space stored volatile",
     "qmgr/message": "getting putting shared_getting thread waiting",
 }
 EXTENDED = {"qmgr/queue_store": "Arrival"}

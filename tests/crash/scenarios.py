@@ -76,6 +76,16 @@ class World:
             engine.back_out(unit)
         return unit
 
+    def express(self, body):
+        """A message that is put and committed in one step, or alone in a unit where that cannot be (EX2)."""
+        before = self.state
+        self.allowed = [before, [*before, body]]
+        if self.engine.put_express(body):
+            self.allowed = self.allowed[1:]
+        else:
+            self.allowed = [before]
+            self.unit(puts=[body], alone=True)
+
 
 def message(number, size=40):
     return f"message {number} ".encode().ljust(size, b".")
@@ -126,6 +136,23 @@ def out_of_syncpoint(world):
     world.engine.recovery.checkpoint()
     world.unit(gets=3, puts=[message(40)])
     world.unit(gets=1, alone=True)
+
+
+def express(world):
+    """Messages put and committed in one step, between units, on new pages and on used ones, over checkpoints."""
+    for n in range(4):
+        world.express(message(n))
+    world.unit(puts=[message(n) for n in range(50, 54)], outcome="leave")
+    world.engine.buffers.write_all()
+    world.express(message(4, 3200))
+    world.unit(gets=3)
+    for n in range(5, 25):
+        world.express(message(n, 2900))
+        world.unit(gets=1, alone=True)
+    world.engine.recovery.checkpoint()
+    world.express(message(25, 20_000))
+    world.unit(puts=[message(60)], outcome="back out")
+    world.express(message(26))
 
 
 def pages_leave_early(world):
@@ -346,6 +373,7 @@ SCENARIOS = [
     backouts,
     puts_together,
     out_of_syncpoint,
+    express,
     pages_leave_early,
     checkpoints,
     checkpoints_in_steps,

@@ -18,6 +18,7 @@ from crash.scenarios import (
     commit_in_flight,
     expansion,
     expansion_ahead,
+    express,
     killed_then_cut,
     long_messages,
     out_of_syncpoint,
@@ -249,6 +250,11 @@ def without_the_log_of_a_run(patch):
     patch.setattr(LogManager, "append_run", only_count)
 
 
+def without_the_force_of_an_express_put(patch):
+    """EX3: a message that is put for good is on its queue when the log is forced, not before."""
+    patch.setattr(RecoveryManager, "end_for_good", lambda self, rba: None)
+
+
 def without_the_force_of_one_record(patch):
     """V11: the record of a unit that is alone is its commit, so the log is forced up to it."""
     start_commit = RecoveryManager.start_commit
@@ -281,6 +287,7 @@ TEETH = [
     (without_space_that_is_durable, expansion_ahead, {}),
     (with_a_log_used_again_before_its_checkpoint, the_log_waits_for_steps, {}),
     (without_the_force_of_one_record, out_of_syncpoint, {}),
+    (without_the_force_of_an_express_put, express, {}),
     (without_compensation_records, backouts, {}),
     (with_a_checkpoint_too_new, checkpoints, {}),
     (with_a_checkpoint_too_new, checkpoints_in_steps, {}),

@@ -130,6 +130,10 @@ UnitT_contra = TypeVar("UnitT_contra", contravariant=True)
 QueueT_contra = TypeVar("QueueT_contra", contravariant=True)
 
 
+Express = Callable[[Any, Message, int], Arrival | None]
+"""Puts a persistent message on a queue, at a priority, for good; None, and nothing done, where that wants a unit."""
+
+
 class QueueStore(Protocol[UnitT_contra, QueueT_contra]):
     """What the message manager asks of a store (Q1-Q6). A store knows more of its units and queues than others do."""
 

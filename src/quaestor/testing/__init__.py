@@ -335,9 +335,16 @@ class SmallEngine:
         correl_id: bytes = NO_ID,
         queue: PrivateQueue | None = None,
     ) -> None:
-        msg_id = (self.data.sequence + 1).to_bytes(24, "big")
-        message = Message(body, MQMD(), msg_id, correl_id, priority, int(persistent), self.clock.now_us())
+        message = self._message(body, priority, correl_id, persistent=persistent)
         self.data.put(unit, queue or self.queue, message, priority)
+
+    def put_express(self, body: bytes, *, priority: int = 0) -> bool:
+        """Put and commit a persistent message in one step; whether it went so."""
+        return self.engine.express(self.queue, self._message(body, priority), priority) is not None
+
+    def _message(self, body: bytes, priority: int, correl_id: bytes = NO_ID, *, persistent: bool = True) -> Message:
+        msg_id = (self.data.sequence + 1).to_bytes(24, "big")
+        return Message(body, MQMD(), msg_id, correl_id, priority, int(persistent), self.clock.now_us())
 
     def put_all(self, unit: UnitOfRecovery, bodies: Sequence[bytes], *, priority: int = 0) -> int:
         """Put persistent messages together; gives how many were."""

@@ -26,6 +26,7 @@ from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.needs import Recovery
+from quaestor.qmgr.queue_store import Express
 from quaestor.qmgr.resource_manager import Task
 from quaestor.qmgr.security import Access, Security
 
@@ -37,9 +38,17 @@ class ConnectionManager:
 
     name = "connection"
 
-    def __init__(self, messages: MessageManager, recovery: Recovery, security: Security, clock: Clock) -> None:
+    def __init__(
+        self,
+        messages: MessageManager,
+        recovery: Recovery,
+        security: Security,
+        clock: Clock,
+        express: Express | None = None,
+    ) -> None:
         self._messages = messages
         self._recovery = recovery
+        self._express = express
         self._security = security
         self._clock = clock
         self.accounts: Accounts = NoAccounts()
@@ -73,9 +82,8 @@ class ConnectionManager:
                 self.reap()
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         ending = self._recovery if recovery is None else recovery
-        thread = ApplicationThread(
-            ending, user, appl_name, f"{next(self._numbers):08X}", channel=channel, address=address
-        )
+        express, number = self._express if recovery is None else None, f"{next(self._numbers):08X}"
+        thread = ApplicationThread(ending, user, appl_name, number, channel, address, express)
         connection = Connection(
             self._messages, ending, self._clock, thread, self._ended, self.failed, self.prepared, client
         )

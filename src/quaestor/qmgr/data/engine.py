@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, IoMeter
+from quaestor.qmgr.data.express import express
 from quaestor.qmgr.data.load import load
 from quaestor.qmgr.data.objects import ObjectManager
 from quaestor.qmgr.data.page_storage import PageStorage
@@ -98,6 +99,7 @@ class Engine:
         self.data = ObjectManager(self.recovery, self.buffers, self.locks, packing=settings.packing)
         self.data.space.expansion = settings.expansion
         self.recovery.managers.append(self.data)
+        self.express = express(self.data, self.recovery)
         self.storage = PageStorage(
             disk,
             self.log,

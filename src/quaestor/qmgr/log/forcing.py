@@ -6,7 +6,7 @@ from _thread import allocate_lock
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.log.in_flight import Flight, Waiter
-from quaestor.qmgr.log.meter import NOTES_MAX, LogMeter
+from quaestor.qmgr.log.meter import NOBODY, NOTES_MAX, LogMeter
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.asynchronous_write import Announcement
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
@@ -74,23 +74,20 @@ class LogWriter:
                     if self._flight is not None:
                         self._land(wait=True)
                     if self._failed is None and rba >= self.hardened:  # J5
-                        self._stats.logger_calls += 1
                         since_ns = self._force_all(since_ns)
             except OSError as error:
                 self._failed = error
             with self._queue:
-                alone = not self._waiting
-                if alone:
+                if not self._waiting:
                     self._leading = False
-            if alone:
-                if since_ns:
-                    self._meter.suspended(since_ns)
+                    break
+            led_on = self._serve(since_ns, hand_over=leads == LEADS_MAX)
+            since_ns = NOBODY
+            if not led_on:
                 break
-            if not self._serve(since_ns, hand_over=leads == LEADS_MAX):
-                break
-            rba, since_ns, leads = END_OF_LOG, 0, leads + 1
-        if len(self._notes) > NOTES_MAX:
-            self._meter.settle()
+            rba, leads = END_OF_LOG, leads + 1
+        if since_ns > 0 or len(self._notes) > NOTES_MAX:
+            self._meter.suspended(since_ns)
 
     # --- forces that are started and finished (J10) -------------------------------------------------------------------
 
@@ -198,11 +195,12 @@ class LogWriter:
     def _force_all(self, since_ns: int) -> int:
         """Hand all there is in the buffers to the data sets, durably (J7).
 
-        Gives since when somebody waits who has not been noted yet; 0 if nobody does.
+        Gives since when the leader waits, if that has not been noted yet.
         """
         start, upto, files = self.written, self.end, self.files
         first, base = start - start % CI, self.base
         if self._synced != start or first < files.start or upto <= start:
+            self._stats.logger_calls += 1
             self._write(upto)
             self._harden()
             return since_ns
@@ -216,7 +214,7 @@ class LogWriter:
         if upto > self._meter.bootstrap_at:
             self._meter.set_bootstrap_at(upto)
             self._tell_bootstrap()
-        return 0
+        return NOBODY
 
     def _write(self, upto: int) -> None:
         """Hand the buffers up to an RBA to the data sets, and note it (J7)."""

@@ -24,9 +24,10 @@ MULTIPLE: Final = 1
 """Kinds of log I/O: one CI, several CIs."""
 
 NOTES_MAX: Final = 64
+NOBODY: Final = -1
 Note = tuple[int, int, int, int, int]
-"""What was written (from one RBA up to another, or 0 and 0); since when somebody waited, when an I/O began (0: nobody,
-none), and when both ended, in nanoseconds."""
+"""What was written (from one RBA up to another, or 0 and 0); since when somebody waited for that (NOBODY: it was forced
+for others, 0: nobody asked for it), when an I/O began (0: none), and when both ended, in nanoseconds."""
 
 Took = list[tuple[int, int]]
 """How long each took, and when it ended."""
@@ -67,10 +68,10 @@ class LogMeter:
         self.notes.append((0, 0, 0, since_ns, now_ns))
 
     def suspended(self, *since_ns: int) -> None:
-        """Those who waited for a force, each since its own time (0: nobody), need wait no longer."""
+        """Those who waited for a force, each since its own time (or NOBODY), need wait no longer."""
         notes, now_ns = self.notes, self._now_ns()
         for since in since_ns:
-            if since:
+            if since > 0:
                 notes.append((0, 0, since, 0, now_ns))
         if len(notes) > NOTES_MAX:
             self.settle()
@@ -92,7 +93,7 @@ class LogMeter:
         with self._settling:
             notes = self.notes[:]
             del self.notes[: len(notes)]
-            again, kind, begun = 0, self._kind, self._cis_begun
+            again, forced, kind, begun = 0, 0, self._kind, self._cis_begun
             written: tuple[Took, Took] = ([], [])
             waited: tuple[Took, Took] = ([], [])
             for start, upto, since_ns, began_ns, ended_ns in notes:
@@ -102,11 +103,14 @@ class LogMeter:
                         again, kind = again + 1, SINGLE
                     else:
                         kind, begun = self._count(first, last, upto)
+                    if since_ns:
+                        forced += 1
                 if began_ns:
                     written[kind].append((ended_ns - began_ns, ended_ns))
-                if since_ns:
+                if since_ns > 0:
                     waited[kind].append((ended_ns - since_ns, ended_ns))
             self._kind = kind
+            self._stats.logger_calls += forced
             self._count_again(again)
             for kind in (SINGLE, MULTIPLE):
                 self._add_writes(kind, written[kind])

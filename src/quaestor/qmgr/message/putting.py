@@ -66,6 +66,7 @@ class OutputPath:
         "_catalogue",
         "_counted",
         "_described",
+        "_express",
         "_group",
         "_in_syncpoint",
         "_max_depth",
@@ -121,6 +122,7 @@ class OutputPath:
         self._counted = state.stored.counted
         self._waiters = state.waiters
         self._waiting = state.waiters.waiting
+        self._express = None if state.stored.shared else thread.express
         self._refresh()
 
     def _refresh(self) -> None:
@@ -202,8 +204,16 @@ class OutputPath:
             self._store_put(unit, self._stored, message, rank)
         elif self._waiting:
             self._hand_over_or_queue(message, rank)
+        elif not persistence:
+            self._store_put(None, self._stored, message, rank)
+        elif self._express is None or self._caller.many:
+            self._store_put(self._caller.unit_of_one(), self._stored, message, rank)
         else:
-            self._store_put(self._caller.unit_of_one() if persistence else None, self._stored, message, rank)
+            arrival = self._express(self._stored, message, rank)
+            if arrival is None:
+                self._store_put(self._caller.unit_of_one(), self._stored, message, rank)
+            elif self._waiting:
+                self._waiters.wake(arrival)
         stats = self._stats
         stats.puts += 1
         if persistence:

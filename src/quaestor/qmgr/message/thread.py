@@ -8,7 +8,8 @@ Rules
   X4  One get of a unit may be marked (2062 for a second): when the application backs the unit out, the marked message
       does not go back but is at once got again, in a new unit, with the backout count it had. Backing that out brings
       it back. Whatever else ends the unit (a restart, the end of the application) knows no mark.
-  X5  A unit of the call with one message in it is `alone`, so that one log record is enough for it.
+  X5  A unit of the call with one message in it is `alone`, so that one log record is enough for it. Where commits are
+      not collected for one force, such a put needs no unit at all (`express`).
   X6  A unit that is backed out leaves each handle in the group, for puts and for gets, in which it was before the unit.
 
 Called by the parts of the message manager, and by connection, which ends the units.  Calls recovery.
@@ -20,7 +21,7 @@ from typing import Any, Protocol
 from quaestor.mqi.descriptors import APPL_TYPE_UNIX
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.needs import Recovery, Unit
-from quaestor.qmgr.queue_store import VanishedError
+from quaestor.qmgr.queue_store import Express, VanishedError
 
 
 class Tally(Protocol):
@@ -53,6 +54,7 @@ class ApplicationThread:
         "appl_type",
         "call_unit",
         "channel",
+        "express",
         "groups",
         "many",
         "marked",
@@ -65,11 +67,19 @@ class ApplicationThread:
     )
 
     def __init__(
-        self, recovery: Recovery, user: str, appl_name: str, name: str = "", channel: str = "", address: str = ""
+        self,
+        recovery: Recovery,
+        user: str,
+        appl_name: str,
+        name: str = "",
+        channel: str = "",
+        address: str = "",
+        express: Express | None = None,
     ) -> None:
         self.channel, self.address = channel, address  # of a client; empty for a local application
         self.tally: Tally | None = None
         self._recovery = recovery
+        self.express = express
         self.user = user
         self.appl_name = appl_name
         self.name = name

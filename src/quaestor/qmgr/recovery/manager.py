@@ -122,6 +122,18 @@ class RecoveryManager(CheckpointTaker):
             self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
         pool.started(page_set, page, insert, body, rba, rest, content)
 
+    def begin_for_good(
+        self, flags: int, page_set: PageSet, page: int, body: bytes, rest: bytes, content: object
+    ) -> int:
+        """Begin a page with a message that nobody will want undone: its record is its commit (V11); gives the RBA."""
+        number = page_set.number
+        rba = self.log.append(INSERT, flags, 0, 0, number, page, body, rest)
+        pool = self.buffers.pool_of[number]
+        if flags:
+            self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
+        pool.started(page_set, page, insert, body, rba, rest, content)
+        return rba
+
     def begin_pages(
         self,
         unit: UnitOfRecovery,
@@ -246,6 +258,17 @@ class RecoveryManager(CheckpointTaker):
         if rba:
             self._force(rba)
         self.end_commit(unit)
+
+    def end_for_good(self, rba: int) -> None:
+        """Wait until a change that was begun for good is durable (V11)."""
+        latch, log = self.latch, self.log
+        latch.release()
+        try:
+            log.force(rba)
+        finally:
+            latch.acquire()
+        if self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload:
+            self.checkpoint_at_commit()
 
     def start_commit(self, unit: UnitOfRecovery) -> int:
         """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2, V11)."""

@@ -1,0 +1,73 @@
+"""Express: a persistent message that is put and committed in one call, from its page to its place on the queue.
+
+Rules
+  EX1 It does what `put` in a unit that is alone and the commit of that unit do (D1, D3, V11): the same log record, the
+      same page, the same counters. There is no unit, because nobody could ask for it: it would begin and end here.
+  EX2 Where there is anything to decide (a long message, packed pages, no page at hand, a log that is not ready, a task
+      that is accounted for) nothing is done, and the message goes the long way.
+  EX3 Until the log is forced the message is uncommitted and not on its queue. The latch is given up meanwhile.
+
+Called by message, for applications in this process.  Calls recovery, space.
+Why: behind a force the processor has to fetch every instruction anew, and this is a third fewer of them (ADR 56).
+"""
+
+from typing import Any
+
+from quaestor.mqi.messages import Message
+from quaestor.qmgr.data.inserting import PERSISTENT_SUBQUEUES, SURELY_SHORT
+from quaestor.qmgr.data.manager import DataManager
+from quaestor.qmgr.data.stored import short_beginning
+from quaestor.qmgr.queue_store import Arrival, Express
+from quaestor.qmgr.recovery import RecoveryManager
+from quaestor.storage.page import HEADER_LENGTH
+
+
+def express(data: DataManager, recovery: RecoveryManager) -> Express:
+    """The way for one queue manager."""
+    log, served, at_hand, locks = recovery.log, recovery.served, data.space.at_hand, data.locks
+    begin, end = recovery.begin_for_good, recovery.end_for_good
+    longest = -1 if data.packing else SURELY_SHORT
+
+    def put(queue: Any, message: Message, priority: int) -> Arrival | None:
+        page_set = queue.page_set
+        pages, flags = at_hand(page_set)
+        body, envelope, msg_id, correl_id, _, _, put_us, expires_us, _, _, _ = message
+        length = len(body)
+        if not pages or length > longest or not log.ready or served.task is not None:
+            return None  # EX2
+        page, sequence = pages[-1], data.sequence + 1
+        change = short_beginning(queue.queue_id, PERSISTENT_SUBQUEUES + priority, message, sequence)
+        rba = begin(flags, page_set, page, change, body, message)
+        pages.pop()
+        data.sequence = sequence
+        queue.depth += 1
+        queue.by_priority[priority] += 1
+        if expires_us:
+            queue.with_expiry += 1
+        queue.uncommitted += 1
+        end(rba)  # EX3
+        queue.uncommitted -= 1
+        arrival = Arrival()
+        arrival.queue = queue
+        arrival.sequence = sequence
+        arrival.priority = priority
+        arrival.persistent = True
+        arrival.msg_id = msg_id
+        arrival.correl_id = correl_id
+        arrival.group_id = envelope.group_id
+        arrival.length = length
+        arrival.put_us = put_us
+        arrival.expires_us = expires_us
+        arrival.backout_count = 0
+        arrival.holder = None
+        arrival.page = page
+        arrival.slot = HEADER_LENGTH
+        arrival.text_pages = None
+        queue.add(arrival)
+        data.stats.message_puts += 1
+        stats = locks.stats
+        stats.lock_gets += 1
+        stats.lock_releases += 1
+        return arrival
+
+    return put
