@@ -29,7 +29,7 @@ from quaestor.mqi.calls import QueueHandle
 from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
-from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions, put1_plan
 from quaestor.mqi.reasons import CompCode, MQError, Reason
 
 QUEUE = 1
@@ -164,6 +164,7 @@ class Bound:
         target, asked = OD.read(od), PMO.read(pmo)
         said, body = self._with_properties(envelope(MD.read(md)), asked, body)
         options = put_options(asked["Options"])
+        put1_plan(options)
         passed = options & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT)
         if not passed:
             message = self.connection.put1(_target(target), body, said, options)

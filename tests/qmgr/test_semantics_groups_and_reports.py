@@ -145,6 +145,14 @@ def test_20_a_message_outside_the_group_is_refused_inside_it(app, groups):
     assert warns(app, Reason.INCOMPLETE_GROUP)
 
 
+@pytest.mark.parametrize("flags", [0, MEMBER, LAST])
+def test_20_put1_is_not_in_logical_order(app, groups, flags):
+    """There is no handle that could know the group."""
+    with fails(Reason.OPTIONS_ERROR):
+        app.put1("GROUPS", "x", MQMD(msg_flags=flags), LOGICAL)
+    assert [] == drain(groups)
+
+
 def test_20_closing_or_leaving_inside_a_group_warns(app, groups):
     groups.put("1", MQMD(msg_flags=MEMBER), LOGICAL)
     groups.put("2", MQMD(msg_flags=LAST), LOGICAL)

@@ -21,7 +21,7 @@ from quaestor.mqi import expiry, triggering
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message, id_maker
 from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject, TriggerType
-from quaestor.mqi.options import CloseOptions, OpenOptions, put_plan
+from quaestor.mqi.options import CloseOptions, OpenOptions, put1_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import administering, inquiring
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
@@ -110,7 +110,7 @@ class MessageManager:
     ) -> Message:
         """Open, put and close in one call; what the put options say of context is what the queue is opened for."""
         self.stats.put1s += 1
-        opened = self._opener.open(thread, target, OpenOptions.OUTPUT | put_plan(options).context & _SET_CONTEXT)
+        opened = self._opener.open(thread, target, OpenOptions.OUTPUT | put1_plan(options).context & _SET_CONTEXT)
         try:
             message = opened.output.put(body, md, options)  # type: ignore[union-attr] # opened for output
             self.stats.puts -= 1  # counted as MQPUT1, not as MQPUT
