@@ -502,6 +502,10 @@ def test_25_a_low_priority_does_not_trigger_and_is_not_counted(app, monitor):
 
 
 def test_25_an_open_input_handle_stops_first_and_its_close_makes_up_for_it(app, monitor):
+def trigger_messages(monitor):
+    return [TriggerMessage.unpack(message.body) for message in drain(monitor)]
+
+
     work = triggered(app, TriggerType.FIRST)
     server = app.open("WORK", OpenOptions.INPUT_SHARED)
     work.put("a", None, NOW)
@@ -564,6 +568,30 @@ def test_25_queues_that_trigger_each_other_do_not_go_on_for_ever(app, monitor, o
     triggered(app, TriggerType.EVERY).put("a", None, options)
     app.commit()
     assert ["WORK", "INIT"] == [TriggerMessage.unpack(message.body).q_name for message in drain(monitor)]
+
+def test_25_a_trigger_message_says_what_held_at_the_event(qm, app, monitor):
+    """Z1: not what was altered until its unit ended, nor where it would go now."""
+    qm.queue("ELSEWHERE")
+    elsewhere = app.open("ELSEWHERE", EVERYTHING)
+    work = triggered(app, TriggerType.EVERY, trigger_data="then")
+    work.put("a")
+    app.alter(LocalQueue, "WORK", trigger=False, trigger_data="now", initiation_queue="ELSEWHERE")
+    app.alter(Process, "RUN", appl_id="another")
+    app.commit()
+    assert [("then", "serve")] == [(said.trigger_data, said.appl_id) for said in trigger_messages(monitor)]
+    assert [] == drain(elsewhere)
+
+
+def test_25_the_trigger_interval_runs_from_the_event(qm, app, monitor):
+    app.alter(QueueManagerAttributes, trigger_interval_ms=5000)
+    work = triggered(app, TriggerType.FIRST)
+    work.put("a")
+    qm.clock.advance(seconds=4)
+    app.commit()
+    qm.clock.advance(seconds=1)
+    work.put("b", None, NOW)
+    assert len(drain(monitor)) == 2
+
 
 
 def test_25_a_dead_letter_queue_that_triggers_takes_one_trigger_message(app, monitor):

@@ -2,7 +2,8 @@
 
 Rules
   Z1  A trigger event inside a unit is remembered and its trigger message put when the unit has ended, whether it
-      committed or backed out; outside a unit at once. Trigger messages are not persistent.
+      committed or backed out; outside a unit at once. Trigger messages are not persistent. What one says, and to which
+      initiation queue it goes, is what the queue and its process say at the event, whatever is altered afterwards.
   Z2  A trigger of type DEPTH switches triggering off.
   Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
       the dead-letter queue with a header that says why; failing that, it is given up and counted.
@@ -18,6 +19,7 @@ Called by putting, getting, opening and the manager.  Calls the catalogue, the s
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 from quaestor.clock import Clock
 from quaestor.mqi import reports, triggering
@@ -32,13 +34,21 @@ from quaestor.mqi.descriptors import (
     Target,
 )
 from quaestor.mqi.headers import MQDLH, TriggerMessage
-from quaestor.mqi.messages import Message
+from quaestor.mqi.messages import EXPIRY_UNIT_US, NEVER_US, Message
 from quaestor.mqi.objects import DefinitionType, LocalQueue, Process, TriggerType
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.transmission import for_transmission
+
+
+class TriggerEvent(NamedTuple):
+    """What was so when a trigger event happened (Z1)."""
+
+    state: QueueState
+    initiation_queue: str
+    body: bytes
 
 
 class Consequences:
@@ -48,7 +58,7 @@ class Consequences:
         self._catalogue = catalogue
         self._clock = clock
         self._new_id = new_id
-        self.remembered: dict[int, list[QueueState]] = {}  # by identity of the unit
+        self.remembered: dict[int, list[TriggerEvent]] = {}  # by identity of the unit
         self._under_way: set[QueueState] = set()  # queues whose trigger messages are being put (Z5)
         self.given_up = 0
 
@@ -58,20 +68,16 @@ class Consequences:
         """A message has been put to a queue that may trigger (Z1)."""
         if not triggering.due_on_arrival(state.definition, priority, self._situation(state)):
             return
-        if state.definition.trigger_type is TriggerType.DEPTH:
-            self._switch_off(state)
+        event = self._event(state)
         if unit is None:
-            self._put_trigger_message(state)
+            self._put_trigger_message(event)
         else:
-            self.remembered.setdefault(id(unit), []).append(state)
+            self.remembered.setdefault(id(unit), []).append(event)
 
     def changed(self, state: QueueState) -> None:
         """Handles or attributes of a queue that may trigger have changed."""
-        if not triggering.due_on_change(state.definition, self._situation(state)):
-            return
-        if state.definition.trigger_type is TriggerType.DEPTH:
-            self._switch_off(state)
-        self._put_trigger_message(state)
+        if triggering.due_on_change(state.definition, self._situation(state)):
+            self._put_trigger_message(self._event(state))
 
     def noticed(self, state: QueueState) -> None:
         """A message has come to a shared queue that may trigger; which every message does is done where it is put."""
@@ -86,8 +92,8 @@ class Consequences:
 
     def unit_ended(self, unit: Unit) -> None:
         """Put the trigger messages that waited for the end of a unit (Z1)."""
-        for state in self.remembered.pop(id(unit), ()):
-            self._put_trigger_message(state)
+        for event in self.remembered.pop(id(unit), ()):
+            self._put_trigger_message(event)
 
     def _situation(self, state: QueueState) -> triggering.Situation:
         queue = state.definition
@@ -116,17 +122,21 @@ class Consequences:
         with suppress(MQError):
             self._catalogue.alter(LocalQueue, state.definition.name, trigger=False)
 
-    def _put_trigger_message(self, state: QueueState) -> None:
-        if state in self._under_way:
+    def _put_trigger_message(self, event: TriggerEvent) -> None:
+        if event.state in self._under_way:
             return  # Z5
-        self._under_way.add(state)
+        self._under_way.add(event.state)
         try:
-            self._put_to_monitor(state)
+            descriptor = MQMD(format=FORMAT_TRIGGER, persistence=0)
+            self._deliver(Target(event.initiation_queue), event.body, descriptor, None)
         finally:
-            self._under_way.remove(state)
+            self._under_way.remove(event.state)
 
-    def _put_to_monitor(self, state: QueueState) -> None:
+    def _event(self, state: QueueState) -> TriggerEvent:
+        """A trigger event of a queue, now (Z1, Z2)."""
         queue = state.definition
+        if queue.trigger_type is TriggerType.DEPTH:
+            self._switch_off(state)
         state.last_trigger_us = self._clock.now_us()
         process = self._process(queue) or Process("UNDEFINED")
         body = TriggerMessage(
@@ -138,7 +148,7 @@ class Consequences:
             env_data=process.env_data,
             user_data=process.user_data,
         ).pack()
-        self._deliver(Target(queue.initiation_queue), body, MQMD(format=FORMAT_TRIGGER, persistence=0), None)
+        return TriggerEvent(state, queue.initiation_queue, body)
 
     # -- reports
 
