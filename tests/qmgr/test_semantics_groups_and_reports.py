@@ -335,6 +335,45 @@ def test_23_identifiers_can_be_passed(orders, replies):
     assert (made.msg_id, b"C" * 24) == (report.msg_id, report.correl_id)
 
 
+PASS_EXPIRY = Report.PASS_DISCARD_AND_EXPIRY
+
+
+@pytest.mark.parametrize(
+    ("asked", "expiry", "passed"),
+    [
+        (PASS_EXPIRY | Report.DISCARD_MSG, 100, (60, Report.DISCARD_MSG)),
+        (PASS_EXPIRY, 100, (60, Report.NONE)),
+        (PASS_EXPIRY | Report.PASS_MSG_ID, -1, (-1, Report.NONE)),
+        (Report.DISCARD_MSG, 100, (-1, Report.NONE)),
+    ],
+)
+def test_23_a_report_is_passed_what_is_left_of_the_expiry(qm, orders, replies, asked, expiry, passed):
+    orders.put("x", MQMD(report=Report.COD | asked, reply_to_q="REPLIES", expiry=expiry), NOW)
+    qm.clock.advance(seconds=4)
+    orders.get(GET_NOW)
+    (report,) = drain(replies)
+    assert passed == (report.expiry, report.envelope.report)
+
+
+def test_23_a_report_that_was_passed_an_expiry_expires(qm, orders, replies):
+    orders.put("x", MQMD(report=Report.COA | PASS_EXPIRY, reply_to_q="REPLIES", expiry=10), NOW)
+    qm.clock.advance(seconds=1)
+    assert [] == drain(replies)
+
+
+def test_23_the_report_of_an_expiration_has_a_minute(qm, orders, replies):
+    orders.put("x", MQMD(report=Report.EXPIRATION | PASS_EXPIRY, reply_to_q="REPLIES", expiry=1), NOW)
+    qm.clock.advance(seconds=1)
+    assert [] == drain(orders)
+    assert [600] == [report.expiry for report in drain(replies)]
+
+
+def test_23_capexpry_of_the_reply_queue_holds_for_reports(qm, app, orders, replies):
+    app.alter(LocalQueue, "REPLIES", max_expiry=20)
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="REPLIES"), NOW)
+    assert [20] == [report.expiry for report in drain(replies)]
+
+
 @pytest.mark.parametrize("described", [{"msg_type": REQUEST}, {"report": Report.COA}, {"report": Report.EXPIRATION}])
 def test_23_a_reply_needs_a_queue(orders, described):
     with fails(Reason.MISSING_REPLY_TO_Q):
@@ -463,6 +502,10 @@ def triggered(app, kind, **attributes):
     return app.open("WORK", OpenOptions.OUTPUT | OpenOptions.INQUIRE | OpenOptions.SET)
 
 
+def trigger_messages(monitor):
+    return [TriggerMessage.unpack(message.body) for message in drain(monitor)]
+
+
 def test_25_first_triggers_when_the_first_message_arrives(app, monitor):
     work = triggered(app, TriggerType.FIRST, trigger_data="D")
     for text in "abc":
@@ -502,10 +545,6 @@ def test_25_a_low_priority_does_not_trigger_and_is_not_counted(app, monitor):
 
 
 def test_25_an_open_input_handle_stops_first_and_its_close_makes_up_for_it(app, monitor):
-def trigger_messages(monitor):
-    return [TriggerMessage.unpack(message.body) for message in drain(monitor)]
-
-
     work = triggered(app, TriggerType.FIRST)
     server = app.open("WORK", OpenOptions.INPUT_SHARED)
     work.put("a", None, NOW)
@@ -528,6 +567,30 @@ def test_25_a_unit_that_backs_out_leaves_its_trigger_message(app, monitor):
     work.put("a")
     app.backout()
     assert len(drain(monitor)) == 1
+
+
+def test_25_a_trigger_message_says_what_held_at_the_event(qm, app, monitor):
+    """Z1: not what was altered until its unit ended, nor where it would go now."""
+    qm.queue("ELSEWHERE")
+    elsewhere = app.open("ELSEWHERE", EVERYTHING)
+    work = triggered(app, TriggerType.EVERY, trigger_data="then")
+    work.put("a")
+    app.alter(LocalQueue, "WORK", trigger=False, trigger_data="now", initiation_queue="ELSEWHERE")
+    app.alter(Process, "RUN", appl_id="another")
+    app.commit()
+    assert [("then", "serve")] == [(said.trigger_data, said.appl_id) for said in trigger_messages(monitor)]
+    assert [] == drain(elsewhere)
+
+
+def test_25_the_trigger_interval_runs_from_the_event(qm, app, monitor):
+    app.alter(QueueManagerAttributes, trigger_interval_ms=5000)
+    work = triggered(app, TriggerType.FIRST)
+    work.put("a")
+    qm.clock.advance(seconds=4)
+    app.commit()
+    qm.clock.advance(seconds=1)
+    work.put("b", None, NOW)
+    assert len(drain(monitor)) == 2
 
 
 def test_25_without_a_trigger_monitor_nothing_happens_until_one_comes(app, monitor):
@@ -568,30 +631,6 @@ def test_25_queues_that_trigger_each_other_do_not_go_on_for_ever(app, monitor, o
     triggered(app, TriggerType.EVERY).put("a", None, options)
     app.commit()
     assert ["WORK", "INIT"] == [TriggerMessage.unpack(message.body).q_name for message in drain(monitor)]
-
-def test_25_a_trigger_message_says_what_held_at_the_event(qm, app, monitor):
-    """Z1: not what was altered until its unit ended, nor where it would go now."""
-    qm.queue("ELSEWHERE")
-    elsewhere = app.open("ELSEWHERE", EVERYTHING)
-    work = triggered(app, TriggerType.EVERY, trigger_data="then")
-    work.put("a")
-    app.alter(LocalQueue, "WORK", trigger=False, trigger_data="now", initiation_queue="ELSEWHERE")
-    app.alter(Process, "RUN", appl_id="another")
-    app.commit()
-    assert [("then", "serve")] == [(said.trigger_data, said.appl_id) for said in trigger_messages(monitor)]
-    assert [] == drain(elsewhere)
-
-
-def test_25_the_trigger_interval_runs_from_the_event(qm, app, monitor):
-    app.alter(QueueManagerAttributes, trigger_interval_ms=5000)
-    work = triggered(app, TriggerType.FIRST)
-    work.put("a")
-    qm.clock.advance(seconds=4)
-    app.commit()
-    qm.clock.advance(seconds=1)
-    work.put("b", None, NOW)
-    assert len(drain(monitor)) == 2
-
 
 
 def test_25_a_dead_letter_queue_that_triggers_takes_one_trigger_message(app, monitor):

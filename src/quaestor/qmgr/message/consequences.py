@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from quaestor.clock import Clock
-from quaestor.mqi import reports, triggering
+from quaestor.mqi import expiry, reports, triggering
 from quaestor.mqi.descriptors import (
     APPL_TYPE_QMGR,
     AS_Q_DEF,
@@ -156,7 +156,8 @@ class Consequences:
         """Report to the sender of `original` (Z3)."""
         envelope = original.envelope
         target = Target(envelope.reply_to_q, envelope.reply_to_qmgr)
-        self._deliver(target, reports.body(kind, original), reports.report_descriptor(kind, original), unit)
+        descriptor = reports.report_descriptor(kind, original, self._clock.now_us())
+        self._deliver(target, reports.body(kind, original), descriptor, unit)
 
     def put_event(self, queue: str, body: bytes, unit: Unit | None) -> None:
         """Put an event message, persistent in a unit; one that cannot be put is given up (Z4)."""
@@ -194,7 +195,7 @@ class Consequences:
             raise MQError(Reason.PUT_INHIBITED, queue=queue.name)
         if state.stored.counted.depth >= queue.max_depth:
             raise MQError(Reason.Q_FULL, queue=queue.name)
-        message = self._message(body, md, resolution.path[0].def_priority)
+        message = self._message(body, md, resolution.path[0].def_priority, queue.max_expiry)
         if message.persistence and queue.definition is DefinitionType.TEMPDYN:
             raise MQError(Reason.PERSISTENT_NOT_ALLOWED, queue=queue.name)  # Z6
         if resolution.remote is not None:
@@ -208,9 +209,11 @@ class Consequences:
         if triggering.eligible(queue):
             self.arrived(state, rank, unit)
 
-    def _message(self, body: bytes, md: MQMD, def_priority: int) -> Message:
+    def _message(self, body: bytes, md: MQMD, def_priority: int, max_expiry: int) -> Message:
         qmgr = self._catalogue.qmgr.name
         envelope = replace(md, put_appl_type=APPL_TYPE_QMGR, put_appl_name=qmgr)
         msg_id = self._new_id() if md.msg_id == NO_ID else md.msg_id
         priority = def_priority if md.priority == AS_Q_DEF else md.priority
-        return Message(body, envelope, msg_id, md.correl_id, priority, md.persistence & 1, self._clock.now_us())
+        put_us, tenths = self._clock.now_us(), expiry.checked(md.expiry, max_expiry)
+        expires_us = NEVER_US if tenths < 0 else put_us + tenths * EXPIRY_UNIT_US
+        return Message(body, envelope, msg_id, md.correl_id, priority, md.persistence & 1, put_us, expires_us)
