@@ -166,11 +166,14 @@ class Bound:
         options = put_options(asked["Options"])
         put1_plan(options)
         passed = options & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT)
+        alternate = options & PutOptions.ALTERNATE_USER_AUTHORITY
         if not passed:
             message = self.connection.put1(_target(target), body, said, options)
         else:
             context = self._queue(asked["Context"])
-            with self.connection.open(_target(target), OpenOptions.OUTPUT | passed) as queue:  # the same bits
+            with self.connection.open(
+                _target(target), OpenOptions.OUTPUT | passed | alternate
+            ) as queue:  # the same bits
                 message = queue.put(body, said, options, context=context)
         self._asked(target["ObjectName"], asked["Options"])
         return self._put(md, pmo, message, target["ObjectName"])
@@ -262,7 +265,7 @@ class Bound:
 
 
 def _target(asked: dict[str, Any]) -> Target:
-    return Target(asked["ObjectName"], asked["ObjectQMgrName"], asked["DynamicQName"])
+    return Target(asked["ObjectName"], asked["ObjectQMgrName"], asked["DynamicQName"], asked["AlternateUserId"])
 
 
 def put_options(options: int) -> int:

@@ -392,3 +392,24 @@ def test_who_reads_the_command_queue_alone_answers_himself(qmgr, orders):
     mq.connect("QM1").disconnect()
     assert b"a question of his own" == alone.get()
     alone.close()
+
+
+def test_an_alternate_user_of_the_object_descriptor(qmgr):
+    """Without profiles everybody may act for everybody; what is put names the other."""
+    described = mq.OD(ObjectName=b"ORDERS", AlternateUserId=b"ZOE")
+    queue = mq.Queue(qmgr, described, BOTH_WAYS | CMQC.MQOO_ALTERNATE_USER_AUTHORITY | CMQC.MQOO_SAVE_ALL_CONTEXT)
+    put = [mq.MD() for _ in range(3)]
+    queue.put(b"1", put[0])
+    qmgr.put1(described, b"2", put[1], mq.PMO(Options=CMQC.MQPMO_ALTERNATE_USER_AUTHORITY))
+    queue.get()
+    passed = CMQC.MQPMO_ALTERNATE_USER_AUTHORITY | CMQC.MQPMO_PASS_IDENTITY_CONTEXT
+    qmgr.put1(described, b"3", put[2], mq.PMO(Options=passed, Context=queue.get_handle()))
+    assert [b"ZOE"] * 3 == [said.UserIdentifier.rstrip() for said in put]
+    queue.close()
+
+
+def test_put1_in_logical_order_is_refused(qmgr, orders):
+    passed = CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_PASS_ALL_CONTEXT
+    for options in (CMQC.MQPMO_LOGICAL_ORDER, passed):
+        asked = mq.PMO(Options=options, Context=orders.get_handle())
+        assert CMQC.MQRC_OPTIONS_ERROR == reason_of(qmgr.put1, "ORDERS", b"x", mq.MD(), asked)

@@ -2,7 +2,8 @@
 
 Rules
   OP1 The name is resolved, then authority checked on the name given, then the options against the type of the
-      queue found: input, browse and set only on a local queue (2045).
+      queue found: input, browse and set only on a local queue (2045). With ALTERNATE_USER_AUTHORITY the user named in
+      the object descriptor is checked, if the application may act for him; context is the application's own affair.
   OP2 Shared and exclusive input exclude each other (2042), for a shared queue over all members of the group. A NOSHARE
       queue has one input handle at most; input "as the queue says" is what DEFSOPT says.
   OP3 Opening a model makes a dynamic queue; a temporary one goes with the handle that made it, a permanent one
@@ -44,6 +45,8 @@ _ACCESSES = (
 )
 """What open options ask for, and the access each needs."""
 
+USER_LENGTH = 12
+
 
 class OpenQueue:
     """An open handle as the message manager sees it."""
@@ -73,7 +76,7 @@ class Opener:
         check_open(options)
         bits = int(options)
         resolution = self._catalogue.resolver().resolve(target)
-        self._authorise(thread.user, target.name, bits)  # OP1
+        self._authorise(thread.user, target, bits)  # OP1
         _check_type(resolution, bits)
         if resolution.model is not None:
             resolution = self._instance(resolution.model, target)
@@ -84,7 +87,8 @@ class Opener:
         self._count_in(opened)
         path = tuple(definition.name for definition in resolution.path)
         if bits & OpenOptions.OUTPUT:
-            opened.output = OutputPath(self._services, state, resolution, thread, bits)
+            user = thread.user if not bits & OpenOptions.ALTERNATE_USER_AUTHORITY else _alternate_user(target)
+            opened.output = OutputPath(self._services, state, resolution, thread, bits, user)
         if bits & (INPUT_ANY | OpenOptions.BROWSE):
             way = SharedInputPath if state.stored.shared else InputPath
             opened.input = way(self._services, state, path, thread, bits)
@@ -145,12 +149,18 @@ class Opener:
         for queue in self._catalogue.local_queues():
             self._catalogue.state(queue.name).waiters.look_again()
 
-    def _authorise(self, user: str, name: str, bits: int) -> None:
+    def _authorise(self, user: str, target: Target, bits: int) -> None:
         needed = Access.NONE
         for options, access in _ACCESSES:
             if bits & options:
                 needed |= access
-        self._security.check(user, "queue", name.rstrip(" "), needed)
+        name, check = target.name.rstrip(" "), self._security.check
+        if bits & OpenOptions.ALTERNATE_USER_AUTHORITY:
+            alternate = _alternate_user(target)
+            check(user, "altuser", alternate, Access.UPDATE)
+            check(alternate, "queue", name, needed & ~Access.CONTEXT, acting=user)
+            needed &= Access.CONTEXT
+        check(user, "queue", name, needed)
 
     def _instance(self, model: ModelQueue, target: Target) -> Resolution:
         """A new dynamic queue (OP3)."""
@@ -219,6 +229,14 @@ def _check_type(resolution: Resolution, bits: int) -> None:
     local_only = bits & (INPUT_ANY | OpenOptions.BROWSE | OpenOptions.SET)
     if local_only and resolution.remote is not None:
         raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, queue=_names(resolution.path), options=bits)
+
+
+def _alternate_user(target: Target) -> str:
+    """The user named in an object descriptor."""
+    user = target.alternate_user
+    if not isinstance(user, str) or len(user.encode()) > USER_LENGTH:
+        raise MQError(Reason.OD_ERROR, alternate_user=user)
+    return user.rstrip(" ")
 
 
 def _names(path: tuple[Queue, ...]) -> str:

@@ -89,6 +89,7 @@ class OutputPath:
         "_stored",
         "_text_seen",
         "_triggers",
+        "_user",
         "_version",
         "_waiters",
         "_waiting",
@@ -97,7 +98,13 @@ class OutputPath:
     )
 
     def __init__(
-        self, services: Services, state: QueueState, resolution: Resolution, thread: ApplicationThread, options: int
+        self,
+        services: Services,
+        state: QueueState,
+        resolution: Resolution,
+        thread: ApplicationThread,
+        options: int,
+        user: str,
     ) -> None:
         self._services = services
         self._catalogue = services.catalogue
@@ -106,7 +113,7 @@ class OutputPath:
         self._store_put = state.store.put
         self._store_put_run = state.store.put_run
         self._stats = services.stats
-        self._caller = thread
+        self._caller, self._user = thread, user
         self._remote = resolution.remote
         self._path = tuple(definition.name for definition in resolution.path)
         self._open_options = int(options)
@@ -361,7 +368,7 @@ class OutputPath:
     def _describe(self, md: MQMD) -> None:
         if type(md) is not MQMD:
             raise MQError(Reason.MD_ERROR, descriptor=type(md).__name__)
-        self._described = describe(md, self.definitions(), self._caller, self._catalogue.qmgr.name)
+        self._described = describe(md, self.definitions(), self._caller, self._user, self._catalogue.qmgr.name)
         self._md_seen = md
 
     def _with_context(self, md: MQMD, plan: PutPlan, context: "InputPath | None") -> Described:
@@ -375,7 +382,7 @@ class OutputPath:
             if context.saved is None:
                 raise MQError(Reason.CONTEXT_NOT_AVAILABLE)
             md = pass_context(md, context.saved, plan.context)
-        return describe(md, self.definitions(), self._caller, self._catalogue.qmgr.name, plan.context)
+        return describe(md, self.definitions(), self._caller, self._user, self._catalogue.qmgr.name, plan.context)
 
     def _physical(self, envelope: MQMD) -> tuple[MQMD, None]:
         """A message of a group put by its own numbers, perhaps in the middle of another group."""

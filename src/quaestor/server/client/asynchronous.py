@@ -363,10 +363,8 @@ class AsyncConnection:
         qmgr: str = "",
         dynamic_name: str = "CSQ.*",
     ) -> AsyncHandle:
-        meant = requests.target_of(target, qmgr, dynamic_name)
-        number, name = await self.ask(
-            "open", meant.name, meant.qmgr, meant.dynamic_name, options, late=self._close_unseen
-        )
+        meant = Target.of(target, qmgr, dynamic_name)
+        number, name = await self.ask("open", *requests.open_arguments(meant, options), late=self._close_unseen)
         handle = self._handles[number] = self._new_handle(number, name, meant, options)
         return handle
 
@@ -388,7 +386,7 @@ class AsyncConnection:
         *,
         qmgr: str = "",
     ) -> Message:
-        request = requests.put1(requests.target_of(target, qmgr, ""), body, descriptor, options)
+        request = requests.put1(Target.of(target, qmgr, ""), body, descriptor, options)
         message: Message = await self.call(request, values.unpack)
         return message
 

@@ -219,9 +219,8 @@ class AsyncReconnectingConnection(AsyncConnection):
     async def _open_again(self) -> None:
         handles: dict[int, AsyncHandle] = {}
         for handle in self._handles.values():
-            meant = handle.target
             try:
-                number, name = await self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, handle.options)
+                number, name = await self.ask("open", *requests.open_arguments(handle.target, handle.options))
             except MQError as error:
                 if error.reason is Reason.CONNECTION_BROKEN:
                     raise

@@ -226,8 +226,8 @@ class Connection:
         dynamic_name: str = "CSQ.*",
     ) -> Handle:
         """MQOPEN: a handle for what `options` say; for input and output when they say nothing."""
-        meant = requests.target_of(target, qmgr, dynamic_name)
-        number, name = self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, options)
+        meant = Target.of(target, qmgr, dynamic_name)
+        number, name = self.ask("open", *requests.open_arguments(meant, options))
         handle = self._handles[number] = self._new_handle(number, name, meant, options)
         return handle
 
@@ -244,7 +244,7 @@ class Connection:
         qmgr: str = "",
     ) -> Message:
         """MQPUT1: open, put and close in one call."""
-        request = requests.put1(requests.target_of(target, qmgr, ""), body, descriptor, options)
+        request = requests.put1(Target.of(target, qmgr, ""), body, descriptor, options)
         message: Message = values.unpack(self.call(request))
         return message
 

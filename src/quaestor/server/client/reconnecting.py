@@ -25,6 +25,7 @@ from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server.client import requests
 from quaestor.server.client.connection import Connection, Handle
 from quaestor.server.client.link import Link
 from quaestor.server.client.requests import Request
@@ -216,9 +217,8 @@ class ReconnectingConnection(Connection):
     def _open_again(self) -> None:
         handles: dict[int, Handle] = {}
         for handle in self._handles.values():
-            meant = handle.target
             try:
-                number, name = self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, handle.options)
+                number, name = self.ask("open", *requests.open_arguments(handle.target, handle.options))
             except MQError as error:
                 if error.reason is Reason.CONNECTION_BROKEN:
                     raise

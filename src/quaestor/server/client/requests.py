@@ -86,12 +86,15 @@ def commit(unit: int | None) -> Request:
 BACKOUT = Request(int(Op.BACKOUT), 0, b"")
 
 
-def target_of(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
-    if isinstance(target, Target):
-        return target
-    if not isinstance(target, str):
-        raise MQError(Reason.OD_ERROR, target=type(target).__name__)
-    return Target(target, qmgr, dynamic_name)
+def where(target: Target) -> list[str]:
+    """An object descriptor as it travels; an alternate user is sent by those who name one."""
+    alternate = (target.alternate_user,) if target.alternate_user else ()
+    return [target.name, target.qmgr, target.dynamic_name, *alternate]
+
+
+def open_arguments(target: Target, options: int) -> list[Any]:
+    name, qmgr, dynamic_name, *alternate = where(target)
+    return [name, qmgr, dynamic_name, options, *alternate]
 
 
 def put1(target: Target, body: Any, md: MQMD | None, options: int) -> Request:
@@ -99,8 +102,7 @@ def put1(target: Target, body: Any, md: MQMD | None, options: int) -> Request:
     _check_length(body.encode() if text else body)
     packed = None if md is None else wire.pack_descriptor(md)
     correl_id = b"" if md is None or md.correl_id == NO_ID else identifier(md.correl_id)
-    where = [target.name, target.qmgr, target.dynamic_name]
-    return call("put1", where, body, packed, correl_id, options)
+    return call("put1", where(target), body, packed, correl_id, options)
 
 
 def body_of(body: Any) -> tuple[Any, int]:
