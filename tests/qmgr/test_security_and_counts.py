@@ -170,7 +170,8 @@ def test_context_is_the_affair_of_the_application_itself(desk):
 
 def test_what_is_put_for_a_user_names_him(desk):
     queue = desk.open(AS_ALICE, OpenOptions.OUTPUT | ALTERNATE)
-    assert ("ALICE", "test") == (lambda md: (md.user_identifier, md.put_appl_name))(queue.put("x").envelope)
+    said = queue.put("x").envelope
+    assert ("ALICE", "test") == (said.user_identifier, said.put_appl_name)
     assert "ALICE" == desk.put1(AS_ALICE, "x", None, PutOptions.ALTERNATE_USER_AUTHORITY).envelope.user_identifier
     assert "" == queue.put("x", None, PutOptions.NO_CONTEXT).envelope.user_identifier
 

@@ -3,42 +3,36 @@
 Rules
   AC1 Answers are read in the order in which they come, whether or not somebody still waits for them: both ends then
       agree on what has been sent.
-  AC2 Cancelling a get ends its wait at the queue manager. If its message was on its way already, the next get of the
-      handle that it fits returns it; a back out gives up one that was got in syncpoint, until a commit has made it the
-      application's. A browse leaves nothing behind, nor does it return what a get left.
+  AC2 Cancelling a get ends its wait at the queue manager. If its message was on its way already, or had come and was
+      not returned yet, another get of the handle returns it (see `late`). A browse leaves nothing behind.
   AC3 A queue whose open was cancelled is closed again.
 
-Called by applications.  Calls requests, place.
+Called by applications.  Calls requests, late, place.
 """
 
 import asyncio
 import ssl
-from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
 from quaestor.mqi.descriptors import MQMD, Target
-from quaestor.mqi.matching import Selection, matches, selection
+from quaestor.mqi.matching import selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
 from quaestor.server.client import requests
+from quaestor.server.client.late import Asked, Late, may_be_late
 from quaestor.server.client.place import Place
-from quaestor.server.client.requests import ASYNC, HandleRequests, Request, failure, is_plain_out, shortened
+from quaestor.server.client.requests import ASYNC, HandleRequests, Request, failure, is_plain_out
 from quaestor.server.listeners import ListenError
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
 
-_NO_SYNCPOINT, _IF_PERSISTENT = int(GetOptions.NO_SYNCPOINT), int(GetOptions.SYNCPOINT_IF_PERSISTENT)
-_PLAIN = (
-    _NO_SYNCPOINT
-    | _IF_PERSISTENT
-    | int(GetOptions.WAIT | GetOptions.SYNCPOINT | GetOptions.ACCEPT_TRUNCATED_MSG | GetOptions.FAIL_IF_QUIESCING)
-)
 Decode = Callable[[bytes], Any]
+Began = Callable[["asyncio.Future[Any]", Callable[[], None]], None]
 
 
 class Pending:
@@ -72,11 +66,6 @@ class Pending:
 
 def dropped(_result: Any) -> None:
     """Nobody wants this answer any more."""
-
-
-def _fits(asked: Selection, message: Message) -> bool:
-    envelope = message.envelope
-    return matches(asked, message.msg_id, message.correl_id, envelope.group_id, envelope.msg_seq_number)
 
 
 class AsyncLink(asyncio.Protocol):
@@ -160,16 +149,26 @@ class AsyncLink(asyncio.Protocol):
         request: Request,
         decode: Decode,
         late: Callable[[Any], None] = dropped,
+        began: Began | None = None,
     ) -> Any:
-        """Send a request and wait for what its answer means."""
-        pending = Pending(on, decode, asyncio.get_running_loop().create_future(), late)
-        number = self.send(conversation, request, pending)
+        """Send a request and wait for what its answer means; `began` may bring that about earlier, and end the wait."""
+        future = asyncio.get_running_loop().create_future()
+        number = self.send(conversation, request, Pending(on, decode, future, late))
+        if began is not None:
+            began(future, lambda: self._cancel(conversation, number))
         try:
-            return await pending.future
+            return await future
         except asyncio.CancelledError:
-            if self.why_broken is None:
-                self.send(conversation, Request(int(Op.CANCEL), 0, wire.LENGTH.pack(number)), None)
+            if future.cancelled():
+                self._cancel(conversation, number)
+            elif future.exception() is None:
+                late(future.result())  # it had come, and nobody has seen it (AC2)
             raise
+
+    def _cancel(self, conversation: int, number: int) -> None:
+        """End a wait at the queue manager."""
+        if self.why_broken is None:
+            self.send(conversation, Request(int(Op.CANCEL), 0, wire.LENGTH.pack(number)), None)
 
     def new_conversation(self) -> int:
         self._conversations += 1
@@ -210,7 +209,7 @@ class AsyncHandle(HandleRequests):
         super().__init__(number, name, options)
         self._connection, self.target, self.options = connection, target, options
         self.opened = True
-        self.late: deque[tuple[bool, Message]] = deque()
+        self.late = Late()
 
     async def put(
         self,
@@ -259,30 +258,23 @@ class AsyncHandle(HandleRequests):
     ) -> Message:
         """MQGET; cancelling it ends the wait (AC2)."""
         connection = self._usable()
-        late = self._late_for(options, selecting) if self.late else None
-        if late is not None:
-            message, connection.warning = shortened(late[1], options, max_length)
-            self.late.remove(late)
-            return message
+        late, is_plain = self.late, may_be_late(options)
+        if late and is_plain:
+            kept = late.take(Asked(options, selection(**selecting), max_length))
+            if kept is not None:
+                connection.warning = late.warning
+                return kept
         if self._ahead and not selecting and is_plain_out(options):
             message, connection.warning = self.got_ahead(options, max_length)
             return message
         request = self.get_request(options, wait_ms, max_length, selecting)
-        keep = partial(self._keep, options) if not options & ~_PLAIN else dropped
-        got: Message = await connection.call(request, self.got, keep)
+        began: Began | None = None
+        if is_plain and wait_ms is not None:
+            began = partial(late.waits, Asked(options, selection(**selecting), max_length))
+        got: Message = await connection.call(
+            request, self.got, partial(late.keep, options) if is_plain else dropped, began
+        )
         return got
-
-    def _keep(self, options: int, message: Message) -> None:
-        """A message has come for a get that was cancelled (AC2)."""
-        in_unit = not options & _NO_SYNCPOINT and (message.persistent or not options & _IF_PERSISTENT)
-        self.late.append((in_unit, message))
-
-    def _late_for(self, options: int, selecting: dict[str, Any]) -> tuple[bool, Message] | None:
-        """What such a get has left that this one asks for."""
-        if options & ~_PLAIN:
-            return None
-        asked = selection(**selecting)
-        return next((kept for kept in self.late if _fits(asked, kept[1])), None)
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         return await self.get(options, **selecting)
@@ -303,13 +295,7 @@ class AsyncHandle(HandleRequests):
         """The handle was opened on another link; what was on its way to it is gone."""
         self.number = number
         self.forget_sent()
-        self.backed_out()
-
-    def backed_out(self) -> None:
-        self.late = deque(kept for kept in self.late if not kept[0])
-
-    def committed(self) -> None:
-        self.late = deque((False, message) for _, message in self.late)
+        self.late.link_lost()
 
     def _usable(self) -> "AsyncConnection":
         if not self._connection.connected:
@@ -343,11 +329,17 @@ class AsyncConnection:
         await self.ask("connect")
         return self
 
-    async def call(self, request: Request, decode: Decode, late: Callable[[Any], None] = dropped) -> Any:
+    async def call(
+        self,
+        request: Request,
+        decode: Decode,
+        late: Callable[[Any], None] = dropped,
+        began: Began | None = None,
+    ) -> Any:
         if not self.connected:
             raise MQError(Reason.HCONN_ERROR)
         self.warning = None
-        return await self._link.call(self, self._conversation, request, decode, late)
+        return await self._link.call(self, self._conversation, request, decode, late, began)
 
     def send(self, request: Request, pending: Pending | None = None) -> None:
         self._link.send(self._conversation, request, pending)
@@ -391,17 +383,28 @@ class AsyncConnection:
         return message
 
     async def commit(self, unit: int | None = None) -> None:
-        await self.call(requests.commit(unit), bytes)
-        self._committed()
+        try:
+            await self.call(requests.commit(unit), self._committed)
+        except MQError as error:
+            self._refused(error)
+            raise
 
-    def _committed(self) -> None:
+    def _refused(self, error: MQError) -> None:
+        """A unit was not committed; it may have been backed out instead."""
+        if error.reason is Reason.BACKED_OUT:
+            self._backed_out()
+
+    def _committed(self, _answer: bytes = b"") -> None:
         for handle in self._handles.values():
-            handle.committed()
+            handle.late.committed()
 
     async def backout(self) -> None:
+        self._backed_out()
+        await self.call(requests.BACKOUT, self._backed_out)
+
+    def _backed_out(self, _answer: bytes = b"") -> None:
         for handle in self._handles.values():
-            handle.backed_out()
-        await self.call(requests.BACKOUT, bytes)
+            handle.late.backed_out()
 
     async def outcome(self, unit: int) -> bool:
         return bool(await self.ask("outcome", unit))

@@ -21,7 +21,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
-from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle, AsyncLink, dropped
+from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle, AsyncLink, Decode, dropped
 from quaestor.server.client.reconnecting import BROWSES, FIRST_PAUSE_S, LONGEST_PAUSE_S, OUT, REPEATABLE, WAITED_FOR
 from quaestor.server.client.requests import Request
 
@@ -134,24 +134,24 @@ class AsyncReconnectingConnection(AsyncConnection):
         self._tell_of_lost_unit()
         self._unit = number = self._unit + 1 if unit is None else unit
         calls = self._link.calls_in_unit
-        if await self._ended(requests.commit(number)) and calls and not await self.outcome(number):
+        lost = await self._ended(requests.commit(number), self._committed)
+        if lost and calls and not await self.outcome(number):
             raise MQError(Reason.BACKED_OUT, unit=number, why="the link was lost before the commit")
-        self._committed()
 
     async def backout(self) -> None:
         self._unit_lost = False
-        for handle in self._handles.values():
-            handle.backed_out()
-        await self._ended(requests.BACKOUT)
+        self._backed_out()
+        await self._ended(requests.BACKOUT, self._backed_out)
 
-    async def _ended(self, request: Request) -> bool:
+    async def _ended(self, request: Request, ended: Decode) -> bool:
         """End the unit; whether the link was lost in it, and is there again."""
         link = self._link
         link.calls_in_unit = 0
         try:
-            await self.call(request, bytes)
+            await self.call(request, ended)
         except MQError as error:
             if error.reason is not Reason.CONNECTION_BROKEN:
+                self._refused(error)
                 raise
             await self._made_again(link)
             return True
