@@ -111,7 +111,7 @@ def _pack_descriptor(md: MQMD) -> bytes:
     parts = [*(text.encode() for text in texts), md.accounting_token.rstrip(b"\0"), group]
     fixed = _FIXED.pack(
         _DESCRIPTOR_VERSION,
-        md.report & 0xFFFFFFFF,
+        md.report if md.report >= 0 else md.report + (1 << 32),
         md.msg_type,
         md.feedback,
         md.encoding,

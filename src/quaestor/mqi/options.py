@@ -144,6 +144,11 @@ def _bits(options: object) -> int:
     return int(options)
 
 
+def has(options: object, bits: int) -> bool:
+    """Whether options have one of these bits; what is no number has none."""
+    return isinstance(options, int) and bool(int(options) & bits)
+
+
 _OPEN_BITS, _CLOSE_BITS = _all_bits(OpenOptions), _all_bits(CloseOptions)
 _PUT_BITS, _GET_BITS = _all_bits(PutOptions), _all_bits(GetOptions)
 

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from quaestor.clock import Clock
+from quaestor.mqi import forms
 from quaestor.mqi.calls import UnitOfWork
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
@@ -101,8 +102,10 @@ class Connection:
                 message = self.messages.put1(self._thread, Target.of(target, qmgr, ""), body, descriptor, options)
             except FATAL:
                 raise
-            except BaseException:
+            except BaseException as error:
                 self.end_call(commit=False)
+                if isinstance(error, MQError):
+                    forms.check_put1(target, body, descriptor, options)
                 raise
             self.end_call(commit=True)
         return message

@@ -3,8 +3,8 @@
 Rules
   PU1 Everything that the definitions decide is looked up when the handle is opened and again only when some
       definition has changed; a put compares one number.
-  PU2 In this order: inhibited (2051), too long (2030, 2031), descriptor, full (2053), too many uncommitted (2024).
-      Nothing is changed before the last of them has passed.
+  PU2 In this order: form (FO2), options (2046), inhibited (2051), too long (2030, 2031), descriptor, full (2053), too
+      many uncommitted (2024). Nothing is changed before the last of them has passed.
   PU3 Without syncpoint a message that is not persistent is available at once; a persistent one is put in the
       unit of the call and available when that has committed.
   PU4 Out of syncpoint, a message that a waiting getter (out of syncpoint too) asks for goes straight to it.
@@ -20,7 +20,7 @@ from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
-from quaestor.mqi import reports, triggering
+from quaestor.mqi import forms, reports, triggering
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID, identifier
 from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
 from quaestor.mqi.objects import PRIORITY_MAX, Queue, TriggerType
@@ -179,22 +179,22 @@ class OutputPath:
             or type(body) is not bytes
             or context is not None
         ):
-            body, described = self._looked_up(body, descriptor, options, context)
+            body, described = self._looked_up(body, descriptor, options, correl_id, context)
         else:
             described = self._described
+        envelope, msg_id, own_correl_id, priority, rank, persistence, expiry, plain = described
+        if correl_id is None:
+            correl_id = own_correl_id
+        elif type(correl_id) is not bytes or len(correl_id) != ID_LENGTH:
+            correl_id = identifier(correl_id)
         length = len(body)
         if length > self._max_length:
             raise self._too_long(length)
         if self._counted.depth >= self._max_depth:
             raise self._full()
 
-        envelope, msg_id, own_correl_id, priority, rank, persistence, expiry, plain = described
         if msg_id is None:
             msg_id = self._new_id()
-        if correl_id is None:
-            correl_id = own_correl_id
-        elif type(correl_id) is not bytes or len(correl_id) != ID_LENGTH:
-            correl_id = identifier(correl_id)
         put_us = self._now_us()
         expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
         message = new_message(
@@ -221,27 +221,34 @@ class OutputPath:
             stats.nonpersistent_bytes_put += length
         return message
 
-    def _looked_up(self, body: Any, md: Any, options: Any, context: "InputPath | None") -> tuple[bytes, Described]:
+    def _looked_up(
+        self, body: Any, md: Any, options: Any, correl_id: Any, context: "InputPath | None"
+    ) -> tuple[bytes, Described]:
         """A put that is not like the one before it on this handle: what is asked for, and whether it may be (PU2)."""
-        if self._version != self._catalogue.version:
-            self._refresh()
-        if options is not self._options_seen:
-            self._plan, self._options_seen = put_plan(options), options
-            self._in_syncpoint, self._simple = self._plan.in_syncpoint, self._plan.plain
-        plan = self._plan
-        if self._refusal is not None:
-            refuse(self._refusal, plan.fail_if_quiescing)
-        if type(body) is not bytes:
-            body, md = self._as_bytes(body, md)
-        if len(body) > self._max_length:
-            raise self._too_long(len(body))
-        if plan.context or context is not None:
-            self._md_seen = None
-            return body, self._with_context(md, plan, context)
-        if md is not self._md_seen:
-            self._describe(md)
+        given = body, md
+        try:
+            if self._version != self._catalogue.version:
+                self._refresh()
+            if options is not self._options_seen:
+                self._plan, self._options_seen = put_plan(options), options
+                self._in_syncpoint, self._simple = self._plan.in_syncpoint, self._plan.plain
+            plan = self._plan
             if self._refusal is not None:
-                self._md_seen = None  # the next put looks again
+                refuse(self._refusal, plan.fail_if_quiescing)
+            if type(body) is not bytes:
+                body, md = self._as_bytes(body, md)
+            if len(body) > self._max_length:
+                raise self._too_long(len(body))
+            if plan.context or context is not None:
+                self._md_seen = None
+                return body, self._with_context(md, plan, context)
+            if md is not self._md_seen:
+                self._describe(md)
+                if self._refusal is not None:
+                    self._md_seen = None  # the next put looks again
+        except MQError:
+            forms.check_put(*given, options, correl_id)
+            raise
         return body, self._described
 
     def put_more(self, bodies: list[Any], at: int, descriptor: MQMD | None, options: int) -> list[Message]:

@@ -18,10 +18,11 @@ from typing import Any
 
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.options import GetOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
-from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle, AsyncLink, Decode, dropped
+from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle
+from quaestor.server.client.asynchronous_link import AsyncLink, Decode, dropped
 from quaestor.server.client.reconnecting import BROWSES, FIRST_PAUSE_S, LONGEST_PAUSE_S, OUT, REPEATABLE, WAITED_FOR
 from quaestor.server.client.requests import Request
 
@@ -46,7 +47,7 @@ class AsyncReconnectingHandle(AsyncHandle):
     ) -> Message:
         call = super().put
         message: Message = await self._lasting.lasting(
-            lambda: call(body, descriptor, options, **more), in_unit=not int(options) & OUT
+            lambda: call(body, descriptor, options, **more), in_unit=not has(options, OUT)
         )
         return message
 
@@ -58,12 +59,12 @@ class AsyncReconnectingHandle(AsyncHandle):
     ) -> list[Message]:
         call, every = super().put_all, list(bodies)
         put: list[Message] = await self._lasting.lasting(
-            lambda: call(every, descriptor, options), in_unit=not int(options) & OUT
+            lambda: call(every, descriptor, options), in_unit=not has(options, OUT)
         )
         return put
 
     async def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
-        call, in_unit = super().get, not int(options) & (OUT | BROWSES)
+        call, in_unit = super().get, not has(options, OUT | BROWSES)
         message: Message = await self._lasting.lasting(lambda: call(options, **more), in_unit=in_unit, repeatable=True)
         return message
 
@@ -123,7 +124,7 @@ class AsyncReconnectingConnection(AsyncConnection):
     ) -> Message:
         call = super().put1
         message: Message = await self.lasting(
-            lambda: call(target, body, descriptor, options, **more), in_unit=not int(options) & OUT
+            lambda: call(target, body, descriptor, options, **more), in_unit=not has(options, OUT)
         )
         return message
 

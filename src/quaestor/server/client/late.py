@@ -16,7 +16,7 @@ from asyncio import Future
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from quaestor.mqi.matching import Selection, matches
+from quaestor.mqi.matching import ANY, Selection, matches, selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import MQError
@@ -29,11 +29,6 @@ _PLAIN = (
     | int(GetOptions.WAIT | GetOptions.SYNCPOINT | GetOptions.ACCEPT_TRUNCATED_MSG | GetOptions.FAIL_IF_QUIESCING)
 )
 BACKOUT_COUNT_MAX = 255
-
-
-def may_be_late(options: int) -> bool:
-    """Whether what comes for a get of these options when it is cancelled is of use to another (LA1)."""
-    return not options & ~_PLAIN
 
 
 def _in_unit(options: int, message: Message) -> bool:
@@ -59,6 +54,16 @@ class Asked(NamedTuple):
         if kept.in_unit and not _in_unit(self.options, message):
             return False  # LA3
         return matches(self.selection, message.msg_id, message.correl_id, envelope.group_id, envelope.msg_seq_number)
+
+
+def asked_by(options: int, max_length: int | None, selecting: dict[str, Any]) -> Asked | None:
+    """What a get asks for; None if no other may return what comes for it (LA1), or it is refused anyway."""
+    if options & ~_PLAIN:
+        return None
+    try:
+        return Asked(options, selection(**selecting) if selecting else ANY, max_length)
+    except MQError:
+        return None
 
 
 class Late:
