@@ -4,7 +4,7 @@ import pytest
 
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
-from quaestor.mqi.descriptors import MQMD, NO_ID
+from quaestor.mqi.descriptors import MQMD, NO_ID, Target
 from quaestor.mqi.headers import MQXQH
 from quaestor.mqi.objects import (
     AliasQueue,
@@ -193,6 +193,21 @@ def test_27_a_temporary_queue_takes_no_persistent_message(models):
     queue.put("x", MQMD(persistence=0), NOW)
     with fails(Reason.PERSISTENT_NOT_ALLOWED):
         queue.put("x", MQMD(persistence=1), NOW)
+
+
+@pytest.mark.parametrize("target", ["TEMP", "PERM", Target("TEMP", dynamic_name="MINE")])
+def test_27_put1_makes_no_queue(models, target):
+    with fails(Reason.Q_TYPE_ERROR):
+        models.put1(target, "x", None, NOW)
+    with fails(Reason.UNKNOWN_OBJECT_NAME):
+        models.open("MINE", OUT)
+
+
+def test_27_a_model_is_not_opened_by_an_alias_of_its_queue_manager(models):
+    models.define(RemoteQueue("HOME", remote_qmgr="QM1"))
+    with fails(Reason.Q_TYPE_ERROR):
+        models.open("TEMP", EVERYTHING, qmgr="HOME")
+    assert models.open("TEMP", EVERYTHING, qmgr="QM1").name
 
 
 def test_27_a_temporary_queue_goes_with_its_creators_handle(models, other):

@@ -2,7 +2,8 @@
 
 Rules
   L1  The queue manager name is resolved before the queue name: a remote definition of that name without RNAME
-      is a queue manager alias and gives another queue manager name and perhaps a transmission queue.
+      is a queue manager alias and gives another queue manager name and perhaps a transmission queue. Models are
+      opened by their name alone, or with this queue manager's own (2057).
   L2  A local name is a local queue, a model, an alias (one step, to a local or remote queue) or a remote definition.
   L3  A message for another queue manager goes to a transmission queue: the XMITQ named, else the local queue
       called like that queue manager, else DEFXMITQ. It must be a local queue with USAGE(XMITQ).
@@ -53,6 +54,8 @@ class Resolver(NamedTuple):
         alias = self.find(qmgr)
         if isinstance(alias, RemoteQueue) and not alias.remote_name:  # L1
             if self._is_here(alias.remote_qmgr):
+                if isinstance(self.find(name), ModelQueue):
+                    raise MQError(Reason.Q_TYPE_ERROR, queue=name, qmgr=qmgr)
                 return self._local(name)
             qmgr = alias.remote_qmgr
             if alias.xmit_queue:

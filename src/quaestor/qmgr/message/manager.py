@@ -112,7 +112,7 @@ class MessageManager:
         """Open, put and close in one call; what the put options say of context and user is how the queue is opened."""
         self.stats.put1s += 1
         asked = put1_plan(options).context & _SET_CONTEXT | int(options) & _ALTERNATE
-        opened = self._opener.open(thread, target, OpenOptions.OUTPUT | asked)
+        opened = self._opener.open(thread, target, OpenOptions.OUTPUT | asked, models=False)
         try:
             message = opened.output.put(body, md, options)  # type: ignore[union-attr] # opened for output
             self.stats.puts -= 1  # counted as MQPUT1, not as MQPUT

@@ -8,7 +8,7 @@ Rules
       queue has one input handle at most; input "as the queue says" is what DEFSOPT says.
   OP3 Opening a model makes a dynamic queue; a temporary one goes with the handle that made it, a permanent one
       when it is closed with DELETE (empty) or DELETE_PURGE; neither with uncommitted work on it (2055). A shared one
-      (SHAREDYN) is a permanent one for all members of the group.
+      (SHAREDYN) is a permanent one for all members of the group. MQPUT1 makes none (2057).
   OP4 A dynamic queue that is deleted while others have it open is gone for them too (2052); its storage goes
       with the last handle.
   OP5 Opening an initiation queue for input and closing the last input handle of a queue are occasions to trigger.
@@ -72,13 +72,15 @@ class Opener:
         self._catalogue = services.catalogue
         self._security = security
 
-    def open(self, thread: ApplicationThread, target: Target, options: int) -> OpenQueue:
+    def open(self, thread: ApplicationThread, target: Target, options: int, *, models: bool = True) -> OpenQueue:
         check_open(options)
         bits = int(options)
         resolution = self._catalogue.resolver().resolve(target)
         self._authorise(thread.user, target, bits)  # OP1
         _check_type(resolution, bits)
         if resolution.model is not None:
+            if not models:
+                raise MQError(Reason.Q_TYPE_ERROR, queue=target.name)  # OP3
             resolution = self._instance(resolution.model, target)
         state = self._catalogue.state(resolution.queue.name)
         opened = OpenQueue(resolution, state, thread, bits)
