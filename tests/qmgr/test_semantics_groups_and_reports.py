@@ -145,6 +145,17 @@ def test_20_a_message_outside_the_group_is_refused_inside_it(app, groups):
     assert warns(app, Reason.INCOMPLETE_GROUP)
 
 
+@pytest.mark.parametrize("options", [NOW, LOGICAL])
+def test_20_a_message_without_the_flag_is_in_no_group(app, groups, options):
+    """Its identifier and number are not kept, or a get in logical order would wait for the rest of the group."""
+    made = groups.put("alone", MQMD(group_id=b"G" * 24, msg_seq_number=3), options)
+    assert (NO_ID, 1) == (made.envelope.group_id, made.envelope.msg_seq_number)
+    groups.put("next", None, NOW)
+    assert ["alone", "next"] == bodies(drain(groups, IN_ORDER))
+    groups.close()
+    assert app.warning is None
+
+
 @pytest.mark.parametrize("flags", [0, MEMBER, LAST])
 def test_20_put1_is_not_in_logical_order(app, groups, flags):
     """There is no handle that could know the group."""

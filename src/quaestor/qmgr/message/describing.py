@@ -8,6 +8,7 @@ Rules
   J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
   J5  Context (user, application, origin) is the putter's own, unless it is passed, set or refused by an option. Of a
       handle opened for an alternate user, the user is he.
+  J7  A message that is not flagged as one of a group has no group identifier, and the number 1.
   J6  What comes out (`Described`) depends only on descriptor, path and context, so it is kept for the next
       put with the same descriptor object.
 
@@ -119,7 +120,7 @@ def describe(
     priority = first.def_priority if md.priority == AS_Q_DEF else md.priority
     msg_id, _ = identifier(md.msg_id), identifier(md.group_id)
     return Described(
-        envelope=_with_context(_with_reply(md, qmgr), thread, user, context),
+        envelope=_with_context(_outside_groups(_with_reply(md, qmgr)), thread, user, context),
         msg_id=None if msg_id == NO_ID else msg_id,
         correl_id=identifier(md.correl_id),
         priority=min(priority, 255),
@@ -133,6 +134,13 @@ def describe(
 def _with_reply(md: MQMD, qmgr: str) -> MQMD:
     """A reply-to queue without a queue manager is one of this queue manager's."""
     return replace(md, reply_to_qmgr=qmgr) if md.reply_to_q and not md.reply_to_qmgr else md
+
+
+def _outside_groups(md: MQMD) -> MQMD:
+    """What is not flagged as one of a group is in none (J7)."""
+    if md.msg_flags & GROUP_FLAGS or (md.group_id == NO_ID and md.msg_seq_number == 1):
+        return md
+    return replace(md, group_id=NO_ID, msg_seq_number=1)
 
 
 def _with_context(md: MQMD, thread: ApplicationThread, user: str, context: int) -> MQMD:
