@@ -254,7 +254,8 @@ class Bound:
             self._message_handles[asked["MsgHandle"]].clear()
         reason, ccsid = 0, shape[2] or CCSID_UTF8
         if asked["Options"] & CONVERT:
-            body, ccsid, reason = converted(body, shape[0], shape[2], sought["CodedCharSetId"])
+            fits = None if asked["Options"] & GetOptions.ACCEPT_TRUNCATED_MSG else room
+            body, ccsid, reason = converted(body, shape[0], shape[2], sought["CodedCharSetId"], fits)
         md = MD.write(md, Format=shape[0], Encoding=shape[1], CodedCharSetId=ccsid)
         length = len(body) if strips or not message.truncated else message.original_length
         if length > room or message.truncated:

@@ -413,3 +413,38 @@ def test_put1_in_logical_order_is_refused(qmgr, orders):
     for options in (CMQC.MQPMO_LOGICAL_ORDER, passed):
         asked = mq.PMO(Options=options, Context=orders.get_handle())
         assert CMQC.MQRC_OPTIONS_ERROR == reason_of(qmgr.put1, "ORDERS", b"x", mq.MD(), asked)
+
+
+def test_fields_that_a_descriptor_of_version_1_does_not_have_say_nothing(orders):
+    said = {"GroupId": b"G" * 24, "MsgSeqNumber": 7, "MsgFlags": CMQC.MQMF_MSG_IN_GROUP, "Offset": 5}
+    orders.put(b"x", mq.MD(Version=CMQC.MQMD_VERSION_1, **said))
+    got = mq.MD(Version=CMQC.MQMD_VERSION_2)
+    assert b"x" == orders.get(None, got)
+    assert (bytes(24), 1, 0) == (got.GroupId, got.MsgSeqNumber, got.MsgFlags)
+
+
+@pytest.mark.parametrize(
+    ("more", "room", "answer"),
+    [
+        (0, 4, (CMQC.MQRC_CONVERTED_MSG_TOO_BIG, encoded("zwölf", 1140)[:4], 1140)),
+        (CMQC.MQGMO_ACCEPT_TRUNCATED_MSG, 4, (CMQC.MQRC_TRUNCATED_MSG_ACCEPTED, "zwö".encode(), 1208)),
+    ],
+)
+def test_a_text_that_conversion_makes_too_long(orders, more, room, answer):
+    """It fitted before: without leave to shorten it, it comes as it is, whole (2120)."""
+    text = "zwöl"
+    orders.put(encoded(text, 1140), mq.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=1140))
+    got = mq.MD(CodedCharSetId=1208)
+    with pytest.raises(mq.MQMIError) as warned:
+        orders.get(room, got, mq.GMO(Options=CMQC.MQGMO_CONVERT | more))
+    assert (CMQC.MQCC_WARNING, *answer) == (
+        warned.value.comp,
+        warned.value.reason,
+        warned.value.message,
+        got.CodedCharSetId,
+    )
+    assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
+
+
+def test_put1_to_a_model_is_refused(qmgr):
+    assert CMQC.MQRC_Q_TYPE_ERROR == reason_of(qmgr.put1, "REPLIES.MODEL", b"x")
