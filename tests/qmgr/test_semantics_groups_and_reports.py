@@ -120,6 +120,17 @@ def test_20_all_messages_available_takes_complete_groups_only(app, groups):
     assert ["1", "2"] == bodies(drain(reader, whole))
 
 
+def test_20_a_group_of_which_a_message_has_expired_is_not_complete(qm, app, groups):
+    """It would be begun, and never ended."""
+    groups.put("a1", MQMD(msg_flags=MEMBER), LOGICAL)
+    groups.put("a2", MQMD(msg_flags=LAST, expiry=10), LOGICAL)
+    put_group(groups, "b1", "b2")
+    qm.clock.advance(seconds=1)
+    reader = app.open("GROUPS", EVERYTHING)
+    assert ["b1", "b2"] == bodies(drain(reader, IN_ORDER | GetOptions.ALL_MSGS_AVAILABLE))
+    assert ["a1"] == bodies(drain(reader))
+
+
 def test_20_browsing_in_logical_order(app, groups):
     second = app.open("GROUPS", EVERYTHING)
     groups.put("a1", MQMD(msg_flags=MEMBER), LOGICAL)
