@@ -4,7 +4,7 @@ import pytest
 
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
-from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
+from quaestor.mqi.descriptors import APPL_TYPE_QMGR, MQMD, NO_ID, REPORT, REQUEST
 from quaestor.mqi.headers import MQDLH, MQXQH, TriggerMessage
 from quaestor.mqi.objects import IndexType, LocalQueue, ModelQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.mqi.options import GetOptions, MsgFlags, OpenOptions, PutOptions
@@ -433,6 +433,9 @@ def test_24_a_report_that_cannot_be_put_goes_to_the_dead_letter_queue(qm, app, o
 @pytest.mark.parametrize(
     ("attributes", "reason"),
     [
+    put = message.descriptor
+    assert (APPL_TYPE_QMGR, "QM1", put.put_date) == (header.put_appl_type, header.put_appl_name, header.put_date)
+    assert header.put_time[:6] == put.put_time[:6]
         ({"put_allowed": False}, Reason.PUT_INHIBITED),
         ({"max_depth": 0}, Reason.Q_FULL),
         ({"max_msg_length": 3}, Reason.MSG_TOO_BIG_FOR_Q),

@@ -6,7 +6,8 @@ Rules
       initiation queue it goes, is what the queue and its process say at the event, whatever is altered afterwards.
   Z2  A trigger of type DEPTH switches triggering off.
   Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
-      the dead-letter queue with a header that says why; failing that, it is given up and counted.
+      the dead-letter queue with a header that says why, and that the queue manager put it there; failing that, it is
+      given up and counted.
   Z4  Nothing here fails the call it follows from.
   Z5  While a queue's trigger message is being put, what comes to that queue is no trigger event: queues whose trigger
       messages lead back to them would fill each other.
@@ -19,6 +20,7 @@ Called by putting, getting, opening and the manager.  Calls the catalogue, the s
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from quaestor.clock import Clock
@@ -176,7 +178,11 @@ class Consequences:
     def _dead_letter(self, target: Target, body: bytes, md: MQMD, unit: Unit | None, reason: Reason) -> None:
         dead_letter_queue = self._catalogue.qmgr.dead_letter_queue
         qmgr = self._catalogue.qmgr.name
-        header = MQDLH(int(reason), target.name, target.qmgr or qmgr, md.encoding, md.ccsid, md.format)
+        now = datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC)
+        header = MQDLH(
+            int(reason), target.name, target.qmgr or qmgr, md.encoding, md.ccsid, md.format, APPL_TYPE_QMGR, qmgr,
+            now.strftime("%Y%m%d"), now.strftime("%H%M%S00"),
+        )  # fmt: skip
         if not dead_letter_queue:
             self.given_up += 1  # Z3
             return
