@@ -448,3 +448,14 @@ def test_a_text_that_conversion_makes_too_long(orders, more, room, answer):
 
 def test_put1_to_a_model_is_refused(qmgr):
     assert CMQC.MQRC_Q_TYPE_ERROR == reason_of(qmgr.put1, "REPLIES.MODEL", b"x")
+
+
+def test_a_descriptor_can_be_used_for_the_next_put_too(qmgr, orders, tmp_path):
+    """What the program said of the message is still there: its expiry, and on the way to elsewhere its format."""
+    with quaestor.connect("QM1", tmp_path / "QM1") as admin:
+        admin.define(quaestor.LocalQueue("TO.QM2", xmit=True))
+        admin.define(quaestor.RemoteQueue("FAR", remote_name="THERE", remote_qmgr="QM2", xmit_queue="TO.QM2"))
+    said = mq.MD(Format=CMQC.MQFMT_STRING, Expiry=500, CorrelId=b"C" * 24)
+    for name in ("ORDERS", "FAR"):
+        qmgr.put1(name, b"x", said)
+        assert (500, b"MQSTR   ", b"C" * 24) == (said.Expiry, said.Format, said.CorrelId)

@@ -239,6 +239,11 @@ def test_22_what_is_left_is_returned_in_tenths(qm, orders):
     assert orders.get().descriptor.expiry == 1
 
 
+def test_22_what_was_put_says_its_expiry(orders):
+    assert [30, 30] == [put.expiry for put in orders.put_all(["a", "b"], MQMD(expiry=30), NOW)]
+    assert [30, -1] == [orders.put("c", MQMD(expiry=expiry), NOW).expiry for expiry in (30, -1)]
+
+
 def test_22_without_expiry_unlimited_is_returned(qm, orders):
     orders.put("x", None, NOW)
     qm.clock.advance(days=3000)
@@ -428,14 +433,14 @@ def test_24_a_report_that_cannot_be_put_goes_to_the_dead_letter_queue(qm, app, o
         header.format,
     )
     assert (b"text", "MQDEAD") == (body, message.descriptor.format)
+    put = message.descriptor
+    assert (APPL_TYPE_QMGR, "QM1", put.put_date) == (header.put_appl_type, header.put_appl_name, header.put_date)
+    assert header.put_time[:6] == put.put_time[:6]
 
 
 @pytest.mark.parametrize(
     ("attributes", "reason"),
     [
-    put = message.descriptor
-    assert (APPL_TYPE_QMGR, "QM1", put.put_date) == (header.put_appl_type, header.put_appl_name, header.put_date)
-    assert header.put_time[:6] == put.put_time[:6]
         ({"put_allowed": False}, Reason.PUT_INHIBITED),
         ({"max_depth": 0}, Reason.Q_FULL),
         ({"max_msg_length": 3}, Reason.MSG_TOO_BIG_FOR_Q),

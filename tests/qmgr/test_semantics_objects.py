@@ -158,6 +158,27 @@ def test_26_a_group_travels_with_its_identifiers(network):
     assert (b"G" * 24, 4, 8, "MQSTR", b"x") == (sent.group_id, sent.msg_seq_number, sent.msg_flags, sent.format, body)
 
 
+def test_26_what_is_put_to_a_remote_queue_comes_back_as_it_was_said(network):
+    """The transmission header is nobody's affair but the channel's."""
+    md = MQMD(correl_id=b"C" * 24, format="MQSTR", expiry=70, report=Report.COA, reply_to_q="LOCAL")
+    opened = network.open("REMOTE", OUT)
+    for put in (network.put1("REMOTE", b"x", md, NOW), opened.put(b"x", md, NOW)):
+        said = put.descriptor
+        assert (b"x", "MQSTR", b"C" * 24, 70, Report.COA) == (
+            put.body,
+            said.format,
+            said.correl_id,
+            said.expiry,
+            said.report,
+        )
+
+
+def test_26_the_expiry_of_a_message_travels_with_it(network):
+    network.put1("REMOTE", "x", MQMD(expiry=70), NOW)
+    header, _ = MQXQH.unpack(network.get("QM2", GET_NOW).body)
+    assert 70 == header.descriptor.expiry
+
+
 # -- 27
 
 

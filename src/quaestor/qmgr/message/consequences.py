@@ -222,4 +222,6 @@ class Consequences:
         priority = def_priority if md.priority == AS_Q_DEF else md.priority
         put_us, tenths = self._clock.now_us(), expiry.checked(md.expiry, max_expiry)
         expires_us = NEVER_US if tenths < 0 else put_us + tenths * EXPIRY_UNIT_US
-        return Message(body, envelope, msg_id, md.correl_id, priority, md.persistence & 1, put_us, expires_us)
+        return Message(
+            body, envelope, msg_id, md.correl_id, priority, md.persistence & 1, put_us, expires_us, expiry=tenths
+        )

@@ -8,7 +8,8 @@ Rules
   PU3 Without syncpoint a message that is not persistent is available at once; a persistent one is put in the
       unit of the call and available when that has committed.
   PU4 Out of syncpoint, a message that a waiting getter (out of syncpoint too) asks for goes straight to it.
-  PU5 After the put: trigger rule, confirm-on-arrival report, one waiter woken. A shared queue triggers where a member
+  PU5 What was put comes back as the application said it, also when it waits in a transmission queue, behind a header.
+      After the put: trigger rule, confirm-on-arrival report, one waiter woken. A shared queue triggers where a member
       notices the message (M-89), not here, unless every message does.
   PU6 Puts in one unit that differ in nothing but their bodies decide once, and have one time (`put_more`). The first
       that has anything more to think of, or would be refused, is left to a put of its own, which says why.
@@ -198,7 +199,7 @@ class OutputPath:
         put_us = self._now_us()
         expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
         message = new_message(
-            Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
+            Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, expiry, -1)
         )
         if not (plain and self._plain and self._simple):
             message = self._queue_with_care(message, rank, self._plan)
@@ -275,7 +276,7 @@ class OutputPath:
         expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
         rows = zip(
             some, repeat(envelope), [new_id() for _ in some], repeat(correl_id), repeat(priority), repeat(persistence),
-            repeat(put_us), repeat(expires_us), repeat(0), repeat(-1), repeat(-1), strict=False,
+            repeat(put_us), repeat(expires_us), repeat(0), repeat(expiry), repeat(-1), strict=False,
         )  # fmt: skip
         messages = [new_message(Message, row) for row in rows]
         put = self._store_put_run(unit, self._stored, messages, rank)
@@ -319,8 +320,9 @@ class OutputPath:
             unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
         else:
             unit = self._caller.unit_of_call() if message.persistence else None
+        stored = message if self._remote is None else for_transmission(message, self._remote)
         try:
-            arrival = self._store_put(unit, self._stored, message, rank)
+            arrival = self._store_put(unit, self._stored, stored, rank)
         except MQError as error:
             if error.reason is Reason.Q_FULL and self._watch is not None:
                 self._services.events.refused(self._watch)
@@ -343,7 +345,7 @@ class OutputPath:
         return message
 
     def _finished(self, message: Message, plan: PutPlan) -> tuple[Message, Group | None]:
-        """Identifiers, group and transmission header, and the group the handle is in afterwards."""
+        """Identifiers and group, and the group the handle is in afterwards."""
         if plan.new_msg_id:
             message = message._replace(msg_id=self._new_id())
         if plan.new_correl_id:
@@ -355,7 +357,7 @@ class OutputPath:
             envelope, group = self._physical(envelope)
         if envelope is not message.envelope:
             message = message._replace(envelope=envelope)
-        return message if self._remote is None else for_transmission(message, self._remote), group
+        return message, group
 
     def _path_is_plain(self) -> bool:
         """Whether nothing but the queue itself has to be thought of at a put."""
