@@ -158,6 +158,19 @@ def test_26_a_group_travels_with_its_identifiers(network):
     assert (b"G" * 24, 4, 8, "MQSTR", b"x") == (sent.group_id, sent.msg_seq_number, sent.msg_flags, sent.format, body)
 
 
+@pytest.mark.parametrize("branch", ["BRANCH", "BRANCH.XMITQ"])
+def test_26_an_alias_of_a_queue_manager_is_on_the_path(network, branch):
+    """30 and 2: it inhibits puts, and is the first definition that has defaults."""
+    network.alter(RemoteQueue, branch, def_priority=7, def_persistent=True)
+    put = network.put1("ANY.QUEUE", "x", None, NOW, qmgr=branch)
+    assert (7, 1) == (put.priority, put.persistence)
+    opened = network.open("ANY.QUEUE", OUT, qmgr=branch)
+    network.alter(RemoteQueue, branch, put_allowed=False)
+    for call in (lambda: opened.put("x", None, NOW), lambda: network.put1("ANY.QUEUE", "x", None, NOW, qmgr=branch)):
+        with fails(Reason.PUT_INHIBITED):
+            call()
+
+
 def test_26_what_is_put_to_a_remote_queue_comes_back_as_it_was_said(network):
     """The transmission header is nobody's affair but the channel's."""
     md = MQMD(correl_id=b"C" * 24, format="MQSTR", expiry=70, report=Report.COA, reply_to_q="LOCAL")
