@@ -171,6 +171,24 @@ def test_26_an_alias_of_a_queue_manager_is_on_the_path(network, branch):
             call()
 
 
+def test_30_setting_by_an_alias_sets_the_alias(qm, app, orders):
+    """As inquiring asks the alias; the queue goes on for those who name it."""
+    app.define(AliasQueue("FRONT", target="ORDERS"))
+    front = app.open("FRONT", EVERYTHING)
+    front.set(PUT="DISABLED", GET="DISABLED")
+    assert front.inquire("PUT", "GET") == {"PUT": False, "GET": False}
+    assert orders.inquire("PUT", "GET") == {"PUT": True, "GET": True}
+    with fails(Reason.PUT_INHIBITED):
+        front.put("x", None, NOW)
+    orders.put("x", None, NOW)
+    with fails(Reason.GET_INHIBITED):
+        front.get(GET_NOW)
+    with fails(Reason.SELECTOR_NOT_FOR_TYPE):
+        front.set(TRIGDPTH=5)
+    with fails(Reason.INHIBIT_VALUE_ERROR):
+        front.set(PUT="SOMETIMES")
+
+
 def test_26_what_is_put_to_a_remote_queue_comes_back_as_it_was_said(network):
     """The transmission header is nobody's affair but the channel's."""
     md = MQMD(correl_id=b"C" * 24, format="MQSTR", expiry=70, report=Report.COA, reply_to_q="LOCAL")
@@ -227,6 +245,14 @@ def test_27_a_temporary_queue_takes_no_persistent_message(models):
     queue.put("x", MQMD(persistence=0), NOW)
     with fails(Reason.PERSISTENT_NOT_ALLOWED):
         queue.put("x", MQMD(persistence=1), NOW)
+
+
+def test_27_a_dynamic_queue_answers_for_itself(models):
+    """Not its model: what was set is what is inquired."""
+    queue = models.open("TEMP", EVERYTHING)
+    queue.set(PUT="DISABLED", TRIGDPTH=7)
+    assert queue.inquire("PUT", "TRIGDPTH") == {"PUT": False, "TRIGDPTH": 7}
+    assert models.inquire(ModelQueue, "TEMP", "PUT") == {"PUT": True}
 
 
 @pytest.mark.parametrize("target", ["TEMP", "PERM", Target("TEMP", dynamic_name="MINE")])

@@ -136,7 +136,6 @@ class MessageManager:
     def set(self, opened: OpenQueue, values: dict[str, Any]) -> None:
         self.stats.sets += 1
         self._opener.set(opened, values)
-        self._opener.altered(opened.state.definition)
 
     # -- definitions
 

@@ -122,19 +122,25 @@ class Opener:
             raise MQError(Reason.NOT_OPEN_FOR_INQUIRE, queue=opened.name)
         if opened.state.deleted:
             raise MQError(Reason.Q_DELETED, queue=opened.name)
-        first = self._catalogue.find_queue(opened.resolution.path[0].name)
-        return inquiring.inquire(first or opened.state.definition, opened.state, keywords)
+        return inquiring.inquire(self._meant(opened), opened.state, keywords)
 
     def set(self, opened: OpenQueue, values: dict[str, Any]) -> None:
         if not opened.options & OpenOptions.SET:
             raise MQError(Reason.NOT_OPEN_FOR_SET, queue=opened.name)
         if opened.state.deleted:
             raise MQError(Reason.Q_DELETED, queue=opened.name)
-        changes = inquiring.changes(values)
+        meant = self._meant(opened)
+        changes = inquiring.changes(type(meant), values)
         try:
-            self._catalogue.alter(LocalQueue, opened.name, **changes)
+            self._catalogue.alter(type(meant), meant.name, **changes)
         except AttributeValueError as error:
             raise MQError(inquiring.VALUE_ERRORS[error.keyword], keyword=error.keyword, value=error.value) from error
+        self.altered(self._meant(opened))
+
+    def _meant(self, opened: OpenQueue) -> Queue:
+        """The definition that was opened, as it is now; of a model the queue that was made from it."""
+        first = self._catalogue.find_queue(opened.resolution.path[0].name)
+        return opened.state.definition if first is None or isinstance(first, ModelQueue) else first
 
     def altered(self, definition: MQObject) -> None:
         """A definition changed: waits may have to end, triggers may be due."""
