@@ -29,7 +29,7 @@ from quaestor.mqi.calls import QueueHandle
 from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
-from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions, put1_plan
 from quaestor.mqi.reasons import CompCode, MQError, Reason
 
 QUEUE = 1
@@ -164,12 +164,16 @@ class Bound:
         target, asked = OD.read(od), PMO.read(pmo)
         said, body = self._with_properties(envelope(MD.read(md)), asked, body)
         options = put_options(asked["Options"])
+        put1_plan(options)
         passed = options & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT)
+        alternate = options & PutOptions.ALTERNATE_USER_AUTHORITY
         if not passed:
             message = self.connection.put1(_target(target), body, said, options)
         else:
             context = self._queue(asked["Context"])
-            with self.connection.open(_target(target), OpenOptions.OUTPUT | passed) as queue:  # the same bits
+            with self.connection.open(
+                _target(target), OpenOptions.OUTPUT | passed | alternate
+            ) as queue:  # the same bits
                 message = queue.put(body, said, options, context=context)
         self._asked(target["ObjectName"], asked["Options"])
         return self._put(md, pmo, message, target["ObjectName"])
@@ -250,7 +254,8 @@ class Bound:
             self._message_handles[asked["MsgHandle"]].clear()
         reason, ccsid = 0, shape[2] or CCSID_UTF8
         if asked["Options"] & CONVERT:
-            body, ccsid, reason = converted(body, shape[0], shape[2], sought["CodedCharSetId"])
+            fits = None if asked["Options"] & GetOptions.ACCEPT_TRUNCATED_MSG else room
+            body, ccsid, reason = converted(body, shape[0], shape[2], sought["CodedCharSetId"], fits)
         md = MD.write(md, Format=shape[0], Encoding=shape[1], CodedCharSetId=ccsid)
         length = len(body) if strips or not message.truncated else message.original_length
         if length > room or message.truncated:
@@ -261,7 +266,7 @@ class Bound:
 
 
 def _target(asked: dict[str, Any]) -> Target:
-    return Target(asked["ObjectName"], asked["ObjectQMgrName"], asked["DynamicQName"])
+    return Target(asked["ObjectName"], asked["ObjectQMgrName"], asked["DynamicQName"], asked["AlternateUserId"])
 
 
 def put_options(options: int) -> int:

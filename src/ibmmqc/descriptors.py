@@ -4,7 +4,8 @@ Rules
   DS1 What an application said comes through unchanged; identifiers and context fields that the queue manager fills in
       come back in the structure it passed.
   DS2 With CONVERT a message of format MQSTR is given in the coded character set that was asked for. Another format
-      comes as it is, with the warning 2110; a character set nobody knows, or a text it cannot express, with 2111.
+      comes as it is, with the warning 2110; a character set nobody knows, or a text it cannot express, with 2111; one
+      that has become too long for its room, where shortening was not accepted, with 2120.
 
 Called by calls, consumers.  Calls structures, the message classes.
 """
@@ -15,9 +16,10 @@ from ibmmqc.structures import MD
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_STRING, MQMD
 from quaestor.mqi.messages import Message, decoded, encoded
 
-FORMAT_ERROR, SOURCE_CCSID_ERROR = 2110, 2111
+FORMAT_ERROR, SOURCE_CCSID_ERROR, CONVERTED_MSG_TOO_BIG = 2110, 2111, 2120
 _OURS = (0, -3)  # MQCCSI_Q_MGR, MQCCSI_APPL
 _IN_GROUP, _LAST_IN_GROUP = 8, 16
+_VERSION_WITH_GROUPS = 2
 
 
 def envelope(fields: dict[str, Any]) -> MQMD:
@@ -44,12 +46,21 @@ def envelope(fields: dict[str, Any]) -> MQMD:
         put_date=fields["PutDate"],
         put_time=fields["PutTime"],
         appl_origin_data=fields["ApplOriginData"],
-        group_id=fields["GroupId"],
-        msg_seq_number=fields["MsgSeqNumber"],
-        offset=fields["Offset"],
-        msg_flags=fields["MsgFlags"],
-        original_length=fields["OriginalLength"],
+        **_of_version_2(fields),
     )
+
+
+def _of_version_2(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields that a descriptor of version 1 does not have, whatever stands there (DS1)."""
+    if fields["Version"] < _VERSION_WITH_GROUPS:
+        return {}
+    return {
+        "group_id": fields["GroupId"],
+        "msg_seq_number": fields["MsgSeqNumber"],
+        "offset": fields["Offset"],
+        "msg_flags": fields["MsgFlags"],
+        "original_length": fields["OriginalLength"],
+    }
 
 
 def returned(packed: bytes, message: Message) -> bytes:
@@ -96,14 +107,19 @@ def group_status(flags: int) -> int:
     return ord("L" if flags & _LAST_IN_GROUP else "G" if flags & _IN_GROUP else " ")
 
 
-def converted(body: bytes, message_format: str, ccsid: int, wanted: int) -> tuple[bytes, int, int]:
-    """Body, its coded character set and the reason, for a get that asked for `wanted` (DS2)."""
+def converted(
+    body: bytes, message_format: str, ccsid: int, wanted: int, room: int | None = None
+) -> tuple[bytes, int, int]:
+    """Body, its coded character set and the reason, for a get that asked for `wanted`, with so much room (DS2)."""
     source, target = ccsid or CCSID_UTF8, CCSID_UTF8 if wanted in _OURS else wanted
     if source == target:
         return body, source, 0
     if message_format != FORMAT_STRING:
         return body, source, FORMAT_ERROR
     try:
-        return encoded(decoded(body, source), target), target, 0
+        text = encoded(decoded(body, source), target)
     except (LookupError, UnicodeError):
         return body, source, SOURCE_CCSID_ERROR
+    if room is not None and len(text) > room:
+        return body, source, CONVERTED_MSG_TOO_BIG
+    return text, target, 0

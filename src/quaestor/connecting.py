@@ -26,7 +26,7 @@ from quaestor.qmgr.connection import AsyncConnection
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import GroupSettings
 from quaestor.qmgr.statistics import TraceSettings
-from quaestor.server.client import asynchronous, asynchronous_reconnecting
+from quaestor.server.client import asynchronous, asynchronous_link, asynchronous_reconnecting
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import ClientTls, Place, is_address, local_place
 
@@ -98,4 +98,4 @@ async def connect_async(
     hello = hello_of(name, user, secret, what, named, reconnects=bool(reconnect_s))
     if not reconnect_s:
         return await asynchronous.connect(place, hello)
-    return await asynchronous_reconnecting.connect(lambda: asynchronous.new_link(place, hello), reconnect_s)
+    return await asynchronous_reconnecting.connect(lambda: asynchronous_link.new_link(place, hello), reconnect_s)

@@ -392,3 +392,70 @@ def test_who_reads_the_command_queue_alone_answers_himself(qmgr, orders):
     mq.connect("QM1").disconnect()
     assert b"a question of his own" == alone.get()
     alone.close()
+
+
+def test_an_alternate_user_of_the_object_descriptor(qmgr):
+    """Without profiles everybody may act for everybody; what is put names the other."""
+    described = mq.OD(ObjectName=b"ORDERS", AlternateUserId=b"ZOE")
+    queue = mq.Queue(qmgr, described, BOTH_WAYS | CMQC.MQOO_ALTERNATE_USER_AUTHORITY | CMQC.MQOO_SAVE_ALL_CONTEXT)
+    put = [mq.MD() for _ in range(3)]
+    queue.put(b"1", put[0])
+    qmgr.put1(described, b"2", put[1], mq.PMO(Options=CMQC.MQPMO_ALTERNATE_USER_AUTHORITY))
+    queue.get()
+    passed = CMQC.MQPMO_ALTERNATE_USER_AUTHORITY | CMQC.MQPMO_PASS_IDENTITY_CONTEXT
+    qmgr.put1(described, b"3", put[2], mq.PMO(Options=passed, Context=queue.get_handle()))
+    assert [b"ZOE"] * 3 == [said.UserIdentifier.rstrip() for said in put]
+    queue.close()
+
+
+def test_put1_in_logical_order_is_refused(qmgr, orders):
+    passed = CMQC.MQPMO_LOGICAL_ORDER | CMQC.MQPMO_PASS_ALL_CONTEXT
+    for options in (CMQC.MQPMO_LOGICAL_ORDER, passed):
+        asked = mq.PMO(Options=options, Context=orders.get_handle())
+        assert CMQC.MQRC_OPTIONS_ERROR == reason_of(qmgr.put1, "ORDERS", b"x", mq.MD(), asked)
+
+
+def test_fields_that_a_descriptor_of_version_1_does_not_have_say_nothing(orders):
+    said = {"GroupId": b"G" * 24, "MsgSeqNumber": 7, "MsgFlags": CMQC.MQMF_MSG_IN_GROUP, "Offset": 5}
+    orders.put(b"x", mq.MD(Version=CMQC.MQMD_VERSION_1, **said))
+    got = mq.MD(Version=CMQC.MQMD_VERSION_2)
+    assert b"x" == orders.get(None, got)
+    assert (bytes(24), 1, 0) == (got.GroupId, got.MsgSeqNumber, got.MsgFlags)
+
+
+@pytest.mark.parametrize(
+    ("more", "room", "answer"),
+    [
+        (0, 4, (CMQC.MQRC_CONVERTED_MSG_TOO_BIG, encoded("zwölf", 1140)[:4], 1140)),
+        (CMQC.MQGMO_ACCEPT_TRUNCATED_MSG, 4, (CMQC.MQRC_TRUNCATED_MSG_ACCEPTED, "zwö".encode(), 1208)),
+    ],
+)
+def test_a_text_that_conversion_makes_too_long(orders, more, room, answer):
+    """It fitted before: without leave to shorten it, it comes as it is, whole (2120)."""
+    text = "zwöl"
+    orders.put(encoded(text, 1140), mq.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=1140))
+    got = mq.MD(CodedCharSetId=1208)
+    with pytest.raises(mq.MQMIError) as warned:
+        orders.get(room, got, mq.GMO(Options=CMQC.MQGMO_CONVERT | more))
+    assert (CMQC.MQCC_WARNING, *answer) == (
+        warned.value.comp,
+        warned.value.reason,
+        warned.value.message,
+        got.CodedCharSetId,
+    )
+    assert CMQC.MQRC_NO_MSG_AVAILABLE == reason_of(orders.get)
+
+
+def test_put1_to_a_model_is_refused(qmgr):
+    assert CMQC.MQRC_Q_TYPE_ERROR == reason_of(qmgr.put1, "REPLIES.MODEL", b"x")
+
+
+def test_a_descriptor_can_be_used_for_the_next_put_too(qmgr, orders, tmp_path):
+    """What the program said of the message is still there: its expiry, and on the way to elsewhere its format."""
+    with quaestor.connect("QM1", tmp_path / "QM1") as admin:
+        admin.define(quaestor.LocalQueue("TO.QM2", xmit=True))
+        admin.define(quaestor.RemoteQueue("FAR", remote_name="THERE", remote_qmgr="QM2", xmit_queue="TO.QM2"))
+    said = mq.MD(Format=CMQC.MQFMT_STRING, Expiry=500, CorrelId=b"C" * 24)
+    for name in ("ORDERS", "FAR"):
+        qmgr.put1(name, b"x", said)
+        assert (500, b"MQSTR   ", b"C" * 24) == (said.Expiry, said.Format, said.CorrelId)

@@ -145,7 +145,7 @@ def test_how_much_data_a_report_carries(kind, level, length):
 @pytest.mark.parametrize("pass_msg_id", [0, Report.PASS_MSG_ID])
 @pytest.mark.parametrize("pass_correl_id", [0, Report.PASS_CORREL_ID])
 def test_the_identifiers_of_a_report(kind, pass_msg_id, pass_correl_id):
-    md = reports.report_descriptor(kind, original(kind | pass_msg_id | pass_correl_id))
+    md = reports.report_descriptor(kind, original(kind | pass_msg_id | pass_correl_id), now_us=0)
     assert (REPORT, KINDS[kind], 7, 1, "MQSTR") == (md.msg_type, md.feedback, md.priority, md.persistence, md.format)
     assert md.msg_id == (b"M" * 24 if pass_msg_id else NO_ID)
     assert md.correl_id == (b"C" * 24 if pass_correl_id else b"M" * 24)

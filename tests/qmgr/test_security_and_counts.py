@@ -5,7 +5,7 @@ import pytest
 from model.answers import fails
 from qmgr.small import EVERYTHING, memory_queue_manager
 from quaestor.clock import FakeClock
-from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.objects import LocalQueue, Process
 from quaestor.mqi.options import OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
@@ -111,6 +111,76 @@ def test_put1_that_sets_context_needs_the_right_to_do_so():
     bob.put1("ORDERS", "x", said)
     with fails(Reason.NOT_AUTHORIZED):
         bob.put1("ORDERS", "x", said, PutOptions.SET_ALL_CONTEXT)
+
+
+ACTING = """
+connect   QM1     *      read
+altuser   AL*     DESK   update
+altuser   BOB     DESK   read
+queue     ORDERS  OWNER  control
+queue     ORDERS  DESK   context
+queue     ORDERS  ALICE  put,browse
+queue     ORDERS  BOB    update
+"""
+AS_ALICE, AS_BOB = Target("ORDERS", alternate_user="ALICE"), Target("ORDERS", alternate_user="BOB")
+ALTERNATE = OpenOptions.ALTERNATE_USER_AUTHORITY
+
+
+@pytest.fixture
+def desk():
+    """An application that may act for ALICE, and by itself not even put."""
+    qm = memory_queue_manager(ACTING)
+    qm.connect("OWNER").define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+    return qm.connect("DESK")
+
+
+def test_the_alternate_user_is_checked_in_place_of_the_application(desk):
+    desk.open(AS_ALICE, OpenOptions.OUTPUT | OpenOptions.BROWSE | ALTERNATE)
+    desk.put1(AS_ALICE, "x", None, PutOptions.ALTERNATE_USER_AUTHORITY)
+    with fails(Reason.NOT_AUTHORIZED) as refused:
+        desk.open(AS_ALICE, OpenOptions.INPUT_SHARED | ALTERNATE)
+    facts = refused.value.facts
+    assert ("ALICE", "queue", "GET", "DESK") == tuple(facts[name] for name in ("user", "resource", "access", "acting"))
+
+
+def test_who_may_not_act_for_a_user_is_refused_whatever_that_user_may(desk):
+    for call in (
+        lambda: desk.open(AS_BOB, OpenOptions.OUTPUT | ALTERNATE),
+        lambda: desk.put1(AS_BOB, "x", None, PutOptions.ALTERNATE_USER_AUTHORITY),
+        lambda: desk.open("ORDERS", OpenOptions.OUTPUT | ALTERNATE),  # names nobody
+    ):
+        with fails(Reason.NOT_AUTHORIZED) as refused:
+            call()
+        assert ("DESK", "altuser") == (refused.value.facts["user"], refused.value.facts["resource"])
+
+
+def test_without_the_option_the_alternate_user_is_not_looked_at(desk):
+    for call in (lambda: desk.open(AS_ALICE, OpenOptions.OUTPUT), lambda: desk.put1(AS_ALICE, "x")):
+        with fails(Reason.NOT_AUTHORIZED) as refused:
+            call()
+        assert ("DESK", "queue") == (refused.value.facts["user"], refused.value.facts["resource"])
+
+
+def test_context_is_the_affair_of_the_application_itself(desk):
+    """ALICE may not set context, DESK may."""
+    said = MQMD(user_identifier="ZOE")
+    options = PutOptions.ALTERNATE_USER_AUTHORITY | PutOptions.SET_IDENTITY_CONTEXT
+    assert "ZOE" == desk.put1(AS_ALICE, "x", said, options).envelope.user_identifier
+
+
+def test_what_is_put_for_a_user_names_him(desk):
+    queue = desk.open(AS_ALICE, OpenOptions.OUTPUT | ALTERNATE)
+    said = queue.put("x").envelope
+    assert ("ALICE", "test") == (said.user_identifier, said.put_appl_name)
+    assert "ALICE" == desk.put1(AS_ALICE, "x", None, PutOptions.ALTERNATE_USER_AUTHORITY).envelope.user_identifier
+    assert "" == queue.put("x", None, PutOptions.NO_CONTEXT).envelope.user_identifier
+
+
+@pytest.mark.parametrize("user", ["THIRTEEN.CHAR", b"ALICE", None])
+def test_an_alternate_user_that_is_none(app, qm, user):
+    qm.queue("ORDERS")
+    with fails(Reason.OD_ERROR):
+        app.open(Target("ORDERS", alternate_user=user), OpenOptions.OUTPUT | ALTERNATE)
 
 
 def test_a_user_who_may_not_connect():

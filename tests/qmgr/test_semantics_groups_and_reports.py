@@ -4,7 +4,7 @@ import pytest
 
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
-from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
+from quaestor.mqi.descriptors import APPL_TYPE_QMGR, MQMD, NO_ID, REPORT, REQUEST
 from quaestor.mqi.headers import MQDLH, MQXQH, TriggerMessage
 from quaestor.mqi.objects import IndexType, LocalQueue, ModelQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.mqi.options import GetOptions, MsgFlags, OpenOptions, PutOptions
@@ -120,6 +120,17 @@ def test_20_all_messages_available_takes_complete_groups_only(app, groups):
     assert ["1", "2"] == bodies(drain(reader, whole))
 
 
+def test_20_a_group_of_which_a_message_has_expired_is_not_complete(qm, app, groups):
+    """It would be begun, and never ended."""
+    groups.put("a1", MQMD(msg_flags=MEMBER), LOGICAL)
+    groups.put("a2", MQMD(msg_flags=LAST, expiry=10), LOGICAL)
+    put_group(groups, "b1", "b2")
+    qm.clock.advance(seconds=1)
+    reader = app.open("GROUPS", EVERYTHING)
+    assert ["b1", "b2"] == bodies(drain(reader, IN_ORDER | GetOptions.ALL_MSGS_AVAILABLE))
+    assert ["a1"] == bodies(drain(reader))
+
+
 def test_20_browsing_in_logical_order(app, groups):
     second = app.open("GROUPS", EVERYTHING)
     groups.put("a1", MQMD(msg_flags=MEMBER), LOGICAL)
@@ -143,6 +154,25 @@ def test_20_a_message_outside_the_group_is_refused_inside_it(app, groups):
         groups.put("x", None, LOGICAL)
     groups.put("y", None, NOW)
     assert warns(app, Reason.INCOMPLETE_GROUP)
+
+
+@pytest.mark.parametrize("options", [NOW, LOGICAL])
+def test_20_a_message_without_the_flag_is_in_no_group(app, groups, options):
+    """Its identifier and number are not kept, or a get in logical order would wait for the rest of the group."""
+    made = groups.put("alone", MQMD(group_id=b"G" * 24, msg_seq_number=3), options)
+    assert (NO_ID, 1) == (made.envelope.group_id, made.envelope.msg_seq_number)
+    groups.put("next", None, NOW)
+    assert ["alone", "next"] == bodies(drain(groups, IN_ORDER))
+    groups.close()
+    assert app.warning is None
+
+
+@pytest.mark.parametrize("flags", [0, MEMBER, LAST])
+def test_20_put1_is_not_in_logical_order(app, groups, flags):
+    """There is no handle that could know the group."""
+    with fails(Reason.OPTIONS_ERROR):
+        app.put1("GROUPS", "x", MQMD(msg_flags=flags), LOGICAL)
+    assert [] == drain(groups)
 
 
 def test_20_closing_or_leaving_inside_a_group_warns(app, groups):
@@ -207,6 +237,11 @@ def test_22_what_is_left_is_returned_in_tenths(qm, orders):
     assert orders.browse(GetOptions.BROWSE_FIRST).descriptor.expiry == 67
     qm.clock.advance(seconds=6.7)
     assert orders.get().descriptor.expiry == 1
+
+
+def test_22_what_was_put_says_its_expiry(orders):
+    assert [30, 30] == [put.expiry for put in orders.put_all(["a", "b"], MQMD(expiry=30), NOW)]
+    assert [30, -1] == [orders.put("c", MQMD(expiry=expiry), NOW).expiry for expiry in (30, -1)]
 
 
 def test_22_without_expiry_unlimited_is_returned(qm, orders):
@@ -327,6 +362,45 @@ def test_23_identifiers_can_be_passed(orders, replies):
     assert (made.msg_id, b"C" * 24) == (report.msg_id, report.correl_id)
 
 
+PASS_EXPIRY = Report.PASS_DISCARD_AND_EXPIRY
+
+
+@pytest.mark.parametrize(
+    ("asked", "expiry", "passed"),
+    [
+        (PASS_EXPIRY | Report.DISCARD_MSG, 100, (60, Report.DISCARD_MSG)),
+        (PASS_EXPIRY, 100, (60, Report.NONE)),
+        (PASS_EXPIRY | Report.PASS_MSG_ID, -1, (-1, Report.NONE)),
+        (Report.DISCARD_MSG, 100, (-1, Report.NONE)),
+    ],
+)
+def test_23_a_report_is_passed_what_is_left_of_the_expiry(qm, orders, replies, asked, expiry, passed):
+    orders.put("x", MQMD(report=Report.COD | asked, reply_to_q="REPLIES", expiry=expiry), NOW)
+    qm.clock.advance(seconds=4)
+    orders.get(GET_NOW)
+    (report,) = drain(replies)
+    assert passed == (report.expiry, report.envelope.report)
+
+
+def test_23_a_report_that_was_passed_an_expiry_expires(qm, orders, replies):
+    orders.put("x", MQMD(report=Report.COA | PASS_EXPIRY, reply_to_q="REPLIES", expiry=10), NOW)
+    qm.clock.advance(seconds=1)
+    assert [] == drain(replies)
+
+
+def test_23_the_report_of_an_expiration_has_a_minute(qm, orders, replies):
+    orders.put("x", MQMD(report=Report.EXPIRATION | PASS_EXPIRY, reply_to_q="REPLIES", expiry=1), NOW)
+    qm.clock.advance(seconds=1)
+    assert [] == drain(orders)
+    assert [600] == [report.expiry for report in drain(replies)]
+
+
+def test_23_capexpry_of_the_reply_queue_holds_for_reports(qm, app, orders, replies):
+    app.alter(LocalQueue, "REPLIES", max_expiry=20)
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="REPLIES"), NOW)
+    assert [20] == [report.expiry for report in drain(replies)]
+
+
 @pytest.mark.parametrize("described", [{"msg_type": REQUEST}, {"report": Report.COA}, {"report": Report.EXPIRATION}])
 def test_23_a_reply_needs_a_queue(orders, described):
     with fails(Reason.MISSING_REPLY_TO_Q):
@@ -359,6 +433,9 @@ def test_24_a_report_that_cannot_be_put_goes_to_the_dead_letter_queue(qm, app, o
         header.format,
     )
     assert (b"text", "MQDEAD") == (body, message.descriptor.format)
+    put = message.descriptor
+    assert (APPL_TYPE_QMGR, "QM1", put.put_date) == (header.put_appl_type, header.put_appl_name, header.put_date)
+    assert header.put_time[:6] == put.put_time[:6]
 
 
 @pytest.mark.parametrize(
@@ -455,6 +532,10 @@ def triggered(app, kind, **attributes):
     return app.open("WORK", OpenOptions.OUTPUT | OpenOptions.INQUIRE | OpenOptions.SET)
 
 
+def trigger_messages(monitor):
+    return [TriggerMessage.unpack(message.body) for message in drain(monitor)]
+
+
 def test_25_first_triggers_when_the_first_message_arrives(app, monitor):
     work = triggered(app, TriggerType.FIRST, trigger_data="D")
     for text in "abc":
@@ -516,6 +597,30 @@ def test_25_a_unit_that_backs_out_leaves_its_trigger_message(app, monitor):
     work.put("a")
     app.backout()
     assert len(drain(monitor)) == 1
+
+
+def test_25_a_trigger_message_says_what_held_at_the_event(qm, app, monitor):
+    """Z1: not what was altered until its unit ended, nor where it would go now."""
+    qm.queue("ELSEWHERE")
+    elsewhere = app.open("ELSEWHERE", EVERYTHING)
+    work = triggered(app, TriggerType.EVERY, trigger_data="then")
+    work.put("a")
+    app.alter(LocalQueue, "WORK", trigger=False, trigger_data="now", initiation_queue="ELSEWHERE")
+    app.alter(Process, "RUN", appl_id="another")
+    app.commit()
+    assert [("then", "serve")] == [(said.trigger_data, said.appl_id) for said in trigger_messages(monitor)]
+    assert [] == drain(elsewhere)
+
+
+def test_25_the_trigger_interval_runs_from_the_event(qm, app, monitor):
+    app.alter(QueueManagerAttributes, trigger_interval_ms=5000)
+    work = triggered(app, TriggerType.FIRST)
+    work.put("a")
+    qm.clock.advance(seconds=4)
+    app.commit()
+    qm.clock.advance(seconds=1)
+    work.put("b", None, NOW)
+    assert len(drain(monitor)) == 2
 
 
 def test_25_without_a_trigger_monitor_nothing_happens_until_one_comes(app, monitor):

@@ -4,7 +4,7 @@ import pytest
 
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
-from quaestor.mqi.descriptors import MQMD, NO_ID
+from quaestor.mqi.descriptors import MQMD, NO_ID, Target
 from quaestor.mqi.headers import MQXQH
 from quaestor.mqi.objects import (
     AliasQueue,
@@ -158,6 +158,58 @@ def test_26_a_group_travels_with_its_identifiers(network):
     assert (b"G" * 24, 4, 8, "MQSTR", b"x") == (sent.group_id, sent.msg_seq_number, sent.msg_flags, sent.format, body)
 
 
+@pytest.mark.parametrize("branch", ["BRANCH", "BRANCH.XMITQ"])
+def test_26_an_alias_of_a_queue_manager_is_on_the_path(network, branch):
+    """30 and 2: it inhibits puts, and is the first definition that has defaults."""
+    network.alter(RemoteQueue, branch, def_priority=7, def_persistent=True)
+    put = network.put1("ANY.QUEUE", "x", None, NOW, qmgr=branch)
+    assert (7, 1) == (put.priority, put.persistence)
+    opened = network.open("ANY.QUEUE", OUT, qmgr=branch)
+    network.alter(RemoteQueue, branch, put_allowed=False)
+    for call in (lambda: opened.put("x", None, NOW), lambda: network.put1("ANY.QUEUE", "x", None, NOW, qmgr=branch)):
+        with fails(Reason.PUT_INHIBITED):
+            call()
+
+
+def test_30_setting_by_an_alias_sets_the_alias(qm, app, orders):
+    """As inquiring asks the alias; the queue goes on for those who name it."""
+    app.define(AliasQueue("FRONT", target="ORDERS"))
+    front = app.open("FRONT", EVERYTHING)
+    front.set(PUT="DISABLED", GET="DISABLED")
+    assert front.inquire("PUT", "GET") == {"PUT": False, "GET": False}
+    assert orders.inquire("PUT", "GET") == {"PUT": True, "GET": True}
+    with fails(Reason.PUT_INHIBITED):
+        front.put("x", None, NOW)
+    orders.put("x", None, NOW)
+    with fails(Reason.GET_INHIBITED):
+        front.get(GET_NOW)
+    with fails(Reason.SELECTOR_NOT_FOR_TYPE):
+        front.set(TRIGDPTH=5)
+    with fails(Reason.INHIBIT_VALUE_ERROR):
+        front.set(PUT="SOMETIMES")
+
+
+def test_26_what_is_put_to_a_remote_queue_comes_back_as_it_was_said(network):
+    """The transmission header is nobody's affair but the channel's."""
+    md = MQMD(correl_id=b"C" * 24, format="MQSTR", expiry=70, report=Report.COA, reply_to_q="LOCAL")
+    opened = network.open("REMOTE", OUT)
+    for put in (network.put1("REMOTE", b"x", md, NOW), opened.put(b"x", md, NOW)):
+        said = put.descriptor
+        assert (b"x", "MQSTR", b"C" * 24, 70, Report.COA) == (
+            put.body,
+            said.format,
+            said.correl_id,
+            said.expiry,
+            said.report,
+        )
+
+
+def test_26_the_expiry_of_a_message_travels_with_it(network):
+    network.put1("REMOTE", "x", MQMD(expiry=70), NOW)
+    header, _ = MQXQH.unpack(network.get("QM2", GET_NOW).body)
+    assert 70 == header.descriptor.expiry
+
+
 # -- 27
 
 
@@ -193,6 +245,29 @@ def test_27_a_temporary_queue_takes_no_persistent_message(models):
     queue.put("x", MQMD(persistence=0), NOW)
     with fails(Reason.PERSISTENT_NOT_ALLOWED):
         queue.put("x", MQMD(persistence=1), NOW)
+
+
+def test_27_a_dynamic_queue_answers_for_itself(models):
+    """Not its model: what was set is what is inquired."""
+    queue = models.open("TEMP", EVERYTHING)
+    queue.set(PUT="DISABLED", TRIGDPTH=7)
+    assert queue.inquire("PUT", "TRIGDPTH") == {"PUT": False, "TRIGDPTH": 7}
+    assert models.inquire(ModelQueue, "TEMP", "PUT") == {"PUT": True}
+
+
+@pytest.mark.parametrize("target", ["TEMP", "PERM", Target("TEMP", dynamic_name="MINE")])
+def test_27_put1_makes_no_queue(models, target):
+    with fails(Reason.Q_TYPE_ERROR):
+        models.put1(target, "x", None, NOW)
+    with fails(Reason.UNKNOWN_OBJECT_NAME):
+        models.open("MINE", OUT)
+
+
+def test_27_a_model_is_not_opened_by_an_alias_of_its_queue_manager(models):
+    models.define(RemoteQueue("HOME", remote_qmgr="QM1"))
+    with fails(Reason.Q_TYPE_ERROR):
+        models.open("TEMP", EVERYTHING, qmgr="HOME")
+    assert models.open("TEMP", EVERYTHING, qmgr="QM1").name
 
 
 def test_27_a_temporary_queue_goes_with_its_creators_handle(models, other):

@@ -358,10 +358,158 @@ def test_asyncio_what_a_cancelled_get_left_is_not_backed_out_after_its_commit(se
         await app.commit()
         await app.backout()
         assert (await orders.get()).text == "x"
+        await app.commit()
         await cancelled(orders.get(GetOptions.SYNCPOINT_IF_PERSISTENT, wait_ms=-1), server, "y")
         await orders.inquire("CURDEPTH")
         await app.backout()
         assert (await orders.get()).text == "y"
+
+    talk(server, conversation)
+
+
+async def waits(*calls):
+    """Tasks of calls that wait, in this order."""
+    tasks = [asyncio.create_task(call) for call in calls]
+    await asyncio.sleep(0.05)
+    return tasks
+
+
+def test_asyncio_a_get_that_waits_already_returns_what_a_cancelled_one_left(server):
+    """LA1, LA2: the one that waits longest for such a message; it waits no more at the queue manager."""
+
+    async def conversation(app, orders):
+        left = asyncio.create_task(orders.get(GET_NOW, wait_ms=-1))
+        await asyncio.sleep(0.05)
+        waiting = await waits(
+            orders.get(GET_NOW, wait_ms=-1, correl_id=b"X" * 24),
+            orders.get(GET_NOW, wait_ms=5000),
+            orders.get(GET_NOW, wait_ms=-1),
+        )
+        left.cancel()
+        with server.connect() as other:
+            other.put("ORDERS", "x", None, NOW)
+        assert (await waiting[1]).text == "x"
+        assert [False, True, False] == [task.done() for task in waiting]
+        await orders.inquire("CURDEPTH")
+        assert 2 == len(server.manager.messages.catalogue.state("ORDERS").waiters)
+        await orders.put("y", None, NOW)
+        assert (await waiting[2]).text == "y"
+        waiting[0].cancel()
+
+    talk(server, conversation)
+
+
+def test_asyncio_who_has_too_little_room_leaves_it_to_the_next(server):
+    async def conversation(app, orders):
+        left = asyncio.create_task(orders.get(GET_NOW, wait_ms=-1))
+        await asyncio.sleep(0.05)
+        short, enough = await waits(
+            orders.get(GET_NOW, wait_ms=-1, max_length=2), orders.get(GET_NOW, wait_ms=5000, max_length=3)
+        )
+        left.cancel()
+        with server.connect() as other:
+            other.put("ORDERS", "xyz", None, NOW)
+        with fails(Reason.TRUNCATED_MSG_FAILED):
+            await short
+        assert (await enough).text == "xyz"
+
+    talk(server, conversation)
+
+
+@pytest.mark.parametrize("turns", range(5))
+def test_asyncio_a_get_that_is_cancelled_with_its_message_in_its_hands_loses_nothing(server, turns):
+    """AC2: the answer has been read, and the task that waits for it has not gone on yet."""
+
+    async def conversation(app, orders):
+        waiting = asyncio.create_task(orders.get(GET_NOW, wait_ms=-1))
+        await asyncio.sleep(0.05)
+        with server.connect() as other:
+            other.put("ORDERS", "x", None, NOW)
+            server.wait_for(lambda: not any(c.parked for link in server.service.links for c in conversations(link)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        came = await asyncio.gather(waiting, return_exceptions=True)
+        if isinstance(came[0], asyncio.CancelledError):
+            came = [await orders.get(GET_NOW, wait_ms=5000)]
+        assert ["x"] == [message.text for message in came]
+
+    talk(server, conversation)
+
+
+def conversations(link):
+    return tuple(link.conversations.values())
+
+
+def test_asyncio_what_was_got_in_syncpoint_is_for_gets_in_syncpoint(server):
+    """LA3: out of syncpoint it would be handled, and come again after the back out."""
+
+    async def conversation(app, orders):
+        await cancelled(orders.get(wait_ms=-1), server, "x")
+        await orders.inquire("CURDEPTH")
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get(GET_NOW)
+        await app.backout()
+        assert (await orders.get(GET_NOW)).text == "x"
+
+    talk(server, conversation)
+
+
+def test_asyncio_what_a_get_in_syncpoint_returned_comes_back_when_it_is_backed_out(server):
+    """LA4: the queue manager does not know the message any more."""
+
+    async def conversation(app, orders):
+        await cancelled(orders.get(GET_NOW, wait_ms=-1), server, "x")
+        await orders.inquire("CURDEPTH")
+        assert (await orders.get()).text == "x"
+        await app.backout()
+        again = await orders.get()
+        assert ("x", 1) == (again.text, again.backout_count)
+        await app.commit()
+        await app.backout()
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get()
+
+    talk(server, conversation)
+
+
+def test_asyncio_a_commit_that_is_backed_out_gives_up_what_was_got(server, monkeypatch):
+    async def conversation(app, orders):
+        await cancelled(orders.get(wait_ms=-1), server, "x")
+        await orders.inquire("CURDEPTH")
+        (conversation,) = [c for link in server.service.links for c in conversations(link) if c.handles]
+        recovery = conversation.connection._recovery
+
+        def refuse(_self, unit):
+            recovery.back_out(unit)
+            raise MQError(Reason.BACKED_OUT)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(type(recovery), "commit", refuse)
+            with fails(Reason.BACKED_OUT):
+                await app.commit()
+        assert [("x", 1)] == [(message.text, message.backout_count) for message in [await orders.get()]]
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get()
+
+    talk(server, conversation)
+
+
+def test_asyncio_a_backout_gives_up_what_comes_in_front_of_its_answer(server):
+    """LA3: the message was sent before the backout was carried out, so it is on its queue again."""
+
+    async def conversation(app, orders):
+        waiting = asyncio.create_task(orders.get(wait_ms=-1))
+        await asyncio.sleep(0.05)
+        with server.connect() as other:
+            other.put("ORDERS", "x", None, NOW)
+            server.wait_for(lambda: not any(c.parked for link in server.service.links for c in conversations(link)))
+        waiting.cancel()
+        await app.backout()
+        assert await orders.inquire("CURDEPTH") == {"CURDEPTH": 1}
+        await orders.get(GET_NOW)
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get()
 
     talk(server, conversation)
 

@@ -1,7 +1,8 @@
 """Whatever applications do, they get the same answers through every door: embedded or a client, blocking or asyncio."""
 
 import asyncio
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -56,6 +57,8 @@ class Blocking:
                 answer = told(self.done(getattr(app if name in OF_APP else handle, name)(*args, **named)))
         except MQError as error:
             answer = error.reason, error.facts.get("put")
+        except TypeError:
+            answer = TypeError
         warning = app.warning
         return answer, None if warning is None else warning.reason
 
@@ -172,9 +175,9 @@ steps = st.one_of(
 )
 
 
-@given(script=st.lists(steps, min_size=5, max_size=30))
-@settings(max_examples=25, deadline=None)
-def test_every_door_gives_the_same_answers(script):
+@contextmanager
+def every_door():
+    """Applications of a queue manager behind each door."""
     with ExitStack() as stack:
         doors = [page_queue_manager(), page_queue_manager()]
         for _ in range(2):
@@ -184,6 +187,13 @@ def test_every_door_gives_the_same_answers(script):
         for kind, qm in zip((Blocking, Asyncio, Blocking, AsyncioClient), doors, strict=True):
             sides.append(kind(qm))
             stack.callback(sides[-1].stop)
+        yield sides
+
+
+@given(script=st.lists(steps, min_size=5, max_size=30))
+@settings(max_examples=25, deadline=None)
+def test_every_door_gives_the_same_answers(script):
+    with every_door() as sides:
         for step in script:
             if isinstance(step, float):
                 for side in sides:
@@ -191,3 +201,56 @@ def test_every_door_gives_the_same_answers(script):
                 continue
             answers = [side.call(*step) for side in sides]
             assert [answers[0]] * len(sides) == answers
+
+
+BIG = bytes(104_857_601)
+WRONG_OPTIONS = [int(PutOptions.NO_SYNCPOINT), "x", None, 1 << 40, 6, 1 << 19]
+WRONG_BODIES = [b"x", 7, b"longer than SHORT takes"]
+WRONG_DESCRIPTORS = [
+    None,
+    "no descriptor",
+    MQMD(format="x" * 300),
+    MQMD(priority="high"),
+    MQMD(correl_id=b"x" * 25),
+    MQMD(report=1 << 40),
+    MQMD(msg_type=-5),
+]
+WRONG_SELECTIONS = [{}, {"correl_id": b"x" * 25}, {"msg_id": 7}, {"sequence": "s"}, {"match": "m"}, {"match": 1 << 20}]
+WRONG_NUMBERS = [None, 0, -5, "number"]
+
+
+def wrong_calls():
+    """Calls with one mistake, two or more, on handles that are open, open for something else, and closed."""
+    for body, md, options, named in product(
+        WRONG_BODIES, WRONG_DESCRIPTORS, WRONG_OPTIONS, [{}, {"correl_id": b"x" * 25}]
+    ):
+        for queue in ("PLAIN", "OFF", "SHORT", "READ", "CLOSED"):
+            yield queue, "put", (body, md, options), named
+        for queue in ("PLAIN", "OFF", "READ", "CLOSED"):
+            yield queue, "put_all", ([b"x", body], md, options), {}
+            yield queue, "put_all", ([body], md, options), {}
+        for target in ("PLAIN", "OFF", "NONE", 7, "not a name"):
+            yield "PLAIN", "put1", (target, body, md, options), {}
+    for queue, md in product(("PLAIN", "OFF", "READ"), WRONG_DESCRIPTORS[:2]):
+        yield queue, "put", (BIG, md, 4), {}
+    for options, wait_ms, max_length, selecting in product(
+        [4, "x", 1 << 40, 6, 1 << 20, 20, 1024], WRONG_NUMBERS, WRONG_NUMBERS, WRONG_SELECTIONS
+    ):
+        named = {key: value for key, value in (("wait_ms", wait_ms), ("max_length", max_length)) if value is not None}
+        for queue in ("PLAIN", "OFF", "WRITTEN", "CLOSED"):
+            yield queue, "get", (options,), named | selecting
+
+
+def test_of_two_mistakes_every_door_names_the_same():
+    with every_door() as sides:
+        for side in sides:
+            side.qm.queue("OFF", put_allowed=False, get_allowed=False)
+            app, handles = side.apps[0], side.handles[0]
+            handles["OFF"] = side.open(app, "OFF")
+            handles["READ"] = side.done(app.open("PLAIN", OpenOptions.INPUT_SHARED))
+            handles["WRITTEN"] = side.done(app.open("PLAIN", OpenOptions.OUTPUT))
+            handles["CLOSED"] = side.open(app, "PLAIN")
+            side.done(handles["CLOSED"].close())
+        for call in wrong_calls():
+            answers = [side.call(0, *call) for side in sides]
+            assert [answers[0]] * len(sides) == answers, call

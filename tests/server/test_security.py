@@ -8,7 +8,7 @@ import pytest
 
 import quaestor
 from model.answers import fails
-from quaestor import LocalQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor import LocalQueue, MQError, OpenOptions, PutOptions, Reason, Target
 from quaestor.clock import FakeClock, SystemClock
 from quaestor.server import certificates
 from quaestor.server.client.place import ClientTls, Place
@@ -210,6 +210,62 @@ def test_every_call_needs_its_access(server, remote, call):
     assert "QSV021W" in line
     assert f"access='{access}'" in line
     assert "user='alice'" in line
+
+
+AS_BOB = Target("ORDERS", alternate_user="bob")
+ALTERNATE = OpenOptions.ALTERNATE_USER_AUTHORITY
+
+
+@pytest.fixture
+def acting(server):
+    """Alice may act for bob, who may do more than she may."""
+    server.home.grant("queue", "ORDERS", "bob", "get,put,inquire")
+    server.home.grant("altuser", "bob", "alice", "update")
+    with server.connect() as me:
+        me.define(LocalQueue("ORDERS", share=True, def_exclusive=False))
+        assert me.mqsc("REFRESH SECURITY(*)")["ok"]
+
+
+def test_an_application_that_acts_for_another_user(server, remote, acting):
+    with server.connect(place=remote(), user="alice", password="open sesame") as app:
+        queue = app.open(AS_BOB, OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | ALTERNATE)
+        put = [queue.put("x"), app.put1(AS_BOB, "x", None, PutOptions.ALTERNATE_USER_AUTHORITY)]
+        assert ["bob"] * 2 == [message.envelope.user_identifier for message in put]
+        app.commit()
+        assert "x" == queue.get().text
+        assert [] == audit(server)
+        for alternate, found in ((AS_BOB, "user='bob'"), (Target("ORDERS", alternate_user="carol"), "name='carol'")):
+            with fails(Reason.NOT_AUTHORIZED):
+                app.open(alternate, OpenOptions.BROWSE | ALTERNATE)
+            assert found in audit(server)[-1]
+            assert "'alice'" in audit(server)[-1]
+        assert 2 == len(audit(server))
+
+
+def test_an_application_of_asyncio_that_acts_for_another_user(server, remote, acting):
+    async def main():
+        place = remote()
+        app = await quaestor.connect_async("QM1", place.address, user="alice", password="open sesame", tls=place.tls)
+        async with app, await app.open(AS_BOB, OpenOptions.OUTPUT | ALTERNATE) as queue:
+            put = [await queue.put("x"), await app.put1(AS_BOB, "x", None, PutOptions.ALTERNATE_USER_AUTHORITY)]
+            with pytest.raises(MQError, match="2035"):
+                await app.put1("ORDERS", "x", None, PutOptions.ALTERNATE_USER_AUTHORITY)
+            return [message.envelope.user_identifier for message in put]
+
+    assert ["bob"] * 2 == asyncio.run(main())
+
+
+def test_a_handle_that_is_opened_again_is_for_the_same_user(home, serve, remote, acting, server):
+    address = server.address
+    trust = ClientTls(authorities=home.directory / "authority.pem")
+    home.write(replace(home.configuration(), listen=address))
+    place = Place("QM1", address=address, tls=trust)
+    with server.connect(place=place, user="alice", password="open sesame", reconnect_s=30) as app:
+        queue = app.open(AS_BOB, OpenOptions.OUTPUT | OpenOptions.INQUIRE | ALTERNATE)
+        server.stop()
+        serve()
+        assert {"CURDEPTH": 0} == queue.inquire("CURDEPTH")
+        assert "bob" == queue.put("x").envelope.user_identifier
 
 
 def test_every_command_needs_its_access(server, remote):

@@ -81,8 +81,9 @@ def grant_command(name: str, resource: str, object_name: str, user: str, access:
 
     The most specific profile of an object decides alone, so a new one begins with a line for whoever makes it.
 
-    RESOURCE is connect, queue, process, namelist, stgclass, qmgr or command. OBJECT may end in *. ACCESS is read,
-    update or control, or any of browse, inquire, put, get, set, context, administer with commas.
+    RESOURCE is connect, queue, process, namelist, stgclass, qmgr, command or altuser (OBJECT is then another user, for
+    whom USER may act). OBJECT may end in *. ACCESS is read, update or control, or any of browse, inquire, put, get,
+    set, context, administer with commas.
 
     \b
     Example:

@@ -111,7 +111,7 @@ def _pack_descriptor(md: MQMD) -> bytes:
     parts = [*(text.encode() for text in texts), md.accounting_token.rstrip(b"\0"), group]
     fixed = _FIXED.pack(
         _DESCRIPTOR_VERSION,
-        md.report & 0xFFFFFFFF,
+        md.report if md.report >= 0 else md.report + (1 << 32),
         md.msg_type,
         md.feedback,
         md.encoding,
@@ -166,3 +166,13 @@ class Target:
     name: str
     qmgr: str = ""
     dynamic_name: str = "CSQ.*"
+    alternate_user: str = ""  # for whom authority is checked, with ALTERNATE_USER_AUTHORITY
+
+    @staticmethod
+    def of(target: object, qmgr: str, dynamic_name: str) -> "Target":
+        """What a call means that names a queue, or gives the whole object descriptor."""
+        if isinstance(target, Target):
+            return target
+        if not isinstance(target, str):
+            raise MQError(Reason.OD_ERROR, target=type(target).__name__)
+        return Target(target, qmgr, dynamic_name)

@@ -4,7 +4,7 @@ Rules
   M1  An identifier that is all zero, or not given, matches any message.
   M2  What is asked for must all match: message, correlation and group identifier, sequence number, token.
   M3  An identifier of the wrong length is padded to 24 bytes if shorter and refused (2247) if longer, or
-      if it is not bytes.
+      if it is not bytes. So is a sequence number or token that is no number.
   M4  The group identifier and sequence number select only messages that carry them.
 
 Called by the message manager, stores in tests.  Calls reasons.
@@ -17,6 +17,7 @@ from quaestor.mqi.options import MatchOptions
 from quaestor.mqi.reasons import MQError, Reason
 
 _MATCH_BITS = 1 | 2 | 4 | 8 | 32
+_NUMBER_LIMIT = 1 << 63
 
 
 def wanted(identifier: Any) -> bytes | None:
@@ -59,15 +60,24 @@ def selection(
 ) -> Selection:
     """The selection of a get; with `match`, only what its bits name counts (M1-M3)."""
     if match is not None:
+        if not isinstance(match, int) or match & ~_MATCH_BITS:
+            raise MQError(Reason.MATCH_OPTIONS_ERROR, match=match)
         bits = int(match)
-        if bits & ~_MATCH_BITS:
-            raise MQError(Reason.MATCH_OPTIONS_ERROR, match=bits)
         msg_id = msg_id if bits & MatchOptions.MSG_ID else None
         correl_id = correl_id if bits & MatchOptions.CORREL_ID else None
         group_id = group_id if bits & MatchOptions.GROUP_ID else None
         sequence = sequence if bits & MatchOptions.MSG_SEQ_NUMBER else None
         token = token if bits & MatchOptions.MSG_TOKEN else None
+    if sequence is not None or token is not None:
+        _check_numbers(sequence, token)
     return Selection(wanted(msg_id), wanted(correl_id), wanted(group_id), sequence, token)
+
+
+def _check_numbers(*numbers: int | None) -> None:
+    """Refuse what is no number of a message (M3)."""
+    for number in numbers:
+        if number is not None and not (isinstance(number, int) and -_NUMBER_LIMIT <= number < _NUMBER_LIMIT):
+            raise MQError(Reason.MATCH_OPTIONS_ERROR, number=number)
 
 
 def matches(

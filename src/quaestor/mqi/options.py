@@ -6,6 +6,7 @@ Rules
   P3  What options mean is decided once per options value and kept as a plan of plain booleans; a call that
       comes again with the same value pays nothing for it.
   P4  WAIT says nothing where there is nothing to wait for: with what is under the cursor.
+  P5  LOGICAL_ORDER asks for a handle that knows its group: MQPUT1 has none (2046).
 
 Called by the message manager, the connection, applications.  Calls reasons.
 """
@@ -143,6 +144,11 @@ def _bits(options: object) -> int:
     return int(options)
 
 
+def has(options: object, bits: int) -> bool:
+    """Whether options have one of these bits; what is no number has none."""
+    return isinstance(options, int) and bool(int(options) & bits)
+
+
 _OPEN_BITS, _CLOSE_BITS = _all_bits(OpenOptions), _all_bits(CloseOptions)
 _PUT_BITS, _GET_BITS = _all_bits(PutOptions), _all_bits(GetOptions)
 
@@ -203,6 +209,14 @@ def _put_plan(bits: int) -> PutPlan:
 def put_plan(options: int) -> PutPlan:
     """The plan of put options (P1, P3)."""
     return _put_plan(_bits(options))
+
+
+def put1_plan(options: int) -> PutPlan:
+    """The same for MQPUT1 (P5)."""
+    plan = put_plan(options)
+    if plan.logical_order:
+        raise _refuse(options, "MQPUT1 is not in logical order")
+    return plan
 
 
 class GetPlan(NamedTuple):

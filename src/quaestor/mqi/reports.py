@@ -7,20 +7,24 @@ Rules
       original and a feedback that says which report it is.
   F3  By default it has a new message identifier and the original's message identifier as its correlation
       identifier; PASS_MSG_ID and PASS_CORREL_ID pass the original's instead.
-  F4  A report, or a request, needs a reply-to queue (2027). Report options that are not known and may not be
+  F4  It never expires. With PASS_DISCARD_AND_EXPIRY it has what is left of the original's expiry, the report of an
+      expiration a minute, and DISCARD_MSG if the original has.
+  F5  A report, or a request, needs a reply-to queue (2027). Report options that are not known and may not be
       ignored are refused (2061).
 
-Called by the message manager.  Calls descriptors, messages.
+Called by the message manager.  Calls descriptors, messages, expiry.
 """
 
 from dataclasses import replace
 from enum import IntFlag
 
-from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST
+from quaestor.mqi.descriptors import MQMD, NO_ID, REPORT, REQUEST, UNLIMITED
+from quaestor.mqi.expiry import remaining
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import MQError, Reason
 
 DATA_LENGTH = 100
+MINUTE_TENTHS = 600
 
 
 class Report(IntFlag):
@@ -66,7 +70,7 @@ _FEEDBACK = {COA: Feedback.COA, COD: Feedback.COD, EXPIRATION: Feedback.EXPIRATI
 
 
 def check(md: MQMD) -> None:
-    """Refuse report options that cannot be honoured (F4)."""
+    """Refuse report options that cannot be honoured (F5)."""
     if md.report & ~_KNOWN & ~_MAY_IGNORE:
         raise MQError(Reason.REPORT_OPTIONS_ERROR, report=md.report)
     for kind in (COA, COD, EXPIRATION, EXCEPTION):
@@ -84,14 +88,18 @@ def body(kind: int, original: Message) -> bytes:
     return original.body[:DATA_LENGTH] if asked & (kind << 1) else b""
 
 
-def report_descriptor(kind: int, original: Message, feedback: int | None = None) -> MQMD:
-    """The descriptor of the report of `kind` about `original` (F2, F3)."""
+def report_descriptor(kind: int, original: Message, now_us: int, feedback: int | None = None) -> MQMD:
+    """The descriptor of the report of `kind` about `original` (F2-F4)."""
     envelope, asked = original.envelope, original.envelope.report
+    left, discard = UNLIMITED, 0
+    if asked & Report.PASS_DISCARD_AND_EXPIRY:  # F4
+        left = MINUTE_TENTHS if kind == EXPIRATION else remaining(original.expires_us, now_us)
+        discard = asked & int(Report.DISCARD_MSG)
     return replace(
         envelope,
-        report=asked & ~_ANSWERED & ~0x7FFFF00 if asked & Report.PASS_DISCARD_AND_EXPIRY else 0,
+        report=discard,
         msg_type=REPORT,
-        expiry=-1,
+        expiry=left,
         feedback=_FEEDBACK[kind] if feedback is None else feedback,
         priority=original.priority,
         persistence=original.persistence,

@@ -2,12 +2,13 @@
 
 Rules
   L1  The queue manager name is resolved before the queue name: a remote definition of that name without RNAME
-      is a queue manager alias and gives another queue manager name and perhaps a transmission queue.
+      is a queue manager alias and gives another queue manager name and perhaps a transmission queue. Models are
+      opened by their name alone, or with this queue manager's own (2057).
   L2  A local name is a local queue, a model, an alias (one step, to a local or remote queue) or a remote definition.
   L3  A message for another queue manager goes to a transmission queue: the XMITQ named, else the local queue
       called like that queue manager, else DEFXMITQ. It must be a local queue with USAGE(XMITQ).
-  L4  The path is every definition passed, first to last: defaults for priority and persistence come from the
-      first, inhibits from any.
+  L4  The path is every definition passed, first to last, an alias of another queue manager among them: defaults for
+      priority and persistence come from the first, inhibits from any.
 
 Called by the message manager at open and put1.  Calls objects, names.
 """
@@ -53,15 +54,20 @@ class Resolver(NamedTuple):
         alias = self.find(qmgr)
         if isinstance(alias, RemoteQueue) and not alias.remote_name:  # L1
             if self._is_here(alias.remote_qmgr):
+                if isinstance(self.find(name), ModelQueue):
+                    raise MQError(Reason.Q_TYPE_ERROR, queue=name, qmgr=qmgr)
                 return self._local(name)
             qmgr = alias.remote_qmgr
+            passed: tuple[Queue, ...] = (alias,)
             if alias.xmit_queue:
                 xmit = self._xmit(alias.xmit_queue)
-                return Resolution((xmit,), xmit, (name, qmgr))
+                return Resolution((alias, xmit), xmit, (name, qmgr))
+        else:
+            passed = ()
         if isinstance(self.find(name), ModelQueue):
             raise MQError(Reason.Q_TYPE_ERROR, queue=name, qmgr=qmgr)
         xmit = self._way_to(qmgr, Reason.UNKNOWN_OBJECT_Q_MGR)
-        return Resolution((xmit,), xmit, (name, qmgr))
+        return Resolution((*passed, xmit), xmit, (name, qmgr))
 
     def _is_here(self, qmgr: str) -> bool:
         return qmgr in {"", self.qmgr}

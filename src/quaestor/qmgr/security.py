@@ -8,7 +8,9 @@ Rules
   S4  Answers are kept for `timeout_us`, then asked anew; `refresh` forgets them all and reads the profiles again.
   S5  Whoever listens (`refused`) is told of each refusal, once: the audit.
   S6  What the queue manager does for itself (its input sets) is not checked; nobody else can say he is it.
-  S7  A line that could grant nothing to anybody is refused with its number: another class, a `*` that is not the end.
+  S7  Whoever acts for another user (`altuser`, the other's name, update) is checked for that first; then the other is
+      checked in his place. A refusal names both.
+  S8  A line that could grant nothing to anybody is refused with its number: another class, a `*` that is not the end.
 
 Profiles are text, one per line, `#` begins a comment:
 
@@ -16,8 +18,10 @@ Profiles are text, one per line, `#` begins a comment:
     queue     ORDERS.*   ALICE   update
     queue     ORDERS.*   *       read
     connect   *          *       read
+    altuser   AL*        SERVER  update
 
-Classes are connect, queue, process, namelist, stgclass, qmgr and command (names such as DEFINE.QLOCAL).
+Classes are connect, queue, process, namelist, stgclass, qmgr, command (names such as DEFINE.QLOCAL) and altuser (names
+of users).
 An access is a word, or several with commas: browse, inquire, put, get, set, context, administer (define, alter, delete,
 commands); or one that stands for several and rises: none, read (connect, browse, inquire), update (and put, get, set),
 control (all of them).
@@ -33,7 +37,7 @@ from quaestor.mqi.names import picks
 from quaestor.mqi.reasons import MQError, Reason
 
 EVERYBODY = "*"
-CLASSES = ("connect", "queue", "process", "namelist", "stgclass", "qmgr", "command")
+CLASSES = ("connect", "queue", "process", "namelist", "stgclass", "qmgr", "command", "altuser")
 TIMEOUT_US = 54 * 60 * 1_000_000
 """How long an answer is kept: the z/OS default of 54 minutes."""
 
@@ -57,7 +61,7 @@ class Access(IntFlag):
 class Security(Protocol):
     """What the message and connection managers ask."""
 
-    def check(self, user: str, resource: str, name: str, access: Access) -> None:
+    def check(self, user: str, resource: str, name: str, access: Access, acting: str = "") -> None:
         """Return when allowed, raise 2035 when not (S1)."""
 
 
@@ -91,7 +95,7 @@ def parse_profiles(text: str) -> tuple[Profile, ...]:
         if not accesses or any(access not in Access.__members__ for access in accesses):
             raise ProfileError(f"line {number}: expected class, name, user and access, found {line.strip()!r}")
         if words[0] not in CLASSES:
-            raise ProfileError(f"line {number}: {words[0]!r} is no class; one of {', '.join(CLASSES)}")  # S7
+            raise ProfileError(f"line {number}: {words[0]!r} is no class; one of {', '.join(CLASSES)}")  # S8
         if "*" in words[1][:-1]:
             raise ProfileError(f"line {number}: only the end of a name may be *, found {words[1]!r}")
         granted = Access.NONE
@@ -131,12 +135,14 @@ class SecurityManager:
         self._profiles = None if text is None else parse_profiles(text)
         self._answers.clear()
 
-    def check(self, user: str, resource: str, name: str, access: Access) -> None:
+    def check(self, user: str, resource: str, name: str, access: Access, acting: str = "") -> None:
         if self._profiles is None or type(user) is Itself:  # S6
             return
         missing = access & ~self._granted(user, resource, name)
         if missing:
             refusal = MQError(Reason.NOT_AUTHORIZED, user=user, resource=resource, name=name, access=missing.name)
+            if acting:
+                refusal.facts["acting"] = acting  # S7
             self.refused(refusal)  # S5
             raise refusal
 

@@ -37,8 +37,10 @@ def kind_of(name: str) -> type[MQObject]:
     return kind
 
 
-def _open(on: "Conversation", name: str, qmgr: str, dynamic_name: str, options: int) -> list[Any]:
-    handle = on.connection.open(Target(name, qmgr, dynamic_name), options)
+def _open(
+    on: "Conversation", name: str, qmgr: str, dynamic_name: str, options: int, alternate_user: str = ""
+) -> list[Any]:
+    handle = on.connection.open(Target(name, qmgr, dynamic_name, alternate_user), options)
     return [on.add(handle), handle.name]
 
 

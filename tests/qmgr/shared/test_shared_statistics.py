@@ -327,7 +327,7 @@ def test_only_the_first_open_of_a_queue_and_its_last_close_ask_the_facility(tmp_
 @pytest.mark.parametrize("size", [10, 300, 1164, 1165, 5000, 16_384, 64_512])
 @pytest.mark.parametrize(
     ("descriptor", "grouped"),
-    [(VOLATILE, False), (PERSISTENT, False), (FULL, False), (replace(VOLATILE, group_id=b"G" * 24), True)],
+    [(VOLATILE, False), (PERSISTENT, False), (FULL, False), (replace(VOLATILE, group_id=b"G" * 24, msg_flags=8), True)],
     ids=["volatile", "persistent", "full", "grouped"],
 )
 def test_a_message_takes_one_entry_and_the_papers_elements(watched, size, descriptor, grouped):

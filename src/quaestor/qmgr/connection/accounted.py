@@ -26,7 +26,7 @@ from quaestor.qmgr.connection.accounting import QueueTally, TaskTally
 from quaestor.qmgr.connection.handle import Handle, not_accounted
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.noting import noting_get, noting_put
-from quaestor.qmgr.connection.session import Connection, target_of
+from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.opening import OpenQueue
@@ -291,7 +291,7 @@ class AccountedConnection(Connection):
     def _tally_of_target(self, target: str | Target, qmgr: str) -> QueueTally | None:
         """The tally for an MQPUT1; None when the name leads nowhere, as the call itself will find."""
         try:
-            resolution = self.messages.catalogue.resolver().resolve(target_of(target, qmgr, ""))
+            resolution = self.messages.catalogue.resolver().resolve(Target.of(target, qmgr, ""))
             return self._tally_of(resolution, resolution.queue.name)
         except (MQError, KeyError):
             return None

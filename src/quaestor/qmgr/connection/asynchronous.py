@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar
 
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.session import Connection
@@ -72,7 +72,7 @@ class AsyncHandle:
         **more: Any,
     ) -> Message:
         """MQPUT (AS1)."""
-        if int(options) & _NO_SYNCPOINT:
+        if has(options, _NO_SYNCPOINT):
             return await asyncio.to_thread(self._handle.put, body, descriptor, options, **more)
         return self._handle.put(body, descriptor, options, **more)
 
@@ -83,7 +83,7 @@ class AsyncHandle:
         options: int = PutOptions.NONE,
     ) -> list[Message]:
         """MQPUT for each of the bodies (AS1)."""
-        if int(options) & _NO_SYNCPOINT:
+        if has(options, _NO_SYNCPOINT):
             return await asyncio.to_thread(self._handle.put_all, bodies, descriptor, options)
         return self._handle.put_all(bodies, descriptor, options)
 
@@ -91,12 +91,12 @@ class AsyncHandle:
         """MQGET (AS1, AS2, AS3)."""
         if self._threads.left:
             await asyncio.wait(self._threads.left)
-        if self._late and not selecting and not int(options) & ~_PLAIN:
+        if self._late and not selecting and not has(options, ~_PLAIN):
             return self._late.pop(0)
         if wait_ms is not None:
             return await self._wait(options, wait_ms, selecting)
-        if int(options) & _NO_SYNCPOINT:
-            keep = _nothing if int(options) & ~_PLAIN else self._late.append
+        if has(options, _NO_SYNCPOINT):
+            keep = _nothing if has(options, ~_PLAIN) else self._late.append
             return await self._threads.call(keep, self._handle.get, options, **selecting)
         return self._handle.get(options, **selecting)
 
@@ -114,12 +114,12 @@ class AsyncHandle:
 
     async def _wait(self, options: int, wait_ms: int, selecting: dict[str, Any]) -> Message:
         loop = asyncio.get_running_loop()
-        limit = None if wait_ms < 0 else loop.time() + wait_ms / 1000
-        waited: Waiting | None = None
+        began_s, waited = loop.time(), None
         while True:
             result = self._handle.look(options, wait_ms, waited, **selecting)
             if not isinstance(result, Waiting):
                 return result
+            limit = None if wait_ms < 0 else began_s + wait_ms / 1000
             waited = result
             if not await self._posted(waited, loop, limit):
                 raise MQError(Reason.NO_MSG_AVAILABLE, queue=self.name, waited_ms=wait_ms)

@@ -2,7 +2,8 @@
 
 Rules
   HA1 A handle knows what it may do: its way out, its way in, or none. A call it was not opened for is refused
-      (2036 to 2040); a closed handle is 2019, one whose connection is gone 2018.
+      (2036 to 2040); a closed handle is 2019, one whose connection is gone 2018. A call that is refused for another
+      reason, and wrong in its form, is refused for its form (FO2).
   HA2 A call holds the engine latch from beginning to end, except while it waits for a message or for the log.
   HA3 The unit of a call ends with it: a put that failed is backed out, anything else committed.
   HA4 A wait ends by a message, by its time, or by the queue or queue manager being closed to it; a woken
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from quaestor.mqi import forms
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.matching import ANY, Selection, selection
 from quaestor.mqi.messages import Message
@@ -88,7 +90,10 @@ class Handle:
         """MQPUT. Without an option it is in syncpoint; what was put comes back, with its identifiers."""
         output, thread = self._output, self._thread
         if output is None:
-            raise self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
+            refusal = self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
+            if self._form_counts(refusal):
+                forms.check_put(body, descriptor, options, correl_id)
+            raise refusal
         thread.warning = None
         with self._latch:
             try:
@@ -112,10 +117,14 @@ class Handle:
     ) -> list[Message]:
         """MQPUT for each of the bodies, under one descriptor, in one call: what was put comes back (HA6)."""
         put: list[Message] = []
+        every = list(bodies)
         try:
             if self._output is None:
-                raise self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
-            self._put_all(list(bodies), descriptor, options, put)
+                refusal = self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
+                if every and self._form_counts(refusal):
+                    forms.check_put(every[0], descriptor, options)
+                raise refusal
+            self._put_all(every, descriptor, options, put)
         except MQError as error:
             raise error.having_put(len(put)) from error
         return put
@@ -167,38 +176,45 @@ class Handle:
     ) -> Message:
         """MQGET. Without an option it is in syncpoint; with `wait_ms` it waits so long (-1: without end)."""
         way, thread = self._input, self._thread
-        if way is None:
-            raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
-        if wait_ms is not None:
-            options = wait_options(options, wait_ms)
-        if max_length is None:
-            max_length = LENGTH_ANY
-        elif max_length < 0:
-            raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
-        thread.warning = None
-        with self._latch:
-            try:
-                plan = way.plan(options)
-                if (
-                    msg_id is None and correl_id is None and group_id is None and sequence is None and token is None
-                    and match is None
-                ):  # fmt: skip
-                    asked = ANY
-                else:
-                    asked = selection(msg_id, correl_id, group_id, sequence, token, match)
-                result = way.get(plan, asked, max_length)
-                if type(result) is Waiting:
-                    result = self._wait(result, plan, asked, max_length, wait_ms or 0)
-                if thread.call_unit is not None:
+        try:
+            if way is None:
+                raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+            if wait_ms is not None:
+                options = wait_options(options, wait_ms)
+            if max_length is None:
+                max_length = LENGTH_ANY
+            elif max_length < 0:
+                raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)  # noqa: TRY301 - as any refusal
+            thread.warning = None
+            with self._latch:
+                try:
+                    plan = way.plan(options)
+                    if (
+                        msg_id is None and correl_id is None and group_id is None and sequence is None
+                        and token is None and match is None
+                    ):  # fmt: skip
+                        asked = ANY
+                    else:
+                        asked = selection(msg_id, correl_id, group_id, sequence, token, match)
+                    result = way.get(plan, asked, max_length)
+                    if type(result) is Waiting:
+                        result = self._wait(result, plan, asked, max_length, wait_ms or 0)
+                    if thread.call_unit is not None:
+                        self._connection.end_call(commit=True)
+                except InterruptedWait:
                     self._connection.end_call(commit=True)
-            except InterruptedWait:
-                self._connection.end_call(commit=True)
-                raise
-            except FATAL as error:
-                raise self._connection.fatal(error) from error
-            except BaseException:
-                self._connection.end_call(commit=True)  # HA3: what had expired is gone, whatever else happened
-                raise
+                    raise
+                except FATAL as error:
+                    raise self._connection.fatal(error) from error
+                except BaseException:
+                    self._connection.end_call(commit=True)  # HA3: what had expired is gone, whatever else happened
+                    raise
+        except (MQError, TypeError, ValueError) as error:
+            if self._form_counts(error):
+                forms.check_get(
+                    options, wait_ms, max_length, msg_id, correl_id, group_id, sequence, token, match
+                )  # fmt: skip
+            raise
         return result  # type: ignore[return-value] # a Waiting was waited for
 
     def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
@@ -317,8 +333,6 @@ class Handle:
         """
         thread = self._thread
         thread.warning = None
-        if max_length is not None and max_length < 0:
-            raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
         with self._latch:
             try:
                 way = self._input
@@ -329,6 +343,8 @@ class Handle:
                 plan = way.plan(wait_options(options, wait_ms))
                 asked = selection(**selecting) if selecting else ANY
                 longest = LENGTH_ANY if max_length is None else max_length
+                if longest < 0:
+                    raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)  # noqa: TRY301 - as above
                 result = way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
                 if type(result) is Waiting:
                     if after is not None:
@@ -337,6 +353,10 @@ class Handle:
                         result.direct_max = -1  # a cancelled task must not have a message in its hands
             except FATAL as error:
                 raise self._connection.fatal(error) from error
+            except (MQError, TypeError, ValueError) as error:
+                if self._form_counts(error):
+                    forms.check_get(options, wait_ms, max_length, **selecting)
+                raise
             finally:
                 if after is not None:
                     after.waiters.pass_on(after)
@@ -389,6 +409,10 @@ class Handle:
         if self._opened is None:
             raise self._not_open(Reason.HOBJ_ERROR)
         return self._opened
+
+    def _form_counts(self, error: Exception) -> bool:
+        """Whether a call that was refused may be wrong in its form (FO2, FO3)."""
+        return self._opened is not None and self._connection.connected and forms.counts(error)
 
     def _not_open(self, otherwise: Reason) -> MQError:
         if not self._connection.connected:

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from quaestor.clock import Clock
+from quaestor.mqi import forms
 from quaestor.mqi.calls import UnitOfWork
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
@@ -80,7 +81,7 @@ class Connection:
         if len(self._handles) >= self.messages.catalogue.qmgr.max_handles:
             raise MQError(Reason.HANDLE_NOT_AVAILABLE, handles=len(self._handles))  # SE3
         with self.calling():
-            opened = self.messages.open(self._thread, target_of(target, qmgr, dynamic_name), options)
+            opened = self.messages.open(self._thread, Target.of(target, qmgr, dynamic_name), options)
         handle = Handle(self, opened)
         self._handles.add(handle)
         return handle
@@ -98,11 +99,13 @@ class Connection:
         self._check_connected()
         with self.calling():
             try:
-                message = self.messages.put1(self._thread, target_of(target, qmgr, ""), body, descriptor, options)
+                message = self.messages.put1(self._thread, Target.of(target, qmgr, ""), body, descriptor, options)
             except FATAL:
                 raise
-            except BaseException:
+            except BaseException as error:
                 self.end_call(commit=False)
+                if isinstance(error, MQError):
+                    forms.check_put1(target, body, descriptor, options)
                 raise
             self.end_call(commit=True)
         return message
@@ -331,11 +334,3 @@ class Connection:
             self.disconnect()
         else:
             self.abandon()
-
-
-def target_of(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
-    if isinstance(target, Target):
-        return target
-    if not isinstance(target, str):
-        raise MQError(Reason.OD_ERROR, target=type(target).__name__)
-    return Target(target, qmgr, dynamic_name)

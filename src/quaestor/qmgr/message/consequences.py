@@ -2,10 +2,12 @@
 
 Rules
   Z1  A trigger event inside a unit is remembered and its trigger message put when the unit has ended, whether it
-      committed or backed out; outside a unit at once. Trigger messages are not persistent.
+      committed or backed out; outside a unit at once. Trigger messages are not persistent. What one says, and to which
+      initiation queue it goes, is what the queue and its process say at the event, whatever is altered afterwards.
   Z2  A trigger of type DEPTH switches triggering off.
   Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
-      the dead-letter queue with a header that says why; failing that, it is given up and counted.
+      the dead-letter queue with a header that says why, and that the queue manager put it there; failing that, it is
+      given up and counted.
   Z4  Nothing here fails the call it follows from.
   Z5  While a queue's trigger message is being put, what comes to that queue is no trigger event: queues whose trigger
       messages lead back to them would fill each other.
@@ -18,9 +20,11 @@ Called by putting, getting, opening and the manager.  Calls the catalogue, the s
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 from quaestor.clock import Clock
-from quaestor.mqi import reports, triggering
+from quaestor.mqi import expiry, reports, triggering
 from quaestor.mqi.descriptors import (
     APPL_TYPE_QMGR,
     AS_Q_DEF,
@@ -32,13 +36,21 @@ from quaestor.mqi.descriptors import (
     Target,
 )
 from quaestor.mqi.headers import MQDLH, TriggerMessage
-from quaestor.mqi.messages import Message
+from quaestor.mqi.messages import EXPIRY_UNIT_US, NEVER_US, Message
 from quaestor.mqi.objects import DefinitionType, LocalQueue, Process, TriggerType
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.transmission import for_transmission
+
+
+class TriggerEvent(NamedTuple):
+    """What was so when a trigger event happened (Z1)."""
+
+    state: QueueState
+    initiation_queue: str
+    body: bytes
 
 
 class Consequences:
@@ -48,7 +60,7 @@ class Consequences:
         self._catalogue = catalogue
         self._clock = clock
         self._new_id = new_id
-        self.remembered: dict[int, list[QueueState]] = {}  # by identity of the unit
+        self.remembered: dict[int, list[TriggerEvent]] = {}  # by identity of the unit
         self._under_way: set[QueueState] = set()  # queues whose trigger messages are being put (Z5)
         self.given_up = 0
 
@@ -58,20 +70,16 @@ class Consequences:
         """A message has been put to a queue that may trigger (Z1)."""
         if not triggering.due_on_arrival(state.definition, priority, self._situation(state)):
             return
-        if state.definition.trigger_type is TriggerType.DEPTH:
-            self._switch_off(state)
+        event = self._event(state)
         if unit is None:
-            self._put_trigger_message(state)
+            self._put_trigger_message(event)
         else:
-            self.remembered.setdefault(id(unit), []).append(state)
+            self.remembered.setdefault(id(unit), []).append(event)
 
     def changed(self, state: QueueState) -> None:
         """Handles or attributes of a queue that may trigger have changed."""
-        if not triggering.due_on_change(state.definition, self._situation(state)):
-            return
-        if state.definition.trigger_type is TriggerType.DEPTH:
-            self._switch_off(state)
-        self._put_trigger_message(state)
+        if triggering.due_on_change(state.definition, self._situation(state)):
+            self._put_trigger_message(self._event(state))
 
     def noticed(self, state: QueueState) -> None:
         """A message has come to a shared queue that may trigger; which every message does is done where it is put."""
@@ -86,8 +94,8 @@ class Consequences:
 
     def unit_ended(self, unit: Unit) -> None:
         """Put the trigger messages that waited for the end of a unit (Z1)."""
-        for state in self.remembered.pop(id(unit), ()):
-            self._put_trigger_message(state)
+        for event in self.remembered.pop(id(unit), ()):
+            self._put_trigger_message(event)
 
     def _situation(self, state: QueueState) -> triggering.Situation:
         queue = state.definition
@@ -116,17 +124,21 @@ class Consequences:
         with suppress(MQError):
             self._catalogue.alter(LocalQueue, state.definition.name, trigger=False)
 
-    def _put_trigger_message(self, state: QueueState) -> None:
-        if state in self._under_way:
+    def _put_trigger_message(self, event: TriggerEvent) -> None:
+        if event.state in self._under_way:
             return  # Z5
-        self._under_way.add(state)
+        self._under_way.add(event.state)
         try:
-            self._put_to_monitor(state)
+            descriptor = MQMD(format=FORMAT_TRIGGER, persistence=0)
+            self._deliver(Target(event.initiation_queue), event.body, descriptor, None)
         finally:
-            self._under_way.remove(state)
+            self._under_way.remove(event.state)
 
-    def _put_to_monitor(self, state: QueueState) -> None:
+    def _event(self, state: QueueState) -> TriggerEvent:
+        """A trigger event of a queue, now (Z1, Z2)."""
         queue = state.definition
+        if queue.trigger_type is TriggerType.DEPTH:
+            self._switch_off(state)
         state.last_trigger_us = self._clock.now_us()
         process = self._process(queue) or Process("UNDEFINED")
         body = TriggerMessage(
@@ -138,7 +150,7 @@ class Consequences:
             env_data=process.env_data,
             user_data=process.user_data,
         ).pack()
-        self._deliver(Target(queue.initiation_queue), body, MQMD(format=FORMAT_TRIGGER, persistence=0), None)
+        return TriggerEvent(state, queue.initiation_queue, body)
 
     # -- reports
 
@@ -146,7 +158,8 @@ class Consequences:
         """Report to the sender of `original` (Z3)."""
         envelope = original.envelope
         target = Target(envelope.reply_to_q, envelope.reply_to_qmgr)
-        self._deliver(target, reports.body(kind, original), reports.report_descriptor(kind, original), unit)
+        descriptor = reports.report_descriptor(kind, original, self._clock.now_us())
+        self._deliver(target, reports.body(kind, original), descriptor, unit)
 
     def put_event(self, queue: str, body: bytes, unit: Unit | None) -> None:
         """Put an event message, persistent in a unit; one that cannot be put is given up (Z4)."""
@@ -165,7 +178,11 @@ class Consequences:
     def _dead_letter(self, target: Target, body: bytes, md: MQMD, unit: Unit | None, reason: Reason) -> None:
         dead_letter_queue = self._catalogue.qmgr.dead_letter_queue
         qmgr = self._catalogue.qmgr.name
-        header = MQDLH(int(reason), target.name, target.qmgr or qmgr, md.encoding, md.ccsid, md.format)
+        now = datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC)
+        header = MQDLH(
+            int(reason), target.name, target.qmgr or qmgr, md.encoding, md.ccsid, md.format, APPL_TYPE_QMGR, qmgr,
+            now.strftime("%Y%m%d"), now.strftime("%H%M%S00"),
+        )  # fmt: skip
         if not dead_letter_queue:
             self.given_up += 1  # Z3
             return
@@ -184,7 +201,7 @@ class Consequences:
             raise MQError(Reason.PUT_INHIBITED, queue=queue.name)
         if state.stored.counted.depth >= queue.max_depth:
             raise MQError(Reason.Q_FULL, queue=queue.name)
-        message = self._message(body, md, resolution.path[0].def_priority)
+        message = self._message(body, md, resolution.path[0].def_priority, queue.max_expiry)
         if message.persistence and queue.definition is DefinitionType.TEMPDYN:
             raise MQError(Reason.PERSISTENT_NOT_ALLOWED, queue=queue.name)  # Z6
         if resolution.remote is not None:
@@ -198,9 +215,13 @@ class Consequences:
         if triggering.eligible(queue):
             self.arrived(state, rank, unit)
 
-    def _message(self, body: bytes, md: MQMD, def_priority: int) -> Message:
+    def _message(self, body: bytes, md: MQMD, def_priority: int, max_expiry: int) -> Message:
         qmgr = self._catalogue.qmgr.name
         envelope = replace(md, put_appl_type=APPL_TYPE_QMGR, put_appl_name=qmgr)
         msg_id = self._new_id() if md.msg_id == NO_ID else md.msg_id
         priority = def_priority if md.priority == AS_Q_DEF else md.priority
-        return Message(body, envelope, msg_id, md.correl_id, priority, md.persistence & 1, self._clock.now_us())
+        put_us, tenths = self._clock.now_us(), expiry.checked(md.expiry, max_expiry)
+        expires_us = NEVER_US if tenths < 0 else put_us + tenths * EXPIRY_UNIT_US
+        return Message(
+            body, envelope, msg_id, md.correl_id, priority, md.persistence & 1, put_us, expires_us, expiry=tenths
+        )

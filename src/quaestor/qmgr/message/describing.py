@@ -6,7 +6,9 @@ Rules
   J2  Priority and persistence "as the queue says" come from the first definition of the path, at the put.
   J3  A priority above the maximum is kept in the descriptor; the message is queued at the maximum (2049, warning).
   J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
-  J5  Context (user, application, origin) is the putter's own, unless it is passed, set or refused by an option.
+  J5  Context (user, application, origin) is the putter's own, unless it is passed, set or refused by an option. Of a
+      handle opened for an alternate user, the user is he.
+  J7  A message that is not flagged as one of a group has no group identifier, and the number 1.
   J6  What comes out (`Described`) depends only on descriptor, path and context, so it is kept for the next
       put with the same descriptor object.
 
@@ -104,7 +106,9 @@ def _check_values(md: MQMD) -> None:
     reports.check(md)
 
 
-def describe(md: MQMD, path: tuple[Queue, ...], thread: ApplicationThread, qmgr: str, context: int = 0) -> Described:
+def describe(
+    md: MQMD, path: tuple[Queue, ...], thread: ApplicationThread, user: str, qmgr: str, context: int = 0
+) -> Described:
     """What `md` means for messages put along `path` (J2-J5)."""
     check(md)
     first, queue = path[0], path[-1]
@@ -116,7 +120,7 @@ def describe(md: MQMD, path: tuple[Queue, ...], thread: ApplicationThread, qmgr:
     priority = first.def_priority if md.priority == AS_Q_DEF else md.priority
     msg_id, _ = identifier(md.msg_id), identifier(md.group_id)
     return Described(
-        envelope=_with_context(_with_reply(md, qmgr), thread, context),
+        envelope=_with_context(_outside_groups(_with_reply(md, qmgr)), thread, user, context),
         msg_id=None if msg_id == NO_ID else msg_id,
         correl_id=identifier(md.correl_id),
         priority=min(priority, 255),
@@ -132,7 +136,14 @@ def _with_reply(md: MQMD, qmgr: str) -> MQMD:
     return replace(md, reply_to_qmgr=qmgr) if md.reply_to_q and not md.reply_to_qmgr else md
 
 
-def _with_context(md: MQMD, thread: ApplicationThread, context: int) -> MQMD:
+def _outside_groups(md: MQMD) -> MQMD:
+    """What is not flagged as one of a group is in none (J7)."""
+    if md.msg_flags & GROUP_FLAGS or (md.group_id == NO_ID and md.msg_seq_number == 1):
+        return md
+    return replace(md, group_id=NO_ID, msg_seq_number=1)
+
+
+def _with_context(md: MQMD, thread: ApplicationThread, user: str, context: int) -> MQMD:
     """The context that goes with the message (J5); a passed context is in `md` already."""
     if context in (PutOptions.SET_ALL_CONTEXT, PutOptions.PASS_ALL_CONTEXT):
         return md
@@ -141,7 +152,7 @@ def _with_context(md: MQMD, thread: ApplicationThread, context: int) -> MQMD:
         return replace(md, **origin)  # type: ignore[arg-type] # fields of the descriptor
     if context == PutOptions.NO_CONTEXT:
         return replace(md, **_NO_CONTEXT)  # type: ignore[arg-type] # fields of the descriptor
-    identity = {"user_identifier": thread.user, "accounting_token": NO_TOKEN, "appl_identity_data": ""}
+    identity = {"user_identifier": user, "accounting_token": NO_TOKEN, "appl_identity_data": ""}
     return replace(md, **identity, **origin)  # type: ignore[arg-type] # fields of the descriptor
 
 

@@ -100,7 +100,7 @@ class InputPath:
         self._locked: Arrival | None = None
         self._group: Group | None = None
         self._browse_group: Group | None = None
-        self._groups = GroupReader(store, state.stored)
+        self._groups = GroupReader(store, state.stored, self._now_us)
         self.state = state
         self._stored = state.stored
         self._version = 0

@@ -7,7 +7,8 @@ Rules
   U3  A put or get without LOGICAL_ORDER inside a group ends the queue manager's care of it: warning 2241.
       A message outside any group, put with LOGICAL_ORDER inside one, is refused: 2241.
   U4  A get in logical order takes a group at the place of its first message; ALL_MSGS_AVAILABLE takes only groups
-      whose last message and all before it are there. The queue must be indexed by group (2394).
+      whose last message and all before it are there, and none of them expired. The queue must be indexed by group
+      (2394).
   U5  Identifiers that select are not allowed while a group is being got in logical order (2247).
   U6  A unit that is backed out takes the handle's place in its group back too (X6), so that a group may be spread over
       several units and the one that failed be done again.
@@ -18,6 +19,7 @@ Called by putting and getting.  Calls the store.
 from collections.abc import Callable
 from dataclasses import replace
 
+from quaestor.mqi import expiry
 from quaestor.mqi.descriptors import MQMD, NO_ID
 from quaestor.mqi.matching import Selection
 from quaestor.mqi.objects import IndexType, LocalQueue
@@ -87,11 +89,12 @@ def check_get(group: Group | None, queue: LocalQueue, asked: Selection, plan: Ge
 class GroupReader:
     """The tests a get in logical order makes of arrivals (U4)."""
 
-    __slots__ = ("_queue", "_store")
+    __slots__ = ("_now_us", "_queue", "_store")
 
-    def __init__(self, store: AnyStore, queue: StoredQueue) -> None:
+    def __init__(self, store: AnyStore, queue: StoredQueue, now_us: Callable[[], int]) -> None:
         self._store = store
         self._queue = queue
+        self._now_us = now_us
 
     def descriptor(self, arrival: Arrival) -> MQMD:
         return self._store.read(arrival).envelope
@@ -108,12 +111,14 @@ class GroupReader:
         return self.descriptor(arrival).msg_seq_number == group.sequence + 1
 
     def complete(self, group_id: bytes) -> bool:
-        """Whether every message of the group is available."""
+        """Whether every message of the group is available, and none has expired."""
         members: set[int] = set()
-        last = 0
+        last, now_us = 0, self._now_us()
 
         def look(arrival: Arrival) -> bool:
             nonlocal last
+            if expiry.has_expired(arrival.expires_us, now_us):
+                return False
             md = self.descriptor(arrival)
             members.add(md.msg_seq_number)
             if md.msg_flags & _LAST:

@@ -1,10 +1,11 @@
 """Inquiring: reading and setting attributes by their MQSC keywords.
 
 Rules
-  IN1 Inquire answers from the definition that was opened (an alias answers for itself), and what moves
-      (CURDEPTH, IPPROCS, OPPROCS) from the queue it leads to.
+  IN1 Inquire answers from the definition that was opened (an alias answers for itself, a dynamic queue in place of its
+      model), and what moves (CURDEPTH, IPPROCS, OPPROCS) from the queue it leads to.
   IN2 A keyword nobody knows is 2067; one that another type of object has is 2068.
   IN3 Set changes PUT, GET and the trigger attributes only (2067 for others); each has its own reason for a bad value.
+      If an alias was opened it is the alias that changes, which has PUT and GET (2068 for others).
 
 Called by opening.  Calls objects.
 """
@@ -55,13 +56,15 @@ def inquire(definition: MQObject, state: QueueState | None, keywords: tuple[str,
     return answer
 
 
-def changes(values: dict[str, Any]) -> dict[str, Any]:
+def changes(kind: type[MQObject], values: dict[str, Any]) -> dict[str, Any]:
     """Field values of what an application sets (IN3); MQSC words are understood too."""
-    attributes = by_keyword(LocalQueue)
+    attributes = by_keyword(kind)
     fields = {}
     for keyword, value in values.items():
         if keyword not in VALUE_ERRORS:
             raise MQError(Reason.SELECTOR_ERROR, keyword=keyword)
+        if keyword not in attributes:
+            raise MQError(Reason.SELECTOR_NOT_FOR_TYPE, keyword=keyword, type=kind.MQSC_TYPE)
         attribute = attributes[keyword]
         meant = value
         if attribute.words is not None and isinstance(value, str):

@@ -21,7 +21,7 @@ from quaestor.mqi import expiry, triggering
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message, id_maker
 from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject, TriggerType
-from quaestor.mqi.options import CloseOptions, OpenOptions, put_plan
+from quaestor.mqi.options import CloseOptions, OpenOptions, put1_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import administering, inquiring
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
@@ -37,7 +37,8 @@ from quaestor.smf.sections.message import MessageStatistics
 
 SCAN_STEP_MS = 1000
 FOLLOW_MS = 500
-_SET_CONTEXT = int(OpenOptions.SET_ALL_CONTEXT | OpenOptions.SET_IDENTITY_CONTEXT)  # the same bits as those of puts
+_ALTERNATE = int(OpenOptions.ALTERNATE_USER_AUTHORITY)  # the same bits as those of puts
+_SET_CONTEXT = int(OpenOptions.SET_ALL_CONTEXT | OpenOptions.SET_IDENTITY_CONTEXT)
 
 
 def _resource(kind: type[MQObject]) -> str:
@@ -108,9 +109,10 @@ class MessageManager:
     def put1(
         self, thread: ApplicationThread, target: Target, body: bytes | str, md: MQMD | None, options: int
     ) -> Message:
-        """Open, put and close in one call; what the put options say of context is what the queue is opened for."""
+        """Open, put and close in one call; what the put options say of context and user is how the queue is opened."""
         self.stats.put1s += 1
-        opened = self._opener.open(thread, target, OpenOptions.OUTPUT | put_plan(options).context & _SET_CONTEXT)
+        asked = put1_plan(options).context & _SET_CONTEXT | int(options) & _ALTERNATE
+        opened = self._opener.open(thread, target, OpenOptions.OUTPUT | asked, models=False)
         try:
             message = opened.output.put(body, md, options)  # type: ignore[union-attr] # opened for output
             self.stats.puts -= 1  # counted as MQPUT1, not as MQPUT
@@ -134,7 +136,6 @@ class MessageManager:
     def set(self, opened: OpenQueue, values: dict[str, Any]) -> None:
         self.stats.sets += 1
         self._opener.set(opened, values)
-        self._opener.altered(opened.state.definition)
 
     # -- definitions
 

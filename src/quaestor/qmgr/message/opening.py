@@ -2,12 +2,13 @@
 
 Rules
   OP1 The name is resolved, then authority checked on the name given, then the options against the type of the
-      queue found: input, browse and set only on a local queue (2045).
+      queue found: input, browse and set only on a local queue (2045). With ALTERNATE_USER_AUTHORITY the user named in
+      the object descriptor is checked, if the application may act for him; context is the application's own affair.
   OP2 Shared and exclusive input exclude each other (2042), for a shared queue over all members of the group. A NOSHARE
       queue has one input handle at most; input "as the queue says" is what DEFSOPT says.
   OP3 Opening a model makes a dynamic queue; a temporary one goes with the handle that made it, a permanent one
       when it is closed with DELETE (empty) or DELETE_PURGE; neither with uncommitted work on it (2055). A shared one
-      (SHAREDYN) is a permanent one for all members of the group.
+      (SHAREDYN) is a permanent one for all members of the group. MQPUT1 makes none (2057).
   OP4 A dynamic queue that is deleted while others have it open is gone for them too (2052); its storage goes
       with the last handle.
   OP5 Opening an initiation queue for input and closing the last input handle of a queue are occasions to trigger.
@@ -44,6 +45,8 @@ _ACCESSES = (
 )
 """What open options ask for, and the access each needs."""
 
+USER_LENGTH = 12
+
 
 class OpenQueue:
     """An open handle as the message manager sees it."""
@@ -69,13 +72,15 @@ class Opener:
         self._catalogue = services.catalogue
         self._security = security
 
-    def open(self, thread: ApplicationThread, target: Target, options: int) -> OpenQueue:
+    def open(self, thread: ApplicationThread, target: Target, options: int, *, models: bool = True) -> OpenQueue:
         check_open(options)
         bits = int(options)
         resolution = self._catalogue.resolver().resolve(target)
-        self._authorise(thread.user, target.name, bits)  # OP1
+        self._authorise(thread.user, target, bits)  # OP1
         _check_type(resolution, bits)
         if resolution.model is not None:
+            if not models:
+                raise MQError(Reason.Q_TYPE_ERROR, queue=target.name)  # OP3
             resolution = self._instance(resolution.model, target)
         state = self._catalogue.state(resolution.queue.name)
         opened = OpenQueue(resolution, state, thread, bits)
@@ -84,7 +89,8 @@ class Opener:
         self._count_in(opened)
         path = tuple(definition.name for definition in resolution.path)
         if bits & OpenOptions.OUTPUT:
-            opened.output = OutputPath(self._services, state, resolution, thread, bits)
+            user = thread.user if not bits & OpenOptions.ALTERNATE_USER_AUTHORITY else _alternate_user(target)
+            opened.output = OutputPath(self._services, state, resolution, thread, bits, user)
         if bits & (INPUT_ANY | OpenOptions.BROWSE):
             way = SharedInputPath if state.stored.shared else InputPath
             opened.input = way(self._services, state, path, thread, bits)
@@ -116,19 +122,25 @@ class Opener:
             raise MQError(Reason.NOT_OPEN_FOR_INQUIRE, queue=opened.name)
         if opened.state.deleted:
             raise MQError(Reason.Q_DELETED, queue=opened.name)
-        first = self._catalogue.find_queue(opened.resolution.path[0].name)
-        return inquiring.inquire(first or opened.state.definition, opened.state, keywords)
+        return inquiring.inquire(self._meant(opened), opened.state, keywords)
 
     def set(self, opened: OpenQueue, values: dict[str, Any]) -> None:
         if not opened.options & OpenOptions.SET:
             raise MQError(Reason.NOT_OPEN_FOR_SET, queue=opened.name)
         if opened.state.deleted:
             raise MQError(Reason.Q_DELETED, queue=opened.name)
-        changes = inquiring.changes(values)
+        meant = self._meant(opened)
+        changes = inquiring.changes(type(meant), values)
         try:
-            self._catalogue.alter(LocalQueue, opened.name, **changes)
+            self._catalogue.alter(type(meant), meant.name, **changes)
         except AttributeValueError as error:
             raise MQError(inquiring.VALUE_ERRORS[error.keyword], keyword=error.keyword, value=error.value) from error
+        self.altered(self._meant(opened))
+
+    def _meant(self, opened: OpenQueue) -> Queue:
+        """The definition that was opened, as it is now; of a model the queue that was made from it."""
+        first = self._catalogue.find_queue(opened.resolution.path[0].name)
+        return opened.state.definition if first is None or isinstance(first, ModelQueue) else first
 
     def altered(self, definition: MQObject) -> None:
         """A definition changed: waits may have to end, triggers may be due."""
@@ -145,12 +157,18 @@ class Opener:
         for queue in self._catalogue.local_queues():
             self._catalogue.state(queue.name).waiters.look_again()
 
-    def _authorise(self, user: str, name: str, bits: int) -> None:
+    def _authorise(self, user: str, target: Target, bits: int) -> None:
         needed = Access.NONE
         for options, access in _ACCESSES:
             if bits & options:
                 needed |= access
-        self._security.check(user, "queue", name.rstrip(" "), needed)
+        name, check = target.name.rstrip(" "), self._security.check
+        if bits & OpenOptions.ALTERNATE_USER_AUTHORITY:
+            alternate = _alternate_user(target)
+            check(user, "altuser", alternate, Access.UPDATE)
+            check(alternate, "queue", name, needed & ~Access.CONTEXT, acting=user)
+            needed &= Access.CONTEXT
+        check(user, "queue", name, needed)
 
     def _instance(self, model: ModelQueue, target: Target) -> Resolution:
         """A new dynamic queue (OP3)."""
@@ -219,6 +237,14 @@ def _check_type(resolution: Resolution, bits: int) -> None:
     local_only = bits & (INPUT_ANY | OpenOptions.BROWSE | OpenOptions.SET)
     if local_only and resolution.remote is not None:
         raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, queue=_names(resolution.path), options=bits)
+
+
+def _alternate_user(target: Target) -> str:
+    """The user named in an object descriptor."""
+    user = target.alternate_user
+    if not isinstance(user, str) or len(user.encode()) > USER_LENGTH:
+        raise MQError(Reason.OD_ERROR, alternate_user=user)
+    return user.rstrip(" ")
 
 
 def _names(path: tuple[Queue, ...]) -> str:

@@ -3,12 +3,13 @@
 Rules
   PU1 Everything that the definitions decide is looked up when the handle is opened and again only when some
       definition has changed; a put compares one number.
-  PU2 In this order: inhibited (2051), too long (2030, 2031), descriptor, full (2053), too many uncommitted (2024).
-      Nothing is changed before the last of them has passed.
+  PU2 In this order: form (FO2), options (2046), inhibited (2051), too long (2030, 2031), descriptor, full (2053), too
+      many uncommitted (2024). Nothing is changed before the last of them has passed.
   PU3 Without syncpoint a message that is not persistent is available at once; a persistent one is put in the
       unit of the call and available when that has committed.
   PU4 Out of syncpoint, a message that a waiting getter (out of syncpoint too) asks for goes straight to it.
-  PU5 After the put: trigger rule, confirm-on-arrival report, one waiter woken. A shared queue triggers where a member
+  PU5 What was put comes back as the application said it, also when it waits in a transmission queue, behind a header.
+      After the put: trigger rule, confirm-on-arrival report, one waiter woken. A shared queue triggers where a member
       notices the message (M-89), not here, unless every message does.
   PU6 Puts in one unit that differ in nothing but their bodies decide once, and have one time (`put_more`). The first
       that has anything more to think of, or would be refused, is left to a put of its own, which says why.
@@ -20,7 +21,7 @@ from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
-from quaestor.mqi import reports, triggering
+from quaestor.mqi import forms, reports, triggering
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID, identifier
 from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
 from quaestor.mqi.objects import PRIORITY_MAX, Queue, TriggerType
@@ -90,6 +91,7 @@ class OutputPath:
         "_stored",
         "_text_seen",
         "_triggers",
+        "_user",
         "_version",
         "_waiters",
         "_waiting",
@@ -98,7 +100,13 @@ class OutputPath:
     )
 
     def __init__(
-        self, services: Services, state: QueueState, resolution: Resolution, thread: ApplicationThread, options: int
+        self,
+        services: Services,
+        state: QueueState,
+        resolution: Resolution,
+        thread: ApplicationThread,
+        options: int,
+        user: str,
     ) -> None:
         self._services = services
         self._catalogue = services.catalogue
@@ -107,7 +115,7 @@ class OutputPath:
         self._store_put = state.store.put
         self._store_put_run = state.store.put_run
         self._stats = services.stats
-        self._caller = thread
+        self._caller, self._user = thread, user
         self._remote = resolution.remote
         self._path = tuple(definition.name for definition in resolution.path)
         self._open_options = int(options)
@@ -174,26 +182,26 @@ class OutputPath:
             or type(body) is not bytes
             or context is not None
         ):
-            body, described = self._looked_up(body, descriptor, options, context)
+            body, described = self._looked_up(body, descriptor, options, correl_id, context)
         else:
             described = self._described
+        envelope, msg_id, own_correl_id, priority, rank, persistence, expiry, plain = described
+        if correl_id is None:
+            correl_id = own_correl_id
+        elif type(correl_id) is not bytes or len(correl_id) != ID_LENGTH:
+            correl_id = identifier(correl_id)
         length = len(body)
         if length > self._max_length:
             raise self._too_long(length)
         if self._counted.depth >= self._max_depth:
             raise self._full()
 
-        envelope, msg_id, own_correl_id, priority, rank, persistence, expiry, plain = described
         if msg_id is None:
             msg_id = self._new_id()
-        if correl_id is None:
-            correl_id = own_correl_id
-        elif type(correl_id) is not bytes or len(correl_id) != ID_LENGTH:
-            correl_id = identifier(correl_id)
         put_us = self._now_us()
         expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
         message = new_message(
-            Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, -1, -1)
+            Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, expiry, -1)
         )
         if not (plain and self._plain and self._simple):
             message = self._queue_with_care(message, rank, self._plan)
@@ -224,27 +232,34 @@ class OutputPath:
             stats.nonpersistent_bytes_put += length
         return message
 
-    def _looked_up(self, body: Any, md: Any, options: Any, context: "InputPath | None") -> tuple[bytes, Described]:
+    def _looked_up(
+        self, body: Any, md: Any, options: Any, correl_id: Any, context: "InputPath | None"
+    ) -> tuple[bytes, Described]:
         """A put that is not like the one before it on this handle: what is asked for, and whether it may be (PU2)."""
-        if self._version != self._catalogue.version:
-            self._refresh()
-        if options is not self._options_seen:
-            self._plan, self._options_seen = put_plan(options), options
-            self._in_syncpoint, self._simple = self._plan.in_syncpoint, self._plan.plain
-        plan = self._plan
-        if self._refusal is not None:
-            refuse(self._refusal, plan.fail_if_quiescing)
-        if type(body) is not bytes:
-            body, md = self._as_bytes(body, md)
-        if len(body) > self._max_length:
-            raise self._too_long(len(body))
-        if plan.context or context is not None:
-            self._md_seen = None
-            return body, self._with_context(md, plan, context)
-        if md is not self._md_seen:
-            self._describe(md)
+        given = body, md
+        try:
+            if self._version != self._catalogue.version:
+                self._refresh()
+            if options is not self._options_seen:
+                self._plan, self._options_seen = put_plan(options), options
+                self._in_syncpoint, self._simple = self._plan.in_syncpoint, self._plan.plain
+            plan = self._plan
             if self._refusal is not None:
-                self._md_seen = None  # the next put looks again
+                refuse(self._refusal, plan.fail_if_quiescing)
+            if type(body) is not bytes:
+                body, md = self._as_bytes(body, md)
+            if len(body) > self._max_length:
+                raise self._too_long(len(body))
+            if plan.context or context is not None:
+                self._md_seen = None
+                return body, self._with_context(md, plan, context)
+            if md is not self._md_seen:
+                self._describe(md)
+                if self._refusal is not None:
+                    self._md_seen = None  # the next put looks again
+        except MQError:
+            forms.check_put(*given, options, correl_id)
+            raise
         return body, self._described
 
     def put_more(self, bodies: list[Any], at: int, descriptor: MQMD | None, options: int) -> list[Message]:
@@ -271,7 +286,7 @@ class OutputPath:
         expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
         rows = zip(
             some, repeat(envelope), [new_id() for _ in some], repeat(correl_id), repeat(priority), repeat(persistence),
-            repeat(put_us), repeat(expires_us), repeat(0), repeat(-1), repeat(-1), strict=False,
+            repeat(put_us), repeat(expires_us), repeat(0), repeat(expiry), repeat(-1), strict=False,
         )  # fmt: skip
         messages = [new_message(Message, row) for row in rows]
         put = self._store_put_run(unit, self._stored, messages, rank)
@@ -315,8 +330,9 @@ class OutputPath:
             unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
         else:
             unit = self._caller.unit_of_call() if message.persistence else None
+        stored = message if self._remote is None else for_transmission(message, self._remote)
         try:
-            arrival = self._store_put(unit, self._stored, message, rank)
+            arrival = self._store_put(unit, self._stored, stored, rank)
         except MQError as error:
             if error.reason is Reason.Q_FULL and self._watch is not None:
                 self._services.events.refused(self._watch)
@@ -339,7 +355,7 @@ class OutputPath:
         return message
 
     def _finished(self, message: Message, plan: PutPlan) -> tuple[Message, Group | None]:
-        """Identifiers, group and transmission header, and the group the handle is in afterwards."""
+        """Identifiers and group, and the group the handle is in afterwards."""
         if plan.new_msg_id:
             message = message._replace(msg_id=self._new_id())
         if plan.new_correl_id:
@@ -351,7 +367,7 @@ class OutputPath:
             envelope, group = self._physical(envelope)
         if envelope is not message.envelope:
             message = message._replace(envelope=envelope)
-        return message if self._remote is None else for_transmission(message, self._remote), group
+        return message, group
 
     def _path_is_plain(self) -> bool:
         """Whether nothing but the queue itself has to be thought of at a put."""
@@ -371,7 +387,7 @@ class OutputPath:
     def _describe(self, md: MQMD) -> None:
         if type(md) is not MQMD:
             raise MQError(Reason.MD_ERROR, descriptor=type(md).__name__)
-        self._described = describe(md, self.definitions(), self._caller, self._catalogue.qmgr.name)
+        self._described = describe(md, self.definitions(), self._caller, self._user, self._catalogue.qmgr.name)
         self._md_seen = md
 
     def _with_context(self, md: MQMD, plan: PutPlan, context: "InputPath | None") -> Described:
@@ -385,7 +401,7 @@ class OutputPath:
             if context.saved is None:
                 raise MQError(Reason.CONTEXT_NOT_AVAILABLE)
             md = pass_context(md, context.saved, plan.context)
-        return describe(md, self.definitions(), self._caller, self._catalogue.qmgr.name, plan.context)
+        return describe(md, self.definitions(), self._caller, self._user, self._catalogue.qmgr.name, plan.context)
 
     def _physical(self, envelope: MQMD) -> tuple[MQMD, None]:
         """A message of a group put by its own numbers, perhaps in the middle of another group."""

@@ -1,206 +1,31 @@
 """The same calls for asyncio: nothing here blocks the event loop, and nothing needs a thread.
 
 Rules
-  AC1 Answers are read in the order in which they come, whether or not somebody still waits for them: both ends then
-      agree on what has been sent.
-  AC2 Cancelling a get ends its wait at the queue manager. If its message was on its way already, the next get of the
-      handle that it fits returns it; a back out gives up one that was got in syncpoint, until a commit has made it the
-      application's. A browse leaves nothing behind, nor does it return what a get left.
-  AC3 A queue whose open was cancelled is closed again.
+  AC1 Cancelling a get ends its wait at the queue manager. If its message was on its way already, or had come and was
+      not returned yet, another get of the handle returns it (see `late`). A browse leaves nothing behind.
+  AC2 A queue whose open was cancelled is closed again.
 
-Called by applications.  Calls requests, place.
+Called by applications.  Calls asynchronous_link, requests, late.
 """
 
 import asyncio
-import ssl
-from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
+from quaestor.mqi import forms
 from quaestor.mqi.descriptors import MQMD, Target
-from quaestor.mqi.matching import Selection, matches, selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
-from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.server import values, wire
+from quaestor.server import values
 from quaestor.server.client import requests
+from quaestor.server.client.asynchronous_link import AsyncLink, Began, Decode, Pending, dropped, new_link
+from quaestor.server.client.late import Late, asked_by
 from quaestor.server.client.place import Place
-from quaestor.server.client.requests import ASYNC, HandleRequests, Request, failure, is_plain_out, shortened
-from quaestor.server.listeners import ListenError
-from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
-
-_NO_SYNCPOINT, _IF_PERSISTENT = int(GetOptions.NO_SYNCPOINT), int(GetOptions.SYNCPOINT_IF_PERSISTENT)
-_PLAIN = (
-    _NO_SYNCPOINT
-    | _IF_PERSISTENT
-    | int(GetOptions.WAIT | GetOptions.SYNCPOINT | GetOptions.ACCEPT_TRUNCATED_MSG | GetOptions.FAIL_IF_QUIESCING)
-)
-Decode = Callable[[bytes], Any]
-
-
-class Pending:
-    """A call that waits for its answer (AC1)."""
-
-    __slots__ = ("decode", "future", "late", "on")
-
-    def __init__(
-        self, on: "AsyncConnection | None", decode: Decode, future: "asyncio.Future[Any]", late: Callable[[Any], None]
-    ) -> None:
-        self.on, self.decode, self.future, self.late = on, decode, future, late
-
-    def answered(self, op: int, flags: int, payload: bytes) -> None:
-        try:
-            if op == Op.ERROR:
-                raise failure(payload)
-            if flags & WARNED and self.on is not None:
-                (length,) = wire.LENGTH.unpack_from(payload)
-                self.on.warning = values.unpack_error(payload[4 : 4 + length])
-                payload = payload[4 + length :]
-            result = self.decode(payload)
-        except (MQError, ValueError) as error:
-            if not self.future.done():
-                self.future.set_exception(error)
-            return
-        if self.future.done():
-            self.late(result)  # AC2
-        else:
-            self.future.set_result(result)
-
-
-def dropped(_result: Any) -> None:
-    """Nobody wants this answer any more."""
-
-
-def _fits(asked: Selection, message: Message) -> bool:
-    envelope = message.envelope
-    return matches(asked, message.msg_id, message.correl_id, envelope.group_id, envelope.msg_seq_number)
-
-
-class AsyncLink(asyncio.Protocol):
-    """One socket to a queue manager, for asyncio."""
-
-    def __init__(self) -> None:
-        self._transport: asyncio.Transport | None = None
-        self._rest = b""
-        self._number = self._conversations = 0
-        self._pending: dict[int, Pending] = {}
-        self.read_ahead: dict[int, Callable[[int, bytes], None]] = {}
-        self.why_broken: str | None = None
-        self.calls_in_unit = 0
-        """Of a connection that reconnects: how many calls would be backed out."""
-
-    # -- asyncio
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment] # of a stream
-
-    def data_received(self, data: bytes) -> None:
-        data = self._rest + data if self._rest else data
-        at, end = 0, len(data)
-        try:
-            while end - at >= HEADER_LENGTH:
-                length, op, flags, conversation, number = HEADER.unpack_from(data, at)
-                if length < HEADER_LENGTH:
-                    raise ProtocolError(f"a frame of {length} bytes")  # noqa: TRY301 - caught for all of them
-                if length > end - at:
-                    break
-                self._frame(op, flags, conversation, number, data[at + HEADER_LENGTH : at + length])
-                at += length
-        except ProtocolError as error:
-            self._broke(str(error))
-            return
-        self._rest = data[at:]
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._broke(str(exc) if exc else "the queue manager ended the link")
-
-    # -- frames
-
-    def _frame(self, op: int, flags: int, conversation: int, number: int, payload: bytes) -> None:
-        if op == Op.HEARTBEAT:
-            self._write(frame(Op.HEARTBEAT, 0, 0, 0))
-        elif op == Op.AHEAD:
-            self.read_ahead[conversation](number, payload)
-        else:
-            pending = self._pending.pop(number, None)
-            if pending is None:
-                raise ProtocolError("an answer nobody asked for")
-            pending.answered(op, flags, payload)
-
-    def _write(self, data: bytes) -> None:
-        if self._transport is None or self.why_broken is not None:
-            raise MQError(Reason.CONNECTION_BROKEN, why=self.why_broken)
-        self._transport.write(data)
-
-    def _broke(self, why: str) -> None:
-        if self.why_broken is None:
-            self.why_broken = why
-        pending, self._pending = self._pending, {}
-        for one in pending.values():
-            if not one.future.done():
-                one.future.set_exception(MQError(Reason.CONNECTION_BROKEN, why=self.why_broken))
-        self.close()
-
-    def send(self, conversation: int, request: Request, pending: Pending | None) -> int:
-        number = 0
-        if pending is not None:
-            number = self._number = self._number % 0xFFFFFFFF + 1
-        self._write(frame(request.op, request.flags, conversation, number, request.payload))
-        if pending is not None:
-            self._pending[number] = pending
-        return number
-
-    async def call(
-        self,
-        on: "AsyncConnection | None",
-        conversation: int,
-        request: Request,
-        decode: Decode,
-        late: Callable[[Any], None] = dropped,
-    ) -> Any:
-        """Send a request and wait for what its answer means."""
-        pending = Pending(on, decode, asyncio.get_running_loop().create_future(), late)
-        number = self.send(conversation, request, pending)
-        try:
-            return await pending.future
-        except asyncio.CancelledError:
-            if self.why_broken is None:
-                self.send(conversation, Request(int(Op.CANCEL), 0, wire.LENGTH.pack(number)), None)
-            raise
-
-    def new_conversation(self) -> int:
-        self._conversations += 1
-        return self._conversations
-
-    def close(self) -> None:
-        if self.why_broken is None:
-            self.why_broken = "the application closed the link"
-        if self._transport is not None:
-            self._transport.close()
-
-
-async def new_link(place: Place, hello: dict[str, Any]) -> AsyncLink:
-    """A link that is introduced."""
-    loop = asyncio.get_running_loop()
-    try:
-        tls, name = (None, None) if place.tls is None else (place.tls.context(), place.server_name)
-        sock = await asyncio.to_thread(place.reach_plain)
-        sock.setblocking(False)
-        _, link = await loop.create_connection(AsyncLink, sock=sock, ssl=tls, server_hostname=name)
-        payload = MAGIC + values.pack({"versions": [VERSION], **hello})
-        await link.call(None, 0, Request(int(Op.HELLO), 0, payload), values.unpack)
-    except ssl.SSLError as error:
-        raise place.refused(error) from error
-    except (OSError, ListenError) as error:
-        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=str(error)) from error
-    except MQError as error:
-        if error.reason is not Reason.CONNECTION_BROKEN:
-            raise
-        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=error.facts.get("why", "")) from error
-    return link
+from quaestor.server.client.requests import ASYNC, HandleRequests, Request, is_plain_out
 
 
 class AsyncHandle(HandleRequests):
@@ -210,7 +35,7 @@ class AsyncHandle(HandleRequests):
         super().__init__(number, name, options)
         self._connection, self.target, self.options = connection, target, options
         self.opened = True
-        self.late: deque[tuple[bool, Message]] = deque()
+        self.late = Late()
 
     async def put(
         self,
@@ -223,11 +48,15 @@ class AsyncHandle(HandleRequests):
     ) -> Message:
         """MQPUT."""
         connection = self._usable()
-        request = self.put_request(body, descriptor, options, correl_id, context)
-        if options & ASYNC:
-            connection.send(request)
-            return self.put_unanswered(body, descriptor)
-        message: Message = await connection.call(request, lambda payload: self.put_answer(payload, body))
+        try:
+            request = self.put_request(body, descriptor, options, correl_id, context)
+            if options & ASYNC:
+                connection.send(request)
+                return self.put_unanswered(body, descriptor)
+            message: Message = await connection.call(request, lambda payload: self.put_answer(payload, body))
+        except (MQError, TypeError):
+            forms.check_put(body, descriptor, options, correl_id)
+            raise
         return message
 
     async def put_all(
@@ -237,16 +66,17 @@ class AsyncHandle(HandleRequests):
         options: int = PutOptions.NONE,
     ) -> list[Message]:
         """MQPUT for each of the bodies, under one descriptor, in one call (NA4)."""
-        connection, options = self._usable(), int(options)
+        every = list(bodies)
         put: list[Message] = []
         try:
-            if options & ASYNC:
-                return [await self.put(body, descriptor, options) for body in bodies]
-            for some, kind in self.put_frames(bodies):
+            connection = self._usable()
+            if has(options, ASYNC):
+                return [await self.put(body, descriptor, options) for body in every]
+            for some, kind in self.put_frames(every):
                 request = self.put_frame(some, kind, descriptor, options)
                 put += await connection.call(request, partial(self.put_answers, bodies=some))
         except MQError as error:
-            raise error.having_put(len(put) + error.facts.get("put", 0)) from error
+            raise self.put_refused(error, put, every, descriptor, options) from error
         return put
 
     async def get(
@@ -257,32 +87,30 @@ class AsyncHandle(HandleRequests):
         max_length: int | None = None,
         **selecting: Any,
     ) -> Message:
-        """MQGET; cancelling it ends the wait (AC2)."""
+        """MQGET; cancelling it ends the wait (AC1)."""
         connection = self._usable()
-        late = self._late_for(options, selecting) if self.late else None
-        if late is not None:
-            message, connection.warning = shortened(late[1], options, max_length)
-            self.late.remove(late)
-            return message
-        if self._ahead and not selecting and is_plain_out(options):
-            message, connection.warning = self.got_ahead(options, max_length)
-            return message
-        request = self.get_request(options, wait_ms, max_length, selecting)
-        keep = partial(self._keep, options) if not options & ~_PLAIN else dropped
-        got: Message = await connection.call(request, self.got, keep)
+        try:
+            late, asked = self.late, asked_by(options, max_length, selecting)
+            if late and asked is not None:
+                kept = late.take(asked)
+                if kept is not None:
+                    connection.warning = late.warning
+                    return kept
+            if self._ahead and not selecting and is_plain_out(options):
+                message, connection.warning = self.got_ahead(options, max_length)
+                return message
+            request = self.get_request(options, wait_ms, max_length, selecting)
+            keep: Callable[[Any], None] = dropped
+            began: Began | None = None
+            if asked is not None:
+                keep = partial(late.keep, options)
+                began = None if wait_ms is None else partial(late.waits, asked)
+            got: Message = await connection.call(request, self.got, keep, began)
+        except (MQError, TypeError) as error:
+            if forms.counts(error):
+                forms.check_get(options, wait_ms, max_length, **selecting)
+            raise
         return got
-
-    def _keep(self, options: int, message: Message) -> None:
-        """A message has come for a get that was cancelled (AC2)."""
-        in_unit = not options & _NO_SYNCPOINT and (message.persistent or not options & _IF_PERSISTENT)
-        self.late.append((in_unit, message))
-
-    def _late_for(self, options: int, selecting: dict[str, Any]) -> tuple[bool, Message] | None:
-        """What such a get has left that this one asks for."""
-        if options & ~_PLAIN:
-            return None
-        asked = selection(**selecting)
-        return next((kept for kept in self.late if _fits(asked, kept[1])), None)
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         return await self.get(options, **selecting)
@@ -303,13 +131,7 @@ class AsyncHandle(HandleRequests):
         """The handle was opened on another link; what was on its way to it is gone."""
         self.number = number
         self.forget_sent()
-        self.backed_out()
-
-    def backed_out(self) -> None:
-        self.late = deque(kept for kept in self.late if not kept[0])
-
-    def committed(self) -> None:
-        self.late = deque((False, message) for _, message in self.late)
+        self.late.link_lost()
 
     def _usable(self) -> "AsyncConnection":
         if not self._connection.connected:
@@ -343,11 +165,17 @@ class AsyncConnection:
         await self.ask("connect")
         return self
 
-    async def call(self, request: Request, decode: Decode, late: Callable[[Any], None] = dropped) -> Any:
+    async def call(
+        self,
+        request: Request,
+        decode: Decode,
+        late: Callable[[Any], None] = dropped,
+        began: Began | None = None,
+    ) -> Any:
         if not self.connected:
             raise MQError(Reason.HCONN_ERROR)
         self.warning = None
-        return await self._link.call(self, self._conversation, request, decode, late)
+        return await self._link.call(self, self._conversation, request, decode, late, began)
 
     def send(self, request: Request, pending: Pending | None = None) -> None:
         self._link.send(self._conversation, request, pending)
@@ -363,15 +191,13 @@ class AsyncConnection:
         qmgr: str = "",
         dynamic_name: str = "CSQ.*",
     ) -> AsyncHandle:
-        meant = requests.target_of(target, qmgr, dynamic_name)
-        number, name = await self.ask(
-            "open", meant.name, meant.qmgr, meant.dynamic_name, options, late=self._close_unseen
-        )
+        meant = Target.of(target, qmgr, dynamic_name)
+        number, name = await self.ask("open", *requests.open_arguments(meant, options), late=self._close_unseen)
         handle = self._handles[number] = self._new_handle(number, name, meant, options)
         return handle
 
     def _close_unseen(self, opened: list[Any]) -> None:
-        """A queue was opened for a call that was cancelled (AC3)."""
+        """A queue was opened for a call that was cancelled (AC2)."""
         nobody = asyncio.get_running_loop().create_future()
         nobody.cancel()
         self.send(requests.call("close", opened[0], 0), Pending(None, bytes, nobody, dropped))
@@ -388,22 +214,38 @@ class AsyncConnection:
         *,
         qmgr: str = "",
     ) -> Message:
-        request = requests.put1(requests.target_of(target, qmgr, ""), body, descriptor, options)
-        message: Message = await self.call(request, values.unpack)
+        try:
+            request = requests.put1(Target.of(target, qmgr, ""), body, descriptor, options)
+            message: Message = await self.call(request, values.unpack)
+        except MQError:
+            if self.connected:
+                forms.check_put1(target, body, descriptor, options)
+            raise
         return message
 
     async def commit(self, unit: int | None = None) -> None:
-        await self.call(requests.commit(unit), bytes)
-        self._committed()
+        try:
+            await self.call(requests.commit(unit), self._committed)
+        except MQError as error:
+            self._refused(error)
+            raise
 
-    def _committed(self) -> None:
+    def _refused(self, error: MQError) -> None:
+        """A unit was not committed; it may have been backed out instead."""
+        if error.reason is Reason.BACKED_OUT:
+            self._backed_out()
+
+    def _committed(self, _answer: bytes = b"") -> None:
         for handle in self._handles.values():
-            handle.committed()
+            handle.late.committed()
 
     async def backout(self) -> None:
+        self._backed_out()
+        await self.call(requests.BACKOUT, self._backed_out)
+
+    def _backed_out(self, _answer: bytes = b"") -> None:
         for handle in self._handles.values():
-            handle.backed_out()
-        await self.call(requests.BACKOUT, bytes)
+            handle.late.backed_out()
 
     async def outcome(self, unit: int) -> bool:
         return bool(await self.ask("outcome", unit))

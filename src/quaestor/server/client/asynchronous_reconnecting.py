@@ -18,10 +18,11 @@ from typing import Any
 
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.options import GetOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
-from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle, AsyncLink, dropped
+from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle
+from quaestor.server.client.asynchronous_link import AsyncLink, Decode, dropped
 from quaestor.server.client.reconnecting import BROWSES, FIRST_PAUSE_S, LONGEST_PAUSE_S, OUT, REPEATABLE, WAITED_FOR
 from quaestor.server.client.requests import Request
 
@@ -46,7 +47,7 @@ class AsyncReconnectingHandle(AsyncHandle):
     ) -> Message:
         call = super().put
         message: Message = await self._lasting.lasting(
-            lambda: call(body, descriptor, options, **more), in_unit=not int(options) & OUT
+            lambda: call(body, descriptor, options, **more), in_unit=not has(options, OUT)
         )
         return message
 
@@ -58,12 +59,12 @@ class AsyncReconnectingHandle(AsyncHandle):
     ) -> list[Message]:
         call, every = super().put_all, list(bodies)
         put: list[Message] = await self._lasting.lasting(
-            lambda: call(every, descriptor, options), in_unit=not int(options) & OUT
+            lambda: call(every, descriptor, options), in_unit=not has(options, OUT)
         )
         return put
 
     async def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
-        call, in_unit = super().get, not int(options) & (OUT | BROWSES)
+        call, in_unit = super().get, not has(options, OUT | BROWSES)
         message: Message = await self._lasting.lasting(lambda: call(options, **more), in_unit=in_unit, repeatable=True)
         return message
 
@@ -123,7 +124,7 @@ class AsyncReconnectingConnection(AsyncConnection):
     ) -> Message:
         call = super().put1
         message: Message = await self.lasting(
-            lambda: call(target, body, descriptor, options, **more), in_unit=not int(options) & OUT
+            lambda: call(target, body, descriptor, options, **more), in_unit=not has(options, OUT)
         )
         return message
 
@@ -134,24 +135,24 @@ class AsyncReconnectingConnection(AsyncConnection):
         self._tell_of_lost_unit()
         self._unit = number = self._unit + 1 if unit is None else unit
         calls = self._link.calls_in_unit
-        if await self._ended(requests.commit(number)) and calls and not await self.outcome(number):
+        lost = await self._ended(requests.commit(number), self._committed)
+        if lost and calls and not await self.outcome(number):
             raise MQError(Reason.BACKED_OUT, unit=number, why="the link was lost before the commit")
-        self._committed()
 
     async def backout(self) -> None:
         self._unit_lost = False
-        for handle in self._handles.values():
-            handle.backed_out()
-        await self._ended(requests.BACKOUT)
+        self._backed_out()
+        await self._ended(requests.BACKOUT, self._backed_out)
 
-    async def _ended(self, request: Request) -> bool:
+    async def _ended(self, request: Request, ended: Decode) -> bool:
         """End the unit; whether the link was lost in it, and is there again."""
         link = self._link
         link.calls_in_unit = 0
         try:
-            await self.call(request, bytes)
+            await self.call(request, ended)
         except MQError as error:
             if error.reason is not Reason.CONNECTION_BROKEN:
+                self._refused(error)
                 raise
             await self._made_again(link)
             return True
@@ -219,9 +220,8 @@ class AsyncReconnectingConnection(AsyncConnection):
     async def _open_again(self) -> None:
         handles: dict[int, AsyncHandle] = {}
         for handle in self._handles.values():
-            meant = handle.target
             try:
-                number, name = await self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, handle.options)
+                number, name = await self.ask("open", *requests.open_arguments(handle.target, handle.options))
             except MQError as error:
                 if error.reason is Reason.CONNECTION_BROKEN:
                     raise

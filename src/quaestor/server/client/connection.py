@@ -13,14 +13,16 @@ Called by applications.  Calls link, requests.
 """
 
 from collections.abc import Callable, Iterable
+from operator import index
 from types import TracebackType
 from typing import Any, Self
 
+from quaestor.mqi import forms
 from quaestor.mqi.calls import UnitOfWork
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
-from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
 from quaestor.server.client import requests
@@ -54,11 +56,16 @@ class Handle(HandleRequests):
     ) -> Message:
         """MQPUT. Without an option it is in syncpoint; what was put comes back, with its identifiers."""
         connection = self._usable()
-        options = int(options)
-        if options & ASYNC:
-            return connection.put_later(self, body, descriptor, options, correl_id, context)
-        request = self.put_request(body, descriptor, options, correl_id, context)
-        return self.put_answer(connection.call(request), body)
+        try:
+            options = index(options)
+            if options & ASYNC:
+                return connection.put_later(self, body, descriptor, options, correl_id, context)
+            request = self.put_request(body, descriptor, options, correl_id, context)
+            return self.put_answer(connection.call(request), body)
+        except (MQError, TypeError):
+            if connection.connected:
+                forms.check_put(body, descriptor, options, correl_id)
+            raise
 
     def put_all(
         self,
@@ -67,17 +74,17 @@ class Handle(HandleRequests):
         options: int = PutOptions.NONE,
     ) -> list[Message]:
         """MQPUT for each of the bodies, under one descriptor, in one call: what was put comes back (NA4)."""
-        options = int(options)
+        every = list(bodies)
         put: list[Message] = []
         try:
-            if options & ASYNC:
-                put.extend(self.put(body, descriptor, options) for body in bodies)
+            self._usable()
+            if has(options, ASYNC):
+                put.extend(self.put(body, descriptor, options) for body in every)
             else:
-                self._usable()
-                for some, kind in self.put_frames(bodies):
+                for some, kind in self.put_frames(every):
                     put += self.put_some(some, kind, descriptor, options)
         except MQError as error:
-            raise error.having_put(len(put) + error.facts.get("put", 0)) from error
+            raise self.put_refused(error, put, every, descriptor, options) from error
         return put
 
     def put_some(self, bodies: list[bytes], kind: int, descriptor: MQMD | None, options: int) -> list[Message]:
@@ -95,12 +102,17 @@ class Handle(HandleRequests):
     ) -> Message:
         """MQGET. Without an option it is in syncpoint; with `wait_ms` it waits so long (-1: without end)."""
         connection = self._usable()
-        options = int(options)
-        if self._ahead and not selecting and is_plain_out(options):
-            message, connection.warning = self.got_ahead(options, max_length)  # CC3
-            return message
-        request = self.get_request(options, wait_ms, max_length, selecting)
-        return self.got(connection.call(request))
+        try:
+            options = index(options)
+            if self._ahead and not selecting and is_plain_out(options):
+                message, connection.warning = self.got_ahead(options, max_length)  # CC3
+                return message
+            request = self.get_request(options, wait_ms, max_length, selecting)
+            return self.got(connection.call(request))
+        except (MQError, TypeError) as error:
+            if connection.connected and forms.counts(error):
+                forms.check_get(options, wait_ms, max_length, **selecting)
+            raise
 
     def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         """MQGET with a browse: the next message by default; it stays on the queue."""
@@ -226,8 +238,8 @@ class Connection:
         dynamic_name: str = "CSQ.*",
     ) -> Handle:
         """MQOPEN: a handle for what `options` say; for input and output when they say nothing."""
-        meant = requests.target_of(target, qmgr, dynamic_name)
-        number, name = self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, options)
+        meant = Target.of(target, qmgr, dynamic_name)
+        number, name = self.ask("open", *requests.open_arguments(meant, options))
         handle = self._handles[number] = self._new_handle(number, name, meant, options)
         return handle
 
@@ -244,8 +256,13 @@ class Connection:
         qmgr: str = "",
     ) -> Message:
         """MQPUT1: open, put and close in one call."""
-        request = requests.put1(requests.target_of(target, qmgr, ""), body, descriptor, options)
-        message: Message = values.unpack(self.call(request))
+        try:
+            request = requests.put1(Target.of(target, qmgr, ""), body, descriptor, options)
+            message: Message = values.unpack(self.call(request))
+        except MQError:
+            if self.connected:
+                forms.check_put1(target, body, descriptor, options)
+            raise
         return message
 
     def get(self, target: str | Target, options: int = GetOptions.NONE, **selecting: Any) -> Message:

@@ -23,8 +23,9 @@ from typing import Any, TypeVar
 
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.options import GetOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.server.client import requests
 from quaestor.server.client.connection import Connection, Handle
 from quaestor.server.client.link import Link
 from quaestor.server.client.requests import Request
@@ -66,15 +67,15 @@ class ReconnectingHandle(Handle):
         options: int = PutOptions.NONE,
         **more: Any,
     ) -> Message:
-        self._lasting.touch(in_unit=not int(options) & OUT, repeatable=not int(options) & OUT)
+        self._lasting.touch(in_unit=not has(options, OUT), repeatable=not has(options, OUT))
         return self._lasting.again(lambda: Handle.put(self, body, descriptor, options, **more))
 
     def put_some(self, bodies: list[bytes], kind: int, descriptor: MQMD | None, options: int) -> list[Message]:
-        self._lasting.touch(in_unit=not options & OUT, repeatable=not options & OUT)
+        self._lasting.touch(in_unit=not has(options, OUT), repeatable=not has(options, OUT))
         return self._lasting.again(lambda: Handle.put_some(self, bodies, kind, descriptor, options))
 
     def get(self, options: int = GetOptions.NONE, **more: Any) -> Message:
-        self._lasting.touch(in_unit=not int(options) & (OUT | BROWSES), repeatable=True)
+        self._lasting.touch(in_unit=not has(options, OUT | BROWSES), repeatable=True)
         return self._lasting.again(lambda: Handle.get(self, options, **more))
 
 
@@ -145,7 +146,7 @@ class ReconnectingConnection(Connection):
         options: int = PutOptions.NONE,
         **more: Any,
     ) -> Message:
-        out = bool(int(options) & OUT)
+        out = has(options, OUT)
         self.touch(in_unit=not out, repeatable=not out)
         return self.again(lambda: Connection.put1(self, target, body, descriptor, options, **more))
 
@@ -216,9 +217,8 @@ class ReconnectingConnection(Connection):
     def _open_again(self) -> None:
         handles: dict[int, Handle] = {}
         for handle in self._handles.values():
-            meant = handle.target
             try:
-                number, name = self.ask("open", meant.name, meant.qmgr, meant.dynamic_name, handle.options)
+                number, name = self.ask("open", *requests.open_arguments(handle.target, handle.options))
             except MQError as error:
                 if error.reason is Reason.CONNECTION_BROKEN:
                     raise

@@ -3,7 +3,8 @@
 Rules
   RQ1 What can be refused without the queue manager is refused here with the same reason: a body that is neither bytes
       nor text, or longer than any message may be (2031: no frame has room for it, and one that is too long ends the
-      link), a descriptor that cannot be packed, a negative length or wait.
+      link), a descriptor that cannot be packed, a negative length or wait. Which of several is named, here or there, is
+      a rule of its own (`mqi.forms`).
   RQ2 A handle remembers the last descriptor it sent and the last envelopes it was sent; neither travels twice in a row.
   RQ3 A put with ASYNC_RESPONSE has no number. What it returns has no identifier: the queue manager gives it later.
   RQ4 A call for many messages goes in frames that are answered one after the other, so that nothing behind a message
@@ -20,6 +21,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from quaestor.mqi import forms
 from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.descriptors import MQMD, NO_ID, Target, identifier
 from quaestor.mqi.messages import Message
@@ -86,37 +88,30 @@ def commit(unit: int | None) -> Request:
 BACKOUT = Request(int(Op.BACKOUT), 0, b"")
 
 
-def target_of(target: str | Target, qmgr: str, dynamic_name: str) -> Target:
-    if isinstance(target, Target):
-        return target
-    if not isinstance(target, str):
-        raise MQError(Reason.OD_ERROR, target=type(target).__name__)
-    return Target(target, qmgr, dynamic_name)
+def where(target: Target) -> list[str]:
+    """An object descriptor as it travels; an alternate user is sent by those who name one."""
+    alternate = (target.alternate_user,) if target.alternate_user else ()
+    return [target.name, target.qmgr, target.dynamic_name, *alternate]
+
+
+def open_arguments(target: Target, options: int) -> list[Any]:
+    name, qmgr, dynamic_name, *alternate = where(target)
+    return [name, qmgr, dynamic_name, options, *alternate]
 
 
 def put1(target: Target, body: Any, md: MQMD | None, options: int) -> Request:
-    body, text = body_of(body)
-    _check_length(body.encode() if text else body)
+    body, _ = body_of(body)
     packed = None if md is None else wire.pack_descriptor(md)
     correl_id = b"" if md is None or md.correl_id == NO_ID else identifier(md.correl_id)
-    where = [target.name, target.qmgr, target.dynamic_name]
-    return call("put1", where, body, packed, correl_id, options)
+    return call("put1", where(target), body, packed, correl_id, options)
 
 
 def body_of(body: Any) -> tuple[Any, int]:
     """A body that can be sent, and the flag that it is text (RQ1)."""
-    if type(body) is bytes:
+    if type(body) is bytes and len(body) <= MESSAGE_MAX:
         return body, 0
-    if isinstance(body, str):
-        return body, TEXT
-    if isinstance(body, bytes | bytearray | memoryview):
-        return bytes(body), 0
-    raise MQError(Reason.BUFFER_ERROR, body=type(body).__name__)
-
-
-def _check_length(body: bytes) -> None:
-    if len(body) > MESSAGE_MAX:
-        raise MQError(Reason.MSG_TOO_BIG_FOR_Q_MGR, length=len(body), max_length=MESSAGE_MAX)  # RQ1
+    forms.check_body(body)
+    return (body, TEXT) if isinstance(body, str) else (bytes(body), 0)
 
 
 def inquired(found: Any) -> dict[str, Any]:
@@ -166,9 +161,8 @@ class HandleRequests:
             body, flags = body_of(body)
             if flags:
                 body = body.encode()
-            _check_length(body)
         elif len(body) > MESSAGE_MAX:
-            _check_length(body)
+            forms.check_body(body)
         elif md is self._md and md is not None and not self._md_correl and correl_id is None and context is None:
             self._correl = b""
             try:
@@ -225,7 +219,6 @@ class HandleRequests:
             try:
                 sent, text = body_of(body)
                 sent = sent.encode() if text else sent
-                _check_length(sent)
             except MQError:
                 if run:
                     yield run, kind
@@ -253,6 +246,18 @@ class HandleRequests:
             messages.append(message)
             at = wire.message_end(payload, at)
         return messages
+
+    @staticmethod
+    def put_refused(error: MQError, put: list[Message], bodies: list[Any], md: MQMD | None, options: int) -> MQError:
+        """What a call for many messages answers when one was refused, after the frames of these (FO2)."""
+        before = len(put) + error.facts.get("put", 0)
+        try:
+            if error.reason not in (Reason.HOBJ_ERROR, Reason.HCONN_ERROR, Reason.CONNECTION_BROKEN):
+                for body in bodies[before : before + 1]:
+                    forms.check_put(body, md, options)
+        except MQError as wrong:
+            return wrong.having_put(before)
+        return error.having_put(before)
 
     @staticmethod
     def put_unanswered(body: Any, md: MQMD | None) -> Message:
