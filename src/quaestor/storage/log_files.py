@@ -53,6 +53,7 @@ class LogFiles:
         self.tell: Callable[..., None] = _nobody
         """Says something to the operator: a message identifier, a text, facts."""
 
+        bootstrap.told = self._bootstrap_lost
         self._active = [self._active_log(number) for number in range(len(self.inventory.starts))]
         self._current = max(range(len(self._active)), key=self.inventory.starts.__getitem__)
         self.start = self.inventory.starts[self._current]
@@ -99,7 +100,15 @@ class LogFiles:
 
     def make_bootstrap_good(self) -> None:
         """At start: copies of the bootstrap data set that are not good will be (S3)."""
-        self._bootstrap.make_good(self._disk, self.tell)
+        self._bootstrap.make_good(self.tell)
+
+    def recover_bootstrap(self) -> str:
+        """Have two copies of the bootstrap data set again; gives the good one, nothing where none is lost (S5)."""
+        return self._bootstrap.recover()
+
+    def _bootstrap_lost(self, name: str, error: OSError) -> None:
+        text = "a copy of the bootstrap data set could not be written: the other is used alone; RECOVER BSDS or restart"
+        self.tell("CSQJ126E", text, copy=name, error=str(error))
 
     def saving(self) -> Callable[[], None]:
         """The inventory as it is now, to be made durable by the caller."""
