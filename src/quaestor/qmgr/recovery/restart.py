@@ -31,7 +31,6 @@ from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
-from quaestor.qmgr.recovery.stamping import check_stamps, stamp
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, Redo, map_page_of, starts_page
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
@@ -70,14 +69,14 @@ def restart(recovery: RecoveryManager) -> Restart:
     found = Restart()
     copies = restored(recovery)
     page_sets = _current_status(recovery, found, copies)
-    check_stamps(recovery, copies, found.end_rba)
+    recovery.stamping.check(copies, found.end_rba)
     recovery.log.files.inventory.stamped_at_stop = False  # with what resuming saves
     recovery.log.resume(found.end_rba)
     _forward(recovery, found, _Redo(recovery, found.end_rba, page_sets, copies))
     for number in copies:
         _end_media_recovery(recovery, recovery.buffers.page_sets[number])
     _backward(recovery)
-    stamp(recovery)
+    recovery.stamping.stamp_all()
     recovery.checkpoint()
     return found
 
@@ -190,6 +189,7 @@ class _Redo:
 
     def __init__(self, recovery: RecoveryManager, end: int, page_sets: dict[int, int], copies: dict[int, int]) -> None:
         self._buffers, self._end, self._page_sets, self._copies = recovery.buffers, end, page_sets, copies
+        self._noted = recovery.stamping.noted
         self._torn: dict[tuple[int, int], list[Waiting]] = {}
         self.done = 0
 
@@ -215,11 +215,11 @@ class _Redo:
         if kind == Kind.IMAGE:
             self._image(record, page, body)
         elif starts_page(kind, body):
-            known = None
             if kind == Kind.HEADER:
+                if record.rba < self._noted(record.page_set) and record.page_set not in self._copies:
+                    return  # wherever this is cut, page 0 is not older than the note (ST4)
                 body = self._described(record.page_set, body)
-                known = self._frame(record.page_set, page)  # never older than it was, wherever this is cut (ST2)
-            frame = known or self._new(record.page_set, page)
+            frame = self._new(record.page_set, page)
             self._start(frame, record.rba, record.rba, REDO[kind], body)
             self._buffers.pool_of[record.page_set].release(frame)
         else:
