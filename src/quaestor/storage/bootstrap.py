@@ -10,7 +10,8 @@ Rules
       before something newer was written is not written any more. What is read at start may be volatile, left by a
       process that was killed: it is synced before the other place is written.
   S3  A copy that is missing or cannot be read is named and made good from the other when the queue manager starts
-      (CSQJ120E), not when somebody only looks; without any good copy nothing starts.
+      (CSQJ120E), not when somebody only looks; without any good copy nothing starts. A copy of which one place cannot
+      be read is none: the other place may have the version before.
   S4  Archives are not noted beyond what leaves room for everything else (`has_room`): a queue manager whose inventory
       is full of them refuses work, but starts, takes checkpoints and can be rid of archives.
   S5  A copy that could not be written is lost, if the other could: what it holds grows old. Before anybody relies on
@@ -157,10 +158,16 @@ class Bootstrap:
 
     @classmethod
     def open(cls, disk: Disk) -> "Bootstrap":
-        copies = [copy for name in NAMES if (copy := _open(disk, name)) is not None]
+        copies, errors = list[Copy](), dict[str, str]()
+        for name in NAMES:
+            if disk.exists(name):
+                try:
+                    copies.append(_open(disk, name))
+                except OSError as error:
+                    errors[name] = str(error)
         found = [copy.newest for copy in copies if copy.newest is not None]
         if not found:
-            raise Abend("S3", "no copy of the bootstrap data set can be read; put one back, or cold start")
+            raise Abend("S3", "no copy of the bootstrap data set can be read; put one back, or cold start", **errors)
         version, inventory = max(found, key=_number)
         good = [copy.file.name for copy in copies if copy.newest is not None]
         return cls(disk, copies, inventory, version, [name for name in NAMES[: inventory.copies] if name not in good])
@@ -253,24 +260,20 @@ def _nobody(_name: str, _error: OSError) -> None:
     """Told where there is no operator."""
 
 
-def _open(disk: Disk, name: str) -> Copy | None:
-    """A copy and what is good of it, durably (S2); None where there is none, or it cannot be opened or synced (S3)."""
+def _open(disk: Disk, name: str) -> Copy:
+    """A copy and what is good of it, durably (S2); one that cannot be synced or read is none (S3)."""
+    file = disk.open(name)
     try:
-        if not disk.exists(name):
-            return None
-        file = disk.open(name)
         file.sync()
+        return Copy(file, [_read(file, at) for at in (0, PLACE)])
     except OSError:
-        return None
-    return Copy(file, [_read(file, at) for at in (0, PLACE)])
+        file.close()
+        raise
 
 
 def _read(file: File, at: int) -> Version | None:
-    """What is in a place of a copy; None when that is not good, or cannot be read (S3)."""
-    try:
-        place = file.read(at, PLACE)
-    except OSError:
-        return None
+    """What is in a place of a copy; None when that is not good."""
+    place = file.read(at, PLACE)
     if len(place) < _HEADER.size:
         return None
     mark, form, version, length, checksum = _HEADER.unpack_from(place)

@@ -19,6 +19,8 @@ Rules
       range, it is used again without an archive (CSQJ001I).
   F7  An active log that has been archived has one copy more. What no copy has good, or can be read of, is taken from
       the archive, and the operator is told once (CSQJ106E); an archive that is missing or cannot be read has nothing.
+  F8  A data set of the ring is written only when the bootstrap data set knows its range, durably. So where the log goes
+      on in one that it does not know, it is an older one: nothing starts with it, or all since then would be lost.
 
 Called by log.  Calls disk, bootstrap, archiving.
 """
@@ -45,7 +47,7 @@ ARCHIVE: Final = re.compile(r"archive-[0-9a-f]{16}")
 
 
 class LogFiles:
-    """The active ring and the archives (F1-F7)."""
+    """The active ring and the archives (F1-F8)."""
 
     def __init__(self, disk: Disk, bootstrap: Bootstrap, *, archive: bool) -> None:
         self._disk, self._bootstrap, self._archive = disk, bootstrap, archive
@@ -171,6 +173,13 @@ class LogFiles:
             if start <= rba < end:
                 return self._read_archive(name, rba - start, min(size, end - rba)), True
         return b"", False
+
+    def read_unknown(self, rba: int, size: int, copy: int) -> bytes:
+        """Bytes of the data set after the current one, as if the log had gone on there (F8)."""
+        at = rba - self.start - self.size
+        with suppress(OSError):
+            return self._active[(self._current + 1) % len(self._active)].read(at, size, copy) if at >= 0 else b""
+        return b""
 
     def read_from_archive(self, rba: int) -> None:
         """No copy of an active log has this good: the operator knows that its archive has (F7)."""

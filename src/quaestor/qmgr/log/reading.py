@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from quaestor.mqi.reasons import Abend
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import LogFiles
-from quaestor.storage.log_record import HEADER_LENGTH, LogRecord, parse, record_length
+from quaestor.storage.log_record import HEADER_LENGTH, RECORD_MAX, LogRecord, parse, record_length
 
 SCAN_BYTES = 1 << 20
 
@@ -80,6 +80,16 @@ class LogReader:
             if len(raw) == size:
                 return raw
         raise Abend("L1", "the end of the log cannot be read; use its other copy", rba=f"{rba:012X}")
+
+    def goes_on(self, rba: int, epoch: int) -> bool:
+        """Whether the record at the end of the log is in a data set of which nobody knows (F8)."""
+        return any(self._unknown(rba, epoch, copy) for copy in range(self._files.copies))
+
+    def _unknown(self, rba: int, epoch: int, copy: int) -> bool:
+        raw = self.raw(rba, RECORD_MAX, copy)
+        raw += self._files.read_unknown(rba + len(raw), RECORD_MAX - len(raw), copy)
+        length = record_length(raw[:8])
+        return 0 < length <= len(raw) and parse(raw[:length], rba, epoch) is not None
 
     def raw(self, rba: int, size: int, source: int = 0) -> bytes:
         """Bytes of the log data sets, over their borders; fewer where the log has no more."""

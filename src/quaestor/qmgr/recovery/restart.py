@@ -16,7 +16,8 @@ Rules
       begins there again. Where the log has it grow, the file does so before page 0 can be written (T2).
   X8  A page set that was deleted, or deleted and defined again, has nothing to do with what the log says of its number
       before that.
-  X9  A page set that is not the one which the log was written with, but older or another one, is refused (ST2).
+  X9  A page set that is not the one which the log was written with, but older or another one, is refused (ST2). So is a
+      bootstrap data set that knows too little of the log (F8).
 
 Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
 """
@@ -31,6 +32,7 @@ from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
+from quaestor.qmgr.recovery.stamping import NEWER
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, Redo, map_page_of, starts_page
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
@@ -93,9 +95,9 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
     for deleted, rba in log.files.inventory.since.items():
         # X8: of one that the checkpoint does not know nothing before it is wanted, however long ago it was deleted
         page_sets[int(deleted)] = max(rba, page_sets.get(int(deleted), found.checkpoint_rba))
-    end = found.checkpoint_rba
+    end, epoch = found.checkpoint_rba, 0
     for record in log.scan(found.checkpoint_rba):
-        end = record.end
+        end, epoch = record.end, record.epoch
         found.records_read += 1
         if record.urid:
             _follow(recovery.units, record)
@@ -105,6 +107,9 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
     if end < written:
         text = "the log is damaged before its end; use its other copy or its archive"
         raise Abend("L2", text, good_to=f"{end:012X}", written_to=f"{written:012X}")
+    if log.goes_on(end, epoch):
+        text = "the log goes on where the bootstrap data set knows none: it is an older one; put the last one back"
+        raise Abend("F8", text, known_to=f"{end:012X}")
     found.end_rba = end
     found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
     if found.start_rba < end and not log.files.holds(found.start_rba):
@@ -273,7 +278,7 @@ class _Redo:
         except TornPageError:
             return None
         if frame.rba >= self._end:
-            raise Abend("X5", "a page is newer than the log", page_set=number, page=page, rba=frame.rba, end=self._end)
+            raise Abend("X5", NEWER, page_set=number, page=page, rba=f"{frame.rba:012X}", end=f"{self._end:012X}")
         return frame
 
     def _new(self, number: int, page: int) -> Frame:

@@ -26,6 +26,7 @@ from quaestor.storage.log_record import Kind
 from quaestor.storage.page import header_of, is_whole
 from quaestor.storage.page_set import PageSet, describe
 
+NEWER = "a page is newer than the log: that or its bootstrap data set is an older one; put the last ones back"
 Change = Callable[[None, int, int, PageSet, int, bytes], Frame]
 """The one way to change a page, for good (V1)."""
 
@@ -93,7 +94,7 @@ class Stamping:
                 continue  # ST4
             rba, noted = header_of(first).rba, self.noted(number)
             if rba >= end:
-                raise Abend("X5", "a page is newer than the log", page_set=number, page=0, rba=rba, end=end)
+                raise Abend("X5", NEWER, page_set=number, page=0, rba=f"{rba:012X}", end=f"{end:012X}")
             if rba < noted or (noted and stopped and rba != noted):
                 text = (
                     "a page set is an older copy, or another queue manager's; "
