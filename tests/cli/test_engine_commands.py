@@ -13,7 +13,9 @@ from quaestor.clock import SystemClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.storage.changes import MESSAGE_PAGE
 from quaestor.storage.disk import RealDisk
+from quaestor.storage.page import HEADER_LENGTH, PAGE, header_of, seal
 from quaestor.testing import SMALL
 
 KEPT = MQMD(persistence=1)
@@ -250,6 +252,20 @@ def test_page_sets_whose_log_is_lost_go_on_with_a_new_one(killed):
         put(manager, "three")
     assert 3 == json_of("check", killed)["messages"]
     assert 0 == run("log", "print", killed).exit_code
+
+
+def test_a_cold_start_says_how_many_pages_had_not_been_written(killed):
+    """The space map page of page set 1 calls a page a message page that was never written."""
+    with (killed / "pageset-01").open("r+b") as file:
+        space = bytearray(file.read(2 * PAGE)[PAGE:])
+        space[HEADER_LENGTH + 40] = MESSAGE_PAGE
+        seal(space, header_of(space).rba)
+        file.seek(PAGE)
+        file.write(space)
+    found = run("log", "cold-start", killed, "--give-up-log")
+    assert 0 == found.exit_code, found.output
+    assert "pages had not been written with their messages, which are lost; they are free" in found.stdout
+    assert 0 == run("check", killed).exit_code
 
 
 def test_a_cold_start_leaves_what_is_not_the_queue_managers(killed):

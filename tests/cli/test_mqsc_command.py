@@ -101,6 +101,11 @@ def test_without_a_queue_manager_nothing_is_made(tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
+def test_a_queue_manager_that_has_its_second_bootstrap_data_set_alone_is_there(directory):
+    (directory / "BSDS1").rename(directory / "BSDS2")
+    assert 0 == mqsc(directory, "-c", "PING QMGR").exit_code
+
+
 def test_another_name_is_refused(directory):
     result = CliRunner().invoke(main, ["mqsc", "QM2", "--directory", str(directory), "-c", "DIS QMGR"])
     assert 2 == result.exit_code

@@ -12,6 +12,8 @@ from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.data.engine import Engine
+from quaestor.qmgr.recovery.cold import cold_start
+from quaestor.qmgr.recovery.media import image_copy
 from quaestor.storage.disk import InUseError, RealDisk
 from quaestor.storage.page import HEADER_LENGTH, seal
 from quaestor.testing import FaultyDisk, SmallEngine
@@ -239,6 +241,41 @@ def test_a_page_set_in_the_place_of_another_is_refused():
     disk.files["pageset-01"] = disk.files["pageset-00"]
     with pytest.raises((Abend, TornPageError), match="not"):
         SmallEngine(disk, TINY)
+
+
+@pytest.mark.parametrize("name", ["BSDS1", "log1-02", "archive-0000000000001000"])
+def test_a_file_of_another_kind_in_the_place_of_a_page_set_is_refused(name):
+    """Its first page seems torn, and the log has page 0; behind it are zeros, which are no space map (P2)."""
+    world = World(FaultyDisk(), replace(TINY, archive=True))
+    for n in range(60):
+        world.unit(puts=[message(n, 2000)])
+        world.engine.run_tasks()
+    disk = world.disk.after_power_cut()
+    disk.files["pageset-01"] = disk.files[name]
+    with pytest.raises((Abend, TornPageError), match="image copy"):
+        SmallEngine(disk, world.settings)
+
+
+def zeros_for_a_space_map(disk):
+    for image in (disk.files["pageset-01"].seen, disk.files["pageset-01"].durable):
+        image[4096:8192] = bytes(4096)
+    return disk
+
+
+def test_a_space_map_page_of_zeros_is_damage():
+    """As free pages they would be given to others (P2); neither restart nor a cold start nor an image copy takes it."""
+    world = started_and_put()
+    world.engine.buffers.write_all()
+    for _ in range(3):
+        world.engine.recovery.checkpoint()
+    disk = zeros_for_a_space_map(world.disk.after_power_cut())
+    with pytest.raises(TornPageError, match="page 1 of page set 1 is not whole; recover the page set"):
+        SmallEngine(disk, TINY)
+    with pytest.raises(Abend, match=r"CS3: a page is not whole.*page_set=1, page=1"):
+        cold_start(disk)
+    zeros_for_a_space_map(world.disk)
+    with pytest.raises(Abend, match=r"Y6: a page is not whole and no image copy is taken"):
+        image_copy(world.engine.recovery, 1, world.disk)
 
 
 def test_a_truncated_log_is_named():

@@ -4,21 +4,23 @@ import importlib
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import replace
-from itertools import product
+from itertools import count, product
 
 import pytest
 
-from crash.scenarios import TINY, World, found_after, message, puts_together
-from crash.test_power_cuts import test_a_restart_may_be_cut_and_begun_again as restart_may_be_cut
+from crash.restarts import FEW, MANY, every_cut
+from crash.scenarios import TINY, World, found_after, in_steps, message
 from quaestor.mqi.reasons import Abend
+from quaestor.qmgr.buffer import OldPages, TornPageError
 from quaestor.qmgr.data.page_storage import PageSetDefinition
-from quaestor.qmgr.recovery import stamping
+from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.recovery.media import image_copy, restore
+from quaestor.qmgr.recovery.stamping import Stamping
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
 SETTINGS = replace(TINY, archive=True, buffer_pools={0: 16, 1: 64})
-restart_module = importlib.import_module("quaestor.qmgr.recovery.restart")
+_Redo = importlib.import_module("quaestor.qmgr.recovery.restart")._Redo
 
 
 def stopped(world):
@@ -74,6 +76,141 @@ def copied_while_running(ends):
     world.engine.buffers.write_all()
     ends(world)
     return mixed(world.disk, older, "pageset-01")
+
+
+def whole(world):
+    world.engine.recovery.checkpoint()
+
+
+def stepwise(world):
+    in_steps(world, lambda: None)
+
+
+@pytest.mark.parametrize("checkpoint", [whole, stepwise])
+def test_a_copy_that_was_taken_while_it_ran_is_refused_after_a_checkpoint_and_a_kill(checkpoint):
+    refused(copied_while_running(checkpoint), "ST2: a page set is an older copy.*recover it from its image copy")
+
+
+class Copied(FaultyDisk):
+    """Keeps what there is before every so many operations, and what may be found then."""
+
+    every = 3
+
+    def __init__(self):
+        super().__init__()
+        self.world, self.moments = None, []
+
+    def operate(self, effect):
+        if self.world is not None and self.operations % self.every == 0:
+            files = {name: bytes(image.seen) for name, image in self.files.items()}
+            self.moments.append((files, list(self.world.allowed)))
+        super().operate(effect)
+
+
+def put_back(files, older):
+    """A disk as a killed queue manager leaves it, with an older file."""
+    disk = FaultyDisk()
+    for name, contents in (files | {"pageset-01": older["pageset-01"]}).items():
+        disk.create(name, 0).write(0, contents)
+    return disk
+
+
+def any_copy_at_any_time(script):
+    """Whenever a page set was copied, and whenever it is put back: it is refused, or everything is there."""
+    disk = Copied()
+    world = disk.world = World(disk, SETTINGS)
+    script(world)
+    refusals = 0
+    for number, (files, allowed) in enumerate(disk.moments):
+        for older, _ in disk.moments[:number]:
+            found = found_or_refused(put_back(files, older))
+            assert found == "ST2" or found in allowed, f"moment {number}"
+            refusals += found == "ST2"
+    return refusals
+
+
+def found_or_refused(disk):
+    """What is on the queue, or the rule by which nothing starts."""
+    try:
+        return found_after(disk, SETTINGS)
+    except Abend as error:
+        return error.rule
+
+
+def busy(world):
+    """Messages come and go, pages are written, by checkpoints or before them."""
+    world.unit(puts=[message(n) for n in range(6)])
+    for n in range(8):
+        world.unit(puts=[message(10 + 2 * n), message(11 + 2 * n)], gets=1)
+        if n > 4:
+            world.engine.buffers.write_all()
+        (whole, stepwise)[n % 2](world)
+
+
+def test_whenever_it_was_copied_it_is_refused_or_nothing_is_lost():
+    assert any_copy_at_any_time(busy)
+
+
+def test_a_checkpoint_that_is_under_way_at_a_stop_does_not_make_a_page_set_look_old():
+    steps = count()
+    for number in steps:
+        world = worked(killed)
+        recovery = world.engine.recovery
+        recovery._begin(2, in_steps=True)
+        for _ in range(number):
+            recovery._advance()
+            if recovery._under_way is None:
+                break
+            recovery._wait()
+        world.unit(puts=[message(7)])
+        over = recovery._under_way is None
+        stopped(world)
+        assert world.state == found_after(world.disk, SETTINGS)
+        if over:
+            break
+    assert number > 4
+
+
+def while_stamps_are_forced(world, meanwhile):
+    """A checkpoint in steps; something happens when page 0 of page sets is logged and not yet written."""
+    stamping, pieces = world.engine.recovery.stamping, Stamping.pieces
+
+    def interrupted():
+        for wait in pieces(stamping):
+            yield wait
+            meanwhile()
+
+    stamping.pieces = interrupted
+    stepwise(world)
+    del stamping.pieces
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_page_set_that_is_deleted_meanwhile_leaves_no_stamp(again):
+    world = worked(killed)
+    storage = world.engine.engine.storage
+    storage.define_page_set(3, PageSetDefinition(1))
+
+    def delete():
+        storage.delete_page_set(3)
+        if again:
+            storage.define_page_set(3, PageSetDefinition(1))
+
+    while_stamps_are_forced(world, delete)
+    assert "3" not in world.engine.log.files.inventory.stamps
+    assert 5 == len(found_after(world.disk.after_power_cut(), SETTINGS))
+
+
+def test_a_page_0_that_somebody_else_writes_is_stamped_the_next_time():
+    world = worked(killed)
+    engine, noted = world.engine, world.engine.recovery.stamping.noted
+    engine.buffers.write_all()
+    before = noted(1)
+    while_stamps_are_forced(world, engine.buffers.write_all)
+    assert before == noted(1)
+    whole(world)
+    assert before < noted(1)
+    assert 5 == len(found_after(world.disk.after_power_cut(), SETTINGS))
 
 
 def test_a_copy_that_was_taken_before_the_stop_is_refused():
@@ -141,34 +278,101 @@ def test_a_start_and_a_stop_may_be_cut_anywhere():
 # --- teeth ------------------------------------------------------------------------------------------------------------
 
 
+def without_stamps_at_checkpoints(patch):
+    """ST1: only starts and stops stamp."""
+    pieces = Stamping.pieces
+    patch.setattr(Stamping, "pieces", lambda self: pieces(self) if fresh(self) else iter(()))
+
+
+def fresh(stamping):
+    return not any(page_set.stamped for page_set in stamping._buffers.page_sets.values())
+
+
+def with_page_0_before_the_others(patch):
+    """ST1: page 0 is written behind all other pages, or a copy between them looks newer than it is."""
+    write = OldPages.write
+
+    def hasty(self, pages, *, in_steps):
+        for page_set in self._page_sets.values():
+            page_set.stamped = False
+        yield from RECOVERIES[-1].stamping.pieces()
+        yield from write(self, pages, in_steps=in_steps)
+        for page_set in self._page_sets.values():
+            page_set.stamped = True
+
+    begin = RecoveryManager._begin
+
+    def remembering(self, pages, *, in_steps):
+        RECOVERIES.append(self)
+        begin(self, pages, in_steps=in_steps)
+
+    patch.setattr(RecoveryManager, "_begin", remembering)
+    patch.setattr(OldPages, "write", hasty)
+
+
+RECOVERIES = []
+
+
+@pytest.mark.parametrize("remove", [without_stamps_at_checkpoints, with_page_0_before_the_others])
+def test_without_its_rule_a_copy_is_taken_that_lacks_something(remove, monkeypatch):
+    remove(monkeypatch)
+    with pytest.raises((AssertionError, TornPageError)):
+        any_copy_at_any_time(busy)
+
+
 def test_without_the_stamp_an_older_copy_is_taken(monkeypatch):
     """ST1: that is what happened."""
-    monkeypatch.setattr(restart_module, "stamp", lambda recovery: None)
-    monkeypatch.setattr("quaestor.qmgr.data.engine.stamp", lambda recovery, *, stopping: None)
+    monkeypatch.setattr(Stamping, "note", lambda self: None)
     with pytest.raises(pytest.fail.Exception):
         test_an_older_copy_of_a_page_set_is_refused("pageset-01", stopped, stopped)
 
 
 def test_with_a_note_before_the_page_a_cut_makes_it_look_old(monkeypatch):
     """ST1: the note comes after."""
-    real = stamping.stamp
+    real = Stamping.pieces
 
-    def hasty(recovery, *, stopping=False):
-        inventory = recovery.log.files.inventory
-        inventory.stamps = dict.fromkeys(map(str, recovery.buffers.page_sets), recovery.log.end)
-        recovery.log.files.save()
-        real(recovery, stopping=stopping)
+    def hasty(self):
+        files, page_sets = self._log.files, self._buffers.page_sets
+        files.inventory.stamps = {str(n): self._log.end for n, each in page_sets.items() if not each.stamped}
+        files.save()
+        yield from real(self)
 
-    monkeypatch.setattr(restart_module, "stamp", hasty)
+    monkeypatch.setattr(Stamping, "pieces", hasty)
     with pytest.raises(Abend, match="ST2"):
         a_cut_never_makes_a_page_set_look_old()
 
 
+def stamps_that_are_redone():
+    """Restart redoes two stamps and has few buffers: page 0 leaves when the first is redone, and power goes."""
+    world = World(FaultyDisk(), MANY)
+    world.unit(puts=[message(1)])
+    world.engine.buffers.write_all()
+    world.unit(puts=[message(1)])
+    recovery = world.engine.recovery
+    recovery._begin(2, in_steps=True)
+    recovery._advance()
+    world.unit(puts=[message(2)])  # so restart begins before the first stamp
+    recovery._finish()
+    for n in range(40):
+        world.unit(puts=[message(n)])
+    pool = world.engine.buffers.pools[1]
+    pool.write(pool.changed()[-1:])
+    recovery.checkpoint()
+    every_cut(world.disk, FEW, world.state, range(2), step=3)
+
+
+def test_a_restart_that_redoes_stamps_may_be_cut():
+    stamps_that_are_redone()
+
+
 def test_with_a_page_0_that_restart_begins_anew_it_looks_old(monkeypatch):
-    """ST2: redoing an old change of page 0 must not make it older than it was."""
-    frame = restart_module._Redo._frame
-    monkeypatch.setattr(
-        restart_module._Redo, "_frame", lambda self, number, page: frame(self, number, page) if page else None
-    )
+    """ST4: redoing an old change of page 0 must not make it older than the note."""
+    made = _Redo.__init__
+
+    def forgetful(self, *args):
+        made(self, *args)
+        self._noted = lambda _number: 0
+
+    monkeypatch.setattr(_Redo, "__init__", forgetful)
     with pytest.raises(Abend, match="ST2"):
-        restart_may_be_cut(puts_together)
+        stamps_that_are_redone()

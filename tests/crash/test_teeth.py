@@ -34,6 +34,7 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import BufferPool, OldPages, TornPageError
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager
+from quaestor.qmgr.recovery.stamping import Stamping
 from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_of
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.page import PAGE
@@ -80,12 +81,16 @@ def with_the_note_before_the_record(patch):
 
 
 def with_a_sync_that_covers_what_came_later(patch):
-    """T5: a page that is written while a sync is under way is volatile until the next one."""
+    """T5: a page that is written while a sync is under way is volatile until the next one.
+
+    A page set that is stamped has a next one in the same checkpoint (ST1), so none is.
+    """
 
     def end_sync(self):
         self.syncing_rba = self.unsynced_rba = 0
 
     patch.setattr(PageSet, "end_sync", end_sync)
+    patch.setattr(Stamping, "pieces", lambda _self: iter(()))
 
 
 def without_the_pages_that_stay(patch):

@@ -155,7 +155,7 @@ def test_a_short_write_is_completed(tmp_path, monkeypatch, answer):
 def test_a_write_that_failed_says_so(tmp_path, monkeypatch, code):
     with_kernel(monkeypatch, OSError(code, "broken"))
     file = RealDisk(tmp_path).create("log1-01", BLOCK)
-    with pytest.raises(OSError, match="broken"):
+    with pytest.raises(OSError, match="broken: 'log1-01'"):
         file.start_write_through(0, aligned(bytes(BLOCK))).over(wait=True)
     file.close()
 

@@ -1,4 +1,4 @@
-"""Write-through: durable bytes, past the page cache where that is possible (K1, K6)."""
+"""Files of the system: write-through past the page cache where that is possible, errors by name (K1, K6, K10)."""
 
 import errno
 import mmap
@@ -70,3 +70,26 @@ def test_an_input_output_error_is_not_taken_for_impossible(file, monkeypatch):
     monkeypatch.setattr(disk_module.os, "pwritev", fail)
     with pytest.raises(OSError, match="broken"):
         file.write_through(0, aligned(bytes(BLOCK)))
+
+
+def failing(*_args):
+    raise OSError(errno.EIO, "Input/output error")
+
+
+@pytest.mark.parametrize(
+    ("call", "request_"),
+    [
+        ("pread", lambda file: file.read(0, 10)),
+        ("pwrite", lambda file: file.write(0, b"x")),
+        ("pwritev", lambda file: file.write_many(0, [b"x", b"y"])),
+        ("pwritev", lambda file: file.write_through(0, aligned(bytes(BLOCK)))),
+        ("pwritev", lambda file: file.write_through(7, b"x")),
+        ("posix_fallocate", lambda file: file.extend(8 * BLOCK)),
+        ("fdatasync", lambda file: file.sync()),
+    ],
+    ids=["read", "write", "write_many", "aligned", "part of a block", "extend", "sync"],
+)
+def test_an_error_names_the_file(file, call, request_, monkeypatch):
+    monkeypatch.setattr(disk_module.os, call, failing)
+    with pytest.raises(OSError, match=r"\[Errno 5\] Input/output error: 'log1-01'"):
+        request_(file)

@@ -73,3 +73,5 @@ def cold_start_command(
     else:
         numbers = ", ".join(map(str, made.page_sets))
         click.echo(f"page sets {numbers} ({made.pages} pages); the new log begins at {made.first_rba:012X}")
+        if made.freed:
+            click.echo(f"{made.freed} pages had not been written with their messages, which are lost; they are free")

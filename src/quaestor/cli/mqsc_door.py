@@ -15,7 +15,7 @@ from typing import Any
 
 from quaestor.mqi.reasons import MQError, Reason
 
-SIGN, SOCKET = "BSDS1", "socket"
+SIGNS, SOCKET = ("BSDS1", "BSDS2"), "socket"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def door(name: str, directory: Path | None) -> Door:
     place = default_directory(name) if directory is None else directory
     if (place / SOCKET).exists() and owner_of(place) is not None:
         return _server(name, place)
-    if not (place / SIGN).exists():
+    if not any((place / sign).exists() for sign in SIGNS):
         raise MQError(Reason.Q_MGR_NAME_ERROR, qmgr=name, directory=str(place), why="no queue manager is kept there")
     return _embedded(name, place)
 

@@ -2,7 +2,8 @@
 
 Rules
   AR1 Every record is looked at as who reads it back will look at it (L1): checksum, RBA, epoch. It is taken from the
-      first copy of the active log that has it good; a copy that cannot be read there has not.
+      first source that has it good, a copy of the active log or what begins in an archive (F7); a copy that cannot be
+      read there has not.
   AR2 A record that no copy has good is never archived as if it were: the archive is given up and the log is named
       (`DamagedLogError`).
   AR3 It is made in pieces, so that nobody waits for a whole one. The log is not written meanwhile. A piece is
@@ -39,7 +40,7 @@ _CHECKED = struct.Struct(">IIQ20xI")
 """checksum, length, rba, epoch: what is looked at of a header"""
 
 Read = Callable[[int, int, int], bytes]
-"""Log bytes from an RBA on, so many, of a copy; fewer where it has no more."""
+"""Log bytes from an RBA on, so many, of a source; fewer where it has no more."""
 
 
 class DamagedLogError(OSError):
@@ -53,9 +54,9 @@ class DamagedLogError(OSError):
 class Archiving:
     """One archive that is being made (AR1-AR4)."""
 
-    def __init__(self, disk: Disk, name: str, start: int, size: int, copies: int, read: Read) -> None:
+    def __init__(self, disk: Disk, name: str, start: int, size: int, sources: range, read: Read) -> None:
         self._disk, self.name, self.start, self.end = disk, name, start, start + size
-        self._copies, self._read = range(copies), read
+        self._sources, self._read = sources, read
         self.from_other_copy: list[int] = []
         """RBAs of records that the first copy has not good."""
 
@@ -106,46 +107,46 @@ class Archiving:
 
     def _other_copy(self, rba: int, epoch: int) -> bytes:
         """A record that the first copy has not good (AR1, AR2)."""
-        for copy in self._copies[1:]:
-            good = self._record(rba, copy, epoch)
+        for source in self._sources[1:]:
+            good = self._record(rba, source, epoch)
             if good:
                 self.from_other_copy.append(rba)
                 return good
         raise DamagedLogError(rba)
 
-    def _record(self, rba: int, copy: int, epoch: int = 0) -> bytes:
-        """The record at an RBA as a copy has it; nothing when it is not good."""
-        length = record_length(self._read(rba, HEADER_LENGTH, copy))
-        raw = self._read(rba, length, copy) if length else b""
+    def _record(self, rba: int, source: int, epoch: int = 0) -> bytes:
+        """The record at an RBA as a source has it; nothing when it is not good."""
+        length = record_length(self._read(rba, HEADER_LENGTH, source))
+        raw = self._read(rba, length, source) if length else b""
         return raw if len(raw) == length and raw and parse(raw, rba, epoch) else b""
 
     # --- where records begin (AR4) ------------------------------------------------------------------------------------
 
     def _first(self) -> int:
         """The RBA of the last record that begins before the range, or else of the first that claims to be in it."""
-        before = max(self._last_claim(copy) for copy in self._copies)
+        before = max(map(self._last_claim, self._sources))
         if before:
             return before
-        claims = [claim for copy in self._copies if (claim := self._first_claim(copy)) is not None]
+        claims = [claim for source in self._sources if (claim := self._first_claim(source)) is not None]
         if not claims:
             raise DamagedLogError(self.start)
         return min(claims)
 
-    def _last_claim(self, copy: int) -> int:
+    def _last_claim(self, source: int) -> int:
         """The last RBA before the range at which a record claims to begin; 0 where none does, or the log has it not."""
         for span in LOOKED_BACK:
             low = self.start - span
-            raw = self._read(low, span, copy) if low > 0 else b""
+            raw = self._read(low, span, source) if low > 0 else b""
             if len(raw) < span:
                 return 0
-            raw += self._read(self.start, HEADER_LENGTH, copy)
+            raw += self._read(self.start, HEADER_LENGTH, source)
             last = max((rba for rba in _claims(raw, low) if rba < self.start), default=0)
             if last:
                 return last
         return 0
 
-    def _first_claim(self, copy: int) -> int | None:
-        raw = self._read(self.start, RECORD_MAX + HEADER_LENGTH, copy)
+    def _first_claim(self, source: int) -> int | None:
+        raw = self._read(self.start, RECORD_MAX + HEADER_LENGTH, source)
         return next(_claims(raw, self.start), None)
 
 

@@ -6,29 +6,40 @@ Rules
       page sets that commands have changed: restart needs them before it can read page set 0.
   S2  It is written in turn to two places of each copy, each time with a higher version and a checksum, and synced:
       a cut during a write leaves the version before it; a write that failed is made again in the same place, not in
-      the place of the last good one. Two writes are never under way at once. What was packed
+      the place of the copy's last good one. Two writes are never under way at once. What was packed
       before something newer was written is not written any more. What is read at start may be volatile, left by a
       process that was killed: it is synced before the other place is written.
   S3  A copy that is missing or cannot be read is named and made good from the other when the queue manager starts
-      (CSQJ120E), not when somebody only looks; without any good copy nothing starts.
+      (CSQJ120E), not when somebody only looks; without any good copy nothing starts. A copy of which one place cannot
+      be read is none: the other place may have the version before.
   S4  Archives are not noted beyond what leaves room for everything else (`has_room`): a queue manager whose inventory
       is full of them refuses work, but starts, takes checkpoints and can be rid of archives.
+  S5  A copy that could not be written is lost, if the other could: what it holds grows old. Before anybody relies on
+      what the other alone has, the lost one has another name, durably, so that no start takes it for current; if that
+      cannot be done, the error is the caller's, as it is when no copy could be written. The operator is told
+      (CSQJ126E). RECOVER BSDS makes it again (CSQJ130I), and so does the next start (S3).
 
 Called by log_files.  Calls disk.
 """
 
+import errno
 import json
 import struct
 from _thread import allocate_lock
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from operator import itemgetter
 from typing import Any
 from zlib import crc32
 
 from quaestor.mqi.reasons import Abend
-from quaestor.storage.disk import Disk, File
+from quaestor.storage.disk import Disk, File, outcome
 
 NAMES = ("BSDS1", "BSDS2")
+LOST = "{}-lost"
+"""What a copy is called that is not current (S5)."""
+
 PLACE = 1 << 18
 FORMAT = 2
 """1: records and pages with the checksum of zlib."""
@@ -86,19 +97,47 @@ class Inventory:
         self.checkpoints = [*self.checkpoints, rba][-CHECKPOINTS_KEPT:]
 
 
+Version = tuple[int, Inventory]
+"""What a place of a copy holds."""
+
+Lost = Callable[[str, OSError], None]
+"""Told of a copy that is lost (S5)."""
+
+_number = itemgetter(0)
+
+
+class Copy:
+    """One copy of the bootstrap data set; of its two places the one that was not written last is next (S2)."""
+
+    def __init__(self, file: File, found: Sequence[Version | None] = ()) -> None:
+        self.file = file
+        good = [version for version in found if version is not None]
+        self.newest = max(good, key=_number, default=None)
+        self._place = 1 if self.newest is None else found.index(self.newest)
+
+    def write(self, data: bytes) -> None:
+        place = 1 - self._place
+        self.file.write(PLACE * place, data)
+        self.file.sync()
+        self._place = place
+
+
 class Bootstrap:
     """The copies of the bootstrap data set."""
 
-    def __init__(self, files: list[File], inventory: Inventory, version: int, bad: Sequence[str] = ()) -> None:
-        self._files, self.inventory, self._version = files, inventory, version
+    def __init__(
+        self, disk: Disk, copies: list[Copy], inventory: Inventory, version: int, bad: Sequence[str] = ()
+    ) -> None:
+        self._disk, self._copies, self.inventory, self._version = disk, copies, inventory, version
         self._bad = bad
         self._alone = allocate_lock()
         self._packed = self._written = 0
+        self.told: Lost = _nobody
 
     @classmethod
     def create(cls, disk: Disk, inventory: Inventory, *, dual: bool) -> "Bootstrap":
-        files = [disk.create(name, 2 * PLACE) for name in NAMES[: 2 if dual else 1]]
-        bootstrap = cls(files, inventory, 0)
+        copies = [Copy(disk.create(name, 2 * PLACE)) for name in NAMES[: 2 if dual else 1]]
+        bootstrap = cls(disk, copies, inventory, 0)
         bootstrap.save()
         return bootstrap
 
@@ -107,38 +146,68 @@ class Bootstrap:
         """Whether a log was ever set up here; a run that was cut while formatting leaves none."""
         for name in NAMES:
             if disk.exists(name):
-                file = disk.open(name)
-                written = any(file.read(at, _HEADER.size).strip(b"\0") for at in (0, PLACE))
-                file.close()
+                try:
+                    file = disk.open(name)
+                    written = any(file.read(at, _HEADER.size).strip(b"\0") for at in (0, PLACE))
+                    file.close()
+                except OSError:
+                    return True  # something is there
                 if written:
                     return True
         return False
 
     @classmethod
     def open(cls, disk: Disk) -> "Bootstrap":
-        files = [disk.open(name) for name in NAMES if disk.exists(name)]
-        good = {file.name: [read for at in (0, PLACE) if (read := _read(file, at)) is not None] for file in files}
-        found = [read for reads in good.values() for read in reads]
+        copies, errors = list[Copy](), dict[str, str]()
+        for name in NAMES:
+            if disk.exists(name):
+                try:
+                    copies.append(_open(disk, name))
+                except OSError as error:
+                    errors[name] = str(error)
+        found = [copy.newest for copy in copies if copy.newest is not None]
         if not found:
-            raise Abend("S3", "no copy of the bootstrap data set can be read; put one back, or cold start")
-        for file in files:
-            file.sync()  # S2
-        version, inventory = max(found, key=lambda read: read[0])
-        bad = [name for name in NAMES[: inventory.copies] if not good.get(name)]
-        return cls(files, inventory, version, bad)
+            raise Abend("S3", "no copy of the bootstrap data set can be read; put one back, or cold start", **errors)
+        version, inventory = max(found, key=_number)
+        good = [copy.file.name for copy in copies if copy.newest is not None]
+        return cls(disk, copies, inventory, version, [name for name in NAMES[: inventory.copies] if name not in good])
 
-    def make_good(self, disk: Disk, tell: Callable[..., None]) -> None:
-        """Copies that are missing or cannot be read are written from the next save on (S3)."""
+    def make_good(self, tell: Callable[..., None]) -> None:
+        """At start: copies that are missing or cannot be read are written from the next save on (S3)."""
         for name in self._bad:
             facts = {"copy": name}
             try:
-                if not disk.exists(name):
-                    self._files.append(disk.create(name, 2 * PLACE))
+                self._make(name)
             except OSError as error:
                 facts["error"] = str(error)
             text = "a copy of the bootstrap data set is missing or cannot be read: it is made good from the other"
             tell("CSQJ120E", text, **facts)
         self._bad = ()
+
+    def recover(self) -> str:
+        """Make the copy that is lost again; gives the one that it is made from, or nothing when none is lost (S5)."""
+        if not self.lost():
+            return ""
+        source = self._copies[0].file.name
+        for name in self.lost():
+            self._make(name)
+        self.save()
+        if self.lost():
+            raise OSError(errno.EIO, "it could not be written", self.lost()[0])
+        return source
+
+    def lost(self) -> list[str]:
+        """Copies that are not written (S5)."""
+        written = [copy.file.name for copy in self._copies]
+        return [name for name in NAMES[: self.inventory.copies] if name not in written]
+
+    def _make(self, name: str) -> None:
+        """Have a copy that the next save writes."""
+        if name in self.lost():
+            exists = self._disk.exists(name)
+            file = self._disk.open(name) if exists else self._disk.create(name, 2 * PLACE)
+            with self._alone:
+                self._copies.append(Copy(file))
 
     def save(self) -> None:
         """Write the inventory as it is."""
@@ -160,28 +229,51 @@ class Bootstrap:
         return json.dumps(asdict(self.inventory), separators=(",", ":")).encode()
 
     def _write(self, number: int, packed: bytes) -> None:
-        """Write the next version to every copy (S2)."""
+        """Write the next version to every copy (S2, S5)."""
         with self._alone:
             if number <= self._written:
                 return
             version = self._version + 1
             data = _HEADER.pack(_MARK, FORMAT, version, len(packed), crc32(packed)) + packed
-            for file in self._files:
-                file.write(PLACE * (version % 2), data)
-                file.sync()
-            self._version, self._written = version, number
+            failed = {copy: error for copy in self._copies if (error := outcome(partial(copy.write, data))) is not None}
+            if len(failed) == len(self._copies):
+                raise next(iter(failed.values()))
+            self._version = version
+            for copy, error in failed.items():
+                self._lose(copy, error)
+            self._written = number
+
+    def _lose(self, copy: Copy, error: OSError) -> None:
+        """A copy is not written any more, and not taken for current at the next start (S5)."""
+        name = copy.file.name
+        self._disk.rename(name, LOST.format(name))
+        self._copies.remove(copy)
+        copy.file.close()
+        self.told(name, error)
 
     def close(self) -> None:
-        for file in self._files:
-            file.close()
+        for copy in self._copies:
+            copy.file.close()
 
 
-def _read(file: File, at: int) -> tuple[int, Inventory] | None:
-    """What is in a place of a copy; None when that is not good, or cannot be read (S3)."""
+def _nobody(_name: str, _error: OSError) -> None:
+    """Told where there is no operator."""
+
+
+def _open(disk: Disk, name: str) -> Copy:
+    """A copy and what is good of it, durably (S2); one that cannot be synced or read is none (S3)."""
+    file = disk.open(name)
     try:
-        place = file.read(at, PLACE)
+        file.sync()
+        return Copy(file, [_read(file, at) for at in (0, PLACE)])
     except OSError:
-        return None
+        file.close()
+        raise
+
+
+def _read(file: File, at: int) -> Version | None:
+    """What is in a place of a copy; None when that is not good."""
+    place = file.read(at, PLACE)
     if len(place) < _HEADER.size:
         return None
     mark, form, version, length, checksum = _HEADER.unpack_from(place)

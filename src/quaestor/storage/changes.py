@@ -23,6 +23,7 @@ from quaestor.storage.page import (
     HEADER,
     HEADER_LENGTH,
     LIVE,
+    MAP_OF_FIRST_SPAN,
     MESSAGES,
     NEXT_AT,
     PAGE,
@@ -59,7 +60,6 @@ UNDO_NEXT = struct.Struct(">QB")
 
 BACKOUTS_MAX = 255
 _SHORT, _WORD = struct.Struct(">H"), struct.Struct(">I")
-MAP_OF_FIRST_SPAN = 1
 
 
 def map_page_of(page: int) -> int:

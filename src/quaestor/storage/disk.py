@@ -17,6 +17,7 @@ Rules
   K9  A write-through may be started and waited for later (`start_write_through`), where K6 applies and the kernel
       offers it. It is volatile until `over` says otherwise, whatever has happened to the disk meanwhile; its memory
       stays where it is until then. What is written over while it is under way may or may not be in it.
+  K10 An error of the system names the file: whoever reads it in a log looks for the disk.
 
 Called by log_files, page_set, log_stream and the log manager.  Calls the operating system, asynchronous_write.
 The power-cut tests use `FaultyDisk` (quaestor.testing) in its place.
@@ -144,11 +145,22 @@ class RealFile:
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
         self._direct = NOT_TRIED if DIRECT and WRITE_THROUGH else NOT_POSSIBLE
 
+    def _failed(self, error: OSError) -> OSError:
+        """What a request failed with, by the name of the file (K10)."""
+        error.filename = self.name
+        return error
+
     def read(self, offset: int, size: int) -> bytes:
-        return os.pread(self._fd, size, offset)
+        try:
+            return os.pread(self._fd, size, offset)
+        except OSError as error:
+            raise self._failed(error) from None
 
     def write(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        written = os.pwrite(self._fd, data, offset)
+        try:
+            written = os.pwrite(self._fd, data, offset)
+        except OSError as error:
+            raise self._failed(error) from None
         if written != len(data):
             self.write(offset + written, memoryview(data)[written:])
 
@@ -156,7 +168,10 @@ class RealFile:
         for at in range(0, len(parts), IOV_MAX):
             some = parts[at : at + IOV_MAX]
             total = sum(map(len, some))
-            written = os.pwritev(self._fd, some, offset)
+            try:
+                written = os.pwritev(self._fd, some, offset)
+            except OSError as error:
+                raise self._failed(error) from None
             if written != total:
                 self.write(offset + written, memoryview(b"".join(some))[written:])
             offset += total
@@ -170,17 +185,20 @@ class RealFile:
                 written = os.pwritev(direct, (data,), offset, WRITE_THROUGH)  # K6
             except OSError as error:
                 if error.errno not in REFUSED:
-                    raise
+                    raise self._failed(error) from None
                 self._close_direct()
         elif WRITE_THROUGH:
-            written = os.pwritev(self._fd, (data,), offset, WRITE_THROUGH)
+            try:
+                written = os.pwritev(self._fd, (data,), offset, WRITE_THROUGH)
+            except OSError as error:
+                raise self._failed(error) from None
         if written != length:
             self.write_rest(offset, data, written)
 
     def write_rest(self, offset: int, data: bytes | bytearray | memoryview, written: int) -> None:
         """A write-through wrote less than it was given: the rest, durably."""
         self.write(offset + written, memoryview(data)[written:])
-        os.fdatasync(self._fd)
+        self.sync()
 
     def start_write_through(self, offset: int, data: memoryview) -> Started | None:
         if self._direct == NOT_POSSIBLE or (offset | len(data)) % BLOCK:
@@ -194,7 +212,7 @@ class RealFile:
             if error.errno in REFUSED:
                 self._writes.refused()
             elif error.errno != errno.EAGAIN:
-                raise
+                raise self._failed(error) from None
             return None
 
     def _open_direct(self) -> int:
@@ -210,10 +228,16 @@ class RealFile:
     def extend(self, size: int) -> None:
         present = self.size()
         if size > present:
-            os.posix_fallocate(self._fd, present, size - present)
+            try:
+                os.posix_fallocate(self._fd, present, size - present)
+            except OSError as error:
+                raise self._failed(error) from None
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            raise self._failed(error) from None
 
     def size(self) -> int:
         return os.fstat(self._fd).st_size
@@ -236,6 +260,7 @@ class StartedWrite:
             written = self._writes.take(self._number, wait=wait)
         except OSError as error:
             if error.errno not in REFUSED:
+                error.filename = self._file.name  # K10
                 raise
             written = 0
         if written is None:

@@ -17,6 +17,10 @@ Rules
       (F2); the operator is told once (CSQJ124E). The ring goes on until it comes round to that one; then new work is
       refused (J6). Once every page set has an image copy that is newer, and neither restart nor a unit needs the
       range, it is used again without an archive (CSQJ001I).
+  F7  An active log that has been archived has one copy more. What no copy has good, or can be read of, is taken from
+      the archive, and the operator is told once (CSQJ106E); an archive that is missing or cannot be read has nothing.
+  F8  A data set of the ring is written only when the bootstrap data set knows its range, durably. So where the log goes
+      on in one that it does not know, it is an older one: nothing starts with it, or all since then would be lost.
 
 Called by log.  Calls disk, bootstrap, archiving.
 """
@@ -43,16 +47,20 @@ ARCHIVE: Final = re.compile(r"archive-[0-9a-f]{16}")
 
 
 class LogFiles:
-    """The active ring and the archives (F1-F6)."""
+    """The active ring and the archives (F1-F8)."""
 
     def __init__(self, disk: Disk, bootstrap: Bootstrap, *, archive: bool) -> None:
         self._disk, self._bootstrap, self._archive = disk, bootstrap, archive
         self.inventory = bootstrap.inventory
         self.copies = self.inventory.copies
+        self.sources = range(2 * self.copies)
+        """Where a record may be read: in each copy, then in the archive and, where there is none, in each copy (F7)."""
+
         self.size = self.inventory.log_bytes
         self.tell: Callable[..., None] = _nobody
         """Says something to the operator: a message identifier, a text, facts."""
 
+        bootstrap.told = self._bootstrap_lost
         self._active = [self._active_log(number) for number in range(len(self.inventory.starts))]
         self._current = max(range(len(self._active)), key=self.inventory.starts.__getitem__)
         self.start = self.inventory.starts[self._current]
@@ -62,6 +70,7 @@ class LogFiles:
         self.archives_made = 0
         self._archiving: Archiving | None = None
         self._damaged: dict[int, DamagedLogError] = {}
+        self._told_damaged: set[int] = set()
 
     @classmethod
     def create(
@@ -99,7 +108,15 @@ class LogFiles:
 
     def make_bootstrap_good(self) -> None:
         """At start: copies of the bootstrap data set that are not good will be (S3)."""
-        self._bootstrap.make_good(self._disk, self.tell)
+        self._bootstrap.make_good(self.tell)
+
+    def recover_bootstrap(self) -> str:
+        """Have two copies of the bootstrap data set again; gives the good one, nothing where none is lost (S5)."""
+        return self._bootstrap.recover()
+
+    def _bootstrap_lost(self, name: str, error: OSError) -> None:
+        text = "a copy of the bootstrap data set could not be written: the other is used alone; RECOVER BSDS or restart"
+        self.tell("CSQJ126E", text, copy=name, error=str(error))
 
     def saving(self) -> Callable[[], None]:
         """The inventory as it is now, to be made durable by the caller."""
@@ -137,19 +154,44 @@ class LogFiles:
             if start >= 0 and start + self.size > since:
                 active.sync()
 
-    def read(self, rba: int, size: int, copy: int = 0) -> tuple[bytes, bool]:
+    def read(self, rba: int, size: int, source: int = 0) -> tuple[bytes, bool]:
         """Up to `size` bytes from one data set, and whether they came from an archive; no bytes if nothing has them."""
         for active, start in zip(self._active, self.inventory.starts, strict=True):
             if 0 <= start <= rba < start + self.size:
-                return active.read(rba - start, min(size, start + self.size - rba), copy), False
+                archived = self._archived_bytes(rba, size) if source >= self.copies else b""
+                if archived:
+                    return archived, True
+                try:
+                    return active.read(rba - start, min(size, start + self.size - rba), source % self.copies), False
+                except OSError:
+                    archived = self._archived_bytes(rba, size)
+                    if not archived:
+                        raise
+                    self.read_from_archive(rba)
+                    return archived, True
         for start, end, name in self.inventory.archives:
             if start <= rba < end:
                 return self._read_archive(name, rba - start, min(size, end - rba)), True
         return b"", False
 
+    def read_unknown(self, rba: int, size: int, copy: int) -> bytes:
+        """Bytes of the data set after the current one, as if the log had gone on there (F8)."""
+        at = rba - self.start - self.size
+        with suppress(OSError):
+            return self._active[(self._current + 1) % len(self._active)].read(at, size, copy) if at >= 0 else b""
+        return b""
+
+    def read_from_archive(self, rba: int) -> None:
+        """No copy of an active log has this good: the operator knows that its archive has (F7)."""
+        number = next((n for n, start in enumerate(self.inventory.starts) if 0 <= start <= rba < start + self.size), -1)
+        if number >= 0 and self.inventory.starts[number] not in self._told_damaged:
+            self._told_damaged.add(self.inventory.starts[number])
+            text = "a log is damaged or cannot be read: its archive is read in its place"
+            self.tell("CSQJ106E", text, log=_name(0, number), rba=f"{rba:012X}")
+
     def holds(self, rba: int) -> bool:
         """Whether a copy or an archive has the byte at an RBA."""
-        return any(self.read(rba, 1, copy)[0] for copy in range(self.copies))
+        return any(self.read(rba, 1, source)[0] for source in self.sources)
 
     def oldest_active(self) -> int:
         """The first RBA that the active logs hold."""
@@ -273,7 +315,7 @@ class LogFiles:
     def _begin_archive(self, start: int) -> Archiving:
         if not self._bootstrap.has_room():
             raise OSError(errno.ENOSPC, "the bootstrap data set is full of archives; prune them (S4)")
-        return Archiving(self._disk, f"archive-{start:016x}", start, self.size, self.copies, self._held)
+        return Archiving(self._disk, f"archive-{start:016x}", start, self.size, self.sources, self._held)
 
     def _offload_failed(self, number: int, error: OSError) -> None:
         if self._archiving is not None:
@@ -285,11 +327,11 @@ class LogFiles:
             text = f"a log is damaged and not archived: it is kept until nobody needs it; {remedy}"
             self.tell("CSQJ124E", text, log=_name(0, number), rba=f"{error.rba:012X}")
 
-    def _held(self, rba: int, size: int, copy: int) -> bytes:
-        """Log bytes of a copy, over the borders of data sets; fewer where it has no more or cannot be read (AR1)."""
+    def _held(self, rba: int, size: int, source: int) -> bytes:
+        """Log bytes of a source, over the borders of data sets; fewer where it has no more or cannot be read (AR1)."""
         parts = []
         with suppress(OSError, Abend):
-            while size and (part := self.read(rba, size, copy)[0]):
+            while size and (part := self.read(rba, size, source)[0]):
                 parts.append(part)
                 rba, size = rba + len(part), size - len(part)
         return b"".join(parts)
@@ -335,6 +377,14 @@ class LogFiles:
             return archive.read(at, size)
         finally:
             archive.close()
+
+    def _archived_bytes(self, rba: int, size: int) -> bytes:
+        """What the archive of an active log has, if there is one and it can be read (F7)."""
+        for start, end, name in self.inventory.archives:
+            if start <= rba < end:
+                with suppress(OSError, Abend):
+                    return self._read_archive(name, rba - start, min(size, end - rba))
+        return b""
 
     def _drop_archives(self) -> None:
         """Where archives are not kept, those that nothing needs any more go (F2)."""

@@ -2,7 +2,8 @@
 
 Rules
   P1  Every page names itself (page set and page number): a page read from the wrong place is known as such.
-  P2  The checksum covers the whole page and is made when the page is written; a page of zeros was never written.
+  P2  The checksum covers the whole page and is made when the page is written; a page of zeros was never written. Page 0
+      and the space map pages (T1) are written when there is anything behind them: for them zeros are damage.
   P3  The RBA in the header is that of the last log record applied to the page. In memory it lives in the frame and
       is stamped into the page when it is written.
   P4  A message page holds records one after the other from the header on; a record's first byte is its state.
@@ -25,6 +26,7 @@ HEADER: Final = struct.Struct(">IBBHQIIIBBH")
 
 HEADER_LENGTH: Final = HEADER.size
 ROOM: Final = PAGE - HEADER_LENGTH
+MAP_OF_FIRST_SPAN: Final = 1
 RBA_AT, NEXT_AT, RECORDS_AT = 8, 24, 5
 
 UNWRITTEN, PAGE_SET_HEADER, SPACE_MAP, MESSAGES, TEXT, VOLATILE = range(6)
@@ -102,10 +104,10 @@ def seal(data: bytearray, rba: int) -> None:
 
 
 def is_whole(data: bytes | bytearray, page_set: int, page: int) -> bool:
-    """Whether a page as read is one that was written here, or was never written (P1, P2)."""
+    """Whether a page as read is one that was written here, or need never have been (P1, P2)."""
     if len(data) < PAGE:
         return False
     checksum, kind, _, _, _, own_page, _, _, own_page_set, _, _ = HEADER.unpack_from(data)
     if kind == UNWRITTEN:
-        return not any(data)
+        return page > MAP_OF_FIRST_SPAN and page % ROOM != 0 and not any(data)
     return own_page == page and own_page_set == page_set and _checksum(data) == int(checksum)

@@ -40,7 +40,7 @@ class PageSet:
     It has `pages`; space for `reserved` of them is known to be set aside. `frames` are its pages in the buffer pool, by
     page number; `freed_rba` is the last log record that freed one of its pages; `unsynced_rba` the oldest change among
     pages written since the last sync began, 0 when there is none, and `syncing_rba` that among those which a sync under
-    way is to cover.
+    way is to cover. It is `stamped` while nothing was written to it since its page 0 was, by a checkpoint.
     """
 
     __slots__ = (
@@ -56,6 +56,7 @@ class PageSet:
         "number",
         "pages",
         "reserved",
+        "stamped",
         "syncing_rba",
         "unsynced_rba",
     )
@@ -68,6 +69,7 @@ class PageSet:
         self.expansions = 0
         self.freed_rba = 0
         self.unsynced_rba = self.syncing_rba = 0
+        self.stamped = False
         self._alone, self._closed = allocate_lock(), False
         self._failed: OSError | None = None
 
@@ -131,6 +133,7 @@ class PageSet:
 
     def write(self, page: int, run: Sequence[bytes | bytearray]) -> None:
         """Write a run of sealed pages; volatile until `sync`."""
+        self.stamped = False
         self.file.write_many(page * PAGE, run)
 
     @property

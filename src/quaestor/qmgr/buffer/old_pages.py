@@ -66,7 +66,7 @@ class OldPages:
         return min(1.0, self._looked_at / self._due) if self._due else 1.0
 
     def write(self, pages: int, *, in_steps: bool) -> Iterator[Outside]:
-        """Write the old pages, so many at a time (OP2, OP3)."""
+        """Write the old pages, so many at a time (OP2, OP3); the last of them are to be synced."""
         for pool, frames in self._changed:
             looked_at = self._looked_at
             for at in range(0, len(frames), LOOKED_AT):
@@ -79,7 +79,6 @@ class OldPages:
                         yield from self.sync()
             self._looked_at = looked_at + len(frames)
         self._changed.clear()
-        yield from self.sync()
 
     def _is_old(self, pool: BufferPool, frame: Frame) -> bool:
         """Whether a page is to be written (OP1); if it stays changed, its oldest change is noted (OP4)."""

@@ -196,7 +196,7 @@ def _module(command: Command) -> str:
     """The part of the queue manager that answers, as z/OS names it."""
     if command.noun in {"BUFFPOOL", "PSID"}:
         return "CSQPCMDS"
-    if command.noun in {"LOG", "ARCHIVE", "SYSTEM"}:
+    if command.noun in {"LOG", "ARCHIVE", "BSDS", "SYSTEM"}:
         return "CSQJC001"
     if command.noun in {"THREAD", "INDOUBT", "CONN"}:
         return "CSQVCMDS"

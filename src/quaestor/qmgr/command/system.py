@@ -1,4 +1,4 @@
-"""System: LOG, ARCHIVE, SYSTEM, SECURITY, and the end of the queue manager.
+"""System: LOG, ARCHIVE, BSDS, SYSTEM, SECURITY, and the end of the queue manager.
 
 Rules
   SY1 SET changes a parameter until the queue manager stops; what is to last goes into the settings or into CSQINP2.
@@ -9,6 +9,8 @@ Rules
   SY3 STOP QMGR asks whoever runs the queue manager to end it; it is told before the reply is read. A queue manager that
       nobody can end from outside (an embedded one ends with its last application) says so.
   SY4 ALTER SECURITY TIMEOUT says for how long answers are kept; REFRESH SECURITY reads the profiles again.
+  SY5 RECOVER BSDS makes a copy of the bootstrap data set again that could not be written (S5); where both are written
+      it says so, and where there is to be only one it is refused.
 
 Called by the processor.  Calls log, recovery, security, the traces.
 """
@@ -36,7 +38,7 @@ INTERVALS = ("STATIME", "ACCTIME")
 
 
 class LogCommands:
-    """LOG, ARCHIVE and SYSTEM (SY1, SY2)."""
+    """LOG, ARCHIVE, BSDS and SYSTEM (SY1, SY2, SY5)."""
 
     def __init__(self, log: LogManager, recovery: RecoveryManager, parts: Parts) -> None:
         self._log, self._recovery, self._parts = log, recovery, parts
@@ -121,6 +123,20 @@ class LogCommands:
         lines = (f"{row['STARTRBA']} {row['ENDRBA']} {row['DSN']}" for row in rows)
         heading = "Start RBA    End RBA      DSName"
         yield Said("CSQJ325I", "ARCHIVE log data sets ...", (heading, *lines, "End of ARCHIVE report"), rows)
+
+    @runs("RECOVER", "BSDS")
+    def recover_bsds(self, _command: Command, _user: str) -> Iterator[Part]:
+        """SY5."""
+        if self._log.files.copies == 1:
+            raise MQError(Reason.ENVIRONMENT_ERROR, why="there is one copy: TWOBSDS(NO)")
+        try:
+            source = self._log.files.recover_bootstrap()
+        except OSError as error:
+            raise MQError(Reason.RESOURCE_PROBLEM, type="BSDS", why=str(error)) from error
+        if source:
+            yield Said("CSQJ130I", f"DUAL BSDS MODE RESTORED FROM {source}")
+        else:
+            yield Said("CSQJ306I", "DUAL BSDS MODE ALREADY ESTABLISHED")
 
     @runs("DISPLAY", "SYSTEM", early=True)
     def display_system(self, _command: Command, _user: str) -> Iterator[Part]:

@@ -21,7 +21,6 @@ from quaestor.qmgr.data.page_storage import PageStorage
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.log import BY_NAME as LOGS
 from quaestor.qmgr.recovery import RecoveryManager, Restart, restart
-from quaestor.qmgr.recovery.stamping import stamp
 from quaestor.qmgr.resource_manager import Served
 from quaestor.storage.bootstrap import Bootstrap
 from quaestor.storage.disk import Disk
@@ -124,7 +123,7 @@ class Engine:
         """Write everything and take a last checkpoint (G2)."""
         with self.recovery.latch:
             self.buffers.write_all()
-            stamp(self.recovery, stopping=True)
+            self.recovery.stamping.stamp_all(stopping=True)
             self.recovery.checkpoint()
             self.close()
 

@@ -128,7 +128,8 @@ class _Loader:
     def _page(self, page_set: PageSet, page: int, contents: bytes | bytearray) -> None:
         header = header_of(contents)
         if header.kind != MESSAGES:
-            raise Abend("A1", "a page is not what the space map says", page_set=page_set.number, page=page)
+            text = "a page is not what the space map says; recover the page set from its image copy"
+            raise Abend("A1", text, page_set=page_set.number, page=page)
         live = 0
         for record in records_of(contents):
             place = page_set.number, page, record.at

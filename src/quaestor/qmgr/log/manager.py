@@ -324,6 +324,10 @@ class LogManager(LogWriter):
         """Every good record from `rba` on, to an RBA or to the end of the log (L2)."""
         return self._reader.scan(rba, end, repair=repair)
 
+    def goes_on(self, rba: int, epoch: int) -> bool:
+        """Whether the log goes on behind a last record of this epoch, where the bootstrap data set knows none (F8)."""
+        return self._reader.goes_on(rba, epoch)
+
     # --- as a manager -------------------------------------------------------------------------------------------------
 
     def tasks(self) -> Sequence[Task]:

@@ -1,9 +1,10 @@
 """Reading the log back: one record to undo it, or all of them from an RBA on.
 
 Rules
-  LR1 A record is taken from the first copy that has it good (L1); a copy that cannot be read has it not (AL5).
-  LR2 A scan ends at the first record that no copy has good (L2). One that only a second copy has is put right in the
-      first, unless nothing may be written.
+  LR1 A record is taken from the first copy that has it good (L1); a copy that cannot be read has it not (AL5). Where no
+      copy has, the archive of the log has it, if there is one (F7).
+  LR2 A scan ends at the first record that is nowhere good (L2). One that only a second copy has is put right in the
+      first, unless nothing may be written; one that only an archive has stays as it is, for the log is used again soon.
 
 Called by the log manager.  Calls log_files.
 """
@@ -13,7 +14,7 @@ from collections.abc import Iterator
 from quaestor.mqi.reasons import Abend
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.log_files import LogFiles
-from quaestor.storage.log_record import HEADER_LENGTH, LogRecord, parse, record_length
+from quaestor.storage.log_record import HEADER_LENGTH, RECORD_MAX, LogRecord, parse, record_length
 
 SCAN_BYTES = 1 << 20
 
@@ -25,18 +26,13 @@ class LogReader:
         self._files, self._stats = files, stats
 
     def record(self, rba: int) -> LogRecord | None:
-        """The record at an RBA, from the first copy that has it (LR1)."""
+        """The record at an RBA, from the first source that has it (LR1)."""
         _, archived = self._files.read(rba, 1)
         if archived:
             self._stats.reads_from_archive += 1
         else:
             self._stats.reads_from_active += 1
-        for copy in range(self._files.copies):
-            raw = self._raw(rba, copy)
-            record = parse(raw, rba) if raw else None
-            if record is not None:
-                return record
-        return None
+        return self._good(rba, 0)
 
     def scan(self, rba: int, end: int, *, repair: bool) -> Iterator[LogRecord]:
         """Every good record from `rba` on, to an RBA or to the end of the log (LR2)."""
@@ -50,28 +46,31 @@ class LogReader:
                 length = record_length(chunk[:8])
             record = parse(chunk[at : at + length], rba, epoch) if length and at + length <= len(chunk) else None
             if record is None:
-                record = self._other_copy(rba, epoch, repair=repair)
+                record = self._good(rba, epoch, repair=repair)
                 if record is None:
                     return
             epoch = record.epoch
             yield record
             rba = record.end
 
-    def _other_copy(self, rba: int, epoch: int, *, repair: bool) -> LogRecord | None:
-        """With two copies: the record as the second has it."""
-        for copy in range(1, self._files.copies):
-            raw = self._raw(rba, copy)
+    def _good(self, rba: int, epoch: int, *, repair: bool = False) -> LogRecord | None:
+        """The record as the first source that has it good has it (LR1, LR2)."""
+        files = self._files
+        for source in files.sources:
+            raw = self._raw(rba, source)
             record = parse(raw, rba, epoch) if raw else None
             if record is not None:
-                if repair:
-                    self._files.repair(rba, memoryview(raw))
+                if source >= files.copies:
+                    files.read_from_archive(rba)
+                elif repair and source:
+                    files.repair(rba, memoryview(raw))
                 return record
         return None
 
-    def _raw(self, rba: int, copy: int) -> bytes:
+    def _raw(self, rba: int, source: int) -> bytes:
         """As many bytes as the record at an RBA claims to have; none where no header can be one."""
-        length = record_length(self.raw(rba, HEADER_LENGTH, copy))
-        raw = self.raw(rba, length, copy) if length else b""
+        length = record_length(self.raw(rba, HEADER_LENGTH, source))
+        raw = self.raw(rba, length, source) if length else b""
         return raw if len(raw) >= HEADER_LENGTH else b""
 
     def beginning_of_ci(self, rba: int, size: int) -> bytes:
@@ -82,11 +81,21 @@ class LogReader:
                 return raw
         raise Abend("L1", "the end of the log cannot be read; use its other copy", rba=f"{rba:012X}")
 
-    def raw(self, rba: int, size: int, copy: int = 0) -> bytes:
+    def goes_on(self, rba: int, epoch: int) -> bool:
+        """Whether the record at the end of the log is in a data set of which nobody knows (F8)."""
+        return any(self._unknown(rba, epoch, copy) for copy in range(self._files.copies))
+
+    def _unknown(self, rba: int, epoch: int, copy: int) -> bool:
+        raw = self.raw(rba, RECORD_MAX, copy)
+        raw += self._files.read_unknown(rba + len(raw), RECORD_MAX - len(raw), copy)
+        length = record_length(raw[:8])
+        return 0 < length <= len(raw) and parse(raw[:length], rba, epoch) is not None
+
+    def raw(self, rba: int, size: int, source: int = 0) -> bytes:
         """Bytes of the log data sets, over their borders; fewer where the log has no more."""
         parts = []
         while size:
-            part, _ = self._files.read(rba, size, copy)
+            part, _ = self._files.read(rba, size, source)
             if not part:
                 break
             parts.append(part)

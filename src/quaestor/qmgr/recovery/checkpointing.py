@@ -1,9 +1,10 @@
 """Taking checkpoints: whole, or in steps while everybody works on.
 
 Rules
-  CP1 A checkpoint writes old pages, syncs the page sets, shunts old units, then logs which units are incomplete and
-      from where each page set must be redone. The record counts when it is durable and the bootstrap data set says
-      so, durably. Until then restart begins at the one before: it may be given up at any point.
+  CP1 A checkpoint writes old pages, stamps the page sets that were written to (ST1) and syncs them, shunts old units,
+      then logs which units are incomplete and from where each page set must be redone. The record counts when it is
+      durable and the bootstrap data set says so, durably. Until then restart begins at the one before: it may be given
+      up at any point.
   CP2 It is a sequence of pieces, each short and under the latch, and of waits between them (for the log, for page sets,
       for the bootstrap data set) that need no latch. Whoever takes a whole one keeps the latch and waits.
   CP3 One checkpoint is under way at most. Who wants a whole one finishes that first, and waits where it waits: a
@@ -33,6 +34,7 @@ from quaestor.qmgr.buffer import BufferManager, OldPages, Outside, nothing
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint
 from quaestor.qmgr.recovery.outcomes import Outcomes
+from quaestor.qmgr.recovery.stamping import Change, Stamping
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import Task
 from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_part
@@ -52,8 +54,9 @@ HELPING_PIECES, HELPING_PIECES_WAITED_FOR = 4, 12
 class CheckpointTaker:
     """Checkpoints over the log, the buffer pools and the units there are (CP1-CP8)."""
 
-    def __init__(self, log: LogManager, buffers: BufferManager, logload: int) -> None:
+    def __init__(self, log: LogManager, buffers: BufferManager, logload: int, change: Change) -> None:
         self.log, self.buffers, self.logload = log, buffers, logload
+        self.stamping = Stamping(log, buffers, change)
         self.latch: LockType = allocate_lock()
         self.units: dict[int, UnitOfRecovery] = {}
         self.outcomes = Outcomes()
@@ -177,6 +180,8 @@ class CheckpointTaker:
         self.checkpoints += not soon  # CP8
         self._old = old = self.buffers.begin_checkpoint(log.files.spare_end() if switched else 0, ages=not soon)
         yield from old.write(pages, in_steps=in_steps)
+        yield from self.stamping.pieces()
+        yield from old.sync()
         for unit in list(self.units.values()):
             if self._is_to_shunt(unit):
                 self._shunt(unit)
@@ -185,6 +190,7 @@ class CheckpointTaker:
         rba = self._log_checkpoint(page_sets)
         needed_rba = min([rba, *page_sets.values(), *(unit.first for unit in self.units.values())])
         yield partial(log.force, rba)
+        self.stamping.note()
         yield log.note_checkpoint(rba)
         self._needed_rba = needed_rba
         if not log.switched:

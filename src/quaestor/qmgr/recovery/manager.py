@@ -72,7 +72,7 @@ class RecoveryManager(CheckpointTaker):
     name = "recovery"
 
     def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
-        super().__init__(log, buffers, logload)
+        super().__init__(log, buffers, logload, self.change)
         self._clock, self.served = clock, buffers.meter.served
         self.managers: list[ResourceManager] = []
 

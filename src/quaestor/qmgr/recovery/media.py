@@ -112,7 +112,7 @@ def check_copy(disk: Disk, number: int) -> None:
     name = copy_name(number)
     source = disk.open(name)
     first = source.read(0, PAGE)
-    if not (is_whole(first, number, 0) and any(first) and media_rba(first)):
+    if not (is_whole(first, number, 0) and media_rba(first)):
         raise Abend("Y4", "the image copy is not complete; another one is needed", copy=name)
     pages = described_pages(first, number)
     if source.size() < pages * PAGE:
@@ -172,6 +172,6 @@ def restored(recovery: RecoveryManager) -> dict[int, int]:
     found = {}
     for number, page_set in recovery.buffers.page_sets.items():
         first = page_set.read_raw(0, 1)
-        if is_whole(first, number, 0) and any(first) and media_rba(first):
+        if is_whole(first, number, 0) and media_rba(first):
             found[number] = media_rba(first)
     return found

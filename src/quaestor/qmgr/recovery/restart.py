@@ -16,7 +16,8 @@ Rules
       begins there again. Where the log has it grow, the file does so before page 0 can be written (T2).
   X8  A page set that was deleted, or deleted and defined again, has nothing to do with what the log says of its number
       before that.
-  X9  A page set that is not the one which the log was written with, but older or another one, is refused (ST2).
+  X9  A page set that is not the one which the log was written with, but older or another one, is refused (ST2). So is a
+      bootstrap data set that knows too little of the log (F8).
 
 Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
 """
@@ -31,7 +32,7 @@ from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
-from quaestor.qmgr.recovery.stamping import check_stamps, stamp
+from quaestor.qmgr.recovery.stamping import NEWER
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.storage.changes import REDO, SPAN, UNDO_NEXT, UNDONE, USE_OF, Redo, map_page_of, starts_page
 from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, unpack_identity
@@ -70,14 +71,14 @@ def restart(recovery: RecoveryManager) -> Restart:
     found = Restart()
     copies = restored(recovery)
     page_sets = _current_status(recovery, found, copies)
-    check_stamps(recovery, copies, found.end_rba)
+    recovery.stamping.check(copies, found.end_rba)
     recovery.log.files.inventory.stamped_at_stop = False  # with what resuming saves
     recovery.log.resume(found.end_rba)
     _forward(recovery, found, _Redo(recovery, found.end_rba, page_sets, copies))
     for number in copies:
         _end_media_recovery(recovery, recovery.buffers.page_sets[number])
     _backward(recovery)
-    stamp(recovery)
+    recovery.stamping.stamp_all()
     recovery.checkpoint()
     return found
 
@@ -94,9 +95,9 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
     for deleted, rba in log.files.inventory.since.items():
         # X8: of one that the checkpoint does not know nothing before it is wanted, however long ago it was deleted
         page_sets[int(deleted)] = max(rba, page_sets.get(int(deleted), found.checkpoint_rba))
-    end = found.checkpoint_rba
+    end, epoch = found.checkpoint_rba, 0
     for record in log.scan(found.checkpoint_rba):
-        end = record.end
+        end, epoch = record.end, record.epoch
         found.records_read += 1
         if record.urid:
             _follow(recovery.units, record)
@@ -106,6 +107,9 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
     if end < written:
         text = "the log is damaged before its end; use its other copy or its archive"
         raise Abend("L2", text, good_to=f"{end:012X}", written_to=f"{written:012X}")
+    if log.goes_on(end, epoch):
+        text = "the log goes on where the bootstrap data set knows none: it is an older one; put the last one back"
+        raise Abend("F8", text, known_to=f"{end:012X}")
     found.end_rba = end
     found.start_rba = min([found.checkpoint_rba, *page_sets.values()])
     if found.start_rba < end and not log.files.holds(found.start_rba):
@@ -190,6 +194,7 @@ class _Redo:
 
     def __init__(self, recovery: RecoveryManager, end: int, page_sets: dict[int, int], copies: dict[int, int]) -> None:
         self._buffers, self._end, self._page_sets, self._copies = recovery.buffers, end, page_sets, copies
+        self._noted = recovery.stamping.noted
         self._torn: dict[tuple[int, int], list[Waiting]] = {}
         self.done = 0
 
@@ -215,11 +220,11 @@ class _Redo:
         if kind == Kind.IMAGE:
             self._image(record, page, body)
         elif starts_page(kind, body):
-            known = None
             if kind == Kind.HEADER:
+                if record.rba < self._noted(record.page_set) and record.page_set not in self._copies:
+                    return  # wherever this is cut, page 0 is not older than the note (ST4)
                 body = self._described(record.page_set, body)
-                known = self._frame(record.page_set, page)  # never older than it was, wherever this is cut (ST2)
-            frame = known or self._new(record.page_set, page)
+            frame = self._new(record.page_set, page)
             self._start(frame, record.rba, record.rba, REDO[kind], body)
             self._buffers.pool_of[record.page_set].release(frame)
         else:
@@ -273,7 +278,7 @@ class _Redo:
         except TornPageError:
             return None
         if frame.rba >= self._end:
-            raise Abend("X5", "a page is newer than the log", page_set=number, page=page, rba=frame.rba, end=self._end)
+            raise Abend("X5", NEWER, page_set=number, page=page, rba=f"{frame.rba:012X}", end=f"{self._end:012X}")
         return frame
 
     def _new(self, number: int, page: int) -> Frame:
