@@ -150,10 +150,12 @@ class QueueManager:
         self.commands = command_processor(
             self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
         )
+        self.commands.tell = self.operator_log.say
         if self.command_parts.group is not None:
             self.command_parts.group.answer_with(self.commands.scope.answer)
         self.copies = Copies(self.commands, self.messages.catalogue, self.command_parts, self.operator_log.say)
         managers: list[HasTasks] = [log, buffers, recovery, data, self.messages, self.connections, self.statistics]
+        managers.append(self.commands)
         if self.shared is not None:
             managers += [self.shared, self.copies]
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)

@@ -73,6 +73,8 @@ class Service:
         self.identity, self.journal, self.limits = identity, journal, limits or Limits()
         self.commits = GroupCommit(manager.engine.recovery, clock)
         self.posted: deque[Parked] = deque()
+        self.held_up: list[Callable[[], None]] = []
+        manager.messages.catalogue.gate.on_open = lambda: self.ask(self._let_in)
         self.talking: list[Link] = []
         self.links: set[Link] = set()
         self._manager, self._clock, self._commands = manager, clock, commands
@@ -279,6 +281,12 @@ class Service:
         os.read(self._wake_in, 4096)
         while self._asked:
             self._asked.popleft()()
+
+    def _let_in(self) -> None:
+        """Units of recovery begin again: those who were held up go on (CV8)."""
+        held_up, self.held_up = self.held_up, []
+        for go_on in held_up:
+            go_on()
 
     def identified(self, link: Link, number: int, result: str | Refused) -> None:
         """A password was checked, on another thread."""

@@ -223,7 +223,7 @@ def test_an_archive_that_quiesces_waits_for_the_units():
             app.commit()
 
     console.qm.commands.pause = pause
-    assert not console.run("ARCHIVE LOG MODE(QUIESCE) TIME(1)").ok
+    assert not console.run("ARCHIVE LOG MODE(QUIESCE) TIME(1) WAIT(YES)").ok
     assert 1 == pytest.approx(sum(waited))
     assert console.run("ARC LOG MODE(QUIESCE) TIME(60) WAIT(YES)").lines[0].startswith("CSQJ312I")
     assert 30 == len(waited)

@@ -76,6 +76,7 @@ class ConnectionManager:
         thread = ApplicationThread(
             ending, user, appl_name, f"{next(self._numbers):08X}", channel=channel, address=address
         )
+        thread.told = recovery is not None
         connection = Connection(
             self._messages, ending, self._clock, thread, self._ended, self.failed, self.prepared, client
         )
@@ -105,6 +106,24 @@ class ConnectionManager:
         """Tell applications that the queue manager is ending (CM2)."""
         with self._recovery.latch:
             self._messages.quiesce(Reason.Q_MGR_QUIESCING)
+
+    @property
+    def ending(self) -> Reason | None:
+        """How the queue manager is ending, if it is."""
+        return self._messages.catalogue.ending
+
+    @property
+    def units_held(self) -> bool:
+        """Whether nobody begins a unit of recovery."""
+        return self._messages.catalogue.gate.closed
+
+    def hold_units(self) -> None:
+        """Let nobody begin a unit of recovery (GA1). The latch is held."""
+        self._messages.catalogue.hold()
+
+    def let_units_begin(self) -> None:
+        """Let those go on who were held up. The latch is not held."""
+        self._messages.catalogue.gate.open()
 
     def stop(self) -> None:
         """End every connection (CM2)."""

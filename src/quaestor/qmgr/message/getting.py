@@ -108,7 +108,7 @@ class InputPath:
 
     def _refresh(self) -> None:
         """Look again at the definitions of the path."""
-        self._version = self._catalogue.version
+        self._version = self._catalogue.seen
         self._max_uncommitted = self._catalogue.qmgr.max_uncommitted
         self._refusal = self._why_refused()
         self._watch = self._services.events.watch(self.state)
@@ -146,6 +146,8 @@ class InputPath:
     def look(self, plan: GetPlan, asked: Selection, max_length: int) -> Message | Waiting:
         """The same, not counted as a call: what a woken getter does."""
         if self._version != self._catalogue.version:
+            if not plan.browse:
+                self._catalogue.gate.enter(self._caller)
             self._refresh()
         if self._refusal is not None:
             refuse(self._refusal, plan.fail_if_quiescing)

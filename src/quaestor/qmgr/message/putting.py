@@ -127,7 +127,7 @@ class OutputPath:
         """Look again at the definitions of the path (PU1)."""
         path = self.definitions()
         queue, qmgr = self.state.definition, self._catalogue.qmgr
-        self._version = self._catalogue.version
+        self._version = self._catalogue.seen
         self._refusal = self._why_refused(path)
         header = 0 if self._remote is None else TRANSMISSION_HEADER
         self._max_length = min(queue.max_msg_length - header, qmgr.max_msg_length)
@@ -217,6 +217,7 @@ class OutputPath:
     def _looked_up(self, body: Any, md: Any, options: Any, context: "InputPath | None") -> tuple[bytes, Described]:
         """A put that is not like the one before it on this handle: what is asked for, and whether it may be (PU2)."""
         if self._version != self._catalogue.version:
+            self._catalogue.gate.enter(self._caller)
             self._refresh()
         if options is not self._options_seen:
             self._plan, self._options_seen = put_plan(options), options
