@@ -214,7 +214,8 @@ class QueueManager:
         """The figures of now as Prometheus text."""
         dumps = self.statistics.dumps
         with self.engine.recovery.latch:
-            uptime_s = (self._clock.now_us() - self._started_us) / 1e6
+            now_us = self._clock.now_us()
+            uptime_s = (now_us - self._started_us) / 1e6
             observed = Observed(
                 self.statistics.managers,
                 self.messages.catalogue,
@@ -222,6 +223,8 @@ class QueueManager:
                 uptime_s,
                 dumps.written,
                 dumps.lost,
+                self.messages.events,
+                now_us,
             )
             return exposition(observed, prefix)
 

@@ -74,6 +74,17 @@ class QueueState:
         self.creator: object | None = None
         self.last_trigger_us = 0
 
+    @property
+    def oldest_us(self) -> int | None:
+        """When the oldest message that is there was put: the first of each priority is the oldest of it.
+
+        0 for none; None for a shared queue, of which that is not known here.
+        """
+        chains: list[Any] | None = getattr(self.stored, "chains", None)
+        if chains is None:
+            return None
+        return min((end.later.put_us for end in chains if end.later is not end), default=0)
+
 
 class Catalogue:
     """Definitions by kind and name."""

@@ -14,7 +14,8 @@ Rules
       call fails.
   EV5 Start and stop of the queue manager are told when STRSTPEV says so; these are persistent, for nobody may be there.
   EV6 A queue that is monitored (MONQ, its own or the queue manager's) remembers when it was last put to and got from,
-      and how long its messages were on it: the mean of about the last 8 and of about the last 64. Others: nothing.
+      its highest depth, and how long its messages were on it: the mean of about the last 8 and of about the last 64.
+      Others: nothing.
 
 Called by putting, getting, the message manager and the commands.  Calls consequences to put.
 """
@@ -65,10 +66,18 @@ class Watch:
     enqueued: int = 0
     dequeued: int = 0
     depth_high: int = 0
+    depth_high_before: int = 0
+    """The highest depth, up to the last event."""
+
     last_put_us: int = 0
     last_get_us: int = 0
     on_queue_us: tuple[float, float] | None = None
     """Time on the queue, of few messages and of many (EV6)."""
+
+    @property
+    def depth_highest(self) -> int:
+        """The highest depth since the queue is watched."""
+        return max(self.depth_high, self.depth_high_before)
 
 
 class Events:
@@ -167,6 +176,7 @@ class Events:
             Parameter(MSG_ENQ_COUNT, watch.enqueued),
             Parameter(MSG_DEQ_COUNT, watch.dequeued),
         )
+        watch.depth_high_before = watch.depth_highest
         watch.since_us, watch.enqueued, watch.dequeued, watch.depth_high = now_us, 0, 0, 0
         body = pack(PCFMessage(PERFM_EVENT, parameters, EVENT, comp_code=WARNING, reason=reason))
         self._consequences.put_event(PERFORMANCE_QUEUE, body, None)
