@@ -54,7 +54,7 @@ class LogCommands:
     def display_log(self, _command: Command, _user: str) -> Iterator[Part]:
         files = self._log.files
         values = {
-            "OUTBUFF": f"{self._log.buffers * 4}",
+            "OUTBUFF": self._log.buffers * 4,
             "WRTHRSH": self._initial["WRTHRSH"],
             "TWOACTV": _yes(files.copies > 1),
             "TWOBSDS": _yes(files.copies > 1),
@@ -233,9 +233,8 @@ def _parameters(message: str, text: str, values: Row, changed: Row) -> Said:
     lines = [f"{'Parameter':<10} {'Initial value':<20} SET value"]
     lines += [f"{name:<10} {values[name]!s:<20} {changed.get(name, '')}".rstrip() for name in values]
     heading, *rest = lines
-    return Said(
-        message, text, (heading, *rest), tuple({"PARAMETER": n, "VALUE": changed.get(n, values[n])} for n in values)
-    )
+    rows = tuple({"PARAMETER": n, "VALUE": changed.get(n, values[n]), "INITIAL": values[n]} for n in values)
+    return Said(message, text, (heading, *rest), rows)
 
 
 def _yes(value: bool) -> str:
