@@ -35,7 +35,8 @@ LOGLOAD_MIN, LOGLOAD_MAX = 200, 16_000_000
 WRTHRSH_MAX = 256
 STATIME_MAX = 1440
 QUIESCE_S, QUIESCE_MAX_S = 5, 999
-INTERVALS = ("STATIME", "ACCTIME")
+INTERVALS = {"STATIME": 0, "ACCTIME": -1}
+"""With the least that each may be; ACCTIME(-1) is as STATIME."""
 
 
 class LogCommands:
@@ -150,7 +151,7 @@ class LogCommands:
         if command.has("DEFAULT"):
             self._recovery.logload = self._initial["LOGLOAD"]
             for keyword, minutes in self._intervals.items():
-                self._parts.keeper.set_interval(keyword, max(minutes, 1))  # kept in minutes
+                self._parts.keeper.set_interval(keyword, minutes or 1)  # kept in minutes
             return ()
         if not any(command.has(keyword) for keyword in ("LOGLOAD", *INTERVALS)):
             raise MQSCError("SET SYSTEM needs LOGLOAD, STATIME, ACCTIME or DEFAULT", command.line, code=NO_VALUE)
@@ -158,9 +159,9 @@ class LogCommands:
         if command.has("LOGLOAD"):
             logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
         before = self._parts.keeper.intervals()
-        for keyword in INTERVALS:
+        for keyword, lowest in INTERVALS.items():
             if command.has(keyword):
-                self._parts.keeper.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
+                self._parts.keeper.set_interval(keyword, command.number(keyword, 0, lowest, STATIME_MAX))
                 self._intervals = before | self._intervals
         self._recovery.logload = logload
         return ()
