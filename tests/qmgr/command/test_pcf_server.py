@@ -209,6 +209,8 @@ def test_security_is_inquired_altered_and_refreshed():
     assert [{1152: 10}] == tool.done(121, (1151, (1152,)))
     assert 5 == len(tool.done(121, (1151, (1154,))))
     tool.done(78)
+    tool.done(78, (1106, 3), (1129, 4))
+    assert 4005 == tool.failed(78, (1106, 2))
     assert [{1152: 54}, {1154: 10, 1155: 21}] == Tool(Console()).done(121)
 
 

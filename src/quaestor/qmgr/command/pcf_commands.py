@@ -149,6 +149,8 @@ def _given(noun: str, parameter: Parameter) -> dict[str, tuple[str, ...] | None]
         if found is None:
             raise PCFError(VALUE_ERROR, f"value {value} of parameter {number}")
         return {"TYPE": (found,)}
+    if number == words.SECURITY_ITEM:
+        return {}  # all of them are read again
     if number == words.SYSTEM_TYPE:
         return {"DEFAULT": None} if value == words.INITIAL else {}
     if number == words.FROM_TO["QUEUE"][1]:
@@ -167,6 +169,7 @@ _TYPES = {
     words.INFO_TYPE: words.INFO_TYPES,
     words.MOVE_TYPE: words.MOVE_TYPES,
     words.USAGE_TYPE: words.USAGE_TYPES,
+    words.SECURITY_TYPE: words.SECURITY_TYPES,
 }
 
 

@@ -205,7 +205,8 @@ class SecurityCommands:
         return ()
 
     @runs("REFRESH", "SECURITY")
-    def refresh(self, _command: Command, _user: str) -> Iterable[Part]:
+    def refresh(self, command: Command, _user: str) -> Iterable[Part]:
+        command.word("TYPE", "CLASSES", "CLASSES")
         self._security.refresh()
         return ()
 
