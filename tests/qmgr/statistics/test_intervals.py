@@ -256,6 +256,34 @@ def test_the_interval_can_be_set():
     qm.stop()
 
 
+def test_what_is_deleted_and_defined_again_counts_from_nothing():
+    """IV4: the second page set has counted less than the first."""
+    qm, clock, smf = queue_manager("stat")
+
+    def work(messages):
+        for command in ("DEFINE BUFFPOOL(3)", "DEFINE PSID(7) BUFFPOOL(3)", "DEFINE STGCLASS(ONCE) PSID(7)"):
+            assert qm.commands.run(command, "OPER").ok
+        app = qm.connect("ALICE", "JOB")
+        app.define(LocalQueue("ORDERS", storage_class="ONCE", def_persistent=True))
+        for _ in range(messages):
+            app.put("ORDERS", b"x")
+        app.commit()
+        clock.advance(seconds=STATIME_S)
+        qm.scheduler.run_due()
+        app.delete(LocalQueue, "ORDERS", purge=True)
+        app.disconnect()
+        for command in ("DELETE STGCLASS(ONCE)", "DELETE PSID(7)", "DELETE BUFFPOOL(3)"):
+            assert qm.commands.run(command, "OPER").ok, command
+
+    work(messages=20)
+    work(messages=2)
+    clock.advance(seconds=1)
+    qm.scheduler.run_due()
+    first, second = [section for section in sections(smf, "QPST") if section.buffer_pool == 3]
+    assert first.get_new_page > second.get_new_page > 0
+    qm.stop()
+
+
 def test_accounting_may_have_an_interval_of_its_own():
     """SM1: SET SYSTEM ACCTIME leaves the intervals of statistics as they are."""
     qm, clock, smf = queue_manager("stat,acctg(3)")
