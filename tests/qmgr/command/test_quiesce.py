@@ -9,6 +9,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.queue_manager import QueueManager
 
 PERSISTENT = MQMD(persistence=1)
 NO_SYNCPOINT = PutOptions.NO_SYNCPOINT
@@ -152,6 +153,19 @@ def test_a_queue_manager_that_stops_waits_for_no_archive():
     q.qm.stop()
     reply = q.ended()
     assert Reason.Q_MGR_STOPPING is reply.reason
+
+
+@pytest.mark.parametrize("end", [QueueManager.stop, lambda qm: qm._background_failed(OSError("no disk"))])
+def test_nobody_is_held_up_by_a_queue_manager_that_has_ended(end):
+    """The step that would let them go on is not run any more."""
+    q = Quiesced(wait="WAIT(NO)")
+    held = q.beside(lambda: q.queue.put(b"second", PERSISTENT))
+    held.join(SOON_S)
+    assert held.is_alive()
+    end(q.qm)
+    held.join(10)
+    assert not held.is_alive()
+    assert 1 == len(q.others)
 
 
 def test_an_application_that_is_ended_while_it_is_held_up_begins_nothing():

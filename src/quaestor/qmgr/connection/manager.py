@@ -122,7 +122,7 @@ class ConnectionManager:
         self._messages.catalogue.hold()
 
     def let_units_begin(self) -> None:
-        """Let those go on who were held up. The latch is not held."""
+        """Let those go on who were held up."""
         self._messages.catalogue.gate.open()
 
     def stop(self) -> None:
@@ -130,6 +130,7 @@ class ConnectionManager:
         with self._recovery.latch:
             self._messages.events.stopping()
             self._messages.quiesce(Reason.Q_MGR_STOPPING)
+            self.let_units_begin()
             self.reap()
         for connection in self.living():
             connection.abandon()
@@ -146,6 +147,7 @@ class ConnectionManager:
         if self.failure is None:
             self.failure = error
         self._messages.quiesce(Reason.Q_MGR_STOPPING)
+        self.let_units_begin()
         self.abandon()
 
     def reap(self) -> bool:

@@ -35,7 +35,7 @@ class Gate:
         self._open = Event()
         self.closed = False
         self.on_open: Callable[[], None] = lambda: None
-        """Told when the gate has been opened, without the latch."""
+        """Told when the gate has been opened; it may not wait."""
 
     def close(self) -> None:
         """Hold up who comes from now on. The latch is held."""
@@ -43,7 +43,7 @@ class Gate:
         self.closed = True
 
     def open(self) -> None:
-        """Let everybody go on. The latch is not held."""
+        """Let everybody go on."""
         self.closed = False
         self._open.set()
         self.on_open()
