@@ -7,6 +7,7 @@ import pytest
 
 from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions
 from quaestor.cli.mqsc_door import door
+from server.conftest import QUICK
 
 PERSISTENT, NO_SYNCPOINT = MQMD(persistence=1), PutOptions.NO_SYNCPOINT
 QUIESCE = "ARCHIVE LOG MODE(QUIESCE) TIME(60) WAIT(YES)"
@@ -111,6 +112,20 @@ def test_a_get_that_waits_is_woken_and_held_up(quiescing):
     assert ([b"first"], [b"now"]) == (got, everything(second))
 
 
+def test_who_waits_longer_than_the_heartbeat_is_not_forgotten(quiescing):
+    """SV4: neither the client that is held up nor the operator gives the server up; both answer its heartbeats."""
+    second = quiescing.client()
+    quiescing.begin()
+    putting = quiescing.beside(lambda: second.put("ORDERS", b"second", PERSISTENT, NO_SYNCPOINT))
+    quiescing.held_up()
+    putting.join(3 * QUICK["heartbeat_s"])
+    assert putting.is_alive()
+    assert quiescing.operator.is_alive()
+    quiescing.end()
+    putting.join(30)
+    assert [b"first", b"second"] == everything(second)
+
+
 def test_a_client_that_dies_while_it_is_held_up_leaves_nothing(quiescing):
     second = quiescing.client()
     quiescing.begin()
@@ -130,18 +145,25 @@ def test_a_client_that_dies_while_it_is_held_up_leaves_nothing(quiescing):
 
 
 def test_an_archive_comes_about_under_constant_load(quiescing):
-    """Eight clients are never idle; the log is switched all the same, each time."""
-    over, put = threading.Event(), []
+    """Eight clients are never idle; the log is switched all the same, each time, and no call is counted twice (GA5)."""
+    over, put, manager = threading.Event(), [], quiescing.server.manager
+    with quiescing.first.open("ORDERS") as queue:
+        queue.put_all([b"x"] * 100, PERSISTENT, NO_SYNCPOINT)
+    with manager.engine.recovery.latch:
+        manager.statistics.start("ACCTG", {3})
     clients = [quiescing.client() for _ in range(8)]
 
     def load(client):
         with client.open("ORDERS") as queue:
             number = 0
             while not over.is_set():
+                client.put1("ORDERS", b"x", PERSISTENT)
                 for _ in range(5):
                     queue.put(b"x", PERSISTENT)
-                    number += 1
+                queue.get()
+                queue.get(wait_ms=1000)
                 client.commit()
+                number += 1
         put.append(number)
 
     threads = [quiescing.beside(lambda client=client: load(client)) for client in clients]
@@ -152,4 +174,12 @@ def test_an_archive_comes_about_under_constant_load(quiescing):
         for thread in threads:
             thread.join(30)
     assert [True] * 5 == [reply.ok for reply in replies], [reply.lines for reply in replies]
-    assert sum(put) == quiescing.server.manager.messages.catalogue.state("ORDERS").stored.depth
+    assert 100 + 4 * sum(put) == manager.messages.catalogue.state("ORDERS").stored.depth
+    tallies = [t for account in manager.statistics._accounts.values() for t in account.tally.queues.values()]
+    loading = [tally for tally in tallies if tally.put.calls + len(tally.put_lengths_persistent)]
+    for tally in loading:
+        tally.fold()
+    calls = [sum(getattr(t, verb).calls for t in loading) for verb in ("put", "put1", "get")]
+    assert [5 * sum(put), sum(put), 2 * sum(put)] == calls
+    stats = manager.messages.stats
+    assert (100 + 5 * sum(put), sum(put)) == (stats.puts, stats.put1s)

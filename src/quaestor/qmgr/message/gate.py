@@ -8,6 +8,7 @@ Rules
   GA3 An application of this process waits, without the latch. A server has one thread for all of its applications: it
       is told (`HeldUpError`) before anything has happened, and makes the call again when the gate is open.
   GA4 A call that has put some of its messages puts the others.
+  GA5 A call that is to be made again has not been one: nobody counts it.
 
 Called by the ways in and out of queues; closed and opened by commands.  Calls nothing.
 """
@@ -28,7 +29,7 @@ class HeldUpError(Exception):
 
 
 class Gate:
-    """Holds up whoever would begin a unit (GA1-GA4)."""
+    """Holds up whoever would begin a unit (GA1-GA5)."""
 
     def __init__(self, latch: Lock, served: Served) -> None:
         self._latch, self._served = latch, served
