@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from itertools import pairwise
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -254,6 +255,29 @@ def test_the_interval_can_be_set():
     with pytest.raises(MQError):
         qm.statistics.set_interval("STATIME", 0)
     qm.stop()
+
+
+def test_a_get_that_waits_when_its_task_is_ended_is_counted():
+    """Sums of 115 are sums of 116, whoever ended the task, and when."""
+    qm, _, smf = queue_manager("stat,acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue, ended = app.open("ORDERS"), []
+
+    def wait():
+        try:
+            queue.get(wait_ms=60_000)
+        except MQError as error:
+            ended.append(error.reason)
+
+    waiting = Thread(target=wait, daemon=True)
+    waiting.start()
+    while not qm.messages.catalogue.state("ORDERS").waiters.waiting:
+        waiting.join(0.01)
+    qm.stop()
+    waiting.join(10)
+    assert 1 == len(ended)
+    assert 1 == total(sections(smf, "QMST"), "gets") == total(sections(smf, "WQST"), "gets")
 
 
 def test_what_is_deleted_and_defined_again_counts_from_nothing():

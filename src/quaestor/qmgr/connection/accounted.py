@@ -148,11 +148,11 @@ class AccountedHandle(Handle):
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
         task = self.tally.task
-        began_ns = task.now_ns()
+        began_ns, task.waits_at = task.now_ns(), self.tally
         try:
             return Handle._block(self, waiting, seconds)  # noqa: SLF001 - its own parent
         finally:
-            task.waited_ns += task.now_ns() - began_ns  # AC3
+            task.waited_ns, task.waits_at = task.waited_ns + task.now_ns() - began_ns, None  # AC3
 
     def inquire(self, *keywords: str) -> dict[str, Any]:
         verb, task = self.tally.inq, self.tally.task

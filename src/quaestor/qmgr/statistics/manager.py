@@ -169,6 +169,7 @@ class StatisticsManager:
         """A task is over (SM2)."""
         account = self._accounts.pop(thread, None)
         if account is not None:
+            account.tally.break_off()
             self._cut_task(account, self._accounting(), ended=True)
             account.tally.end()
 
