@@ -12,6 +12,7 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, put_singly
 from quaestor.qmgr.recovery.outcomes import Outcomes
+from quaestor.qmgr.resource_manager import Served
 
 BACKOUT_MAX = 255
 
@@ -187,6 +188,7 @@ class MemoryRecovery:
 
     def __init__(self):
         self.latch = Lock()
+        self.served = Served()
         self.managers = []
         self.outcomes = Outcomes()
 

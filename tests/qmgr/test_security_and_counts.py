@@ -3,13 +3,14 @@
 import pytest
 
 from model.answers import fails
+from qmgr.command.console import Console
 from qmgr.small import EVERYTHING, memory_queue_manager
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.objects import LocalQueue, Process
 from quaestor.mqi.options import OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
-from quaestor.qmgr.security import TIMEOUT_US, Access, ProfileError, SecurityManager, parse_profiles
+from quaestor.qmgr.security import ANSWERS_MAX, TIMEOUT_US, Access, ProfileError, SecurityManager, parse_profiles
 
 PROFILES = """
 # class   name      user   access
@@ -57,6 +58,31 @@ def test_answers_are_kept_until_the_timeout_or_a_refresh():
     security.refresh()
     with fails(Reason.NOT_AUTHORIZED):
         security.check("ALICE", "queue", "PAY.ROLL", Access.UPDATE)
+
+
+def test_answers_about_names_without_end_are_forgotten():
+    """S4: every dynamic queue has a name of its own."""
+    security = SecurityManager(lambda: PROFILES, FakeClock())
+    for number in range(3 * ANSWERS_MAX):
+        security.check("ALICE", "queue", f"PAY.{number}", Access.CONTROL)
+    assert len(security._answers) <= ANSWERS_MAX
+
+
+@pytest.mark.parametrize(
+    "error",
+    [PermissionError(13, "Permission denied"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid")],
+)
+def test_profiles_that_cannot_be_read_leave_those_in_force_that_are(error):
+    """S4: and the queue manager goes on."""
+    console = Console("connect * * read\ncommand REFRESH.* OPER control\nqueue ORDERS ALICE control")
+
+    def broken():
+        raise error
+
+    console.qm.security._read_profiles = broken
+    assert "CSQ9015E +QM1 the profiles cannot be read" in console.run("REFRESH SECURITY(*) TYPE(CLASSES)").lines[0]
+    assert "" == console.qm.failure
+    console.connect().define(LocalQueue("ORDERS"))
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_an_archive_that_waits_for_a_unit_lets_it_end(home, serve):
         app.put("ORDERS", b"x", MQMD(persistence=1))
         pauses, ended = threading.Event(), threading.Event()
         server.manager.commands.pause = lambda _: (pauses.set(), ended.wait(30))
-        waiting = threading.Thread(target=lambda: told.append(opened.run("arc log mode(quiesce) time(60)")))
+        waiting = threading.Thread(target=lambda: told.append(opened.run("arc log mode(quiesce) time(60) wait(yes)")))
         waiting.start()
         assert pauses.wait(30)
         app.commit()

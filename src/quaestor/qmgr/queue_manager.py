@@ -151,13 +151,14 @@ class QueueManager:
         self.commands = command_processor(
             self.name, self.engine, self.messages, self.connections, self.security, clock, self.command_parts
         )
+        self.commands.tell = self.operator_log.say
         if self.command_parts.group is not None:
             self.command_parts.group.answer_with(self.commands.scope.answer)
         self.copies = Copies(self.commands, self.messages.catalogue, self.command_parts, self.operator_log.say)
         awake = self.engine.settings.awake
         self.processors = Processors(lambda: log.hardened, self.operator_log.say, awake=awake)
         managers: list[HasTasks] = [log, buffers, recovery, data, self.messages, self.connections, self.statistics]
-        managers.append(self.processors)
+        managers += [self.processors, self.commands]
         if self.shared is not None:
             managers += [self.shared, self.copies]
         self.scheduler = Scheduler(recovery.latch, managers, clock, self._background_failed)
@@ -217,7 +218,8 @@ class QueueManager:
         """The figures of now as Prometheus text."""
         dumps = self.statistics.dumps
         with self.engine.recovery.latch:
-            uptime_s = (self._clock.now_us() - self._started_us) / 1e6
+            now_us = self._clock.now_us()
+            uptime_s = (now_us - self._started_us) / 1e6
             observed = Observed(
                 self.statistics.managers,
                 self.messages.catalogue,
@@ -225,6 +227,8 @@ class QueueManager:
                 uptime_s,
                 dumps.written,
                 dumps.lost,
+                self.messages.events,
+                now_us,
             )
             return exposition(observed, prefix)
 

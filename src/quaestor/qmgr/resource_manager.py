@@ -42,6 +42,12 @@ class Task:
 class Waits(Protocol):
     """What a task that is accounted for is told of its waits, in nanoseconds (R5)."""
 
+    def release(self) -> None:
+        """It gives up the engine latch, in the middle of its call."""
+
+    def acquire(self) -> None:
+        """It takes the latch again."""
+
     def page_read(self, ns: int) -> None:
         """A page had to be read."""
 

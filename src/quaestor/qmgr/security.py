@@ -5,7 +5,9 @@ Rules
   S2  Profiles decide: the most specific profile that covers the name (longest before its `*`) and, in it, the
       user's own entry before the entry for everybody (`*`). What no profile covers is refused.
   S3  Without profiles security is not active and everything is allowed: the embedded default.
-  S4  Answers are kept for `timeout_us`, then asked anew; `refresh` forgets them all and reads the profiles again.
+  S4  Answers are kept for `timeout_us`, then asked anew; `refresh` forgets them all and reads the profiles again, which
+      stay in force when that is not possible (`ProfileError`). When ANSWERS_MAX are kept, all are forgotten: names of
+      dynamic queues never end.
   S5  Whoever listens (`refused`) is told of each refusal, once: the audit.
   S6  What the queue manager does for itself (its input sets) is not checked; nobody else can say he is it.
   S7  Whoever acts for another user (`altuser`, the other's name, update) is checked for that first; then the other is
@@ -40,6 +42,8 @@ EVERYBODY = "*"
 CLASSES = ("connect", "queue", "process", "namelist", "stgclass", "qmgr", "command", "altuser")
 TIMEOUT_US = 54 * 60 * 1_000_000
 """How long an answer is kept: the z/OS default of 54 minutes."""
+
+ANSWERS_MAX = 10_000
 
 
 class Access(IntFlag):
@@ -131,7 +135,10 @@ class SecurityManager:
 
     def refresh(self) -> None:
         """Read the profiles again (S4)."""
-        text = self._read_profiles()
+        try:
+            text = self._read_profiles()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ProfileError(f"the profiles cannot be read: {error}") from error
         self._profiles = None if text is None else parse_profiles(text)
         self._answers.clear()
 
@@ -150,6 +157,8 @@ class SecurityManager:
         key, now = (user, resource, name), self._clock.now_us()
         kept = self._answers.get(key)
         if kept is None or now - kept[0] >= self.timeout_us:
+            if len(self._answers) >= ANSWERS_MAX:
+                self._answers.clear()
             kept = self._answers[key] = (now, self._decide(user, resource, name))
         return kept[1]
 

@@ -12,6 +12,8 @@ Rules
       conversation's other calls stay in the backlog, and other conversations go on.
   CV7 A conversation that has ended holds nothing that holds it, nor does a wait that is over: nothing of either is
       left, without anybody looking for it (CO2).
+  CV8 A call that is held up (GA3) is the first of the backlog until the service says that it may go on; a get that
+      waits looks again then.
 
 Called by link and service.  Calls the connection and its handles, as any application of the process would.
 """
@@ -30,6 +32,7 @@ from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection import Connection, Handle
 from quaestor.qmgr.message import Waiting
+from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.server import values, wire
 from quaestor.server.calls import CALLS, Later
 from quaestor.server.open_handle import OpenHandle
@@ -127,6 +130,8 @@ class Conversation:
             answer = carry_out(self, flags, number, packed, at, end)
         except ProtocolError:
             raise
+        except HeldUpError:
+            return self._held_up(op, flags, number, packed[at:end])
         except Exception as error:  # noqa: BLE001 - told apart where it is told
             answer = self._refusal(number, error)
         if commits.count != before:
@@ -138,6 +143,17 @@ class Conversation:
         if self.ending and not self.busy:
             self._disconnect()
         return answer
+
+    def _held_up(self, *request: Any) -> bytes:
+        """Nobody begins a unit now: the request comes first when that is over (CV8)."""
+        self.busy = True
+        self.backlog.appendleft(request)
+        self.service.held_up.append(self._go_on)
+        return b""
+
+    def _go_on(self) -> None:
+        if self.link.open:
+            self.resume()
 
     def _refusal(self, number: int, error: Exception) -> bytes:
         """The answer to a call that failed; what is the fault of neither engine nor application is raised."""
@@ -254,13 +270,17 @@ class Conversation:
 
     def _put_unanswered(self, handle: Handle, bodies: list[Any], md: MQMD | None, options: int) -> None:
         """Asynchronous puts of one descriptor; each stands for itself, the first error is kept (CV3)."""
-        at = 0
-        while at < len(bodies):
-            try:
-                at += len(handle.put_all(bodies[at:], md, options))
-            except MQError as error:
-                self._error(0, b"", error)
-                at += error.facts["put"] + 1
+        at, thread = 0, self._thread
+        try:
+            while at < len(bodies):
+                try:
+                    at += len(handle.put_all(bodies[at:], md, options))
+                except MQError as error:
+                    self._error(0, b"", error)
+                    at += error.facts["put"] + 1
+                thread.begun = True  # GA4
+        finally:
+            thread.begun = False
 
     # -- get
 
@@ -313,7 +333,7 @@ class Conversation:
         for _ in range(READ_AHEAD_MESSAGES):
             try:
                 message = opened.handle.get_nonpersistent(room)
-            except MQError:
+            except (MQError, HeldUpError):
                 break  # whoever asks for it is told; what was asked for is off the queue and must be sent
             if message is None:
                 break
@@ -346,6 +366,9 @@ class Conversation:
                 self._park(parked)
                 return
             answer = self._got(parked.number, opened, result)
+        except HeldUpError:
+            self.service.held_up.append(lambda: self.look_again(parked))  # CV8
+            return
         except MQError as error:
             answer = self._error(parked.number, values.pack_error(error), error)
         del self.parked[parked.number]

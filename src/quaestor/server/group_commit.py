@@ -48,7 +48,7 @@ class GroupCommit:
 
     def __init__(self, recovery: RecoveryManager, clock: Clock) -> None:
         self._recovery, self._log, self._now_ns = recovery, recovery.log, clock.monotonic_ns
-        self._start_commit, self._served = recovery.start_commit, recovery.served
+        self._start_commit, self.served = recovery.start_commit, recovery.served
         self.latch = recovery.latch
         self.outcomes = recovery.outcomes
         self.begin = recovery.begin
@@ -79,7 +79,7 @@ class GroupCommit:
             self._rba = rba
             self.count += 1
             self.started.append(unit)
-            task = self._served.task
+            task = self.served.task
             if task is not None:
                 self._charged.append((task.waits_for_log(), self._now_ns()))  # GC5
         else:

@@ -44,6 +44,9 @@ KINDS: dict[Any, str] = {
     float: "a number",
     dict: "a table",
 }
+INTERVALS = ("heartbeat_s", "statime_s")
+"""Without which nobody would ever rest."""
+
 Table = TypeVar("Table")
 
 
@@ -211,8 +214,10 @@ def _table(kind: type[Table], told: dict[str, Any], name: str = "") -> Table:
         wanted = get_origin(known[word].type) or known[word].type
         if type(value) is not wanted and not (wanted is float and type(value) is int):
             raise ValueError(f"{shown} = {_toml(value)} is not valid: {KINDS[wanted]}")
-        if wanted in {int, float} and value < 0 and word != "zone_minutes":
+        if wanted in {int, float} and word != "zone_minutes" and not value >= 0:
             raise ValueError(f"{shown} = {value} is not valid: a number from 0 up")
+        if word in INTERVALS and not value:
+            raise ValueError(f"{shown} = {value} is not valid: more than 0")
     if "name" in known and "name" not in told:
         raise ValueError("name is missing")
     return kind(**told)

@@ -8,7 +8,7 @@ Rules
   SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread.
   SV3 What comes from other threads (a posted wait, a proven identity, a signal) is put on a list and wakes the loop.
   SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame,
-      or does not answer heartbeats is cut off.
+      or does not answer heartbeats is cut off. Heartbeats are sent to whoever waits for an answer.
   SV5 Quiescing takes no new connection and ends when the last application has, or when its time is over. Stopping backs
       out everybody at once.
   SV6 When the engine fails nothing is answered any more: every link ends, and so does the service. Commits in flight
@@ -73,6 +73,8 @@ class Service:
         self.identity, self.journal, self.limits = identity, journal, limits or Limits()
         self.commits = GroupCommit(manager.engine.recovery, clock)
         self.posted: deque[Parked] = deque()
+        self.held_up: list[Callable[[], None]] = []
+        manager.messages.catalogue.gate.on_open = lambda: self.ask(self._let_in)
         self.talking: list[Link] = []
         self.links: set[Link] = set()
         self._manager, self._clock, self._commands = manager, clock, commands
@@ -280,6 +282,12 @@ class Service:
         while self._asked:
             self._asked.popleft()()
 
+    def _let_in(self) -> None:
+        """Units of recovery begin again: those who were held up go on (CV8)."""
+        held_up, self.held_up = self.held_up, []
+        for go_on in held_up:
+            go_on()
+
     def identified(self, link: Link, number: int, result: str | Refused) -> None:
         """A password was checked, on another thread."""
         self.ask(lambda: self._identified(link, number, result))
@@ -332,7 +340,7 @@ class Service:
             return "does not take its answers"
         if link.partial_since and now - link.partial_since > limits.stalled_s:
             return "stopped in the middle of a frame"
-        if any(one.parked for one in link.conversations.values()):
+        if any(one.parked or one.busy for one in link.conversations.values()):
             silent = now - link.heard
             if silent > 2 * limits.heartbeat_s:
                 return "does not answer heartbeats"

@@ -34,7 +34,7 @@ def test_input_sets_are_files_of_the_directory():
     console = Console(disk=disk)
     assert [100, 100, 250] == [row["BUFFERS"] for row in console.rows("DIS BUFFPOOL(*) BUFFERS")]
     assert 3 == console.rows("DIS QL(ORDERS) PSID")[0]["PSID"]
-    assert {"PARAMETER": "LOGLOAD", "VALUE": 500} in console.rows("DIS SYSTEM")
+    assert ("LOGLOAD", 500) in [(row["PARAMETER"], row["VALUE"]) for row in console.rows("DIS SYSTEM")]
     out1, out2 = written(disk, "CSQOUT1"), written(disk, "CSQOUT2")
     assert "CSQINP1 DEFINE QLOCAL(TOO.EARLY)\nCSQN009I +QM1 DEFINE QLOCAL cannot run before restart" in out1
     assert "DSN is not allowed before restart" in out1
@@ -49,7 +49,7 @@ def test_at_the_next_start_they_run_again_and_what_a_command_changed_stays():
     console.run("SET SYSTEM LOGLOAD(900)")
     console.restart()
     assert 300 == console.rows("DIS BUFFPOOL(3)")[0]["BUFFERS"]
-    assert {"PARAMETER": "LOGLOAD", "VALUE": 500} in console.rows("DIS SYSTEM")
+    assert ("LOGLOAD", 500) in [(row["PARAMETER"], row["VALUE"]) for row in console.rows("DIS SYSTEM")]
     assert "Buffer pool 3 keeps the 300 buffers that a command gave it" in written(console.disk, "CSQOUT1")
     assert "ALREADY EXISTS" in written(console.disk, "CSQOUT2")
     console.input_sets["CSQINP1"] = INP1.replace("BUFFPOOL(3) BUFFERS(250)", "BUFFPOOL(3) BUFFERS(250) REPLACE")

@@ -169,6 +169,67 @@ def test_filters(tool):
     assert ["N"] == [row[2010] for row in tool.done(36, (2010, "*"), (2020, Filter(26, "A*")))]
 
 
+INITIAL, SET, LOG_COPY, LOG_STATUS = 10, 11, 12, 13
+
+
+def test_the_log_is_inquired_and_set(tool):
+    """PC5: MQCMD_INQUIRE_LOG, MQCMD_SET_LOG; numbers as the headers of IBM MQ have them."""
+    initial, copy, status = tool.done(120)
+    assert (INITIAL, 64, 16, 0, 0, 0) == tuple(initial[number] for number in (1175, 1180, 1181, 1182, 1183, 1185))
+    assert (LOG_COPY, 1, "log1-01") == (copy[1175], copy[1216], copy[3059])
+    assert (LOG_STATUS, 3, 0) == (status[1175], status[1220], status[1221])
+    assert int(status[3122], 16) > 0
+    tool.done(136, (1175, SET), (1181, 8))
+    assert [(INITIAL, 16), (SET, 8)] == [(row[1175], row[1181]) for row in tool.done(120) if 1181 in row]
+    tool.done(136, (1175, INITIAL))
+    assert [(INITIAL, 16)] == [(row[1175], row[1181]) for row in tool.done(120) if 1181 in row]
+    assert 4005 == tool.failed(136, (1175, SET), (1181, 0))
+    assert 3014 == tool.failed(136, (1175, SET), (1191, 500))
+
+
+def test_system_parameters_are_inquired_and_set(tool):
+    """MQCMD_INQUIRE_SYSTEM, MQCMD_SET_SYSTEM, MQCMD_INQUIRE_ARCHIVE."""
+    (before,) = tool.done(123)
+    tool.done(137, (1175, SET), (1191, 500), (1199, 5))
+    initial, changed = tool.done(123)
+    assert (before, {1175: SET, 1191: 500, 1199: 5}) == (initial, changed)
+    assert -1 == before[1443], "ACCTIME is as STATIME"
+    tool.done(137, (1175, INITIAL))
+    assert [before] == tool.done(123)
+    assert [{1175: INITIAL, 1182: 0}] == tool.done(114)
+
+
+def test_security_is_inquired_altered_and_refreshed():
+    """MQCMD_INQUIRE_SECURITY, MQCMD_CHANGE_SECURITY, MQCMD_REFRESH_SECURITY."""
+    tool = Tool(Console("connect * * read\nqueue * * control\ncommand * OPER control\nstgclass * OPER control"))
+    timeout, subsystem, *switches = tool.done(121)
+    assert ({1152: 54}, {1154: 10, 1155: 22}) == (timeout, subsystem)
+    assert [8, 9, 3, 11] == [switch[1154] for switch in switches]
+    tool.done(100, (1152, 10))
+    assert [{1152: 10}] == tool.done(121, (1151, (1152,)))
+    assert 5 == len(tool.done(121, (1151, (1154,))))
+    tool.done(78)
+    tool.done(78, (1106, 3), (1129, 4))
+    assert 4005 == tool.failed(78, (1106, 2))
+    assert [{1152: 54}, {1154: 10, 1155: 21}] == Tool(Console()).done(121)
+
+
+def test_usage_says_of_what_it_is(tool):
+    """PC6."""
+    page_set, _, *pools = tool.done(126)
+    assert (1168, 0) == (page_set[1157], page_set[62])
+    assert {1170} == {row[1157] for row in pools}
+    (oldest,) = tool.done(126, (1157, 1169))
+    assert (1169, 10, 16) == (oldest[1157], oldest[1167], len(oldest[3078].ljust(16)))
+    assert {1168, 1169, 1170} == {row[1157] for row in tool.done(126, (1157, 1009))}
+
+
+@pytest.mark.parametrize("command", [103, 104, 106, 107, 124, 125, 131, 140, 145, 157, 158, 159, 160])
+def test_what_has_no_pcf_form_goes_by_the_escape(tool, command):
+    """PW4: TRACE, ARCHIVE LOG, BUFFPOOL, PSID, THREAD and INDOUBT."""
+    assert 3007 == tool.failed(command)
+
+
 def test_an_escape_carries_any_command(tool):
     lines = [row[3014] for row in tool.done(38, (1017, 1), (3014, "ALTER BUFFPOOL(1) BUFFERS(200)"))]
     assert lines[1] == "CSQP023I +QM1 Request completed, buffer pool 1 has 200 buffers"

@@ -207,7 +207,7 @@ def test_whoever_keeps_traces_is_asked():
     assert not console.run("ALTER TRACE(ACCTG) TNO(9) CLASS(1)").ok
     assert not console.run("START TRACE(ACCTG) CLASS(0)").ok
     assert console.run("SET SYSTEM STATIME(5)").ok
-    assert {"PARAMETER": "STATIME", "VALUE": 5} in console.rows("DIS SYSTEM")
+    assert ("STATIME", 5) in [(row["PARAMETER"], row["VALUE"]) for row in console.rows("DIS SYSTEM")]
 
 
 def test_an_archive_that_quiesces_waits_for_the_units():
@@ -223,7 +223,7 @@ def test_an_archive_that_quiesces_waits_for_the_units():
             app.commit()
 
     console.qm.commands.pause = pause
-    assert not console.run("ARCHIVE LOG MODE(QUIESCE) TIME(1)").ok
+    assert not console.run("ARCHIVE LOG MODE(QUIESCE) TIME(1) WAIT(YES)").ok
     assert 1 == pytest.approx(sum(waited))
     assert console.run("ARC LOG MODE(QUIESCE) TIME(60) WAIT(YES)").lines[0].startswith("CSQJ312I")
     assert 30 == len(waited)

@@ -57,6 +57,17 @@ def test_depth_high_then_low_then_high_again(qm):
     assert [events.DEPTH_HIGH] == [event[0] for event in told(app)]
 
 
+def test_names_have_their_whole_length(qm):
+    """EV4: programs that lay a structure of MQ's own over the message find every field in its place."""
+    qm.queue("ORDERS", max_depth=2, depth_high_percent=50, depth_high_event=True)
+    app = qm.connect()
+    app.put("ORDERS", b"x", None, NOW)
+    body = app.get(PERFORMANCE_QUEUE, GetOptions.NO_SYNCPOINT).body
+    for name in (b"QM1", b"ORDERS"):
+        at = body.index(name)
+        assert (48).to_bytes(4, "big") + name.ljust(48) == body[at - 4 : at + 48]
+
+
 def test_full_is_told_once_until_the_depth_was_low(qm):
     qm.queue("ORDERS", max_depth=3, depth_low_percent=40)
     app = qm.connect()

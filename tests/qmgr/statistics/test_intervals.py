@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from itertools import pairwise
+from threading import Thread
 
 import pytest
 from hypothesis import given
@@ -246,7 +247,7 @@ def test_a_trace_is_stopped_by_its_number_too():
 
 def test_the_interval_can_be_set():
     qm, clock, smf = queue_manager("stat")
-    assert {"STATIME": 1, "ACCTIME": 1} == qm.statistics.intervals()
+    assert {"STATIME": 1, "ACCTIME": -1} == qm.statistics.intervals()
     qm.statistics.set_interval("STATIME", 5)
     clock.advance(seconds=STATIME_S)
     qm.scheduler.run_due()
@@ -254,6 +255,111 @@ def test_the_interval_can_be_set():
     with pytest.raises(MQError):
         qm.statistics.set_interval("STATIME", 0)
     qm.stop()
+
+
+def test_a_get_that_waits_when_its_task_is_ended_is_counted():
+    """Sums of 115 are sums of 116, whoever ended the task, and when."""
+    qm, _, smf = queue_manager("stat,acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue, ended = app.open("ORDERS"), []
+
+    def wait():
+        try:
+            queue.get(wait_ms=60_000)
+        except MQError as error:
+            ended.append(error.reason)
+
+    waiting = Thread(target=wait, daemon=True)
+    waiting.start()
+    while not qm.messages.catalogue.state("ORDERS").waiters.waiting:
+        waiting.join(0.01)
+    qm.stop()
+    waiting.join(10)
+    assert 1 == len(ended)
+    assert 1 == total(sections(smf, "QMST"), "gets") == total(sections(smf, "WQST"), "gets")
+
+
+def test_what_is_deleted_and_defined_again_counts_from_nothing():
+    """IV4: the second page set has counted less than the first."""
+    qm, clock, smf = queue_manager("stat")
+
+    def work(messages):
+        for command in ("DEFINE BUFFPOOL(3)", "DEFINE PSID(7) BUFFPOOL(3)", "DEFINE STGCLASS(ONCE) PSID(7)"):
+            assert qm.commands.run(command, "OPER").ok
+        app = qm.connect("ALICE", "JOB")
+        app.define(LocalQueue("ORDERS", storage_class="ONCE", def_persistent=True))
+        for _ in range(messages):
+            app.put("ORDERS", b"x")
+        app.commit()
+        clock.advance(seconds=STATIME_S)
+        qm.scheduler.run_due()
+        app.delete(LocalQueue, "ORDERS", purge=True)
+        app.disconnect()
+        for command in ("DELETE STGCLASS(ONCE)", "DELETE PSID(7)", "DELETE BUFFPOOL(3)"):
+            assert qm.commands.run(command, "OPER").ok, command
+
+    work(messages=20)
+    work(messages=2)
+    clock.advance(seconds=1)
+    qm.scheduler.run_due()
+    first, second = [section for section in sections(smf, "QPST") if section.buffer_pool == 3]
+    assert first.get_new_page > second.get_new_page > 0
+    qm.stop()
+
+
+def test_accounting_may_have_an_interval_of_its_own():
+    """SM1: SET SYSTEM ACCTIME leaves the intervals of statistics as they are."""
+    qm, clock, smf = queue_manager("stat,acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+
+    def cut(minutes):
+        """(115-2, 116-1) records of so many minutes, with a put in each."""
+        before = len(sections(smf, "QMST")), len(sections(smf, "WTAS"))
+        for _ in range(minutes):
+            queue.put(b"x")
+            clock.advance(seconds=60)
+            qm.scheduler.run_due()
+        clock.advance(seconds=1)
+        qm.scheduler.run_due()
+        return len(sections(smf, "QMST")) - before[0], len(sections(smf, "WTAS")) - before[1]
+
+    cut(2)
+    assert (6, 6) == cut(6)
+    qm.statistics.set_interval("ACCTIME", 3)
+    assert {"STATIME": 1, "ACCTIME": 3} == qm.statistics.intervals()
+    assert (6, 2) == cut(6)
+    qm.statistics.set_interval("ACCTIME", -1)
+    assert (6, 6) == cut(6)
+    app.commit()
+    app.disconnect()
+    qm.stop()
+    assert 20 == total(sections(smf, "WQST"), "puts") == total(sections(smf, "QMST"), "puts")
+
+
+@pytest.mark.parametrize("way", ["comes", "goes"])
+def test_a_class_has_what_was_done_while_it_was_traced(way):
+    """SM3: whatever other classes there are; those have all of it."""
+    qm, clock, smf = queue_manager("acctg(1)" if way == "comes" else "acctg(1),acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+    for _ in range(3):
+        queue.put(b"before")
+    clock.advance(seconds=1)
+    if way == "comes":
+        qm.statistics.start("ACCTG", {3})
+    else:
+        qm.statistics.stop(2)
+    for _ in range(4):
+        queue.put(b"after")
+    app.commit()
+    app.disconnect()
+    qm.stop()
+    assert (4 if way == "comes" else 3) == total(sections(smf, "WQST"), "puts")
+    assert 7 == total(sections(smf, "QMAC"), "puts_0_99")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from urllib.request import urlopen
 import pytest
 
 from qmgr.statistics.test_intervals import queue_manager
-from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.options import PutOptions
+from quaestor.mqi.descriptors import MQMD
+from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes
+from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.qmgr.operator_log import LOGGER, JsonLines, PlainLines
 from quaestor.server.metrics_endpoint import MetricsEndpoint
 
@@ -43,6 +44,55 @@ def test_the_names_that_mq_people_know(qm):
     assert 30 == found['ibmmq_qmgr_interval_mqput_mqput1_total_bytes{qmgr="QM1"}']
     assert 64 == found['ibmmq_bufferpool_buffers_total{qmgr="QM1",bufferpool="1"}']
     assert 3 == found['ibmmq_pageset_pages_nonpersistent{qmgr="QM1",pageset="1",bufferpool="1"}']
+
+
+def of_queue(qm, name):
+    """{figure: value} of a queue."""
+    label = f'{{qmgr="QM1",queue="{name}"}}'
+    found = {key: value for key, value in values(qm.metrics()).items() if key.endswith(label)}
+    return {key.removeprefix("ibmmq_queue_").removesuffix(label): value for key, value in found.items()}
+
+
+def test_the_age_of_the_oldest_message(qm):
+    """It is told of every private queue: looking at the ends of a queue is all it takes (ME3)."""
+    app = qm.connect("BOB", "JOB")
+    app.define(LocalQueue("AGED"))
+    assert 0 == of_queue(qm, "AGED")["oldest_message_age"]
+    for seconds, priority in ((90, 5), (60, 1)):
+        qm._clock.advance(seconds=seconds)
+        app.put("AGED", b"x", MQMD(priority=priority), PutOptions.NO_SYNCPOINT)
+    qm._clock.advance(seconds=5)
+    assert 65 == of_queue(qm, "AGED")["oldest_message_age"]
+    app.get("AGED", GetOptions.NO_SYNCPOINT)
+    assert 5 == of_queue(qm, "AGED")["oldest_message_age"], "the young one, of low priority"
+    app.get("AGED", GetOptions.NO_SYNCPOINT)
+    qm._clock.advance(seconds=10)
+    assert 0 == of_queue(qm, "AGED")["oldest_message_age"], "there is none"
+    app.disconnect()
+
+
+def test_what_only_a_monitored_queue_remembers(qm):
+    """ME3, EV6: the highest depth is not lost when an event tells it."""
+    assert "hi_depth" not in of_queue(qm, "ORDERS")
+    app = qm.connect("BOB", "JOB")
+    app.alter(QueueManagerAttributes, performance_event=True, monitoring=17)
+    app.define(LocalQueue("PERFORMING", monitoring=17, max_depth=10, depth_high_percent=40, depth_high_event=True))
+    with app.open("PERFORMING") as queue:
+        assert {"hi_depth": 0} == {key: value for key, value in of_queue(qm, "PERFORMING").items() if key in MONITORED}
+        for _ in range(5):
+            queue.put(b"x", None, PutOptions.NO_SYNCPOINT)
+        qm._clock.advance(seconds=20)
+        for _ in range(5):
+            queue.get(GetOptions.NO_SYNCPOINT)
+        qm._clock.advance(seconds=10)
+        queue.put(b"x", None, PutOptions.NO_SYNCPOINT)
+    found = {key: value for key, value in of_queue(qm, "PERFORMING").items() if key in MONITORED}
+    assert found.pop("qtime_short") == found.pop("qtime_long") == 20_000_000
+    assert {"hi_depth": 5, "time_since_put": 0, "time_since_get": 10} == found
+    app.disconnect()
+
+
+MONITORED = {"hi_depth", "time_since_put", "time_since_get", "qtime_short", "qtime_long"}
 
 
 def test_every_family_is_typed_once_and_the_prefix_may_be_chosen(qm):

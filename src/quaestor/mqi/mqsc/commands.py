@@ -83,7 +83,7 @@ class Command:
     def number(self, keyword: str, otherwise: int, low: int, high: int) -> int:
         """The one value of a keyword, as a number in a range (K2)."""
         written = self.value(keyword, str(otherwise))
-        if not written.isdecimal() or not low <= int(written) <= high:
+        if not written.removeprefix("-").isdecimal() or not low <= int(written) <= high:
             why = f"{keyword}({written}) is not valid: a number from {low} to {high}"
             raise MQSCError(why, self.line, code=syntax.UNACCEPTABLE)
         return int(written)

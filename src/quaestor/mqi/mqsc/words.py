@@ -123,7 +123,7 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("ALTER", "BUFFPOOL"): _POOL,
     ("ALTER", "PSID"): ("EXPAND",),
     ("ALTER", "SECURITY"): ("TIMEOUT",),
-    ("REFRESH", "SECURITY"): (),
+    ("REFRESH", "SECURITY"): ("TYPE",),
     ("DISPLAY", "LOG"): (),
     ("DISPLAY", "ARCHIVE"): (),
     ("DISPLAY", "SYSTEM"): (),

@@ -50,7 +50,7 @@ def command_processor(
         QueueCommands(messages, connections, clock, parts),
         StorageCommands(engine.storage, engine.buffers, engine.data.space, engine.log, messages.catalogue),
         ThreadCommands(connections, engine.recovery),
-        LogCommands(engine.log, engine.recovery, parts),
+        LogCommands(engine.log, engine.recovery, connections, parts),
         SecurityCommands(security),
         TraceCommands(parts),
         QueueManagerCommands(parts),

@@ -8,7 +8,8 @@ Rules
   FM3 It runs with the engine latch held, unless it says that it does not (it ends connections, or the queue manager).
   FM4 Before restart only what is marked `early` can run: there are no objects yet.
   FM5 A command that waits for applications says so (`NotYet`): it is tried again, without the latch in between, until
-      its time has passed.
+      its time has passed. Meanwhile the gate is closed to those who would begin a unit (GA1). One whose operator is not
+      to wait is answered with what it has `begun` and tried again by a background step; how it ended is told then.
 
 Called by every family.  Calls nothing.
 """
@@ -17,19 +18,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from quaestor.mqi.mqsc import Command
-from quaestor.mqi.reasons import MQError
-from quaestor.qmgr.command.reply import Part
+from quaestor.mqi.mqsc import Command, MQSCError
+from quaestor.qmgr.command.reply import Part, Said
 
 Method = TypeVar("Method", bound=Callable[..., Iterable[Part]])
 
 
 class NotYet(Exception):  # noqa: N818 - an answer
-    """What is in the way of a command, and for how many seconds in all it waits for that to end (FM5)."""
+    """What is in the way of a command, how many seconds it waits for that to end, what it has begun (FM5)."""
 
-    def __init__(self, error: MQError, seconds: int) -> None:
+    def __init__(self, error: MQSCError, seconds: int, begun: Said | None) -> None:
         super().__init__(str(error))
-        self.error, self.seconds = error, seconds
+        self.error, self.seconds, self.begun = error, seconds, begun
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,9 @@ Rules
   PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
       that has no PCF form, and answers one response for each line; each says 3008 when the command failed.
   PC4 A connection's identifier has 24 bytes; the last eight are what MQSC writes as CONN, the others are zeros.
+  PC5 System parameters of LOG, ARCHIVE and SYSTEM are one response as they were at start and one with those that were
+      set; each copy of the active log and the state of the log are others. What PCF has no number for is left out.
+  PC6 Usage says of what it is: page set, buffer pool or data set.
 
 Called by the command server.  Calls the processor.
 """
@@ -48,7 +51,7 @@ def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> lis
     if verb == "NAMES":
         names = Parameter(words.NAME_LISTS[noun], _names(reply), pcf.STRING_LIST)
         return _numbered(request.command, [(_whole(names),)])
-    return _numbered(request.command, [tuple(map(_whole, _parameters(row))) for row in reply.rows])
+    return _numbered(request.command, [tuple(map(_whole, response)) for response in _responses(reply.rows)])
 
 
 # --- from PCF to MQSC ------------------------------------------------------------------------------------------------
@@ -146,6 +149,10 @@ def _given(noun: str, parameter: Parameter) -> dict[str, tuple[str, ...] | None]
         if found is None:
             raise PCFError(VALUE_ERROR, f"value {value} of parameter {number}")
         return {"TYPE": (found,)}
+    if number == words.SECURITY_ITEM:
+        return {}  # all of them are read again
+    if number == words.SYSTEM_TYPE:
+        return {"DEFAULT": None} if value == words.INITIAL else {}
     if number == words.FROM_TO["QUEUE"][1]:
         return {"TOQLOCAL": (str(value),)}
     if number == words.SCOPE:
@@ -161,7 +168,8 @@ _TYPES = {
     words.STATUS_TYPE: words.STATUS_TYPES,
     words.INFO_TYPE: words.INFO_TYPES,
     words.MOVE_TYPE: words.MOVE_TYPES,
-    words.USAGE_TYPE: {words.PAGE_SET_USAGE: "PAGESET", words.ALL: "ALL"},
+    words.USAGE_TYPE: words.USAGE_TYPES,
+    words.SECURITY_TYPE: words.SECURITY_TYPES,
 }
 
 
@@ -215,6 +223,22 @@ def _numbered(command: int, responses: list[tuple[Parameter, ...]], reason: int 
     ]
 
 
+def _responses(rows: list[Row]) -> Iterator[tuple[Parameter, ...]]:
+    """The rows of a reply, a response each; system parameters are put together (PC5)."""
+    named = [row for row in rows if "PARAMETER" in row]
+    if named:
+        at_start = {row["PARAMETER"]: row["INITIAL"] for row in named}
+        yield (Parameter(words.SYSTEM_TYPE, words.INITIAL), *_parameters(at_start))
+    changed = {row["PARAMETER"]: row["VALUE"] for row in named if row["VALUE"] != row["INITIAL"]}
+    if changed:
+        yield (Parameter(words.SYSTEM_TYPE, words.SET), *_parameters(changed))
+    for row in rows:
+        first, shown = next(iter(row.items()))
+        if first not in words.NOT_SENT and shown not in words.NOT_SENT:
+            said = (Parameter(*words.SAID_OF[first]),) if first in words.SAID_OF else ()
+            yield (*said, *_parameters(row))
+
+
 def _parameters(row: Row) -> Iterator[Parameter]:
     """One object (PC2)."""
     noun = _noun_of(row)
@@ -256,7 +280,8 @@ def _shown(number: int, value: Any) -> Iterator[Parameter]:
 
 def _type(noun: str, shown: str) -> Iterator[Parameter]:
     queues = ((words.QUEUE_TYPE, words.QUEUE_TYPES), (words.STATUS_TYPE, words.STATUS_TYPES))
-    for number, known in ((words.INFO_TYPE, words.INFO_TYPES),) if noun == "CONN" else queues:
+    others = {"CONN": (words.INFO_TYPE, words.INFO_TYPES), "TYPE": (words.DATA_SET_TYPE, words.DATA_SET_TYPES)}
+    for number, known in (others[noun],) if noun in others else queues:
         for value, word in known.items():
             if word == shown:
                 yield Parameter(number, value)

@@ -6,6 +6,8 @@ Rules
       an open option) the difference is here and nowhere else.
   PW3 A text has its whole length in a response, with blanks at its end, as the names and texts of IBM MQ have. IBM's
       package reads a text of one character as none.
+  PW4 THREAD, TRACE, BUFFPOOL, PSID and ARCHIVE LOG have numbers of commands, by which command events name them, and no
+      PCF form: IBM MQ describes none. They go by the escape.
 
 Called by pcf_commands.  Calls the declarations.
 """
@@ -45,13 +47,20 @@ COMMANDS: dict[int, tuple[str, str]] = {
     78: ("REFRESH", "SECURITY"),
     85: ("DISPLAY", "CONN"),
     86: ("STOP", "CONN"),
+    100: ("ALTER", "SECURITY"),
     102: ("ALTER", "STGCLASS"),
     109: ("DEFINE", "STGCLASS"),
     111: ("COPY", "STGCLASS"),
     113: ("DELETE", "STGCLASS"),
+    114: ("DISPLAY", "ARCHIVE"),
+    120: ("DISPLAY", "LOG"),
+    121: ("DISPLAY", "SECURITY"),
     122: ("DISPLAY", "STGCLASS"),
+    123: ("DISPLAY", "SYSTEM"),
     126: ("DISPLAY", "USAGE"),
     127: ("MOVE", "QLOCAL"),
+    136: ("SET", "LOG"),
+    137: ("SET", "SYSTEM"),
     148: ("NAMES", "STGCLASS"),
 }
 """MQCMD numbers; COPY is DEFINE with LIKE, NAMES is DISPLAY answered by one list."""
@@ -64,7 +73,7 @@ FROM_TO |= dict.fromkeys(QUEUE_NOUNS, (3001, 3002))
 NAME_LISTS = {"QUEUE": 3011, "PROCESS": 3012, "NAMELIST": 3013, "STGCLASS": 3106}
 DESCRIPTIONS = {"PROCESS": 2011, "NAMELIST": 2009, "STGCLASS": 2042, "QMGR": 2014}
 QUEUE_DESCRIPTION = 2013
-ATTRIBUTE_LISTS = {1001, 1002, 1003, 1004, 1026, 1107, 1156}
+ATTRIBUTE_LISTS = {1001, 1002, 1003, 1004, 1026, 1107, 1151, 1156}
 CONNECTION_ID, GENERIC_CONNECTION_ID, CONNECTION_ID_LENGTH = 7006, 7007, 24
 ALL, REPLACE, PURGE, FORCE = 1009, 1006, 1007, 1005
 QUEUE_TYPE, SHARING_GROUP, SCOPE, RESPONSE_QMGR = 20, 63, 3080, 3070
@@ -73,7 +82,22 @@ QUEUE_TYPES = {1: "QLOCAL", 2: "QMODEL", 3: "QALIAS", 6: "QREMOTE", 1001: "ALL"}
 STATUS_TYPE, STATUS_TYPES = 1103, {1105: "QUEUE", 1104: "HANDLE"}
 INFO_TYPE, INFO_TYPES = 1110, {1111: "CONN", 1112: "HANDLE", 1113: "ALL"}
 MOVE_TYPE, MOVE_TYPES = 1145, {1146: "MOVE", 1147: "ADD"}
-USAGE_TYPE, PAGE_SET_USAGE, POOL_USAGE = 1157, 1168, 1170
+USAGE_TYPE, USAGE_TYPES = 1157, {1168: "PAGESET", 1169: "DATASET", 1009: "ALL"}
+SECURITY_TYPE, SECURITY_TYPES, SECURITY_ITEM = 1106, {3: "CLASSES"}, 1129
+DATA_SET_TYPE, DATA_SET_TYPES = 1167, {10: "OLDEST ACTIVE UNIT OF WORK"}
+SYSTEM_TYPE, INITIAL, SET = 1175, 10, 11
+SAID_OF = {
+    "COPY": (SYSTEM_TYPE, 12),
+    "TOTALLOGS": (SYSTEM_TYPE, 13),
+    "PSID": (USAGE_TYPE, 1168),
+    "TYPE": (USAGE_TYPE, 1169),
+    "BUFFPOOL": (USAGE_TYPE, 1170),
+}
+"""By the keyword with which a row begins: what its response says first (PC5, PC6)."""
+
+NOT_SENT = {"PARAMETER", "DSN", "CURRENT END OF LOG"}
+"""Rows that begin so have no response of their own: IBM MQ tells no archives and no end of the log."""
+
 ESCAPE_TYPE, ESCAPE_TEXT, ESCAPE_MQSC = 1017, 3014, 1
 NAME_COUNT = 19
 OPERATORS = {
@@ -188,6 +212,25 @@ NUMBERS: dict[str, int] = {
     "EXPANSIONS": 1164,
     "STEALABLE": 1330,
     "PERCENT": 1331,
+    "RBA": 3078,
+    "OUTBUFF": 1180,
+    "WRTHRSH": 1181,
+    "OFFLOAD": 1182,
+    "TWOACTV": 1183,
+    "TWOBSDS": 1185,
+    "LOGLOAD": 1191,
+    "STATIME": 1199,
+    "ACCTIME": 1443,
+    "COPY": 1216,
+    "USED": 1217,
+    "DSN": 3059,
+    "TOTALLOGS": 1220,
+    "FULLLOGS": 1221,
+    "LOGRBA": 3122,
+    "TIMEOUT": 1152,
+    "SWITCH": 1154,
+    "SWITCHES": 1154,
+    "ON": 1155,
 }
 KEYWORDS = {number: keyword for keyword, number in NUMBERS.items()}
 WORDS: dict[str, dict[str, int]] = {
@@ -200,6 +243,18 @@ WORDS: dict[str, dict[str, int]] = {
     "APPLTYPE": {"USER": 25},
     "UOWSTATE": {"NONE": 0, "ACTIVE": 1, "PREPARED": 2},
     "OBJTYPE": {"QUEUE": 1},
+    **{keyword: {"NO": 0, "YES": 1} for keyword in ("OFFLOAD", "TWOACTV", "TWOBSDS")},
+    "ON": {"NO": 21, "YES": 22},
+    "SWITCH": {
+        "SUBSYSTEM": 10,
+        "CONNECT": 9,
+        "QUEUE": 3,
+        "PROCESS": 1,
+        "NAMELIST": 2,
+        "COMMAND": 8,
+        "STGCLASS": 11,
+        "QMGR": 11,
+    },
 }
 """Words of what is shown and is no attribute of an object."""
 
@@ -233,6 +288,7 @@ def _text_lengths() -> dict[int, int]:
     lengths |= {NAME["STGCLASS"]: 8, NAME_LISTS["STGCLASS"]: 8, NUMBERS["APPLTAG"]: 28, NUMBERS["USERID"]: 12}
     lengths |= {NUMBERS[keyword]: 12 for keyword in ("LPUTDATE", "LGETDATE", "UOWSTDA")}
     lengths |= {NUMBERS[keyword]: 8 for keyword in ("LPUTTIME", "LGETTIME", "UOWSTTI")}
+    lengths |= {NUMBERS["DSN"]: 44, NUMBERS["LOGRBA"]: 16, NUMBERS["RBA"]: 16}
     for noun in KINDS:
         for keyword, attribute in attributes(noun).items():
             number = number_of(noun, keyword)

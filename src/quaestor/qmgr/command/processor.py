@@ -7,15 +7,16 @@ Rules
       The object itself is checked by its own manager (class queue, process ...). Every refusal is counted and told to
       `audit`; the reply says no more than that.
   CP3 A command runs with the engine latch held, like a call; what the engine does not survive ends the queue manager,
-      as it does in a call. One that has to wait lets go of the latch meanwhile (FM5).
+      as it does in a call. One that has to wait lets go of the latch meanwhile (FM5), and ends with the queue manager.
   CP4 CMDSCOPE may name this queue manager or nothing; other members of its group are asked by `scope`. A command that
       is known and has nobody to run it is refused.
   CP5 Before restart only commands marked `early` run (FM4).
 
-Called by the server, the command line, the input sets, the PCF server.  Calls the families.
+Called by the server, the command line, the input sets, the PCF server, the scheduler.  Calls the families.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
@@ -33,6 +34,7 @@ from quaestor.qmgr.command.scope import Scope
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.message.needs import Recovery
+from quaestor.qmgr.resource_manager import Task
 from quaestor.qmgr.security import Access, ProfileError, Security
 
 READS = ("DISPLAY", "PING")
@@ -78,6 +80,9 @@ class CommandProcessor:
         """Whether the queue manager has not yet restarted (CP5)."""
 
         self.pause: Callable[[float], object] = Event().wait
+        self.tell: Callable[[str, str], None] = lambda _message, _text: None
+        self._behind: Generator[tuple[Part, ...] | None] | None = None
+        """The command that is tried again behind its operator's back (FM5)."""
 
     def run(self, text: str, user: str) -> Reply:
         """One command (CP1)."""
@@ -152,15 +157,58 @@ class CommandProcessor:
         """CP3."""
         if not runner.mark.latched:
             return tuple(runner.run(command, user))
+        try:
+            return self._latched(runner, command, user)
+        except NotYet as later:
+            begun, tries = later.begun, self._tries(runner, command, user)
+        if begun is not None:
+            self._behind = tries
+            return (begun,)
+        with closing(tries):
+            while (done := next(tries)) is None:
+                self.pause(LOOK_S)
+        return done
+
+    def _tries(self, runner: Runner, command: Command, user: str) -> Generator[tuple[Part, ...] | None]:
+        """The command again and again, as long as it may wait: None, and at last its parts (FM5)."""
         waited = 0.0
-        while True:
-            try:
-                return self._latched(runner, command, user)
-            except NotYet as later:
-                if waited >= later.seconds:
-                    raise later.error from None
-            self.pause(LOOK_S)
-            waited += LOOK_S
+        try:
+            while True:
+                if self._connections.ending is Reason.Q_MGR_STOPPING:
+                    raise MQError(Reason.Q_MGR_STOPPING)
+                try:
+                    yield self._latched(runner, command, user)
+                except NotYet as later:
+                    if waited >= later.seconds:
+                        raise later.error from None
+                    yield None
+                waited += LOOK_S
+        finally:
+            self._connections.let_units_begin()
+
+    def step(self) -> bool:
+        """Try the command again that nobody waits for (FM5)."""
+        tries = self._behind
+        if tries is None:
+            return False
+        try:
+            parts = next(tries)
+        except MQError as error:
+            parts = (Said("CSQM166I", str(error)),)
+        except MQSCError as error:
+            parts = (Said(error.code, error.why),)
+        if parts is not None:
+            self._behind = None
+            tries.close()
+        for part in parts or ():
+            if isinstance(part, Said):
+                self.tell(part.message, part.text)
+        return False
+
+    def tasks(self) -> Sequence[Task]:
+        """A command that nobody waits for looks again as often as one that somebody does."""
+        every_ms = int(LOOK_S * 1000)
+        return (Task("commands that wait", self.step, every_ms, latched=False, due=lambda: self._behind is not None),)
 
     def _latched(self, runner: Runner, command: Command, user: str) -> tuple[Part, ...]:
         with self._recovery.latch:

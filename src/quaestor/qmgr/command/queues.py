@@ -94,10 +94,9 @@ class QueueCommands:
         }
 
     def _age_s(self, state: QueueState) -> int | str:
-        """Age of the oldest message (QC2): the first of each priority is the oldest of it."""
-        chains: list[Any] = getattr(state.stored, "chains", [])
-        firsts = [end.later.put_us for end in chains if end.later is not end]
-        return max(0, self._clock.now_us() - min(firsts)) // US_PER_S if firsts else ""
+        """Age of the oldest message (QC2)."""
+        oldest_us = state.oldest_us
+        return max(0, self._clock.now_us() - oldest_us) // US_PER_S if oldest_us else ""
 
     def _handles(self, names: list[str]) -> Iterator[Row]:
         for thread in self._connections.threads():

@@ -4,8 +4,10 @@ Rules
   SY1 SET changes a parameter until the queue manager stops; what is to last goes into the settings or into CSQINP2.
       DISPLAY shows what it was at start, and beside it what it was set to.
   SY2 ARCHIVE LOG leaves the active log before it is full and archives it. It is refused when archiving is off, when the
-      next active log is not ready, and with MODE(QUIESCE) when for TIME seconds (5) there was no moment in which no
-      unit of recovery had changed anything. Units are not held up for it, and the answer waits, whatever WAIT says.
+      next active log is not ready, and while another one quiesces. With MODE(QUIESCE) the log is left at a moment in
+      which no unit of recovery has changed anything: nobody begins one until that is done or TIME (5 seconds) is over
+      (GA1), which fails the command. With WAIT(YES) the answer waits for that; else it says that quiescing has begun,
+      and the operator log says how it ended.
   SY3 STOP QMGR asks whoever runs the queue manager to end it; it is told before the reply is read. A queue manager that
       nobody can end from outside (an embedded one ends with its last application) says so.
   SY4 ALTER SECURITY TIMEOUT says for how long answers are kept; REFRESH SECURITY reads the profiles again.
@@ -24,6 +26,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.family import NotYet, runs
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.reply import Part, Row, Said
+from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.security import SecurityManager
@@ -34,14 +37,18 @@ LOGLOAD_MIN, LOGLOAD_MAX = 200, 16_000_000
 WRTHRSH_MAX = 256
 STATIME_MAX = 1440
 QUIESCE_S, QUIESCE_MAX_S = 5, 999
-INTERVALS = ("STATIME", "ACCTIME")
+INTERVALS = {"STATIME": 0, "ACCTIME": -1}
+"""With the least that each may be; ACCTIME(-1) is as STATIME."""
 
 
 class LogCommands:
     """LOG, ARCHIVE, BSDS and SYSTEM (SY1, SY2, SY5)."""
 
-    def __init__(self, log: LogManager, recovery: RecoveryManager, parts: Parts) -> None:
-        self._log, self._recovery, self._parts = log, recovery, parts
+    def __init__(
+        self, log: LogManager, recovery: RecoveryManager, connections: ConnectionManager, parts: Parts
+    ) -> None:
+        self._log, self._recovery, self._connections, self._parts = log, recovery, connections, parts
+        self._quiescing: Command | None = None
         self._initial = {"WRTHRSH": log.wrthrsh, "LOGLOAD": recovery.logload}
         self._intervals: dict[str, int] = {}
         """Intervals that SET SYSTEM has changed, as they were at start."""
@@ -50,7 +57,7 @@ class LogCommands:
     def display_log(self, _command: Command, _user: str) -> Iterator[Part]:
         files = self._log.files
         values = {
-            "OUTBUFF": f"{self._log.buffers * 4}",
+            "OUTBUFF": self._log.buffers * 4,
             "WRTHRSH": self._initial["WRTHRSH"],
             "TWOACTV": _yes(files.copies > 1),
             "TWOBSDS": _yes(files.copies > 1),
@@ -96,14 +103,17 @@ class LogCommands:
         """SY2."""
         quiesced = command.has("MODE") and command.word("MODE", "", "QUIESCE") == "QUIESCE"
         seconds = command.number("TIME", QUIESCE_S, 1, QUIESCE_MAX_S)
-        command.word("WAIT", "NO", "NO", "YES")
+        waits = command.word("WAIT", "NO", "NO", "YES")
         if not quiesced and (command.has("TIME") or command.has("WAIT")):
             raise MQSCError("TIME and WAIT go with MODE(QUIESCE)", command.line, code=UNACCEPTABLE)
         if not self._log.files.archives:
             raise MQError(Reason.ENVIRONMENT_ERROR, why="archiving is off: OFFLOAD(NO)")
+        if self._connections.units_held and self._quiescing is not command:
+            raise MQSCError("ARCHIVE LOG command already in progress", command.line, code="CSQJ318I")
         if quiesced and self._recovery.units:
-            in_use = MQError(Reason.OBJECT_IN_USE, type="LOG", units_of_recovery=len(self._recovery.units))
-            raise NotYet(in_use, seconds)
+            self._quiescing = command
+            self._connections.hold_units()
+            raise self._not_yet(command, seconds, waits)
         ended = self._log.files.current_name(0)
         self._log.truncate()
         self._recovery.checkpoint()
@@ -111,6 +121,12 @@ class LogCommands:
             pass
         text = f"ARCHIVE LOG initiated for log data set {ended}, logging goes on in {self._log.files.current_name(0)}"
         yield Said("CSQJ312I" if quiesced else "CSQJ311I", text, rows=({"DSN": ended},))
+
+    def _not_yet(self, command: Command, seconds: int, waits: str) -> NotYet:
+        units = len(self._recovery.units)
+        over = MQSCError(f"Quiesce period elapsed with {units} outstanding URs", command.line, code="CSQJ317I")
+        begun = f"Quiescing for archive started with WAIT(NO) for maximum of {seconds} seconds"
+        return NotYet(over, seconds, None if waits == "YES" else Said("CSQJ310I", begun))
 
     @runs("DISPLAY", "ARCHIVE")
     def display_archive(self, _command: Command, _user: str) -> Iterator[Part]:
@@ -151,7 +167,7 @@ class LogCommands:
         if command.has("DEFAULT"):
             self._recovery.logload = self._initial["LOGLOAD"]
             for keyword, minutes in self._intervals.items():
-                self._parts.keeper.set_interval(keyword, max(minutes, 1))  # kept in minutes
+                self._parts.keeper.set_interval(keyword, minutes or 1)  # kept in minutes
             return ()
         if not any(command.has(keyword) for keyword in ("LOGLOAD", *INTERVALS)):
             raise MQSCError("SET SYSTEM needs LOGLOAD, STATIME, ACCTIME or DEFAULT", command.line, code=NO_VALUE)
@@ -159,9 +175,9 @@ class LogCommands:
         if command.has("LOGLOAD"):
             logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
         before = self._parts.keeper.intervals()
-        for keyword in INTERVALS:
+        for keyword, lowest in INTERVALS.items():
             if command.has(keyword):
-                self._parts.keeper.set_interval(keyword, command.number(keyword, 0, 0, STATIME_MAX))
+                self._parts.keeper.set_interval(keyword, command.number(keyword, 0, lowest, STATIME_MAX))
                 self._intervals = before | self._intervals
         self._recovery.logload = logload
         return ()
@@ -205,7 +221,8 @@ class SecurityCommands:
         return ()
 
     @runs("REFRESH", "SECURITY")
-    def refresh(self, _command: Command, _user: str) -> Iterable[Part]:
+    def refresh(self, command: Command, _user: str) -> Iterable[Part]:
+        command.word("TYPE", "CLASSES", "CLASSES")
         self._security.refresh()
         return ()
 
@@ -234,9 +251,8 @@ def _parameters(message: str, text: str, values: Row, changed: Row) -> Said:
     lines = [f"{'Parameter':<10} {'Initial value':<20} SET value"]
     lines += [f"{name:<10} {values[name]!s:<20} {changed.get(name, '')}".rstrip() for name in values]
     heading, *rest = lines
-    return Said(
-        message, text, (heading, *rest), tuple({"PARAMETER": n, "VALUE": changed.get(n, values[n])} for n in values)
-    )
+    rows = tuple({"PARAMETER": n, "VALUE": changed.get(n, values[n]), "INITIAL": values[n]} for n in values)
+    return Said(message, text, (heading, *rest), rows)
 
 
 def _yes(value: bool) -> str:

@@ -37,7 +37,7 @@ class Traces(Protocol):
         """The traces that are active."""
 
     def intervals(self) -> dict[str, int]:
-        """{"STATIME": minutes, "ACCTIME": minutes}, as far as they are kept."""
+        """{"STATIME": minutes, "ACCTIME": minutes or -1 for those of STATIME}, as far as they are kept."""
 
     def set_interval(self, name: str, minutes: int) -> None:
         """Cut records at another interval from now on."""

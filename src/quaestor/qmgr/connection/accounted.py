@@ -28,6 +28,7 @@ from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.noting import noting_get, noting_put
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.verb import Verb
+from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.waiting import Waiting
@@ -61,11 +62,14 @@ class AccountedHandle(Handle):
     ) -> Message:
         """A put that is not plain, or is clocked (AC4)."""
         tally = self.tally
-        began_ns, cpu_ns = self._began(tally, tally.put)
+        (began_ns, cpu_ns), calls = self._began(tally, tally.put), 1
         try:
             message = Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
+        except HeldUpError:
+            calls = 0  # GA5
+            raise
         finally:
-            tally.task.ended(tally.put, began_ns, cpu_ns)
+            tally.task.ended(tally.put, began_ns, cpu_ns, calls)
         tally.note_put(message)
         return message
 
@@ -84,6 +88,9 @@ class AccountedHandle(Handle):
         try:
             Handle._put_all(self, bodies, descriptor, options, put)  # noqa: SLF001 - its own parent
             refused = False
+        except HeldUpError:
+            refused = False  # GA5
+            raise
         finally:
             task.ended(verb, began_ns, cpu_ns, len(put) + refused)
             if put:
@@ -96,11 +103,16 @@ class AccountedHandle(Handle):
         """A get that is not plain, or is clocked (AC4)."""
         tally = self.tally
         began_ns, cpu_ns, ended_ns = *self._began(tally, tally.get), 0
+        calls = 1
         try:
             message = Handle.get(self, options, **named)
+        except HeldUpError:
+            calls = 0  # GA5
+            raise
         finally:
-            _tally_kind(tally, options, named)
-            ended_ns = tally.task.ended(tally.get, began_ns, cpu_ns)
+            if calls:
+                _tally_kind(tally, options, named)
+            ended_ns = tally.task.ended(tally.get, began_ns, cpu_ns, calls)
         tally.note_get(message, ended_ns)
         return message
 
@@ -114,12 +126,16 @@ class AccountedHandle(Handle):
         tally = self.tally
         verb, task = tally.get, tally.task
         began_ns, cpu_ns = self._began(tally, verb)
-        if after is None:
-            _tally_kind(tally, options, selecting)
+        calls = after is None
         try:
             result = Handle.look(self, options, wait_ms, after, max_length, **selecting)
+        except HeldUpError:
+            calls = False  # GA5
+            raise
         finally:
-            ended_ns = task.ended(verb, began_ns, cpu_ns, after is None)
+            if calls:
+                _tally_kind(tally, options, selecting)
+            ended_ns = task.ended(verb, began_ns, cpu_ns, calls)
         if not isinstance(result, Waiting):
             tally.note_get(result, ended_ns)
         return result
@@ -132,11 +148,11 @@ class AccountedHandle(Handle):
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
         task = self.tally.task
-        began_ns = task.now_ns()
+        began_ns, task.waits_at = task.now_ns(), self.tally
         try:
             return Handle._block(self, waiting, seconds)  # noqa: SLF001 - its own parent
         finally:
-            task.waited_ns += task.now_ns() - began_ns  # AC3
+            task.waited_ns, task.waits_at = task.waited_ns + task.now_ns() - began_ns, None  # AC3
 
     def inquire(self, *keywords: str) -> dict[str, Any]:
         verb, task = self.tally.inq, self.tally.task
@@ -207,11 +223,14 @@ class AccountedConnection(Connection):
         task, tally = self.task, self._tally_of_target(target, qmgr)
         verb = task.other if tally is None else tally.put1
         began_ns, cpu_ns = task.began(verb)
-        message = None
+        message, calls = None, 1
         try:
             message = Connection.put1(self, target, body, descriptor, options, qmgr=qmgr)
+        except HeldUpError:
+            calls = 0  # GA5
+            raise
         finally:
-            task.ended(verb, began_ns, cpu_ns)
+            task.ended(verb, began_ns, cpu_ns, calls)
             if message is not None and tally is not None:
                 with self.latch:
                     tally.put1s_persistent += message.persistence

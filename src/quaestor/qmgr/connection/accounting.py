@@ -280,6 +280,7 @@ class TaskTally:
         "thread",
         "verb",
         "waited_ns",
+        "waits_at",
     )
 
     def __init__(self, thread: ApplicationThread, clock: Clock) -> None:
@@ -297,6 +298,7 @@ class TaskTally:
         self.log_bytes = self.log_writes = 0
         self.take_stock: Callable[[], None] = _nothing_logged  # counts in those two what is not yet (LA2)
         self.waited_ns = 0  # for a message, by the call in progress (AC3)
+        self.waits_at: QueueTally | None = None  # whose get waits for a message now
         self.puts_by_size, self.gets_by_size = [0, 0, 0, 0], [0, 0, 0, 0]
 
     def set_offset(self) -> None:
@@ -305,7 +307,7 @@ class TaskTally:
 
     def end(self) -> None:
         """The task's last figures have been taken: let go of all that knows it (AH5)."""
-        self.thread.tally = None
+        self.thread.tally = self.waits_at = None
         self.take_stock = _nothing_logged
         self.queues.clear()
 
@@ -347,11 +349,17 @@ class TaskTally:
         self.verb = self.other
         return ended_ns
 
-    def passed(self) -> None:
+    def passed(self, calls: int = 1) -> None:
         """A call that was not clocked has ended, and nobody has noted it (AC6)."""
-        self.verb.pass_unclocked(1)
+        self.verb.pass_unclocked(calls)
         self.waited_ns = 0
         self.verb = self.other
+
+    def break_off(self) -> None:
+        """The task is ended from outside; the get that waits has been one, as the queue manager has counted it."""
+        if self.waits_at is not None:
+            self.waits_at.gets_any += 1
+            self.waits_at.get.pass_unclocked(1)
 
     # -- what the managers tell (AC5)
 

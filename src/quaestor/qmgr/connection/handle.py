@@ -132,14 +132,14 @@ class Handle:
     def _put_all(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
         """Put all bodies; what is put stands in `put`, also when one is refused."""
         thread = self._thread
-        thread.warning = None
+        thread.warning, begun = None, thread.begun
         for at in range(0, len(bodies), RUN_MAX):
             with self._latch:
-                thread.many = len(bodies) > 1
+                thread.many, thread.begun = len(bodies) > 1, begun or at > 0
                 try:
                     self._put_some(bodies[at : at + RUN_MAX], descriptor, options, put)
                 finally:
-                    thread.many = False
+                    thread.many, thread.begun = False, begun
 
     def _put_some(self, bodies: list[Any], descriptor: MQMD | None, options: int, put: list[Message]) -> None:
         """What is put under one hold of the latch (HA6)."""

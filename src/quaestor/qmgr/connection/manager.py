@@ -84,6 +84,7 @@ class ConnectionManager:
         ending = self._recovery if recovery is None else recovery
         express, number = self._express if recovery is None else None, f"{next(self._numbers):08X}"
         thread = ApplicationThread(ending, user, appl_name, number, channel, address, express)
+        thread.told = recovery is not None
         connection = Connection(
             self._messages, ending, self._clock, thread, self._ended, self.failed, self.prepared, client
         )
@@ -114,11 +115,30 @@ class ConnectionManager:
         with self._recovery.latch:
             self._messages.quiesce(Reason.Q_MGR_QUIESCING)
 
+    @property
+    def ending(self) -> Reason | None:
+        """How the queue manager is ending, if it is."""
+        return self._messages.catalogue.ending
+
+    @property
+    def units_held(self) -> bool:
+        """Whether nobody begins a unit of recovery."""
+        return self._messages.catalogue.gate.closed
+
+    def hold_units(self) -> None:
+        """Let nobody begin a unit of recovery (GA1). The latch is held."""
+        self._messages.catalogue.hold()
+
+    def let_units_begin(self) -> None:
+        """Let those go on who were held up."""
+        self._messages.catalogue.gate.open()
+
     def stop(self) -> None:
         """End every connection (CM2)."""
         with self._recovery.latch:
             self._messages.events.stopping()
             self._messages.quiesce(Reason.Q_MGR_STOPPING)
+            self.let_units_begin()
             self.reap()
         for connection in self.living():
             connection.abandon()
@@ -135,6 +155,7 @@ class ConnectionManager:
         if self.failure is None:
             self.failure = error
         self._messages.quiesce(Reason.Q_MGR_STOPPING)
+        self.let_units_begin()
         self.abandon()
 
     def reap(self) -> bool:

@@ -27,6 +27,7 @@ from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.connection.handle import Handle, not_accounted
 from quaestor.qmgr.connection.latch import TimedLatch
+from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.waiting import Waiting
 
@@ -125,7 +126,7 @@ def noting_get(
                 connection.end_call(commit=True)
                 latch.log_forcing()
         except BaseException as error:  # noqa: BLE001 - raised again
-            tally.gets_any += 1
+            tally.gets_any += not isinstance(error, HeldUpError)
             raise _failed(connection, latch, error, commit=True)  # noqa: B904 - the error itself, or one that has it
         if message[5]:
             note_persistent(len(message[0]))
@@ -142,7 +143,7 @@ def noting_get(
 
 def _failed(connection: "Connection", latch: TimedLatch, error: BaseException, *, commit: bool) -> BaseException:
     """A call has failed: end its unit, as `Handle` does, and give the latch back; gives what the call raises."""
-    latch.task.passed()
+    latch.task.passed(calls=not isinstance(error, HeldUpError))
     try:
         if isinstance(error, FATAL):
             fatal = connection.fatal(error)

@@ -9,6 +9,7 @@ Its parts, each with its own numbered rules:
     putting        a handle's way to a queue                   waiting       who waits, who is woken
     getting        a handle's way from a queue, browsing       consequences  triggers, reports, dead letters
     inquiring      attributes by keyword                       transmission  messages for other queue managers
+    gate           who may begin a unit while the log is about to be switched
 
 Called by connection and command.  Calls the store, recovery, security.
 """

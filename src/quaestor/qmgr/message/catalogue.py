@@ -36,6 +36,7 @@ from quaestor.mqi.objects import (
 )
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolver
+from quaestor.qmgr.message.gate import Gate
 from quaestor.qmgr.message.needs import AnyStore, PrivateStore, Recovery, SharedQueues, StoredQueue, Unit
 from quaestor.qmgr.message.waiting import SharedWaiters, Waiters
 
@@ -73,6 +74,17 @@ class QueueState:
         self.creator: object | None = None
         self.last_trigger_us = 0
 
+    @property
+    def oldest_us(self) -> int | None:
+        """When the oldest message that is there was put: the first of each priority is the oldest of it.
+
+        0 for none; None for a shared queue, of which that is not known here.
+        """
+        chains: list[Any] | None = getattr(self.stored, "chains", None)
+        if chains is None:
+            return None
+        return min((end.later.put_us for end in chains if end.later is not end), default=0)
+
 
 class Catalogue:
     """Definitions by kind and name."""
@@ -86,6 +98,7 @@ class Catalogue:
         shared: SharedQueues | None = None,
     ) -> None:
         self.version = 1
+        self.gate = Gate(recovery.latch, recovery.served)
         self.ending: Reason | None = None
         self.qmgr = QueueManagerAttributes(qmgr)
         self._store = store
@@ -326,6 +339,16 @@ class Catalogue:
     def end(self, reason: Reason) -> None:
         """The queue manager is quiescing or stopping; open handles find out by the version (V1)."""
         self.ending = reason
+        self.version += 1
+
+    @property
+    def seen(self) -> int:
+        """The version, for who has looked at it; none that will ever be while the gate is closed (GA2)."""
+        return -1 if self.gate.closed else self.version
+
+    def hold(self) -> None:
+        """Close the gate; open handles find out by the version (V1, GA2)."""
+        self.gate.close()
         self.version += 1
 
     def _save(self, definition: MQObject) -> None:

@@ -9,11 +9,13 @@ Rules
       definitions stay as they were made.
   EV3 The service timer runs from the last get, or from the put that found the queue empty. A put or get that finds it
       above QSVCINT tells service interval high, a get below it tells OK; each switches itself off and the other on.
-  EV4 An event message is as MQ makes it: format MQEVENT, PCF, with what was put, got and the highest depth since the
-      last one. It goes to its event queue or nowhere: no dead letters, and nobody's call fails.
+  EV4 An event message is as MQ makes it: format MQEVENT, PCF, with names in their whole length, and what was put, got
+      and the highest depth since the last one. It goes to its event queue or nowhere: no dead letters, and nobody's
+      call fails.
   EV5 Start and stop of the queue manager are told when STRSTPEV says so; these are persistent, for nobody may be there.
   EV6 A queue that is monitored (MONQ, its own or the queue manager's) remembers when it was last put to and got from,
-      and how long its messages were on it: the mean of about the last 8 and of about the last 64. Others: nothing.
+      its highest depth, and how long its messages were on it: the mean of about the last 8 and of about the last 64.
+      Others: nothing.
 
 Called by putting, getting, the message manager and the commands.  Calls consequences to put.
 """
@@ -21,6 +23,7 @@ Called by putting, getting, the message manager and the commands.  Calls consequ
 from dataclasses import dataclass
 
 from quaestor.clock import Clock
+from quaestor.mqi.names import NAME_MAX
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.pcf import EVENT, Parameter, PCFMessage, pack
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
@@ -63,10 +66,18 @@ class Watch:
     enqueued: int = 0
     dequeued: int = 0
     depth_high: int = 0
+    depth_high_before: int = 0
+    """The highest depth, up to the last event."""
+
     last_put_us: int = 0
     last_get_us: int = 0
     on_queue_us: tuple[float, float] | None = None
     """Time on the queue, of few messages and of many (EV6)."""
+
+    @property
+    def depth_highest(self) -> int:
+        """The highest depth since the queue is watched."""
+        return max(self.depth_high, self.depth_high_before)
 
 
 class Events:
@@ -158,13 +169,14 @@ class Events:
     def _tell(self, watch: Watch, reason: int) -> None:
         now_us = self._clock.now_us()
         parameters = (
-            Parameter(Q_MGR_NAME, self._catalogue.qmgr.name),
-            Parameter(BASE_OBJECT_NAME, watch.definition.name),
+            Parameter(Q_MGR_NAME, self._catalogue.qmgr.name.ljust(NAME_MAX)),
+            Parameter(BASE_OBJECT_NAME, watch.definition.name.ljust(NAME_MAX)),
             Parameter(TIME_SINCE_RESET, (now_us - watch.since_us) // US_PER_S),
             Parameter(HIGH_Q_DEPTH, watch.depth_high),
             Parameter(MSG_ENQ_COUNT, watch.enqueued),
             Parameter(MSG_DEQ_COUNT, watch.dequeued),
         )
+        watch.depth_high_before = watch.depth_highest
         watch.since_us, watch.enqueued, watch.dequeued, watch.depth_high = now_us, 0, 0, 0
         body = pack(PCFMessage(PERFM_EVENT, parameters, EVENT, comp_code=WARNING, reason=reason))
         self._consequences.put_event(PERFORMANCE_QUEUE, body, None)
@@ -181,7 +193,7 @@ class Events:
         qmgr = self._catalogue.qmgr
         if not qmgr.start_stop_event or self._catalogue.find(LocalQueue, QUEUE_MANAGER_QUEUE) is None:
             return
-        parameters = (Parameter(Q_MGR_NAME, qmgr.name), *more)
+        parameters = (Parameter(Q_MGR_NAME, qmgr.name.ljust(NAME_MAX)), *more)
         body = pack(PCFMessage(Q_MGR_EVENT, parameters, EVENT, comp_code=WARNING, reason=reason))
         unit = self._recovery.begin()
         self._consequences.put_event(QUEUE_MANAGER_QUEUE, body, unit)

@@ -31,6 +31,7 @@ from quaestor.mqi.options import GetOptions, GetPlan, OpenOptions, get_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.message.catalogue import QueueState
+from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.grouping import Group, GroupReader, check_get, left_behind
 from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.services import Services, refuse
@@ -108,7 +109,7 @@ class InputPath:
 
     def _refresh(self) -> None:
         """Look again at the definitions of the path."""
-        self._version = self._catalogue.version
+        self._version = self._catalogue.seen
         self._max_uncommitted = self._catalogue.qmgr.max_uncommitted
         self._refusal = self._why_refused()
         self._watch = self._services.events.watch(self.state)
@@ -141,11 +142,17 @@ class InputPath:
     def get(self, plan: GetPlan, asked: Selection = ANY, max_length: int = LENGTH_ANY) -> Message | Waiting:
         """Get or browse one message (GE1)."""
         self._stats.gets += 1
-        return self.look(plan, asked, max_length)
+        try:
+            return self.look(plan, asked, max_length)
+        except HeldUpError:
+            self._stats.gets -= 1  # GA5
+            raise
 
     def look(self, plan: GetPlan, asked: Selection, max_length: int) -> Message | Waiting:
         """The same, not counted as a call: what a woken getter does."""
         if self._version != self._catalogue.version:
+            if not plan.browse:
+                self._catalogue.gate.enter(self._caller)
             self._refresh()
         if self._refusal is not None:
             refuse(self._refusal, plan.fail_if_quiescing)

@@ -27,6 +27,7 @@ from quaestor.qmgr.message import administering, inquiring
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
+from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.needs import PrivateStore, Recovery, SharedQueues, Unit
 from quaestor.qmgr.message.opening import Opener, OpenQueue
 from quaestor.qmgr.message.services import Services
@@ -116,6 +117,9 @@ class MessageManager:
         try:
             message = opened.output.put(body, md, options)  # type: ignore[union-attr] # opened for output
             self.stats.puts -= 1  # counted as MQPUT1, not as MQPUT
+        except HeldUpError:
+            self.stats.put1s -= 1  # GA5
+            raise
         finally:
             self._opener.close(opened)
         return message

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from quaestor.mqi.objects import LocalQueue, MQObject
 from quaestor.qmgr.queue_store import Arrival, QueueStore, StoredQueue
 from quaestor.qmgr.recovery.outcomes import Outcomes
-from quaestor.qmgr.resource_manager import Unit
+from quaestor.qmgr.resource_manager import Served, Unit
 
 
 class Recovery(Protocol):
@@ -29,6 +29,9 @@ class Recovery(Protocol):
 
     latch: LockType
     """The engine latch: held during every call into a manager."""
+
+    served: Served
+    """Whose call is being made."""
 
     @property
     def outcomes(self) -> Outcomes:

@@ -137,7 +137,7 @@ class OutputPath:
         """Look again at the definitions of the path (PU1)."""
         path = self.definitions()
         queue, qmgr = self.state.definition, self._catalogue.qmgr
-        self._version = self._catalogue.version
+        self._version = self._catalogue.seen
         self._refusal = self._why_refused(path)
         header = 0 if self._remote is None else TRANSMISSION_HEADER
         self._max_length = min(queue.max_msg_length - header, qmgr.max_msg_length)
@@ -239,6 +239,7 @@ class OutputPath:
         given = body, md
         try:
             if self._version != self._catalogue.version:
+                self._catalogue.gate.enter(self._caller)
                 self._refresh()
             if options is not self._options_seen:
                 self._plan, self._options_seen = put_plan(options), options

@@ -60,6 +60,8 @@ class SharedInputPath(InputPath):
         if not plan.plain or self._locked is not None or asked.sequence is not None or asked.token is not None:
             return None
         if self._version != self._catalogue.version:
+            if not plan.browse:
+                self._catalogue.gate.enter(self._caller)
             self._refresh()
         if self._refusal is not None:
             refuse(self._refusal, plan.fail_if_quiescing)

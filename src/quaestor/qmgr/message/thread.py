@@ -52,6 +52,7 @@ class ApplicationThread:
         "address",
         "appl_name",
         "appl_type",
+        "begun",
         "call_unit",
         "channel",
         "express",
@@ -61,6 +62,7 @@ class ApplicationThread:
         "name",
         "opened",
         "tally",
+        "told",
         "unit",
         "user",
         "warning",
@@ -87,6 +89,8 @@ class ApplicationThread:
         self.unit: Unit | None = None  # of the application (X1)
         self.call_unit: Unit | None = None  # of the call in progress (X2)
         self.many = False  # whether the call in progress puts several messages
+        self.begun = False  # whether it has put some of them (GA4)
+        self.told = False  # whether it is told when it is held up (GA3)
         self.marked: tuple[Unit, Any, Any] | None = None  # unit, arrival, how it is taken (X4)
         self.groups: tuple[Unit, dict[GroupWay, Any]] | None = None  # unit, the group of each way before it (X6)
         self.opened: set[Any] = set()  # what the message manager has open for it

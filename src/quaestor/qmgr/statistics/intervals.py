@@ -5,6 +5,7 @@ Rules
       of a section add up to what it has counted, whenever they were cut.
   IV2 How a field adds up (its kind) says what an interval has of it: a sum is a difference, anything else is as it is.
   IV3 Extremes (high, low, longest) are those of the interval: when they have been read they begin anew.
+  IV4 A page set, buffer pool or structure that was deleted and defined again counts into a section of its own, from 0.
 
 Called by statistics.  Calls the layouts.
 """
@@ -20,15 +21,15 @@ class Looks:
     """The last look at each of some sections (IV1)."""
 
     def __init__(self) -> None:
-        self._before: dict[object, Any] = {}
+        self._before: dict[object, tuple[Any, Any]] = {}
 
     def since(self, key: object, section: R) -> R:
         """What the section under `key` has counted since the last look (IV1, IV2)."""
         now: R = copied(section)
-        before: R | None = self._before.get(key)
-        self._before[key] = now
+        counted_into, before = self._before.get(key, (None, now))
+        self._before[key] = section, now
         begin_extremes(section)
-        return now if before is None else difference(before, now)
+        return difference(before, now) if counted_into is section else now  # IV4
 
 
 def copied(section: R) -> R:

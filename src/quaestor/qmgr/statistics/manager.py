@@ -2,10 +2,12 @@
 
 Rules
   SM1 An interval ends every STATIME seconds, when a statistics trace is stopped, and when the queue manager stops. Its
-      figures are read with the engine latch held, its records are made and written without it.
+      figures are read with the engine latch held, its records are made and written without it. That of accounting is
+      the same, or has a length of its own (ACCTIME).
   SM2 A task has a record when it ends, when its trace is stopped, and at the end of an interval if it was running
       before that interval began (MP1B M-2).
-  SM3 Accounting that starts finds the tasks that run: their calls are tallied from the next one on.
+  SM3 Accounting that starts finds the tasks that run: their calls are tallied from the next one on. A class that comes
+      to others, or goes, finds every task with a record up to then: a class has what was done while it was traced.
   SM4 What was not yet written when the process is killed is lost: the current interval and the last moment's tasks.
 
 Called by queue_manager, connection (`Accounts`), command (`start`, `stop`, `display`), the scheduler.
@@ -39,6 +41,9 @@ from quaestor.smf.writer import Interval, RecordIdentity, build_record
 STEP_MS = 100
 WRITE_MS = 250
 US_PER_S = 1_000_000
+AS_STATIME = -1
+"""ACCTIME: accounting has the intervals of statistics."""
+
 _STATISTICS, _MESSAGE_MANAGER, _TASKS = 1, 1, 3
 
 
@@ -75,7 +80,7 @@ class StatisticsManager:
         dumps: DumpFiles,
     ) -> None:
         self.settings, self.dumps = settings, dumps
-        self.statime_s = settings.statime_s
+        self.statime_s, self.acctime_s = settings.statime_s, settings.acctime_s or None
         self.managers, self._recovery, self._connections, self._clock = managers, recovery, connections, clock
         self._traces = Traces()
         self._looks = Looks()
@@ -85,23 +90,25 @@ class StatisticsManager:
         self._pending: deque[_Ended | tuple[Cut, frozenset[int]]] = deque()
         self._writing = Lock()
         self._sequence = 0
-        self._interval_us = clock.now_us()
+        self._interval_us = self._accounting_us = clock.now_us()
         connections.accounts = self
 
     # -- traces, as the commands see them
 
     def begin_traces(self) -> None:
         """The traces of the settings, at start."""
-        self._interval_us = self._clock.now_us()
+        self._interval_us = self._accounting_us = self._clock.now_us()
         collect(self.managers, self._looks)  # what restart has counted belongs to no interval
         for kind, classes in parsed(self.settings.trace):
             self.start(kind, classes)
 
     def start(self, kind: str, classes: Collection[int] = (), destination: str = DESTINATION) -> int:
         """START TRACE; the trace's number (SM3)."""
-        before = self._traces.classes(STAT)
+        before, accounting = self._traces.classes(STAT), self._accounting()
         with refused_as_mq_error():
             number = self._traces.start(kind, classes, destination)
+        if accounting != self._accounting():
+            self._cut_tasks(accounting)
         if _STATISTICS in self._traces.classes(STAT) - before:
             collect(self.managers, self._looks)
             self._interval_us = self._clock.now_us()
@@ -121,6 +128,8 @@ class StatisticsManager:
         if accounting and not self._accounting():
             for connection, thread in self._connections.living_threads():
                 self._stop_task(connection, thread, accounting)
+        elif accounting != self._accounting():
+            self._cut_tasks(accounting)
         return stopped
 
     def display(self) -> list[TraceRow]:
@@ -128,15 +137,20 @@ class StatisticsManager:
         return self._traces.display()
 
     def intervals(self) -> dict[str, int]:
-        """The intervals in minutes, as SET SYSTEM and DISPLAY SYSTEM see them; accounting has that of statistics."""
-        minutes = round(self.statime_s / 60)
-        return {"STATIME": minutes, "ACCTIME": minutes}
+        """The intervals in minutes, as SET SYSTEM and DISPLAY SYSTEM see them."""
+        own = AS_STATIME if self.acctime_s is None else round(self.acctime_s / 60)
+        return {"STATIME": round(self.statime_s / 60), "ACCTIME": own}
 
     def set_interval(self, name: str, minutes: int) -> None:
-        """SET SYSTEM STATIME: from now on; the interval that runs ends by the new length."""
-        if name not in {"STATIME", "ACCTIME"} or minutes < 1:
+        """SET SYSTEM STATIME, ACCTIME: from now on; the interval that runs ends by the new length."""
+        if name == "ACCTIME" and minutes == AS_STATIME:
+            self.acctime_s = None
+        elif name not in {"STATIME", "ACCTIME"} or minutes < 1:
             raise MQError(Reason.OPTIONS_ERROR, interval=name, minutes=minutes)
-        self.statime_s = minutes * 60.0
+        elif name == "ACCTIME":
+            self.acctime_s = minutes * 60.0
+        else:
+            self.statime_s = minutes * 60.0
 
     def _accounting(self) -> frozenset[int]:
         return self._traces.classes(ACCTG) & {_MESSAGE_MANAGER, _TASKS}
@@ -155,6 +169,7 @@ class StatisticsManager:
         """A task is over (SM2)."""
         account = self._accounts.pop(thread, None)
         if account is not None:
+            account.tally.break_off()
             self._cut_task(account, self._accounting(), ended=True)
             account.tally.end()
 
@@ -178,23 +193,38 @@ class StatisticsManager:
         )
 
     def interval_step(self) -> bool:
-        """End the interval when it is time (SM1, SM2)."""
-        if self._interval_over():
-            self._cut_interval(self._clock.now_us())
+        """End the intervals whose time it is (SM1, SM2)."""
+        statistics, accounting = self._over()
+        if statistics or accounting:
+            self._cut_intervals(self._clock.now_us(), statistics=statistics, accounting=accounting)
         return False
 
     def _interval_over(self) -> bool:
-        return self._clock.now_us() >= self._interval_us + self.statime_s * US_PER_S
+        return any(self._over())
 
-    def _cut_interval(self, now_us: int) -> None:
-        start_us = self._interval_us
-        if _STATISTICS in self._traces.classes(STAT):
-            self._cut_statistics(now_us)
-        classes = self._accounting()
+    def _over(self) -> tuple[bool, bool]:
+        """Whether the interval of statistics is over, and that of accounting."""
+        now_us = self._clock.now_us()
+        statistics = now_us >= self._interval_us + self.statime_s * US_PER_S
+        if self.acctime_s is None:
+            return statistics, statistics
+        return statistics, now_us >= self._accounting_us + self.acctime_s * US_PER_S
+
+    def _cut_intervals(self, now_us: int, *, statistics: bool = True, accounting: bool = True) -> None:
+        if statistics:
+            if _STATISTICS in self._traces.classes(STAT):
+                self._cut_statistics(now_us)
+            self._interval_us = now_us
+        if accounting:
+            self._cut_tasks(self._accounting(), before_us=self._accounting_us)
+            self._accounting_us = now_us
+
+    def _cut_tasks(self, classes: frozenset[int], before_us: int | None = None) -> None:
+        """A record of each task; at the end of an interval of those that ran before it began (SM2, SM3)."""
         for account in tuple(self._accounts.values()):
-            if account.tally.started_us < start_us or account.interval_start_us > account.tally.started_us:
+            began_us = account.tally.started_us
+            if before_us is None or began_us < before_us or account.interval_start_us > began_us:
                 self._cut_task(account, classes, ended=False)
-        self._interval_us = now_us
 
     def _cut_statistics(self, now_us: int) -> None:
         interval = Interval(self._interval_us, now_us - self._interval_us)
@@ -237,7 +267,7 @@ class StatisticsManager:
 
     def finish(self) -> None:
         """The queue manager stops: the last interval and every task, with the latch held (SM1)."""
-        self._cut_interval(self._clock.now_us())
+        self._cut_intervals(self._clock.now_us())
 
     def close(self) -> None:
         """Write what is left and end the file."""

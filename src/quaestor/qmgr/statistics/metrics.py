@@ -4,18 +4,21 @@ Rules
   ME1 Names are those that the exporters of MQ people give, behind a prefix that may be chosen: dashboards made for them
       work. Objects are labels (`qmgr`, `queue`, `bufferpool`, `pageset`).
   ME2 Counters are since the start of the queue manager; whoever scrapes them makes rates. Nothing is reset by looking.
-  ME3 A pure function of what it is given; it is called with the engine latch held, so that the figures agree.
+  ME3 Nothing is counted for them: what a queue's calls remember only while it is monitored (EV6: times of the last put
+      and get, time on the queue in microseconds, highest depth since then) is told of those queues alone.
+  ME4 A pure function of what it is given; it is called with the engine latch held, so that the figures agree.
 
 Called by the metrics endpoint.  Calls the managers' sections.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.message.catalogue import Catalogue
+from quaestor.qmgr.message.events import Events, Watch
 from quaestor.qmgr.statistics.collect import Managers, page_set_usage
 
 PREFIX = "ibmmq_"
@@ -45,6 +48,8 @@ class Observed:
     uptime_s: float
     smf_written: int = 0
     smf_lost: int = 0
+    events: Events | None = None
+    now_us: int = 0
 
 
 def exposition(observed: Observed, prefix: str = PREFIX) -> str:
@@ -69,7 +74,7 @@ def samples(observed: Observed) -> Iterator[Sample]:
     yield from _buffer_pools(observed.managers)
     yield from _page_sets(observed.managers)
     for queue in observed.catalogue.local_queues():
-        yield from _queue(observed.catalogue, queue)
+        yield from _queue(observed, queue)
 
 
 def _escaped(value: str) -> str:
@@ -151,16 +156,38 @@ def _page_sets(managers: Managers) -> Iterator[Sample]:
             yield Sample(f"pageset_{name}", "gauge", text, value, label)
 
 
-def _queue(catalogue: Catalogue, queue: LocalQueue) -> Iterable[Sample]:
-    state, label = catalogue.state(queue.name), (("queue", queue.name),)
+def _queue(observed: Observed, queue: LocalQueue) -> Iterator[Sample]:
+    state, label = observed.catalogue.state(queue.name), (("queue", queue.name),)
     try:
         depth, uncommitted = state.stored.depth, state.stored.uncommitted
     except MQError:
-        return ()  # a shared queue whose structure cannot be reached
-    return (
-        Sample("queue_depth", "gauge", "Current depth", depth, label),
-        Sample("queue_attribute_max_depth", "gauge", "MAXDEPTH", queue.max_depth, label),
-        Sample("queue_input_handles", "gauge", "Input handles", state.input_handles, label),
-        Sample("queue_output_handles", "gauge", "Output handles", state.output_handles, label),
-        Sample("queue_uncommitted_messages", "gauge", "Uncommitted puts and gets", uncommitted, label),
-    )
+        return  # a shared queue whose structure cannot be reached
+    yield Sample("queue_depth", "gauge", "Current depth", depth, label)
+    yield Sample("queue_attribute_max_depth", "gauge", "MAXDEPTH", queue.max_depth, label)
+    yield Sample("queue_input_handles", "gauge", "Input handles", state.input_handles, label)
+    yield Sample("queue_output_handles", "gauge", "Output handles", state.output_handles, label)
+    yield Sample("queue_uncommitted_messages", "gauge", "Uncommitted puts and gets", uncommitted, label)
+    oldest_us = state.oldest_us
+    if oldest_us is not None:
+        age_s = _since_s(observed.now_us, oldest_us)
+        yield Sample("queue_oldest_message_age", "gauge", "Age of the oldest message in seconds", age_s, label)
+    watch = None if observed.events is None else observed.events.watched(state)
+    if watch is not None:
+        yield from _monitored(watch, observed.now_us, label)
+
+
+def _monitored(watch: Watch, now_us: int, label: tuple[tuple[str, str], ...]) -> Iterator[Sample]:
+    """What is told of a monitored queue alone (ME3)."""
+    yield Sample("queue_hi_depth", "gauge", "Highest depth since it is monitored", watch.depth_highest, label)
+    for call, when_us in (("put", watch.last_put_us), ("get", watch.last_get_us)):
+        if when_us:
+            since_s = _since_s(now_us, when_us)
+            yield Sample(f"queue_time_since_{call}", "gauge", f"Seconds since the last {call}", since_s, label)
+    if watch.on_queue_us is not None:
+        few_us, many_us = watch.on_queue_us
+        yield Sample("queue_qtime_short", "gauge", "Microseconds on the queue, of few messages", few_us, label)
+        yield Sample("queue_qtime_long", "gauge", "Microseconds on the queue, of many messages", many_us, label)
+
+
+def _since_s(now_us: int, then_us: int) -> int:
+    return max(0, now_us - then_us) // US_PER_S if then_us else 0

@@ -33,6 +33,9 @@ class TraceSettings:
     statime_s: float = 1800.0
     """Seconds of an interval (STATIME)."""
 
+    acctime_s: float = 0.0
+    """Seconds of an interval of accounting (ACCTIME); 0 for that of statistics."""
+
     file_bytes: int = 64 << 20
     file_s: float = 86_400.0
     """A dump file is followed by a new one when it is so large or so old."""
