@@ -3,6 +3,8 @@
 Called by the commands of lake and report.  Calls the pipeline's session.
 """
 
+import logging
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,7 +42,9 @@ def spark_options(command: Command) -> Command:
 
 @contextmanager
 def session(options: SparkOptions) -> "Iterator[SparkSession]":
-    """A Spark session for one command."""
+    """A Spark session for one command, which an interrupt ends as it ends any other: PySpark's own handler would ask the
+    JVM something in the middle of an answer, and the traceback of that be logged.
+    """
     from quaestor.pipeline.session import opened
 
     settings = {}
@@ -49,8 +53,14 @@ def session(options: SparkOptions) -> "Iterator[SparkSession]":
         if not equals:
             raise click.UsageError(f"--conf {each}: write KEY=VALUE")
         settings[key.strip()] = value.strip()
-    with opened(options.master, settings, verbose=options.verbose) as made:
-        yield made
+    interrupted = signal.getsignal(signal.SIGINT)
+    logging.disable(logging.NOTSET if options.verbose else logging.CRITICAL)
+    try:
+        with opened(options.master, settings, verbose=options.verbose) as made:
+            signal.signal(signal.SIGINT, interrupted)
+            yield made
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 @contextmanager
