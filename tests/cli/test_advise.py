@@ -146,8 +146,8 @@ def test_what_is_no_dump_is_said(tmp_path):
     path = tmp_path / "text"
     path.write_text("this is not SMF\n" * 50, encoding="utf-8")
     result = quaestor(path)
-    assert 2 == result.exit_code
-    assert str(path) in result.stderr
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert f"{path}: no SMF record in the first 800 bytes\n" == result.stderr
 
 
 def test_what_could_not_be_run_is_listed_when_asked(dump):
@@ -184,7 +184,9 @@ def test_all_rules_are_listed():
 
 
 def test_a_lake_needs_to_be_there(tmp_path):
-    assert 0 != quaestor("--lake", tmp_path / "nowhere").exit_code
+    result = quaestor("--lake", tmp_path / "nowhere")
+    assert (2, 1) == (result.exit_code, len(result.stderr.splitlines()))
+    assert "there is no lake" in result.stderr
 
 
 @pytest.mark.usefixtures("spark")

@@ -120,7 +120,8 @@ def test_an_interrupt_ends_following_in_peace(tmp_path):
     arguments = [tmp_path / "lake", tmp_path / "dumps", "--every", "0.1", "--master", "local[1]", "--no-summaries"]
     command = [sys.executable, "-m", "quaestor.cli.main", "lake", "follow", *arguments]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    with subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as running:
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=environment, **piped) as running:
         assert "1 dumps loaded" in running.stdout.readline()
         running.send_signal(signal.SIGINT)
         assert ("", "") == running.communicate()
@@ -147,5 +148,6 @@ command()
 @pytest.mark.xdist_group("spark")
 def test_an_interrupt_in_the_middle_of_an_answer_is_one_word():
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, env=environment, check=False)
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (1, "Aborted!") == (done.returncode, done.stderr.strip())

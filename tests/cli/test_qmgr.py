@@ -79,7 +79,7 @@ def test_a_number_left_by_a_process_that_was_killed_stops_nobody(run, tmp_path):
 
 
 def test_what_cannot_be_done_is_one_line(run, tmp_path):
-    assert "no queue manager" in run("start", "QM1", code=1)
+    assert "no queue manager" in run("start", "QM1", code=2)
     assert "2058" in run("create", "BAD NAME", code=2)
     lacks = run("create", "QM1", "--group", "QSG1", code=2)
     assert (

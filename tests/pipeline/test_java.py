@@ -24,7 +24,7 @@ def machine(tmp_path, monkeypatch):
         (home / "bin").mkdir(parents=True)
         (home / "release").write_text(f'JAVA_VERSION="{version}"')
         program = home / "bin" / "java"
-        program.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\necho \"$@\"\n")
+        program.write_text(f'#!/bin/sh\necho \'openjdk version "{version}"\' >&2\necho "$@"\n')
         program.chmod(0o755)
         monkeypatch.setenv("JAVA_HOME", str(home))
         return home
@@ -37,7 +37,7 @@ def told(home, *options):
 
 
 def test_no_java_is_one_line_that_says_what_to_install(tmp_path, machine):
-    with pytest.raises(NoJavaError, match="no Java 17 or newer: none in JAVA_HOME or on PATH; install one, or the pack"):
+    with pytest.raises(NoJavaError, match="no Java 17 or newer: none in JAVA_HOME or on PATH; install one"):
         java_home(tmp_path)
 
 
@@ -68,5 +68,5 @@ def test_the_stand_in_follows_the_java_behind_it(tmp_path, machine):
 
 def test_the_java_of_this_machine_starts_without_a_word(tmp_path):
     program = java_home(tmp_path) / "bin" / "java"
-    started = subprocess.run([program, VECTOR, "-Xlog:disable", "-XshowSettings:none", "--version"], capture_output=True)
+    started = subprocess.run([program, VECTOR, "--version"], capture_output=True, check=False)
     assert b"incubator" not in started.stderr

@@ -12,6 +12,8 @@ import click
 from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import opened, progress
+from quaestor.cli.refused import Refused
+from quaestor.cli.spark_door import SparkOptions, one_line, session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,18 +99,13 @@ def run_command(
         click.echo(
             json.dumps({"findings": as_records(found), "not_run": advice.not_run, "rules_run": advice.rules_run})
         )
-    else:
+    elif advice.rules_run or verbose:
         show(found, advice, verbose=verbose)
     grave = any(each.severity is Severity.ALERT for each in found)
-    sys.exit(max(report.close(), 1 if grave else 0, _unless_looked_at(advice.rules_run)))
-
-
-def _unless_looked_at(rules_run: int) -> int:
-    """Exit code 2 and the reason where no rule had anything to look at: that is not the same as nothing wrong."""
-    if rules_run:
-        return 0
-    click.echo("nothing was looked at: no records that rules read, of these queue managers and times", err=True)
-    return 2
+    code = max(report.close(), 1 if grave else 0)
+    if not advice.rules_run and code < 2:  # that is not the same as nothing wrong
+        raise Refused("nothing was looked at: no records that rules read, of these queue managers and times")
+    sys.exit(code)
 
 
 def findings_of(dump: Path) -> "list[Finding]":
@@ -133,7 +130,7 @@ def _chosen(path: str | None) -> "tuple[Chosen, ...]":
     try:
         return load(_text(path), RULES, path)
     except CutoffError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refused(str(error)) from None
 
 
 def _text(path: str) -> str:
@@ -142,7 +139,7 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or f"no text in UTF-8: {error}"
-        raise click.UsageError(f"{path}: {reason}") from None
+        raise Refused(f"{path}: {reason}") from None
 
 
 def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
@@ -152,7 +149,7 @@ def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
     try:
         return merged(read(_text(each), each, owner) for each in paths)
     except SettingsError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refused(str(error)) from None
 
 
 def _of_dumps(
@@ -217,23 +214,18 @@ def _of_lake(
     begin: datetime | None,
     end: datetime | None,
 ) -> "dict[str, pa.Table]":
-    try:
-        from quaestor.pipeline.advice_tables import advice_tables
-        from quaestor.pipeline.errors import LakeError
-        from quaestor.pipeline.lake import Lake
-        from quaestor.pipeline.session import session
-    except ImportError as error:
-        raise click.UsageError(f"a lake needs the pipeline's packages: {error}") from None
-    try:
+    from quaestor.pipeline.advice_tables import advice_tables
+    from quaestor.pipeline.lake import Lake
+
+    with one_line():
         lake = Lake.at(root)
-    except LakeError as error:
-        raise click.UsageError(str(error)) from None
-    spark = session()
-    there = set(lake.tables())
-    wanted = {structure: names for structure, names in columns.items() if structure in there}
-    return dict(
-        advice_tables(lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end)
-    )
+        there = set(lake.tables())
+        wanted = {structure: names for structure, names in columns.items() if structure in there}
+        with session(SparkOptions("local[*]", (), verbose=False)) as spark:
+            made = advice_tables(
+                lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end
+            )
+            return dict(made)
 
 
 @advise_group.command("explain")
@@ -247,7 +239,7 @@ def explain_command(rule: str) -> None:
 
     texts = explained(rule)
     if not texts:
-        raise click.UsageError(f"no rule {rule}; `quaestor advise rules` lists them")
+        raise Refused(f"no rule {rule}; `quaestor advise rules` lists them")
     for each in texts:
         click.echo(each)
 

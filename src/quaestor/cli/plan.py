@@ -12,13 +12,13 @@ import click
 
 from quaestor.cli.lazy import LazyGroup
 from quaestor.cli.plan_lake import (
-    Refused,
     asked_of,
     lake_options,
     measurement,
     refuse_without_lake,
     written_tables,
 )
+from quaestor.cli.refused import Refused
 
 if TYPE_CHECKING:
     from quaestor.planner.answers import Plan

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quaestor.cli.plan_lake import TIMES, Refused, chosen_manager
+from quaestor.cli.plan_lake import TIMES, chosen_manager
+from quaestor.cli.refused import Refused
 from quaestor.cli.report_tables import lake_tables
 from quaestor.cli.spark_door import SparkOptions, spark_options
 

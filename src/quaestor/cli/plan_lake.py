@@ -22,12 +22,6 @@ LOCAL = SparkOptions("local[*]", (), verbose=False)
 TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H", "%Y-%m-%d %H"]
 
 
-class Refused(click.ClickException):
-    """An input that cannot be used: what is wrong with it, a line for each mistake."""
-
-    exit_code = 2
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Which hour of which queue manager of which lake."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from quaestor.cli.refused import Refused
+
 if TYPE_CHECKING:
     from quaestor.smf.synth.profile import Profile
 
@@ -70,11 +72,11 @@ def synth_command(
         profile = with_days(load_profile(name), days, seed)
         profile = at_level(profile, level) if level else profile
     except ProfileError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refused(str(error)) from None
     try:
         _write(profile, output, size, framing, compress=compress, quiet=quiet)
     except OSError as error:
-        raise click.UsageError(f"{error.filename or output}: {error.strerror or error}") from None
+        raise Refused(f"{error.filename or output}: {error.strerror or error}") from None
 
 
 def _write(

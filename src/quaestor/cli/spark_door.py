@@ -42,8 +42,8 @@ def spark_options(command: Command) -> Command:
 
 @contextmanager
 def session(options: SparkOptions) -> "Iterator[SparkSession]":
-    """A Spark session for one command, which an interrupt ends as it ends any other: PySpark's own handler would ask the
-    JVM something in the middle of an answer, and the traceback of that be logged.
+    """A Spark session for one command, which an interrupt ends as it ends any other: PySpark's own handler would ask
+    the JVM something in the middle of an answer, and log the traceback of that.
     """
     from quaestor.pipeline.session import opened
 

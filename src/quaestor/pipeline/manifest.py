@@ -6,8 +6,8 @@ Rules
   M3  A dump is known by the digest of its content; the names it came under are only remembered, sorted.
   M4  The lists are Parquet tables, so a lake of half a million files opens in tenths of a second, and the lists can be
       queried like any other table (FILES, DUMPS).
-  M5  A list is unpacked by the thread that asks. A thread of Arrow's would let go of the content later: when the program
-      has ended by then, that is an abort, with exit code 134 for a command that did its work.
+  M5  A list is unpacked by the thread that asks. A thread of Arrow's would let go of the content later: if the program
+      has ended by then, it is aborted, with exit code 134 for a command that did its work.
 
 Called by lake.  Calls Arrow.  Opens no file.
 """
