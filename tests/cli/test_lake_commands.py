@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from pipeline.lakes import HOUR_US, MONDAY_US, dump, load_raw, task
 from quaestor.cli.main import main
+from quaestor.cli.spark_door import SparkOptions, session
 from quaestor.pipeline.lake import Lake
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +128,17 @@ def test_an_interrupt_ends_following_in_peace(tmp_path):
         running.send_signal(signal.SIGINT)
         assert ("", "") == running.communicate()
     assert 0 == running.returncode
+
+
+def test_a_session_may_be_asked_for_by_any_thread(spark):
+    """Reports do: Spark starts with the first question that needs it. Signals are the main thread's business."""
+
+    def counted():
+        with session(SparkOptions("local[1]", (), verbose=False)) as found:
+            return found.range(1).count()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert 1 == pool.submit(counted).result()
 
 
 INTERRUPTED = """

@@ -57,7 +57,8 @@ def session(options: SparkOptions) -> "Iterator[SparkSession]":
     logging.disable(logging.NOTSET if options.verbose else logging.CRITICAL)
     try:
         with opened(options.master, settings, verbose=options.verbose) as made:
-            signal.signal(signal.SIGINT, interrupted)
+            if signal.getsignal(signal.SIGINT) is not interrupted:  # PySpark sets its own in the main thread
+                signal.signal(signal.SIGINT, interrupted)
             yield made
     finally:
         logging.disable(logging.NOTSET)
