@@ -78,6 +78,11 @@ def run_command(
     """Advise on dumps or on a lake.
 
     Exit code 0: nothing alarming. 1: an alert, or part of a dump was damaged. 2: nothing could be done.
+
+    \b
+    Examples:
+      quaestor advise dump.smf --qmgr QM01 --from 2026-01-12
+      quaestor advise --lake LAKE --severity alert --json
     """
     from quaestor.advisor.evaluate import advise, needed
     from quaestor.advisor.findings import as_records, at_least
@@ -234,6 +239,10 @@ def explain_command(rule: str) -> None:
     """One rule in full: what it reads, its cut-offs, its advice, its source.
 
     RULE is a rule's id, such as mp1b/A-36 or A-36; a short id may name one in each paper.
+
+    \b
+    Example:
+      quaestor advise explain mp1b/A-36
     """
     from quaestor.advisor.explain import explained
 
@@ -247,7 +256,12 @@ def explain_command(rule: str) -> None:
 @advise_group.command("rules")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per rule.")
 def rules_command(*, as_json: bool) -> None:
-    """All rules, by manager."""
+    """All rules, by manager.
+
+    \b
+    Example:
+      quaestor advise rules --json
+    """
     from quaestor.advisor.catalog import BY_MANAGER
 
     for manager, rules in BY_MANAGER.items():

@@ -59,6 +59,10 @@ def load_command(
 
     Dumps loaded before are left out, records loaded before as well. Damage is told and kept in the table REJECTS.
     Exit code 0: loaded, 1: loaded, but there was damage, 2: nothing was changed.
+
+    \b
+    Example:
+      quaestor lake load LAKE dumps/*.smf
     """
     from quaestor.pipeline import flow
 
@@ -91,7 +95,12 @@ def rebuild_command(
     conf: tuple[str, ...],
     verbose: bool,
 ) -> None:
-    """Make all tables of LAKE again from the dumps they came from; until that is done, the old ones stay."""
+    """Make all tables of LAKE again from the dumps they came from; until that is done, the old ones stay.
+
+    \b
+    Example:
+      quaestor lake rebuild LAKE
+    """
     from quaestor.pipeline import flow
 
     with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(None) as tell:
@@ -124,7 +133,12 @@ def follow_command(
     conf: tuple[str, ...],
     verbose: bool,
 ) -> None:
-    """Load dumps into LAKE as they arrive in FOLDER, until interrupted."""
+    """Load dumps into LAKE as they arrive in FOLDER, until interrupted.
+
+    \b
+    Example:
+      quaestor lake follow LAKE /var/smf --pattern '*.smf'
+    """
     from quaestor.pipeline.follow import Follower
 
     stop = Event()

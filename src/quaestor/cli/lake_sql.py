@@ -24,7 +24,8 @@ def sql_command(
     """Ask the tables of LAKE in Spark SQL; `quaestor lake status` lists them.
 
     \b
-    quaestor lake sql LAKE "SELECT queue_manager, sum(puts) FROM WQST GROUP BY 1"
+    Example:
+      quaestor lake sql LAKE "SELECT queue_manager, sum(puts) FROM WQST GROUP BY 1" --format csv
     """
     from quaestor.pipeline.asking import ask
 

@@ -58,6 +58,10 @@ def synth_command(
 
     Incidents that the profile plants are listed in OUTPUT.incidents.json, each with its time, its object and the
     rules that should find it.
+
+    \b
+    Example:
+      quaestor smf synth --profile small -o dump.smf
     """
     from quaestor.smf.synth.generate import with_days
     from quaestor.smf.synth.profile_file import ProfileError, at_level, load_profile, shipped_profiles
