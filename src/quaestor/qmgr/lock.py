@@ -3,7 +3,7 @@
 Rules
   N1  A lock is exclusive, and nobody waits for it: a request is granted or refused, and what a getter cannot lock is
       simply not there for it (M-84).
-  N2  It is held to the end of the unit (commit duration). A call out of syncpoint without a unit of recovery takes none.
+  N2  It is held to the end of the unit (commit duration). A call that needs no unit of recovery takes none.
   N3  A message's lock lives in the message (`holder`), because every put and get takes one and needs no table to
       find it.
   N4  What is held on a message protects its page from being freed and its queue from being deleted.
