@@ -226,7 +226,7 @@ def _of_lake(
         lake = Lake.at(root)
         there = set(lake.tables())
         wanted = {structure: names for structure, names in columns.items() if structure in there}
-        with session(SparkOptions("local[*]", (), verbose=False)) as spark:
+        with session(SparkOptions()) as spark:
             made = advice_tables(
                 lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end
             )

@@ -4,9 +4,11 @@ import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,12 +16,31 @@ from quaestor.cli.damage import DamageReport
 from quaestor.cli.spark_door import SparkOptions, definitions, one_line, session, spark_options
 
 if TYPE_CHECKING:
-    from quaestor.pipeline.flow import LoadReport
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+    from quaestor.pipeline.flow import Definitions, LoadReport
 
 
-def _load_options(command: Command) -> Command:
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How to load: with which definitions, and what to say of it."""
+
+    folders: tuple[Path, ...]
+    periods: Path | None
+    no_wait: bool
+    as_json: bool
+    no_summaries: bool
+
+    def definitions(self) -> "Definitions":
+        return definitions(self.folders, self.periods, none=self.no_summaries)
+
+
+def _load_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of all three commands, which get them as `loading`, and Spark's as `options`."""
+
+    @wraps(command)
+    def run(*args: Any, **given: Any) -> Any:
+        loading = Loading(**{each.name: given.pop(each.name) for each in fields(Loading)})
+        return command(*args, loading=loading, **given)
+
     for option in (
         click.option("--no-summaries", is_flag=True, help="Raw tables only; a later load catches up."),
         click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object."),
@@ -33,8 +54,8 @@ def _load_options(command: Command) -> Command:
             help="A folder with update definitions of your own (*.def); may be repeated.",
         ),
     ):
-        command = option(command)
-    return spark_options(command)
+        run = option(run)
+    return spark_options(run)
 
 
 @click.command("load")
@@ -46,14 +67,8 @@ def load_command(
     ctx: click.Context,
     lake: str,
     dumps: tuple[str, ...],
-    folders: tuple[Path, ...],
-    periods: Path | None,
-    no_wait: bool,
-    as_json: bool,
-    no_summaries: bool,
-    master: str,
-    conf: tuple[str, ...],
-    verbose: bool,
+    loading: Loading,
+    options: SparkOptions,
 ) -> None:
     """Load SMF dumps into the lake LAKE, which is made when there is none; a folder stands for the files in it.
 
@@ -66,17 +81,17 @@ def load_command(
     """
     from quaestor.pipeline import flow
 
-    with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(_sizes(dumps)) as tell:
+    with one_line(), session(options) as spark, _progress(_sizes(dumps)) as tell:
         report = flow.load(
             spark,
             lake,
             _files(dumps),
-            definitions(folders, periods, none=no_summaries),
+            loading.definitions(),
             progress=tell,
-            wait=not no_wait,
+            wait=not loading.no_wait,
             say=tell.say,
         )
-    ctx.exit(_told(report, as_json))
+    ctx.exit(_told(report, loading.as_json))
 
 
 @click.command("rebuild")
@@ -86,14 +101,8 @@ def load_command(
 def rebuild_command(
     ctx: click.Context,
     lake: str,
-    folders: tuple[Path, ...],
-    periods: Path | None,
-    no_wait: bool,
-    as_json: bool,
-    no_summaries: bool,
-    master: str,
-    conf: tuple[str, ...],
-    verbose: bool,
+    loading: Loading,
+    options: SparkOptions,
 ) -> None:
     """Make all tables of LAKE again from the dumps they came from; until that is done, the old ones stay.
 
@@ -103,10 +112,10 @@ def rebuild_command(
     """
     from quaestor.pipeline import flow
 
-    with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(None) as tell:
-        chosen = definitions(folders, periods, none=no_summaries)
-        report = flow.rebuild(spark, lake, chosen, progress=tell, wait=not no_wait, say=tell.say)
-    ctx.exit(_told(report, as_json))
+    with one_line(), session(options) as spark, _progress(None) as tell:
+        chosen = loading.definitions()
+        report = flow.rebuild(spark, lake, chosen, progress=tell, wait=not loading.no_wait, say=tell.say)
+    ctx.exit(_told(report, loading.as_json))
 
 
 @click.command("follow")
@@ -124,14 +133,8 @@ def follow_command(
     pattern: str,
     every: float,
     once: bool,
-    folders: tuple[Path, ...],
-    periods: Path | None,
-    no_wait: bool,
-    as_json: bool,
-    no_summaries: bool,
-    master: str,
-    conf: tuple[str, ...],
-    verbose: bool,
+    loading: Loading,
+    options: SparkOptions,
 ) -> None:
     """Load dumps into LAKE as they arrive in FOLDER, until interrupted.
 
@@ -145,15 +148,13 @@ def follow_command(
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: stop.set())
     worst = 0
-    with one_line(), session(SparkOptions(master, conf, verbose)) as spark:
+    with one_line(), session(options) as spark:
         say = _Teller(None)
-        follower = Follower(
-            spark, lake, folder, definitions(folders, periods, none=no_summaries), pattern, say.say, wait=not no_wait
-        )
+        follower = Follower(spark, lake, folder, loading.definitions(), pattern, say.say, wait=not loading.no_wait)
         while not stop.is_set():
             report = follower.step(settled=once)
             if report is not None:
-                worst = max(worst, _told(report, as_json))
+                worst = max(worst, _told(report, loading.as_json))
             if once:
                 break
             stop.wait(every)

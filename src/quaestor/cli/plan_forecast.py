@@ -41,7 +41,7 @@ def forecast_command(
     begin: datetime | None,
     end: datetime | None,
     as_json: bool,
-    **options: Any,
+    options: SparkOptions,
 ) -> None:
     """When growth reaches a limit: trend, weekly season and an interval, from the daily figures of LAKE.
 
@@ -53,7 +53,7 @@ def forecast_command(
       quaestor plan forecast LAKE --workload work.toml --days 730
     """
     log_bytes, per_s = _limits_written(workload, log_size, messages)
-    with lake_tables(lake, SparkOptions(**options)) as tables:
+    with lake_tables(lake, options) as tables:
         from quaestor.pipeline.measured_hours import daily_figures
 
         manager = chosen_manager(tables, queue_manager, lake)

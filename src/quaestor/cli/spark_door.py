@@ -8,8 +8,9 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,27 +18,30 @@ if TYPE_CHECKING:
     from quaestor.pipeline.flow import Definitions
     from quaestor.pipeline.session import SparkSession
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
     """Where Spark runs and how loud it is."""
 
-    master: str
-    conf: tuple[str, ...]
-    verbose: bool
+    master: str = "local[*]"
+    conf: tuple[str, ...] = ()
+    verbose: bool = False
 
 
-def spark_options(command: Command) -> Command:
-    """The options --master, --conf and -v; the command gets them as `master`, `conf` and `verbose`."""
+def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options --master, --conf and -v; the command gets them together, as `options`."""
+
+    @wraps(command)
+    def run(*args: Any, master: str, conf: tuple[str, ...], verbose: bool, **rest: Any) -> Any:
+        return command(*args, options=SparkOptions(master, conf, verbose), **rest)
+
     for option in (
         click.option("-v", "--verbose", is_flag=True, help="Let Spark's own messages through."),
         click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
-        click.option("--master", default="local[*]", show_default=True, help="The Spark master."),
+        click.option("--master", default=SparkOptions().master, show_default=True, help="The Spark master."),
     ):
-        command = option(command)
-    return command
+        run = option(run)
+    return run
 
 
 @contextmanager
