@@ -130,6 +130,19 @@ def test_an_interrupt_ends_following_in_peace(tmp_path):
     assert 0 == running.returncode
 
 
+def test_a_folder_without_a_dump_is_one_line(tmp_path):
+    """It is told before Spark starts; exit code 0 would say that something was loaded."""
+    (tmp_path / "dumps" / "older").mkdir(parents=True)
+    (tmp_path / "dumps" / ".hidden").write_bytes(b"")
+    done = run("load", tmp_path / "lake", tmp_path / "dumps")
+    assert (2, "", f"Error: {tmp_path / 'dumps'}: no file in this folder\n") == (
+        done.exit_code,
+        done.stdout,
+        done.stderr,
+    )
+    assert not (tmp_path / "lake").exists()
+
+
 def test_a_session_may_be_asked_for_by_any_thread(spark):
     """Reports do: Spark starts with the first question that needs it. Signals are the main thread's business."""
 

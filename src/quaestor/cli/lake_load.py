@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quaestor.cli.damage import DamageReport
+from quaestor.cli.refused import Refused
 from quaestor.cli.spark_door import SparkOptions, definitions, one_line, session, spark_options
 
 if TYPE_CHECKING:
@@ -81,11 +82,12 @@ def load_command(
     """
     from quaestor.pipeline import flow
 
-    with one_line(), session(options) as spark, _progress(_sizes(dumps)) as tell:
+    files = _files(dumps)
+    with one_line(), session(options) as spark, _progress(_size(files)) as tell:
         report = flow.load(
             spark,
             lake,
-            _files(dumps),
+            files,
             loading.definitions(),
             progress=tell,
             wait=not loading.no_wait,
@@ -170,15 +172,18 @@ def _files(dumps: tuple[str, ...]) -> list[str]:
     for each in dumps:
         path = Path(each)
         if "://" not in each and path.is_dir():
-            made += [str(file) for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+            inside = [str(file) for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+            if not inside:
+                raise Refused(f"{each}: no file in this folder")
+            made += inside
         else:
             made.append(each)
     return made
 
 
-def _sizes(dumps: tuple[str, ...]) -> int | None:
+def _size(files: Iterable[str]) -> int | None:
     """How many bytes there are to read, None where that is not known."""
-    paths = [Path(each) for each in _files(dumps)]
+    paths = [Path(each) for each in files]
     return sum(path.stat().st_size for path in paths) if all(path.exists() for path in paths) else None
 
 
