@@ -76,7 +76,7 @@ def test_a_bad_profile_is_named(line):
 
 
 def test_an_access_that_is_none_is_told_with_those_there_are():
-    with pytest.raises(ProfileError, match="line 1: 'fly' is no access; one of none, browse, .*put.*control$"):
+    with pytest.raises(ProfileError, match=r"line 1: 'fly' is no access; one of none, browse, .*put.*control$"):
         parse_profiles("queue ORDERS ALICE put,fly")
 
 
