@@ -110,6 +110,8 @@ def test_one_hour_is_a_point_between_the_hours_around_it():
     assert (around, 3_600_000) == (figure["layout"]["xaxis"]["range"], figure["layout"]["xaxis"]["dtick"])
     assert around == figure["data"][-1]["x"]  # the line of 15 % goes through
     assert 9 == figure["data"][0]["marker"]["size"]
+    (two,) = charts.buffer_pools([row for row in pools() if row["hour"] in (hour, hour + timedelta(days=20))])
+    assert 9 == two["data"][0]["marker"]["size"]
     assert "range" not in charts.buffer_pools(pools())[0]["layout"]["xaxis"]
 
 

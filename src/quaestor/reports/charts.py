@@ -5,8 +5,8 @@ Rules
   D2  Colours are told apart by people who see few of them (Okabe and Ito), and the meaning never hangs on colour
       alone: legends, labels and the table say the same. "Other" is grey.
   D3  Every axis has its unit. Too many series are cut to the ones that matter, and the title of the chart says so.
-  D4  A period of one hour is drawn too: as a point between the hours around it. A scale of powers of ten has two marks
-      at least, or its figures could not be read.
+  D4  A period of one hour is drawn too: as a point between the hours around it. Where hours are few, points are large.
+      A scale of powers of ten has two marks at least, or its figures could not be read.
   D5  Text and lines take their colour from the page, so that light, dark and paper need no second figure.
 
 Called by page.  Calls nothing of plotly: the page brings plotly.js, and a test checks the figures against its schema.
@@ -317,7 +317,7 @@ def _lines(lines: dict[str, Points], title: str, height: int, shown: str) -> Fig
                 "x": [when.isoformat() for when in moments],
                 "y": [round(values[when], 4) if when in values else None for when in moments],
                 "line": {"color": PALETTE[place % len(PALETTE)], "width": 1.6, "dash": dashes[place % len(dashes)]},
-                "marker": {"size": 4 if len(moments) > 1 else 9},
+                "marker": {"size": 4 if len(moments) > 3 else 9},
                 "hovertemplate": f"%{{fullData.name}}: {shown}<extra></extra>",
             }
         )
