@@ -14,13 +14,11 @@ Called by applications.  Calls embedded, server.client.
 """
 
 import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from quaestor import embedded
-from quaestor.embedded import APPLICATION_MAX
+from quaestor.embedded import application_name
 from quaestor.mqi.calls import QueueConnection
 from quaestor.qmgr.connection import AsyncConnection
 from quaestor.qmgr.data.engine import EngineSettings
@@ -55,7 +53,7 @@ def connect(
     `shared` lets connections of this process use one socket, `client` names it for `outcome`, `reconnect_s` makes it go
     on after its link was lost.
     """
-    what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
+    what = application_name(application)
     if where is not None and not is_address(where):
         return embedded.connect(name, where, user=user, application=what, settings=settings, group=group, trace=trace)
     place = place_of(name, where, tls)
@@ -88,7 +86,7 @@ async def connect_async(
     reconnect_s: float = 0,
 ) -> asynchronous.AsyncConnection | AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
-    what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
+    what = application_name(application)
     if where is not None and not is_address(where):
         return await embedded.connect_async(
             name, where, user=user, application=what, settings=settings, group=group, trace=trace

@@ -44,6 +44,12 @@ PROFILES_FILE = "profiles"
 USER_MAX, APPLICATION_MAX = 12, 28
 
 
+def application_name(given: str | None) -> str:
+    """What accounts call an application that gives itself no name: its program. What was typed in has none: python."""
+    program = Path(sys.argv[0]).name if given is None else given
+    return "python" if given is None and program in ("", "-", "-c") else program[:APPLICATION_MAX]
+
+
 class Operator:
     """Somebody who gives commands to a queue manager of this process; it stays up as long as he is there (EM6)."""
 
@@ -193,7 +199,7 @@ def connect(
 ) -> Connection:
     """Connect to the queue manager `name` kept in `directory`, which is made when it is not there yet (EM1)."""
     who = (getpass.getuser() if user is None else user)[:USER_MAX]
-    what = (Path(sys.argv[0]).name if application is None else application)[:APPLICATION_MAX]
+    what = application_name(application)
     traces = trace if isinstance(trace, TraceSettings) else TraceSettings(trace)
     return _RUNNING.connect(name, directory, who, what, settings, traces, group)
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from click.testing import CliRunner
 
 from pipeline.lakes import HOUR_US, MONDAY_US, dump, load_raw, task
 from quaestor.cli.main import main
+from quaestor.cli.spark_door import SparkOptions, session
 from quaestor.pipeline.lake import Lake
 
 ROOT = Path(__file__).parents[2]
@@ -107,4 +110,70 @@ def test_load_from_the_shell_says_nothing_of_spark(tmp_path):
     command = [sys.executable, "-m", "quaestor.cli.main", "lake", "load", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (0, "1 dumps loaded: 20 records") == (done.returncode, done.stdout[:26])
-    assert [] == [line for line in done.stderr.splitlines() if "incubator" not in line]
+    assert "" == done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_an_interrupt_ends_following_in_peace(tmp_path):
+    (tmp_path / "dumps").mkdir()
+    dump(tmp_path / "dumps" / "a", RECORDS)
+    arguments = [tmp_path / "lake", tmp_path / "dumps", "--every", "0.1", "--master", "local[1]", "--no-summaries"]
+    command = [sys.executable, "-m", "quaestor.cli.main", "lake", "follow", *arguments]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=environment, **piped) as running:
+        assert "1 dumps loaded" in running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        assert ("", "") == running.communicate()
+    assert 0 == running.returncode
+
+
+def test_a_folder_without_a_dump_is_one_line(tmp_path):
+    """It is told before Spark starts; exit code 0 would say that something was loaded."""
+    (tmp_path / "dumps" / "older").mkdir(parents=True)
+    (tmp_path / "dumps" / ".hidden").write_bytes(b"")
+    done = run("load", tmp_path / "lake", tmp_path / "dumps")
+    assert (2, "", f"Error: {tmp_path / 'dumps'}: no file in this folder\n") == (
+        done.exit_code,
+        done.stdout,
+        done.stderr,
+    )
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_session_may_be_asked_for_by_any_thread(spark):
+    """Reports do: Spark starts with the first question that needs it. Signals are the main thread's business."""
+
+    def counted():
+        with session(SparkOptions("local[1]", (), verbose=False)) as found:
+            return found.range(1).count()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert 1 == pool.submit(counted).result()
+
+
+INTERRUPTED = """
+import os, signal, threading
+import click
+from quaestor.cli.spark_door import SparkOptions, session
+
+@click.command()
+def command():
+    with session(SparkOptions("local[1]", (), False)) as spark:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        spark._jvm.java.lang.Thread.sleep(60_000)
+
+command()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+def test_an_interrupt_in_the_middle_of_an_answer_is_one_word():
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", INTERRUPTED]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert (1, "Aborted!") == (done.returncode, done.stderr.strip())

@@ -86,7 +86,7 @@ def test_a_number_left_by_a_process_that_was_killed_stops_nobody(run, tmp_path):
 
 
 def test_what_cannot_be_done_is_one_line(run, tmp_path):
-    assert "no queue manager" in run("start", "QM1", code=1)
+    assert "no queue manager" in run("start", "QM1", code=2)
     assert "2058" in run("create", "BAD NAME", code=2)
     lacks = run("create", "QM1", "--group", "QSG1", code=2)
     assert (
@@ -100,7 +100,7 @@ def test_what_cannot_be_done_is_one_line(run, tmp_path):
     assert "2100" in run("create", "QM1", code=2)
     assert "not loopback" in run("start", "QM1", "--background", code=1)
     assert "resource is one of" in run("grant", "QM1", "door", "*", "alice", "read", code=1)
-    assert "expected class" in run("grant", "QM1", "queue", "*", "alice", "sometimes", code=2)
+    assert "'sometimes' is no access" in run("grant", "QM1", "queue", "*", "alice", "sometimes", code=2)
     assert "no user" in run("user", "remove", "QM1", "alice", code=1)
     assert "no authority" in run("tls", "QM1", "--client", "alice", code=2)
 

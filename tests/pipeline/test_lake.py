@@ -14,6 +14,7 @@ from quaestor.pipeline import place as place_module
 from quaestor.pipeline.errors import BusyLakeError, LakeError, LoadError, NewerLakeError, NoLakeError
 from quaestor.pipeline.ingest import ingest
 from quaestor.pipeline.lake import Lake
+from quaestor.pipeline.manifest import FILES_SCHEMA, RAW, LakeFile, files_table, packed, unpacked
 
 SRC = Path(__file__).parents[2] / "src"
 RECORDS = [task(n, MONDAY_US + n * HOUR_US // 2) for n in range(30)]
@@ -46,6 +47,16 @@ def test_a_lake_of_a_newer_version_is_refused(tmp_path):
     head.write_text("{}")
     with pytest.raises(LakeError, match="is this a lake"):
         lake.snapshot()
+
+
+def test_nobody_holds_a_list_that_was_unpacked():
+    """M5: otherwise a thread of Arrow's lets go of it when the interpreter is gone, and the command is aborted."""
+    files = [LakeFile("WTAS", RAW, None, None, f"{number}.parquet", 1, 1) for number in range(100)]
+    content = packed(files_table(files))
+    held = sys.getrefcount(content)
+    for _ in range(200):
+        assert unpacked(content, FILES_SCHEMA).num_rows == 100
+        assert sys.getrefcount(content) == held
 
 
 def test_a_change_that_is_not_committed_leaves_nothing(tmp_path):

@@ -28,6 +28,20 @@ def orders(tmp_path):
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    ("program", "told"), [("/opt/billing.py", "billing.py"), ("-c", "python"), ("-", "python"), ("", "python")]
+)
+def test_an_application_is_called_after_its_program(orders, monkeypatch, program, told):
+    """In accounts, "-" and "-c" would be read as names that could not be found out."""
+    monkeypatch.setattr(sys, "argv", [program])
+    with connect(orders) as app:
+        app.put("ORDERS", "whose", None, PutOptions.NO_SYNCPOINT)
+        assert told == app.get("ORDERS").descriptor.put_appl_name.strip()
+    with connect(orders, application="-") as app:  # who gives a name has it
+        app.put("ORDERS", "whose", None, PutOptions.NO_SYNCPOINT)
+        assert "-" == app.get("ORDERS").descriptor.put_appl_name.strip()
+
+
 def test_put_get_commit_over_a_restart(orders):
     with connect(orders) as app:
         app.put("ORDERS", "persistent", quaestor.MQMD(persistence=1))

@@ -101,6 +101,11 @@ def test_a_bad_profile_is_named(line):
         parse_profiles(f"queue * * read\n{line}")
 
 
+def test_an_access_that_is_none_is_told_with_those_there_are():
+    with pytest.raises(ProfileError, match=r"line 1: 'fly' is no access; one of none, browse, .*put.*control$"):
+        parse_profiles("queue ORDERS ALICE put,fly")
+
+
 def test_the_calls_that_are_checked():
     qm = memory_queue_manager(PROFILES)
     with qm.connect("ALICE") as alice:

@@ -1,6 +1,7 @@
 """Figures: valid for plotly, true to their tables, and readable (D1 to D3)."""
 
 import copy
+from datetime import timedelta
 
 import pytest
 
@@ -99,6 +100,26 @@ def test_an_hour_without_a_figure_is_a_gap():
     (figure,) = charts.buffer_pools(rows)
     trace = next(each for each in figure["data"] if each["name"] == f"PRD1 pool {gone['BUFFER_POOL']}")
     assert trace["y"][trace["x"].index(gone["hour"].isoformat())] is None
+
+
+def test_one_hour_is_a_point_between_the_hours_around_it():
+    """D4: left to itself, the axis of one point has marks of seconds, all of the same name."""
+    hour = pools()[0]["hour"]
+    (figure,) = charts.buffer_pools([row for row in pools() if row["hour"] == hour])
+    around = [(hour - timedelta(hours=1)).isoformat(), (hour + timedelta(hours=1)).isoformat()]
+    assert (around, 3_600_000) == (figure["layout"]["xaxis"]["range"], figure["layout"]["xaxis"]["dtick"])
+    assert around == figure["data"][-1]["x"]  # the line of 15 % goes through
+    assert 9 == figure["data"][0]["marker"]["size"]
+    (two,) = charts.buffer_pools([row for row in pools() if row["hour"] in (hour, hour + timedelta(days=20))])
+    assert 9 == two["data"][0]["marker"]["size"]
+    assert "range" not in charts.buffer_pools(pools())[0]["layout"]["xaxis"]
+
+
+def test_stays_of_one_magnitude_lie_between_two_marks():
+    row = {"QMGR": "QM1", "BASENAME": "ORDERS", "MINTOQ": 300_000, "AVGTOQ": 500_000, "MAXTOQ": 900_000}
+    (figure,) = charts.time_on_queue([row])
+    low, high = (10**each for each in figure["layout"]["xaxis"]["range"])
+    assert [1e4, 1e6] == [each for each in figure["layout"]["xaxis"]["tickvals"] if low <= each <= high]
 
 
 def test_channels_without_batches_have_one_chart():

@@ -3,6 +3,8 @@
 Called by advise.
 """
 
+import os
+import sys
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -75,4 +77,9 @@ def _source(finding: "Finding") -> str:
 
 def _wrapped(label: str, text: str) -> str:
     head = f"  {label:<8} "
-    return textwrap.fill(text, WIDTH, initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False)
+    return textwrap.fill(text, _width(), initial_indent=head, subsequent_indent=" " * len(head), break_on_hyphens=False)
+
+
+def _width() -> int:
+    """That of a terminal, if it is a narrow one; what goes into a file or a pipe is the same everywhere."""
+    return min(WIDTH, os.get_terminal_size().columns or WIDTH) if sys.stdout.isatty() else WIDTH

@@ -12,6 +12,8 @@ import click
 from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import opened, progress
+from quaestor.cli.refused import Refused
+from quaestor.cli.spark_door import SparkOptions, one_line, session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,6 +78,11 @@ def run_command(
     """Advise on dumps or on a lake.
 
     Exit code 0: nothing alarming. 1: an alert, or part of a dump was damaged. 2: nothing could be done.
+
+    \b
+    Examples:
+      quaestor advise dump.smf --qmgr QM01 --from 2026-01-12
+      quaestor advise --lake LAKE --severity alert --json
     """
     from quaestor.advisor.evaluate import advise, needed
     from quaestor.advisor.findings import as_records, at_least
@@ -97,18 +104,13 @@ def run_command(
         click.echo(
             json.dumps({"findings": as_records(found), "not_run": advice.not_run, "rules_run": advice.rules_run})
         )
-    else:
+    elif advice.rules_run or verbose:
         show(found, advice, verbose=verbose)
     grave = any(each.severity is Severity.ALERT for each in found)
-    sys.exit(max(report.close(), 1 if grave else 0, _unless_looked_at(advice.rules_run)))
-
-
-def _unless_looked_at(rules_run: int) -> int:
-    """Exit code 2 and the reason where no rule had anything to look at: that is not the same as nothing wrong."""
-    if rules_run:
-        return 0
-    click.echo("nothing was looked at: no records that rules read, of these queue managers and times", err=True)
-    return 2
+    code = max(report.close(), 1 if grave else 0)
+    if not advice.rules_run and code < 2:  # that is not the same as nothing wrong
+        raise Refused("nothing was looked at: no records that rules read, of these queue managers and times")
+    sys.exit(code)
 
 
 def findings_of(dump: Path) -> "list[Finding]":
@@ -133,7 +135,7 @@ def _chosen(path: str | None) -> "tuple[Chosen, ...]":
     try:
         return load(_text(path), RULES, path)
     except CutoffError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refused(str(error)) from None
 
 
 def _text(path: str) -> str:
@@ -142,7 +144,7 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or f"no text in UTF-8: {error}"
-        raise click.UsageError(f"{path}: {reason}") from None
+        raise Refused(f"{path}: {reason}") from None
 
 
 def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
@@ -152,7 +154,7 @@ def _settings(paths: Collection[str], managers: Collection[str]) -> "Settings":
     try:
         return merged(read(_text(each), each, owner) for each in paths)
     except SettingsError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refused(str(error)) from None
 
 
 def _of_dumps(
@@ -217,23 +219,18 @@ def _of_lake(
     begin: datetime | None,
     end: datetime | None,
 ) -> "dict[str, pa.Table]":
-    try:
-        from quaestor.pipeline.advice_tables import advice_tables
-        from quaestor.pipeline.errors import LakeError
-        from quaestor.pipeline.lake import Lake
-        from quaestor.pipeline.session import session
-    except ImportError as error:
-        raise click.UsageError(f"a lake needs the pipeline's packages: {error}") from None
-    try:
+    from quaestor.pipeline.advice_tables import advice_tables
+    from quaestor.pipeline.lake import Lake
+
+    with one_line():
         lake = Lake.at(root)
-    except LakeError as error:
-        raise click.UsageError(str(error)) from None
-    spark = session()
-    there = set(lake.tables())
-    wanted = {structure: names for structure, names in columns.items() if structure in there}
-    return dict(
-        advice_tables(lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end)
-    )
+        there = set(lake.tables())
+        wanted = {structure: names for structure, names in columns.items() if structure in there}
+        with session(SparkOptions()) as spark:
+            made = advice_tables(
+                lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end
+            )
+            return dict(made)
 
 
 @advise_group.command("explain")
@@ -242,12 +239,16 @@ def explain_command(rule: str) -> None:
     """One rule in full: what it reads, its cut-offs, its advice, its source.
 
     RULE is a rule's id, such as mp1b/A-36 or A-36; a short id may name one in each paper.
+
+    \b
+    Example:
+      quaestor advise explain mp1b/A-36
     """
     from quaestor.advisor.explain import explained
 
     texts = explained(rule)
     if not texts:
-        raise click.UsageError(f"no rule {rule}; `quaestor advise rules` lists them")
+        raise Refused(f"no rule {rule}; `quaestor advise rules` lists them")
     for each in texts:
         click.echo(each)
 
@@ -255,7 +256,12 @@ def explain_command(rule: str) -> None:
 @advise_group.command("rules")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per rule.")
 def rules_command(*, as_json: bool) -> None:
-    """All rules, by manager."""
+    """All rules, by manager.
+
+    \b
+    Example:
+      quaestor advise rules --json
+    """
     from quaestor.advisor.catalog import BY_MANAGER
 
     for manager, rules in BY_MANAGER.items():

@@ -72,6 +72,10 @@ def status_command(path: Path | None, *, as_json: bool) -> None:
     """Structures, what is in use of them, and who is connected.
 
     Exit code 2: there is no coupling facility.
+
+    \b
+    Example:
+      quaestor cf status --socket /run/user/1000/cf.sock --json
     """
     from quaestor.storage.lists.client import facility_status
     from quaestor.storage.lists.structure import StructureLostError

@@ -82,7 +82,12 @@ def define_command(directory: Path, structure: str, size: int, threshold: int, f
 @_name
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def query_command(directory: Path, name: str, *, as_json: bool) -> None:
-    """Structures, servers, clients, queues and recovery data sets."""
+    """Structures, servers, clients, queues and recovery data sets.
+
+    \b
+    Example:
+      quaestor cqs query /var/msgq --json
+    """
     from quaestor.cqs.query import status
 
     with _joined(name, directory) as server:
@@ -112,6 +117,10 @@ def recover_command(directory: Path, name: str) -> None:
     """Make the structures anew from the newest recovery data set and the log.
 
     A structure that is lost is recovered by the first server that connects; this is for one that is damaged.
+
+    \b
+    Example:
+      quaestor cqs recover /var/msgq
     """
     with _joined(name, directory) as server:
         messages = server.recover_structure()
@@ -140,7 +149,12 @@ def copy_command(directory: Path, name: str, facility: str, size: int | None) ->
 @_name
 @click.option("--size", type=int, required=True, help="The new size in KB, at most SIZE of the policy.")
 def alter_command(directory: Path, name: str, size: int) -> None:
-    """Change the size of the primary structure in place."""
+    """Change the size of the primary structure in place.
+
+    \b
+    Example:
+      quaestor cqs alter /var/msgq --size 200000
+    """
     with _joined(name, directory) as server:
         server.alter_structure(size)
     click.echo(f"altered to {size:,} KB")
@@ -151,7 +165,12 @@ def alter_command(directory: Path, name: str, size: int) -> None:
 @_name
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete_command(directory: Path, name: str, *, yes: bool) -> None:
-    """End the queues: scratch both recovery data sets, then everything that is on the structures."""
+    """End the queues: scratch both recovery data sets, then everything that is on the structures.
+
+    \b
+    Example:
+      quaestor cqs delete /var/msgq
+    """
     if not yes:
         click.confirm(f"All messages of {directory} will be gone. Go on?", abort=True)
     with _joined(name, directory) as server:

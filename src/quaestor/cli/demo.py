@@ -63,7 +63,7 @@ def month_command(out: Path, profile: str) -> None:
     """
     from quaestor.cli.spark_door import SparkOptions, one_line, session
 
-    with redirect_stdout(sys.stderr), one_line(), session(SparkOptions("local[*]", (), verbose=False)):
+    with redirect_stdout(sys.stderr), one_line(), session(SparkOptions()):
         report = month(out, profile)
     click.echo(report.resolve())
 

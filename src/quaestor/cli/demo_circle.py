@@ -41,7 +41,7 @@ def circle_command(out: Path) -> None:
     from quaestor.cli.spark_door import SparkOptions, one_line, session
 
     with redirect_stdout(sys.stderr):
-        with one_line(), session(SparkOptions("local[*]", (), verbose=False)):
+        with one_line(), session(SparkOptions()):
             report = first_act(out)
         second_act(out)
     click.echo(report.resolve())

@@ -32,7 +32,7 @@ def whole_command(out: Path, profile: str) -> None:
 
     circle = out / "circle"
     with redirect_stdout(sys.stderr):
-        with one_line(), session(SparkOptions("local[*]", (), verbose=False)):
+        with one_line(), session(SparkOptions()):
             report = month(out, profile)
             own = first_act(circle)
         second_act(circle)

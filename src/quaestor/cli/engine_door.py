@@ -27,7 +27,7 @@ def one_line(directory: Path) -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        click.echo(f"{directory}: {error}", err=True)
+        click.echo(f"{directory}: {getattr(error, 'strerror', None) or error}", err=True)
         sys.exit(2)
 
 

@@ -2,24 +2,46 @@
 
 import json
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from quaestor.cli.damage import DamageReport
+from quaestor.cli.refused import Refused
 from quaestor.cli.spark_door import SparkOptions, definitions, one_line, session, spark_options
 
 if TYPE_CHECKING:
-    from quaestor.pipeline.flow import LoadReport
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+    from quaestor.pipeline.flow import Definitions, LoadReport
 
 
-def _load_options(command: Command) -> Command:
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How to load: with which definitions, and what to say of it."""
+
+    folders: tuple[Path, ...]
+    periods: Path | None
+    no_wait: bool
+    as_json: bool
+    no_summaries: bool
+
+    def definitions(self) -> "Definitions":
+        return definitions(self.folders, self.periods, none=self.no_summaries)
+
+
+def _load_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of all three commands, which get them as `loading`, and Spark's as `options`."""
+
+    @wraps(command)
+    def run(*args: Any, **given: Any) -> Any:
+        loading = Loading(**{each.name: given.pop(each.name) for each in fields(Loading)})
+        return command(*args, loading=loading, **given)
+
     for option in (
         click.option("--no-summaries", is_flag=True, help="Raw tables only; a later load catches up."),
         click.option("--json", "as_json", is_flag=True, help="The outcome as one JSON object."),
@@ -33,8 +55,8 @@ def _load_options(command: Command) -> Command:
             help="A folder with update definitions of your own (*.def); may be repeated.",
         ),
     ):
-        command = option(command)
-    return spark_options(command)
+        run = option(run)
+    return spark_options(run)
 
 
 @click.command("load")
@@ -46,33 +68,32 @@ def load_command(
     ctx: click.Context,
     lake: str,
     dumps: tuple[str, ...],
-    folders: tuple[Path, ...],
-    periods: Path | None,
-    no_wait: bool,
-    as_json: bool,
-    no_summaries: bool,
-    master: str,
-    conf: tuple[str, ...],
-    verbose: bool,
+    loading: Loading,
+    options: SparkOptions,
 ) -> None:
     """Load SMF dumps into the lake LAKE, which is made when there is none; a folder stands for the files in it.
 
     Dumps loaded before are left out, records loaded before as well. Damage is told and kept in the table REJECTS.
     Exit code 0: loaded, 1: loaded, but there was damage, 2: nothing was changed.
+
+    \b
+    Example:
+      quaestor lake load LAKE dumps/*.smf
     """
     from quaestor.pipeline import flow
 
-    with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(_sizes(dumps)) as tell:
+    files = _files(dumps)
+    with one_line(), session(options) as spark, _progress(_size(files)) as tell:
         report = flow.load(
             spark,
             lake,
-            _files(dumps),
-            definitions(folders, periods, none=no_summaries),
+            files,
+            loading.definitions(),
             progress=tell,
-            wait=not no_wait,
+            wait=not loading.no_wait,
             say=tell.say,
         )
-    ctx.exit(_told(report, as_json))
+    ctx.exit(_told(report, loading.as_json))
 
 
 @click.command("rebuild")
@@ -82,22 +103,21 @@ def load_command(
 def rebuild_command(
     ctx: click.Context,
     lake: str,
-    folders: tuple[Path, ...],
-    periods: Path | None,
-    no_wait: bool,
-    as_json: bool,
-    no_summaries: bool,
-    master: str,
-    conf: tuple[str, ...],
-    verbose: bool,
+    loading: Loading,
+    options: SparkOptions,
 ) -> None:
-    """Make all tables of LAKE again from the dumps they came from; until that is done, the old ones stay."""
+    """Make all tables of LAKE again from the dumps they came from; until that is done, the old ones stay.
+
+    \b
+    Example:
+      quaestor lake rebuild LAKE
+    """
     from quaestor.pipeline import flow
 
-    with one_line(), session(SparkOptions(master, conf, verbose)) as spark, _progress(None) as tell:
-        chosen = definitions(folders, periods, none=no_summaries)
-        report = flow.rebuild(spark, lake, chosen, progress=tell, wait=not no_wait, say=tell.say)
-    ctx.exit(_told(report, as_json))
+    with one_line(), session(options) as spark, _progress(None) as tell:
+        chosen = loading.definitions()
+        report = flow.rebuild(spark, lake, chosen, progress=tell, wait=not loading.no_wait, say=tell.say)
+    ctx.exit(_told(report, loading.as_json))
 
 
 @click.command("follow")
@@ -115,31 +135,28 @@ def follow_command(
     pattern: str,
     every: float,
     once: bool,
-    folders: tuple[Path, ...],
-    periods: Path | None,
-    no_wait: bool,
-    as_json: bool,
-    no_summaries: bool,
-    master: str,
-    conf: tuple[str, ...],
-    verbose: bool,
+    loading: Loading,
+    options: SparkOptions,
 ) -> None:
-    """Load dumps into LAKE as they arrive in FOLDER, until interrupted."""
+    """Load dumps into LAKE as they arrive in FOLDER, until interrupted.
+
+    \b
+    Example:
+      quaestor lake follow LAKE /var/smf --pattern '*.smf'
+    """
     from quaestor.pipeline.follow import Follower
 
     stop = Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: stop.set())
     worst = 0
-    with one_line(), session(SparkOptions(master, conf, verbose)) as spark:
+    with one_line(), session(options) as spark:
         say = _Teller(None)
-        follower = Follower(
-            spark, lake, folder, definitions(folders, periods, none=no_summaries), pattern, say.say, wait=not no_wait
-        )
+        follower = Follower(spark, lake, folder, loading.definitions(), pattern, say.say, wait=not loading.no_wait)
         while not stop.is_set():
             report = follower.step(settled=once)
             if report is not None:
-                worst = max(worst, _told(report, as_json))
+                worst = max(worst, _told(report, loading.as_json))
             if once:
                 break
             stop.wait(every)
@@ -155,15 +172,18 @@ def _files(dumps: tuple[str, ...]) -> list[str]:
     for each in dumps:
         path = Path(each)
         if "://" not in each and path.is_dir():
-            made += [str(file) for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+            inside = [str(file) for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
+            if not inside:
+                raise Refused(f"{each}: no file in this folder")
+            made += inside
         else:
             made.append(each)
     return made
 
 
-def _sizes(dumps: tuple[str, ...]) -> int | None:
+def _size(files: Iterable[str]) -> int | None:
     """How many bytes there are to read, None where that is not known."""
-    paths = [Path(each) for each in _files(dumps)]
+    paths = [Path(each) for each in files]
     return sum(path.stat().st_size for path in paths) if all(path.exists() for path in paths) else None
 
 

@@ -18,17 +18,16 @@ _MOST = 1000
 @click.option("--format", "shape", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
 @click.option("--limit", default=_MOST, show_default=True, help="Show at most so many rows.")
 @spark_options
-def sql_command(
-    lake: str, query: str, shape: str, limit: int, master: str, conf: tuple[str, ...], verbose: bool
-) -> None:
+def sql_command(lake: str, query: str, shape: str, limit: int, options: SparkOptions) -> None:
     """Ask the tables of LAKE in Spark SQL; `quaestor lake status` lists them.
 
     \b
-    quaestor lake sql LAKE "SELECT queue_manager, sum(puts) FROM WQST GROUP BY 1"
+    Example:
+      quaestor lake sql LAKE "SELECT queue_manager, sum(puts) FROM WQST GROUP BY 1" --format csv
     """
     from quaestor.pipeline.asking import ask
 
-    with one_line(), session(SparkOptions(master, conf, verbose)) as spark:
+    with one_line(), session(options) as spark:
         names, rows = ask(spark, lake, query, limit + 1)
     _show(shape, names, rows[:limit])
     if len(rows) > limit:

@@ -14,7 +14,12 @@ from quaestor.cli.spark_door import one_line
 @click.argument("lake")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def status_command(lake: str, as_json: bool) -> None:
-    """Tables of LAKE: rows, days, files and bytes."""
+    """Tables of LAKE: rows, days, files and bytes.
+
+    \b
+    Example:
+      quaestor lake status LAKE --json
+    """
     from quaestor.pipeline.status import status
 
     with one_line():
@@ -43,7 +48,12 @@ def status_command(lake: str, as_json: bool) -> None:
 def purge_command(
     lake: str, details: int, daily: int, statistics: int, dry_run: bool, no_wait: bool, as_json: bool
 ) -> None:
-    """Take away what is older than it needs to be, counted from the newest day; weeks and months are kept."""
+    """Take away what is older than it needs to be, counted from the newest day; weeks and months are kept.
+
+    \b
+    Example:
+      quaestor lake purge LAKE --details 14 --dry-run
+    """
     from quaestor.pipeline.retention import Retention, purge
 
     with one_line():

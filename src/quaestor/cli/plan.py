@@ -12,13 +12,13 @@ import click
 
 from quaestor.cli.lazy import LazyGroup
 from quaestor.cli.plan_lake import (
-    Refused,
     asked_of,
     lake_options,
     measurement,
     refuse_without_lake,
     written_tables,
 )
+from quaestor.cli.refused import Refused
 
 if TYPE_CHECKING:
     from quaestor.planner.answers import Plan
@@ -84,6 +84,10 @@ def show_command(
 
     WORKLOAD.toml may be the word `example`, which prints the example's TOML. With --from-lake, rates, sizes and times
     are those of the busiest hour of a queue manager; WORKLOAD.toml then says what SMF does not know.
+
+    \b
+    Example:
+      quaestor plan workload.toml --check
     """
     from quaestor.cli.plan_text import plan_lines
     from quaestor.planner.answers import plan

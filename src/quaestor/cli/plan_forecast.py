@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quaestor.cli.plan_lake import TIMES, Refused, chosen_manager
+from quaestor.cli.plan_lake import TIMES, chosen_manager
+from quaestor.cli.refused import Refused
 from quaestor.cli.report_tables import lake_tables
 from quaestor.cli.spark_door import SparkOptions, spark_options
 
@@ -40,7 +41,7 @@ def forecast_command(
     begin: datetime | None,
     end: datetime | None,
     as_json: bool,
-    **options: Any,
+    options: SparkOptions,
 ) -> None:
     """When growth reaches a limit: trend, weekly season and an interval, from the daily figures of LAKE.
 
@@ -52,7 +53,7 @@ def forecast_command(
       quaestor plan forecast LAKE --workload work.toml --days 730
     """
     log_bytes, per_s = _limits_written(workload, log_size, messages)
-    with lake_tables(lake, SparkOptions(**options)) as tables:
+    with lake_tables(lake, options) as tables:
         from quaestor.pipeline.measured_hours import daily_figures
 
         manager = chosen_manager(tables, queue_manager, lake)

@@ -18,14 +18,7 @@ if TYPE_CHECKING:
     from quaestor.planner.measurement import Measurement
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-LOCAL = SparkOptions("local[*]", (), verbose=False)
 TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H", "%Y-%m-%d %H"]
-
-
-class Refused(click.ClickException):
-    """An input that cannot be used: what is wrong with it, a line for each mistake."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +30,6 @@ class Asked:
     hour: datetime | None = None
     begin: datetime | None = None
     end: datetime | None = None
-    options: SparkOptions = LOCAL
 
 
 def lake_options(command: Command) -> Command:
@@ -74,7 +66,7 @@ def refuse_without_lake(**given: Any) -> None:
 
 def measurement(asked: Asked) -> "Measurement":
     """What was measured of the hour; the busiest one where none is named."""
-    with lake_tables(asked.lake, asked.options) as tables:
+    with lake_tables(asked.lake, SparkOptions()) as tables:
         from quaestor.pipeline.measured_hours import busiest_hour, measured_hour, message_hours
 
         manager = chosen_manager(tables, asked.queue_manager, asked.lake)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quaestor.cli.plan_lake import Refused, asked_of, lake_options, measurement, refuse_without_lake
+from quaestor.cli.plan_lake import asked_of, lake_options, measurement, refuse_without_lake
+from quaestor.cli.refused import Refused
 
 if TYPE_CHECKING:
     from quaestor.planner.simulator import Model, Percentiles, Run

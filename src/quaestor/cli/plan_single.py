@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from quaestor.cli.plan_lake import Refused
+from quaestor.cli.refused import Refused
 
 Tables = dict[str, Any]
 _QUEUE_MANAGER = {"name": "PLAN"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from quaestor.cli.plan_lake import Refused
+from quaestor.cli.refused import Refused
 
 
 @click.command("whatif")

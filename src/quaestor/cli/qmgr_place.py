@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor.cli.refused import Refused
+
 if TYPE_CHECKING:
     from quaestor.server.home import Home
 
@@ -27,7 +29,7 @@ def existing(name: str, directory: Path | None) -> "Home":
     """The home of a queue manager that was created."""
     home = home_of(name, directory)
     if not home.exists:
-        raise click.ClickException(f"no queue manager in {home.directory}; make one: quaestor qmgr create {name}")
+        raise Refused(f"no queue manager in {home.directory}; make one: quaestor qmgr create {name}")
     return home
 
 

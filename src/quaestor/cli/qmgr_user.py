@@ -50,7 +50,12 @@ def add_command(name: str, user: str, directory: Path | None, password_file: Tex
 @click.argument("user")
 @directory_option
 def remove_command(name: str, user: str, directory: Path | None) -> None:
-    """Remove a user; connections it has stay until they end."""
+    """Remove a user; connections it has stay until they end.
+
+    \b
+    Example:
+      quaestor qmgr user remove QM1 alice
+    """
     from quaestor.server.users import Users
 
     if not Users(existing(name, directory).users).remove(user):
@@ -62,7 +67,12 @@ def remove_command(name: str, user: str, directory: Path | None) -> None:
 @click.argument("name")
 @directory_option
 def list_command(name: str, directory: Path | None) -> None:
-    """Users with a password."""
+    """Users with a password.
+
+    \b
+    Example:
+      quaestor qmgr user list QM1
+    """
     from quaestor.server.users import Users
 
     for user in Users(existing(name, directory).users).names():

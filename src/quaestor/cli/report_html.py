@@ -25,9 +25,7 @@ def html_command(
     qmgr: str | None,
     title: str,
     lake: str,
-    master: str,
-    conf: tuple[str, ...],
-    verbose: bool,
+    options: SparkOptions,
 ) -> None:
     """Write one HTML file that needs nothing else: exceptions first, then charts, each with its table.
 
@@ -43,7 +41,7 @@ def html_command(
         find("exceptions").arguments(given)
     except ReportError as error:
         cannot(error)
-    with lake_tables(lake, SparkOptions(master, conf, verbose)) as tables:
+    with lake_tables(lake, options) as tables:
         from quaestor.reports.page import NEEDED, page
         from quaestor.reports.run import results
 

@@ -24,9 +24,7 @@ def run_command(
     form: str,
     output: Path | None,
     lake: str,
-    master: str,
-    conf: tuple[str, ...],
-    verbose: bool,
+    options: SparkOptions,
 ) -> None:
     """Run a report; `quaestor report list` names them all, MP1B's numbers (Q-14) are names too.
 
@@ -44,7 +42,7 @@ def run_command(
         asked = report.arguments(named_values(params))
     except ReportError as error:
         cannot(error)
-    with lake_tables(lake, SparkOptions(master, conf, verbose)) as tables:
+    with lake_tables(lake, options) as tables:
         from quaestor.reports.run import result
 
         rows = result(report, tables, asked)

@@ -16,7 +16,13 @@ from quaestor.smf.printing import layouts
 @click.option("--markdown", is_flag=True, help="As a Markdown table.")
 @click.pass_context
 def describe_command(ctx: click.Context, structure: str | None, as_json: bool, markdown: bool) -> None:
-    """Show the layout of STRUCTURE, such as QPST; without it, list all structures and the records that hold them."""
+    """Show the layout of STRUCTURE, such as QPST; without it, list all structures and the records that hold them.
+
+    \b
+    Examples:
+      quaestor smf describe QPST
+      quaestor smf describe --json
+    """
     if as_json and markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     table = layouts.as_markdown if markdown else layouts.as_text

@@ -95,6 +95,10 @@ def export_command(
 
     Files appear when all is done. Damage goes to standard error.
     Exit code 0: clean, 1: damage met, 2: no dump could be used.
+
+    \b
+    Example:
+      quaestor smf export dump.smf --to parquet -o tables
     """
     options = ExportOptions(to, names, structures or None, CODE_PAGES[page], leap_seconds)
     sizes = [Path(each).stat().st_size for each in files if each != STANDARD_INPUT and Path(each).is_file()]

@@ -99,6 +99,10 @@ def print_command(
     """Print the records of SMF dumps as MQ1150, MQ1160 and MQ116S do; "-" reads standard input.
 
     Damage goes to standard error. Exit code 0: clean, 1: damage met, 2: no dump could be used.
+
+    \b
+    Example:
+      quaestor smf print dump.smf --limit 3
     """
     selection = Selection(
         None if record_type == "all" else int(record_type),

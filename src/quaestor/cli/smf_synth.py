@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from quaestor.cli.refused import Refused
+
 if TYPE_CHECKING:
     from quaestor.smf.synth.profile import Profile
 
@@ -56,6 +58,10 @@ def synth_command(
 
     Incidents that the profile plants are listed in OUTPUT.incidents.json, each with its time, its object and the
     rules that should find it.
+
+    \b
+    Example:
+      quaestor smf synth --profile small -o dump.smf
     """
     from quaestor.smf.synth.generate import with_days
     from quaestor.smf.synth.profile_file import ProfileError, at_level, load_profile, shipped_profiles
@@ -70,11 +76,11 @@ def synth_command(
         profile = with_days(load_profile(name), days, seed)
         profile = at_level(profile, level) if level else profile
     except ProfileError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refused(str(error)) from None
     try:
         _write(profile, output, size, framing, compress=compress, quiet=quiet)
     except OSError as error:
-        raise click.UsageError(f"{error.filename or output}: {error.strerror or error}") from None
+        raise Refused(f"{error.filename or output}: {error.strerror or error}") from None
 
 
 def _write(

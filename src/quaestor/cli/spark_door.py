@@ -3,11 +3,14 @@
 Called by the commands of lake and report.  Calls the pipeline's session.
 """
 
+import logging
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,32 +18,37 @@ if TYPE_CHECKING:
     from quaestor.pipeline.flow import Definitions
     from quaestor.pipeline.session import SparkSession
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
     """Where Spark runs and how loud it is."""
 
-    master: str
-    conf: tuple[str, ...]
-    verbose: bool
+    master: str = "local[*]"
+    conf: tuple[str, ...] = ()
+    verbose: bool = False
 
 
-def spark_options(command: Command) -> Command:
-    """The options --master, --conf and -v; the command gets them as `master`, `conf` and `verbose`."""
+def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options --master, --conf and -v; the command gets them together, as `options`."""
+
+    @wraps(command)
+    def run(*args: Any, master: str, conf: tuple[str, ...], verbose: bool, **rest: Any) -> Any:
+        return command(*args, options=SparkOptions(master, conf, verbose), **rest)
+
     for option in (
         click.option("-v", "--verbose", is_flag=True, help="Let Spark's own messages through."),
         click.option("--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark; may be repeated."),
-        click.option("--master", default="local[*]", show_default=True, help="The Spark master."),
+        click.option("--master", default=SparkOptions().master, show_default=True, help="The Spark master."),
     ):
-        command = option(command)
-    return command
+        run = option(run)
+    return run
 
 
 @contextmanager
 def session(options: SparkOptions) -> "Iterator[SparkSession]":
-    """A Spark session for one command."""
+    """A Spark session for one command, which an interrupt ends as it ends any other: PySpark's own handler would ask
+    the JVM something in the middle of an answer, and log the traceback of that.
+    """
     from quaestor.pipeline.session import opened
 
     settings = {}
@@ -49,8 +57,15 @@ def session(options: SparkOptions) -> "Iterator[SparkSession]":
         if not equals:
             raise click.UsageError(f"--conf {each}: write KEY=VALUE")
         settings[key.strip()] = value.strip()
-    with opened(options.master, settings, verbose=options.verbose) as made:
-        yield made
+    interrupted = signal.getsignal(signal.SIGINT)
+    logging.disable(logging.NOTSET if options.verbose else logging.CRITICAL)
+    try:
+        with opened(options.master, settings, verbose=options.verbose) as made:
+            if signal.getsignal(signal.SIGINT) is not interrupted:  # PySpark sets its own in the main thread
+                signal.signal(signal.SIGINT, interrupted)
+            yield made
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 @contextmanager

@@ -10,7 +10,6 @@ Rules
 Called by ingest and by the data source.  Calls smf for blocks.
 """
 
-import io
 from collections.abc import Iterable
 from typing import BinaryIO
 
@@ -53,9 +52,3 @@ def chunk_digests(stream: BinaryIO, first: int, count: int) -> list[bytes]:
 def dump_digest(size: int, chunks: Iterable[bytes]) -> str:
     """The digest of a dump, from those of its chunks in order (U3)."""
     return xxhash.xxh3_128_hexdigest(size.to_bytes(8, "big") + b"".join(chunks))
-
-
-def content_digest(content: bytes) -> str:
-    """The digest of a dump that is in memory."""
-    stream = io.BytesIO(content)
-    return dump_digest(len(content), chunk_digests(stream, 0, -(-len(content) // CHUNK)))

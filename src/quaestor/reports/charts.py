@@ -5,12 +5,16 @@ Rules
   D2  Colours are told apart by people who see few of them (Okabe and Ito), and the meaning never hangs on colour
       alone: legends, labels and the table say the same. "Other" is grey.
   D3  Every axis has its unit. Too many series are cut to the ones that matter, and the title of the chart says so.
-  D4  Text and lines take their colour from the page, so that light, dark and paper need no second figure.
+  D4  A period of one hour is drawn too: as a point between the hours around it. Where hours are few, points are large.
+      A scale of powers of ten has two marks at least, or its figures could not be read.
+  D5  Text and lines take their colour from the page, so that light, dark and paper need no second figure.
 
 Called by page.  Calls nothing of plotly: the page brings plotly.js, and a test checks the figures against its schema.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from math import log10
 from typing import Any
 
 from quaestor.reports.values import duration
@@ -225,9 +229,15 @@ def time_on_queue(rows: Rows) -> list[Figure]:
         "hovertemplate": "%{y}<br>shortest %{customdata[0]}, mean %{customdata[1]}, longest %{customdata[2]}"
         "<extra></extra>",
     }  # fmt: skip
+    stays = axis("time on queue", type="log", tickvals=_STAYS, ticktext=[duration(each) for each in _STAYS])
+    if kept:  # D4
+        shortest, longest = min(x for x in xs if x is not None), max(x for x in xs if x is not None)
+        below = max(each for each in _STAYS if each <= shortest)
+        above = min((each for each in _STAYS if each >= longest), default=longest)
+        stays["range"] = [log10(below) - 0.1, log10(above) + 0.1]
     shape = layout(
         _height(len(kept)),
-        xaxis=axis("time on queue", type="log", tickvals=_STAYS, ticktext=[duration(each) for each in _STAYS]),
+        xaxis=stays,
         yaxis=axis(type="category", range=[-0.6, len(kept) - 0.4]),
     )
     return [{"data": [span, mean], "layout": shape}]
@@ -242,7 +252,7 @@ def buffer_pools(rows: Rows) -> list[Figure]:
     lowest = sorted(lines, key=lambda name: min(value for _, value in lines[name]))[:4]
     made = _lines({name: lines[name] for name in lowest}, "lowest stealable, %", 340, "%{y:.0f} %")
     made["layout"]["yaxis"]["range"] = [0, 100]
-    moments = made["data"][0]["x"]
+    moments = made["layout"]["xaxis"].get("range", made["data"][0]["x"])
     made["data"].append(
         {
             "type": "scatter", "mode": "lines", "name": "15 %: deferred writes begin", "x": [moments[0], moments[-1]],
@@ -307,7 +317,7 @@ def _lines(lines: dict[str, Points], title: str, height: int, shown: str) -> Fig
                 "x": [when.isoformat() for when in moments],
                 "y": [round(values[when], 4) if when in values else None for when in moments],
                 "line": {"color": PALETTE[place % len(PALETTE)], "width": 1.6, "dash": dashes[place % len(dashes)]},
-                "marker": {"size": 4},
+                "marker": {"size": 4 if len(moments) > 3 else 9},
                 "hovertemplate": f"%{{fullData.name}}: {shown}<extra></extra>",
             }
         )
@@ -318,7 +328,13 @@ def _lines(lines: dict[str, Points], title: str, height: int, shown: str) -> Fig
         xaxis=axis(type="date", tickformatstops=_TICKS, nticks=8),
         yaxis=axis(title, rangemode="tozero"),
     )
+    if len(moments) == 1:  # D4
+        shape["xaxis"] |= {"range": _around(moments[0]), "dtick": 3_600_000}
     return {"data": data, "layout": shape}
+
+
+def _around(hour: datetime) -> list[str]:
+    return [(hour - timedelta(hours=1)).isoformat(), (hour + timedelta(hours=1)).isoformat()]
 
 
 _TICKS = [

@@ -334,11 +334,6 @@ class TaskTally:
         cpu_ns = self.cpu_ns()
         return self.now_ns(), cpu_ns
 
-    def take_waited(self) -> int:
-        """How long the call in progress has waited for a message; it is said once (AC3)."""
-        waited_ns, self.waited_ns = self.waited_ns, 0
-        return waited_ns
-
     def ended(self, verb: Verb, began_ns: int, cpu_ns: int, calls: int = 1) -> int:
         """A call, or one that stands for so many, has ended, well or not; gives when."""
         ended_ns = self.now_ns()

@@ -54,7 +54,6 @@ from quaestor.storage.shared_tables import RepositoryAwayError, Structure
 
 IN_USE, EMPTY = "ALLOCATED", "EMPTY"
 PEERS_MS, CONNECT_MS = 500, 1000
-NOTICES_MS = 60_000  # it is run as soon as anything is told
 
 
 class CouplingFacilityManager:

@@ -25,7 +25,7 @@ from quaestor.mqi import forms
 from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.descriptors import MQMD, NO_ID, Target, identifier
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import MESSAGE_MAX, OBJECT_TYPES, MQObject, attributes_of
+from quaestor.mqi.objects import MESSAGE_MAX, OBJECT_TYPES, attributes_of
 from quaestor.mqi.options import WAIT_UNLIMITED, GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
@@ -42,7 +42,6 @@ from quaestor.server.protocol import (
     TEXT,
     WAITS,
     Op,
-    ProtocolError,
 )
 from quaestor.server.wire import new_message
 
@@ -358,12 +357,3 @@ class PutRun:
     def request(self) -> Request:
         payload = b"".join((self._head, wire.COUNT.pack(self.messages), *self._parts))
         return Request(_PUT, self._flags | MANY, payload)
-
-
-def kind_name(kind: type[MQObject]) -> str:
-    return kind.MQSC_TYPE
-
-
-def check_answer(op: int) -> None:
-    if op not in (Op.REPLY, Op.ERROR):
-        raise ProtocolError(f"an answer with operation {op}")

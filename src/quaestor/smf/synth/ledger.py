@@ -16,12 +16,11 @@ Counts = NDArray[np.int64]
 
 
 class Ledger:
-    """Sums and maxima per interval, by group (queue, structure, task ...), name and figure."""
+    """Sums per interval, by group (queue, structure, task ...), name and figure."""
 
     def __init__(self, intervals: int) -> None:
         self.intervals = intervals
         self._sums: dict[tuple[str, object], dict[str, Counts]] = {}
-        self._highs: dict[tuple[str, object, str], Counts] = {}
 
     def enter(self, group: str, name: object, figures: Mapping[str, NDArray[Any]], interval: Counts) -> None:
         """Add figures of tasks, each of which belongs to an interval."""
@@ -30,11 +29,6 @@ class Ledger:
             summed = np.bincount(interval, weights=values, minlength=self.intervals)
             held = account.get(figure)
             account[figure] = np.rint(summed).astype(np.int64) + (0 if held is None else held)
-
-    def enter_high(self, group: str, name: object, figure: str, values: NDArray[Any], interval: Counts) -> None:
-        """Keep the largest value of each interval."""
-        held = self._highs.setdefault((group, name, figure), np.zeros(self.intervals, np.int64))
-        np.maximum.at(held, interval, values.astype(np.int64))
 
     def sum(self, group: str, name: object, *figures: str) -> Counts:
         """The sum of some figures of one account; zero where nothing was entered."""
@@ -46,9 +40,6 @@ class Ledger:
         """The sum of some figures over all accounts of a group."""
         found = [self.sum(group, name, *figures) for held, name in self._sums if held == group]
         return np.sum(found, axis=0, dtype=np.int64) if found else np.zeros(self.intervals, np.int64)
-
-    def high(self, group: str, name: object, figure: str) -> Counts:
-        return self._highs.get((group, name, figure), np.zeros(self.intervals, np.int64))
 
     def names(self, group: str) -> list[object]:
         """The accounts of a group, in the order in which they were opened."""

@@ -1,0 +1,54 @@
+"""What a command cannot do, in one line with exit code 2 (E1, E2): what it refuses itself, and what nobody foresaw.
+
+Rules
+  U1  A package that is not installed is told with the extra that brings it, as the package's own metadata has it.
+  U2  What the operating system refuses is told with the file, where there is one. A reader that went away (`| head`) is
+      not told: click ends the command for it.
+
+Called by commands that refuse an input, and by main around every command.
+"""
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+_OF_AN_EXTRA = re.compile(r"^([A-Za-z0-9_-]+).*extra == '(\w+)'")
+
+
+class Refused(click.ClickException):
+    """An input that cannot be used: what is wrong with it, a line for each mistake."""
+
+    exit_code = 2
+
+
+@contextmanager
+def unforeseen() -> Iterator[None]:
+    """A line in place of a traceback, where a person can do something about it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:  # U1
+        package = (error.name or "").partition(".")[0]
+        extra = extra_with(package)
+        if extra is None:
+            raise
+        raise Refused(f"this needs the package {package}: pip install 'quaestor[{extra}]'") from None
+    except OSError as error:  # U2
+        if error.errno in (None, errno.EPIPE):
+            raise
+        raise Refused(
+            f"{error.filename}: {error.strerror}" if error.filename is not None else f"{error.strerror}"
+        ) from None
+
+
+def extra_with(package: str) -> str | None:
+    """The extra of quaestor that brings a package; None when no extra does."""
+    from importlib.metadata import requires
+
+    for requirement in requires("quaestor") or ():
+        found = _OF_AN_EXTRA.match(requirement)
+        if found and found[1].replace("-", "_") == package and found[2] != "dev":
+            return found[2]
+    return None
