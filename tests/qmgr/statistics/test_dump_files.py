@@ -52,6 +52,73 @@ def test_a_file_is_followed_by_another_when_it_is_old_and_the_oldest_go():
     assert [100] * 3 == [len(disk.files[name].seen) for name in files.names()]
 
 
+def test_files_of_one_moment_are_kept_in_the_order_in_which_they_were_begun():
+    """DF1: the oldest go, not the one that is being written, also when one write fills a dozen."""
+    disk = FaultyDisk()
+    files, clock, _ = dump_files(disk, file_bytes=100, files=3)
+    files.write([a_record(100 + number) for number in range(12)], clock.now_us())
+    assert [109, 110, 111] == [len(disk.files[name].seen) for name in files.names()]
+    files.write([a_record(200)], clock.now_us())
+    assert [110, 111, 200] == [len(disk.files[name].seen) for name in files.names()]
+    assert (13, 0) == (files.written, files.lost)
+
+
+def test_a_file_is_named_after_the_queue_manager_and_the_time_of_its_first_record():
+    """DF1: or the next microsecond of which there is none; a clock that goes back changes no order."""
+    disk = FaultyDisk()
+    files, _, _ = dump_files(disk, file_bytes=100)
+    assert [] == files.names()
+    files.write([a_record(), a_record()], 1_700_000_000_000_009)
+    files.write([a_record()], 1_700_000_000_000_001)
+    assert [f"QM1.20231114T221320.0000{us}.smf" for us in ("09", "10", "11")] == files.names()
+    again, _, _ = dump_files(disk, file_bytes=100)
+    again.write([a_record()], 1_700_000_000_000_009)
+    assert "QM1.20231114T221320.000012.smf" == again.names()[-1]
+
+
+def test_a_file_is_old_when_so_much_time_has_passed():
+    disk = FaultyDisk()
+    files, clock, _ = dump_files(disk, file_s=60)
+    for microseconds in (0, 59_999_999, 1):
+        clock.advance(microseconds=microseconds)
+        files.write([a_record()], clock.now_us())
+    assert [200, 100] == [len(disk.files[name].seen) for name in files.names()]
+
+
+def test_what_is_written_survives_a_power_cut_once_synced():
+    """DF4."""
+    disk = FaultyDisk()
+    files, clock, _ = dump_files(disk)
+    files.write([a_record()], clock.now_us())
+    files.sync()
+    (name,) = files.names()
+    assert a_record() == disk.after_power_cut().open(name).read(0, 1000)
+
+
+def test_a_child_leaves_the_file_to_its_parent():
+    disk = FaultyDisk()
+    files, clock, _ = dump_files(disk)
+    files.write([a_record()], clock.now_us())
+    disk.fail_at = {disk.operations + 1: errno.ENOSPC}
+    files.write([a_record(101)], clock.now_us())
+    files.forget()
+    files.write([a_record(102)], clock.now_us())
+    assert [100, 102] == [len(disk.files[name].seen) for name in files.names()]
+
+
+def test_what_has_been_written_does_not_count_as_waiting():
+    """DF2: the limit is of what waits now."""
+    disk = FaultyDisk()
+    files, clock, _ = dump_files(disk)
+    large = [a_record(60_000)] * (HELD_BYTES // 60_000)
+    files.write(large, clock.now_us())
+    disk.fail_at = {disk.operations + 1: errno.ENOSPC}
+    files.write(large, clock.now_us())
+    assert (len(large), 0) == (files.written, files.lost)
+    files.write([], clock.now_us())
+    assert (2 * len(large), 0) == (files.written, files.lost)
+
+
 def test_a_full_disk_is_said_once_and_what_waited_is_written_when_there_is_room():
     disk = FaultyDisk()
     files, clock, said = dump_files(disk)

@@ -2,7 +2,8 @@
 
 Rules
   DF1 Records are appended whole, each behind its RDW; a file is named after the queue manager and the time of its first
-      record. A new one begins when a file is large or old enough; the oldest are deleted.
+      record, to the microsecond: a later one than that of the file before it, so that names are in the order of the
+      files. A new one begins when a file is large or old enough; the oldest are deleted.
   DF2 A file that cannot be written (no space, no directory) harms nobody: records wait in memory, up to a limit, and
       the oldest are lost beyond it. That this happens, and that it has ended, is said once each, with how many were
       lost.
@@ -34,7 +35,7 @@ class DumpFiles:
         self._operator_log = operator_log
         self._disk: Disk | None = None
         self._file: File | None = None
-        self._began_us = self._at = 0
+        self._began_us = self._named_us = self._at = 0
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
         self._trouble = ""
@@ -88,14 +89,15 @@ class DumpFiles:
     def _begin(self, now_us: int) -> None:
         if self._disk is None:
             self._disk = self._open_disk()
-        stamp = datetime.fromtimestamp(now_us / 1_000_000, UTC).strftime("%Y%m%dT%H%M%S.%f")
-        number, name = 0, f"{self._prefix}{stamp}{SUFFIX}"
-        while self._disk.exists(name):
-            number += 1
-            name = f"{self._prefix}{stamp}-{number}{SUFFIX}"
+        self._named_us = max(now_us, self._named_us + 1)
+        while self._disk.exists(name := self._name(self._named_us)):
+            self._named_us += 1
         self._file, self._at, self._began_us = self._disk.create(name, 0), 0, now_us
         for old in self.names()[: -self._settings.files]:
             self._disk.delete(old)
+
+    def _name(self, us: int) -> str:
+        return f"{self._prefix}{datetime.fromtimestamp(us / 1_000_000, UTC):%Y%m%dT%H%M%S.%f}{SUFFIX}"
 
     def names(self) -> list[str]:
         """The dump files there are, oldest first."""
