@@ -12,6 +12,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.qmgr.operator_log import LOGGER, JsonLines, PlainLines
+from quaestor.qmgr.statistics.metrics import Observed, _escaped, exposition
 from quaestor.server.metrics_endpoint import MetricsEndpoint
 
 
@@ -93,6 +94,101 @@ def test_what_only_a_monitored_queue_remembers(qm):
 
 
 MONITORED = {"hi_depth", "time_since_put", "time_since_get", "qtime_short", "qtime_long"}
+
+
+COUNTERS = {
+    "opens": ("mqopen_count", 11),
+    "closes": ("mqclose_count", 12),
+    "inquires": ("mqinq_count", 13),
+    "sets": ("mqset_count", 14),
+    "gets": ("mqget_count", 15),
+    "puts": ("mqput_count", 16),
+    "put1s": ("mqput1_count", 17),
+    "persistent_puts": ("persistent_message_mqput_count", 18),
+    "nonpersistent_puts": ("non_persistent_message_mqput_count", 19),
+}
+"""{field of QMST: name, a figure of its own}"""
+
+
+def of_queue_manager(found):
+    """{name: value} of what has no other label, without what stands before each of them."""
+    start, end = "ibmmq_qmgr_", '{qmgr="QM1"}'
+    return {name[len(start) : -len(end)]: value for name, value in found.items() if name.startswith(start)}
+
+
+def test_every_figure_of_the_queue_manager_has_its_own_name(qm):
+    """ME1, ME2: counters as the sections have them."""
+    managers = qm.statistics.managers
+    for field, (_, figure) in COUNTERS.items():
+        setattr(managers.messages.stats, field, figure)
+    managers.messages.stats.persistent_bytes_put, managers.messages.stats.nonpersistent_bytes_put = 100, 23
+    managers.data.stats.message_gets = 21
+    found = of_queue_manager(values(exposition(Observed(managers, qm.messages.catalogue, 5, 1.5, 6, 7))))
+    expected = dict(COUNTERS.values()) | {
+        "status": 2,
+        "connection_count": 5,
+        "uptime": 1.5,
+        "interval_mqput_mqput1_total_count": 33,
+        "interval_mqput_mqput1_total_bytes": 123,
+        "interval_destructive_get_total_count": 21,
+        "smf_records_written": 6,
+        "smf_records_lost": 7,
+    }
+    assert expected == {name: value for name, value in found.items() if not name.startswith("log_")}
+
+
+@pytest.mark.parametrize(("logger_calls", "latency_s"), [(0, 6.0), (1, 6.0), (4, 1.5)])
+def test_the_figures_of_the_log(qm, logger_calls, latency_s):
+    """CIs are of 4 KB; times of the section are in units of the time of day, 4096 to a microsecond."""
+    log = qm.statistics.managers.log
+    stats = log.stats  # reckoned up
+    stats.cis_written, stats.log_ios, stats.checkpoints, stats.logger_calls = 3, 4, 5, logger_calls
+    single, multiple = stats.copies[0].kinds
+    single.io_elapsed, multiple.io_elapsed = 2_000_000 * 4096, 4_000_000 * 4096
+    found = of_queue_manager(values(qm.metrics()))
+    expected = {
+        "log_physical_written_bytes": 12_288,
+        "log_logical_written_bytes": log.end,
+        "log_writes": 4,
+        "log_checkpoints": 5,
+        "log_write_latency_seconds": latency_s,
+    }
+    assert expected == {name: value for name, value in found.items() if name.startswith("log_")}
+
+
+def test_the_figures_of_a_buffer_pool(qm):
+    pool = qm.statistics.managers.buffers.pools[1]
+    figures = {"page_reads": 2, "pages_written": 3, "immediate_writes": 4, "short_on_storage": 5}
+    for field, figure in figures.items():
+        setattr(pool.stats, field, figure)
+    stealable = pool.stealable
+    assert 0 < stealable < 64
+    expected = figures | {
+        "buffers_total": 64,
+        "buffers_free": stealable,
+        "buffers_free_percent": 100 * stealable / 64,
+    }
+    end = '{qmgr="QM1",bufferpool="1"}'
+    found = {name: value for name, value in values(qm.metrics()).items() if name.endswith(end)}
+    assert {f"ibmmq_bufferpool_{name}{end}": value for name, value in expected.items()} == found
+
+
+def test_the_figures_of_a_page_set_and_a_queue(qm):
+    qm.statistics.managers.buffers.page_sets[1].expansions = 9
+    found = values(qm.metrics())
+    page_set = [
+        found[f'ibmmq_pageset_{name}{{qmgr="QM1",pageset="1",bufferpool="1"}}']
+        for name in ("pages_total", "pages_unused", "pages_persistent", "pages_nonpersistent", "expansion_count")
+    ]
+    assert [64, 59, 2, 3, 9] == page_set
+    queue = [
+        found[f'ibmmq_queue_{name}{{qmgr="QM1",queue="ORDERS"}}'] for name in ("output_handles", "uncommitted_messages")
+    ]
+    assert [1, 0] == queue
+
+
+def test_what_stands_in_a_label_is_escaped():
+    assert r"a\\b\"c\nd" == _escaped('a\\b"c\nd')
 
 
 def test_every_family_is_typed_once_and_the_prefix_may_be_chosen(qm):
