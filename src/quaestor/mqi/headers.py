@@ -102,7 +102,9 @@ class TriggerMessage:
     def unpack(body: bytes) -> "TriggerMessage":
         if len(body) != _TM.size or body[:4] != b"TM  ":
             raise MQError(Reason.MD_ERROR, length=len(body), begins=body[:4])
-        _, _, queue, process, data, kind, appl, env, user = _TM.unpack(body)
+        _, version, queue, process, data, kind, appl, env, user = _TM.unpack(body)
+        if version != 1:
+            raise MQError(Reason.MD_ERROR, version=version)
         return TriggerMessage(
             field_text(queue),
             field_text(process),
@@ -204,7 +206,9 @@ class MQXQH:
         behind = _XQH.size + _MD.size
         if len(body) < behind or body[:4] != b"XQH ":
             raise MQError(Reason.XQH_ERROR, length=len(body), begins=body[:4])
-        names = _XQH.unpack_from(body)[2]
+        _, version, names = _XQH.unpack_from(body)
+        if version != 1:
+            raise MQError(Reason.XQH_ERROR, version=version)
         md = unpack_descriptor(body[_XQH.size : behind])
         if md.format == FORMAT_EXTENSION:
             md, behind = _with_extension(md, body, behind)
@@ -214,7 +218,9 @@ class MQXQH:
 def _with_extension(md: MQMD, body: bytes, at: int) -> tuple[MQMD, int]:
     if len(body) < at + _MDE.size or body[at : at + 4] != b"MDE ":
         raise MQError(Reason.XQH_ERROR, length=len(body), begins=body[at : at + 4])
-    _, _, length, _, _, fmt, _, group_id, sequence, offset, flags, original = _MDE.unpack_from(body, at)
+    _, version, length, _, _, fmt, _, group_id, sequence, offset, flags, original = _MDE.unpack_from(body, at)
+    if (version, length) != (2, _MDE.size):
+        raise MQError(Reason.XQH_ERROR, version=version, length=length)
     whole = replace(
         md,
         format=field_text(fmt),
@@ -224,7 +230,7 @@ def _with_extension(md: MQMD, body: bytes, at: int) -> tuple[MQMD, int]:
         msg_flags=flags,
         original_length=original,
     )
-    return whole, at + length
+    return whole, at + _MDE.size
 
 
 FORMAT_EXTENSION = "MQHMDE"
