@@ -5,7 +5,7 @@ Rules
       Blanks at the end are padding and not part of it.
   N2  A storage class has 1 to 8 characters, A-Z and 0-9, and does not begin with a digit.
   N3  A generic name ends in `*` and picks every name that begins with what stands before it; `*` picks all.
-  N4  A dynamic queue name is a name, or up to 33 characters and a `*` that the queue manager replaces.
+  N4  A dynamic queue name is a name, or up to 33 characters of which the last is a `*` that the queue manager replaces.
 
 Called by objects, mqsc, resolution, the message manager.  Calls reasons.
 """
