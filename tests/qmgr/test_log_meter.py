@@ -145,6 +145,16 @@ def test_the_longest_of_all_is_kept_and_not_the_last():
     assert (7 * 4096, 20 * 4096) == (stats.copies[0].kinds[0].longest_io, stats.copies[0].kinds[0].io_elapsed)
 
 
+def test_the_time_of_day_of_the_longest_is_when_it_ended():
+    """However long ago that was when the figures are read."""
+    clock, stats = FakeClock(), LogStatistics()
+    meter, ended_us = LogMeter(stats, 1, 4, BUFFERS, clock), clock.now_us()
+    meter.synced(1, clock.monotonic_ns())
+    clock.advance(seconds=10)
+    meter.settle()
+    assert tod_from_us(ended_us) == stats.copies[0].kinds[0].longest_io_at
+
+
 def test_notes_are_reckoned_up_when_there_are_many():
     """LM3: when somebody has waited, not while he waits."""
     meter, stats = a_meter()

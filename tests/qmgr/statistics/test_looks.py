@@ -128,6 +128,11 @@ def test_what_an_earlier_level_lacks_is_left_out():
     form = Form(QueueAccounting, 736)
     assert form.filled({}) == form.filled({"cf_calls": [1] * 500})
     assert 736 == len(form.filled({}))
+    calls = list(range(500))
+    assert [calls, [0] * 499] == [
+        words(Form(QueueAccounting, length).filled({"cf_calls": calls}), 736, count)
+        for length, count in ((2736, 500), (2732, 499))
+    ]
 
 
 @pytest.mark.parametrize(
