@@ -261,3 +261,101 @@ def test_copies_of_which_a_cut_left_one_older_are_both_good():
     opened = Bootstrap.open(disk.after_power_cut())
     assert 4 == opened.inventory.written_rba
     opened.make_good(pytest.fail)
+
+
+# -- the inventory by itself
+
+
+@pytest.mark.parametrize(
+    ("page_sets", "image_copies", "rba"),
+    [
+        ([], {}, 0),
+        ([0], {}, 0),
+        ([0, 1], {"0": 500}, 0),
+        ([0, 1], {"0": 500, "1": 400}, 400),
+        ([0], {"0": 500, "1": 400}, 500),
+    ],
+)
+def test_from_where_every_page_set_can_be_recovered(page_sets, image_copies, rba):
+    """0 while one has no image copy; one that is no longer there counts for nothing."""
+    inventory = Inventory(1 << 16, 1, [0], page_sets=page_sets, image_copies=image_copies)
+    assert rba == inventory.media_rba()
+
+
+def test_the_last_eight_checkpoints_are_kept():
+    inventory = Inventory(1 << 16, 1, [0])
+    for rba in range(20):
+        inventory.add_checkpoint(rba)
+    assert list(range(12, 20)) == inventory.checkpoints
+
+
+def test_everything_is_read_back_as_it_was():
+    """S1: also what JSON would give back as another kind."""
+    disk = FaultyDisk()
+    inventory = Inventory(1 << 16, 2, [4096, -1], 3, 5000, [1, 2], [0, 4], [(0, 10, "archive-0")])
+    inventory.stopped = [(1, 0)]
+    inventory.image_copies, inventory.stamps, inventory.stamped_at_stop = {"4": 7}, {"0": 9}, True
+    Bootstrap.create(disk, inventory, dual=True)
+    assert inventory == Bootstrap.open(disk.after_power_cut()).inventory
+
+
+@pytest.mark.parametrize("dual", [False, True])
+def test_a_log_was_set_up_when_something_was_written(dual):
+    disk = FaultyDisk()
+    assert not Bootstrap.formatted(disk)
+    disk.create("BSDS1", 2 * PLACE)
+    assert not Bootstrap.formatted(disk)
+    del disk.files["BSDS1"]
+    bootstrap = Bootstrap.create(disk, Inventory(1 << 16, 1, [0]), dual=dual)
+    assert Bootstrap.formatted(disk)
+    bootstrap.save()
+    assert Bootstrap.formatted(disk)
+    assert dual is disk.exists("BSDS2")
+
+
+def test_what_was_packed_before_something_newer_was_written_is_not_written():
+    """S2."""
+    disk, bootstrap = made(dual=False)
+    note(bootstrap, 4)
+    older = bootstrap.saving()
+    note(bootstrap, 5)
+    newer = bootstrap.saving()
+    newer()
+    before = disk.operations
+    older()
+    assert (before, 5) == (disk.operations, Bootstrap.open(disk).inventory.written_rba)
+
+
+def test_versions_are_written_in_turn_to_two_places():
+    """S2: the one before is still there."""
+    disk, bootstrap = made(dual=True)
+    for rba in (4, 5):
+        places = {name: bytes(image.seen) for name, image in disk.files.items()}
+        note(bootstrap, rba)
+        bootstrap.save()
+        for name, image in disk.files.items():
+            same = [places[name][at : at + PLACE] == image.seen[at : at + PLACE] for at in (0, PLACE)]
+            assert [False, True] == sorted(same)
+
+
+def test_archives_leave_room_for_everything_else():
+    """S4: an inventory that is full of them can still be saved; one beyond its place is refused (S1)."""
+    disk, bootstrap = made(dual=False)
+    archives, each = bootstrap.inventory.archives, (0, 1, "a" * 1000)
+    assert bootstrap.has_room()
+    while bootstrap.has_room():
+        archives.append(each)
+    bootstrap.save()
+    assert len(archives) == len(Bootstrap.open(disk).inventory.archives)
+    archives.extend([each] * 100)
+    with pytest.raises(Abend, match=r"S1: .*full"):
+        bootstrap.save()
+
+
+def test_another_format_is_named(monkeypatch):
+    disk, bootstrap = made(dual=False)
+    monkeypatch.setattr("quaestor.storage.bootstrap.FORMAT", 1)
+    bootstrap.save()
+    monkeypatch.undo()
+    with pytest.raises(Abend, match=r"S1: .*another format"):
+        Bootstrap.open(disk)
