@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quaestor.pipeline.hours import hourly
 
@@ -52,3 +54,51 @@ def test_what_is_not_known_has_no_rate():
     made = hourly(np.array([1.0]), np.zeros(1, int), np.array([NINE]), np.array([np.nan]))
     assert np.isnan(made).all()
     assert 0 == len(hourly(np.empty(0), np.empty(0, int), np.empty(0, "datetime64[us]"), np.empty(0)))
+
+
+INTERVALS = st.lists(
+    st.tuples(
+        st.integers(0, 3),  # the object
+        st.integers(0, 6 * 3600),  # when it ended
+        st.sampled_from([60.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0]),
+        st.integers(0, 100),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(INTERVALS)
+def test_objects_have_the_rates_that_they_have_alone(intervals):
+    objects, ends, seconds, counts = (np.array(each) for each in zip(*intervals, strict=True))
+    ends = NINE + ends * np.timedelta64(1, "s")
+    together = hourly(counts.astype(float), objects, ends, seconds)
+    for each in set(objects.tolist()):
+        mine = objects == each
+        alone = hourly(counts[mine].astype(float), np.zeros(mine.sum(), int), ends[mine], seconds[mine])
+        assert pytest.approx(alone.tolist()) == together[mine].tolist()
+
+
+@pytest.mark.parametrize(
+    ("ended_s", "length_s", "expected"),
+    [
+        (900, 900.0, 10 * 3600 / 3600),
+        (840, 900.0, 10 * 3600 / 3660),  # it began a minute before the hour, which is still the hour
+        (839, 900.0, 6 * 3600 / 2700),
+        (30, 60.0, 10 * 3600 / 3630),  # of a minute's interval half may lie outside
+        (29, 60.0, 6 * 3600 / 1860),
+    ],
+)
+def test_an_interval_belongs_to_the_hour_when_it_began_within_it(ended_s, length_s, expected):
+    """N1: 4 in the interval in question, then 1, 2 and 3, the last of which ends the hour."""
+    ends = NINE + np.array([ended_s, 1800, 2700, 3600], "timedelta64[s]")
+    made = hourly(np.array([4.0, 1.0, 2.0, 3.0]), np.zeros(4, int), ends, np.full(4, length_s))
+    assert pytest.approx(expected) == made[-1]
+
+
+@pytest.mark.parametrize(("count", "seconds"), [(np.nan, 3600.0), (1.0, 0.0), (1.0, -1.0), (1.0, np.nan)])
+def test_a_row_without_count_or_length_has_no_rate(count, seconds):
+    ends = np.array([NINE, NINE + np.timedelta64(1, "h")])
+    made = hourly(np.array([count, 5.0]), np.zeros(2, int), ends, np.array([seconds, 3600.0]))
+    assert np.isnan(made[0])
+    assert 5 == made[1]

@@ -87,6 +87,8 @@ NO_LAST = "spanned record lost its last segment"
 NO_FIRST = "segment of a spanned record without its first segment"
 NO_HEADER = "record without a true SMF header"
 
+TRAILER = b"\0\x12" + record(record_type=3)[2:18]
+
 # what was done to the dump: (the damaged dump, the records that survive, where, why)
 DAMAGED = {
     "cut in the last record": (A + C[:-5], [A], END, f"record cut short: {len(C)} bytes long, {len(C) - 5} are left"),
@@ -103,6 +105,27 @@ DAMAGED = {
     "last segment lost": (A + spanned(B, 30)[:34] + C, [A, C], END, NO_LAST),
     "last segment lost at the end": (A + spanned(B, 30)[:34], [A], END, NO_LAST),
     "first segment lost": (A + spanned(B, 40)[44:] + C, [A, C], END, NO_FIRST),
+    "four bytes of a record at the end": (A + C[:4], [A], END, f"record cut short: {len(C)} bytes long, 4 are left"),
+    "three bytes at the end": (A + C[:3], [A], END, "3 stray bytes at the end"),
+    "a trailer behind a hole": (A + bytes(30) + TRAILER, [A, TRAILER], END, f"{ZEROS}; 30 bytes skipped"),
+    "a descriptor of three bytes": (
+        A + b"\0\x03\0\0" + B,
+        [A, B],
+        END,
+        "record length 3 is shorter than its descriptor; 4 bytes skipped",
+    ),
+    "a descriptor alone": (A + b"\0\x04\0\0" + B, [A, B], END, NO_HEADER),
+    "a segment code of 4": (A + b"\0\x40\x04\0" + B, [A, B], END, "segment code 4 is none of 0 to 3; 4 bytes skipped"),
+    "a length beyond 32,767": (A + b"\x80\0\0\0" + B, [A, B], END, "not a record descriptor; 4 bytes skipped"),
+    "a byte that is not zero": (A + b"\0\x40\0\x01" + B, [A, B], END, "not a record descriptor; 4 bytes skipped"),
+    "a spanned record that a hole cuts": (A + spanned(B, 30)[:34] + bytes(50) + C, [A, C], END, NO_LAST),
+    "a hole behind a first segment": (
+        A + spanned(B, 30)[:34] + bytes(50) + C,
+        [A, C],
+        END + 34,
+        f"{ZEROS}; 50 bytes skipped",
+    ),
+    "two first segments": (A + spanned(B, 30)[:34] + spanned(C, 30), [A, C], END, NO_LAST),
     "header that cannot be true": (A + record(date=0x0116999F) + B, [A, B], END, NO_HEADER),
     "record shorter than a header": (A + b"\x00\x08\0\0abcd" + B, [A, B], END, NO_HEADER),
 }
@@ -123,6 +146,46 @@ def test_a_lost_block_descriptor_loses_one_block_at_most():
     records, damages, _ = read(b"\0" * 8 + bytes(data))
     assert damages
     assert RECORDS[-6:] == records[-6:]
+
+
+def test_a_hole_between_blocks_loses_no_record_of_theirs():
+    """Behind the hole stands a block descriptor, not a record: the reader steps back to it (R3)."""
+    first, second = blocked(RECORDS[:2], 1000), blocked(RECORDS[2:5], 1000)
+    records, damages, reader = read(first + bytes(60) + second)
+    assert (RECORDS[:5], Framing.BDW) == (records, reader.framing)
+    assert [f"offset {len(first)}: not a block descriptor; 60 bytes skipped"] == damages
+    records, damages, reader = read(bytes(60) + first + second)
+    assert (RECORDS[:5], Framing.BDW) == (records, reader.framing)
+    assert [f"offset 0: {ZEROS}; 60 bytes skipped"] == damages
+
+
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_hole_within_a_block_loses_what_it_covers(lost):
+    """The records behind it are the block's, and the next descriptor stands where they end (R3)."""
+    before = 4 + len(b"".join(RECORDS[:lost]))
+    block = bytearray(blocked(RECORDS[:6], 1000))
+    block[before : before + len(RECORDS[lost])] = bytes(len(RECORDS[lost]))
+    records, damages, _ = read(bytes(block) + blocked(RECORDS[6:], 1000))
+    assert RECORDS[:lost] + RECORDS[lost + 1 :] == records
+    assert [f"offset {before}: {ZEROS}; {len(RECORDS[lost])} bytes skipped"] == damages
+
+
+def test_a_hole_within_a_block_of_segments_loses_one_record():
+    segments = [segment for each in RECORDS[1:4] for segment in segmented(each, 40)]
+    block = bytearray(blocked([A, *segments], 1000))
+    block[4 : 4 + len(A)] = bytes(len(A))
+    records, damages, _ = read(blocked([OTHER]) + bytes(block) + blocked(RECORDS[4:], 1000))
+    assert [each[4:] for each in (OTHER, *RECORDS[1:])] == [each[4:] for each in records]
+    assert 1 == len(damages)
+
+
+def test_a_stream_that_is_plain_is_told_so():
+    assert not read(A)[2].compressed
+    assert not DumpReader(io.BytesIO(A)).compressed
+    assert read(gzip.compress(A))[2].compressed
+    reader = DumpReader(io.BytesIO(A), framing=Framing.RDW)
+    assert [0] == [int(at) for block in reader.blocks() for at in block.positions]
+    assert not reader.compressed
 
 
 def test_gzip_that_ends_early_gives_what_it_had():

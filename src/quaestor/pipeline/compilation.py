@@ -4,7 +4,7 @@ Rules
   I1  An expression has a type before any engine sees it. What does not fit is refused with line and column.
   I2  `/` between integers truncates, as in the papers (their week formula depends on it); division by zero is null.
   I3  DATE is a date, TIME is hundredths of a second since midnight inside and text HH:MM:SS.hh in a table.
-      DAYS counts 0001-01-01 as 1. ROUND(t, n MINUTES) rounds down.
+      DAYS counts 0001-01-01 as 1. ROUND(t, n MINUTES) rounds down. A time moved past midnight is a time of day again.
   I4  PERIOD(system, date, time) is the first shift of the period plan that fits, else null.
   I5  Updates of one table set columns of the same rows: their keys must agree in name, order and type. A column set by
       several adds up as its aggregate says; AVG cannot be shared.
@@ -41,6 +41,7 @@ TOD_UNITS = 4096.0
 RECORD_DATES = ("SM115DTE", "SM116DTE")
 _NUMBERS = (Type.INTEGER, Type.DOUBLE)
 _MINUTES = {"MINUTE": 1, "HOUR": 60}
+_DAY = 24 * 360_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,9 @@ class Compiler(ABC):
         if sign is not None and left.type is Type.DATE and by.unit == "DAY":
             return Typed(apply("add_days", left.tree, sign * by.amount), Type.DATE)
         if sign is not None and left.type is Type.TIME and by.unit in _MINUTES:
-            return Typed(apply("add", left.tree, sign * by.amount * _MINUTES[by.unit] * 6000), Type.TIME)
+            return Typed(
+                _time_of_day(apply("add", left.tree, sign * by.amount * _MINUTES[by.unit] * 6000 % _DAY)), Type.TIME
+            )
         raise self.refuse(f"{left.type.value} {value.operator} {by.unit} has no meaning", value.place)
 
     def _case(self, value: Case) -> Typed:
@@ -344,6 +347,11 @@ def _raw(found: ScopeColumn) -> Tree:
 def _as(value: Typed, kind: Type) -> Tree:
     """A number among numbers of another kind."""
     return apply("double", value.tree) if kind is Type.DOUBLE and value.type is Type.INTEGER else value.tree
+
+
+def _time_of_day(time: Tree) -> Tree:
+    """A time of at most two days, without its first day (I3)."""
+    return apply("subtract", time, apply("multiply", apply("whole_quotient", time, _DAY), _DAY))
 
 
 def _is_place(tree: Tree) -> bool:

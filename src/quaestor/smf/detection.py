@@ -86,6 +86,13 @@ def block_length(data: bytes | bytearray, at: int) -> int:
     return length if length >= 8 and (word >> 31 or word & 0xFFFF == 0) else 0
 
 
+def end_of_records(data: bytes | bytearray, at: int) -> int:
+    """Where the records and segments end that follow each other from `at` on."""
+    while is_record(data, at) or (is_rdw(data, at) and data[at + 2] > 1):
+        at += int.from_bytes(data[at : at + 2], "big")
+    return at
+
+
 def next_record(data: bytes | bytearray, start: int, end: int) -> int:
     """The first offset in [start, end) at which a record begins, -1 when there is none (D3)."""
     step = 1 << 16
@@ -101,8 +108,8 @@ def next_record(data: bytes | bytearray, start: int, end: int) -> int:
 
 def _candidates(data: bytes | bytearray, start: int, end: int) -> list[int]:
     """Offsets in [start, end) whose bytes pass the cheap part of D1."""
-    window = np.frombuffer(data, dtype=np.uint8)[start : end + SMALLEST_RECORD]
-    count = len(window) - SMALLEST_RECORD
+    window = np.frombuffer(data, dtype=np.uint8)[start : end + SMALLEST_RECORD - 1]
+    count = len(window) - SMALLEST_RECORD + 1
     if count <= 0:
         return []
     good = (window[3 : 3 + count] == 0) & (window[2 : 2 + count] < 2) & (window[10 : 10 + count] < 2)
@@ -152,8 +159,7 @@ def detect(head: bytes | bytearray) -> tuple[Framing, int]:
 
 def _block_follows(head: bytes | bytearray, at: int) -> bool:
     """Whether the records from `at` on end at a block descriptor: the one before them was lost."""
-    while is_record(head, at):
-        at += int.from_bytes(head[at : at + 2], "big")
+    at = end_of_records(head, at)
     return block_length(head, at) > 0 and is_record(head, at + 4)
 
 

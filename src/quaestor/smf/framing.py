@@ -33,6 +33,7 @@ from quaestor.smf.detection import (
     UnusableDumpError,
     block_length,
     detect,
+    end_of_records,
     next_record,
     true_headers,
 )
@@ -270,8 +271,10 @@ class DumpReader:
         if skip_to < 0:
             skip_to = size
         elif self.framing is Framing.BDW:
-            skip_to -= 4 if skip_to >= 4 and block_length(data, skip_to - 4) else 0
-            self._block_end = self._base + skip_to
+            self._block_end = self._base + end_of_records(data, skip_to)
+            if skip_to >= 4 and block_length(data, skip_to - 4):
+                skip_to -= 4
+                self._block_end = self._base + skip_to
         skipped = self._base + skip_to - lost.offset
         found.damages.append(Damage(lost.offset, f"{lost.reason}; {skipped} bytes skipped"))
         self._drop_segments(found)

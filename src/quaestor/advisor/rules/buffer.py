@@ -33,7 +33,9 @@ def pages_used(at: Columns) -> Floats:
 
 
 def buffers_wanted(at: Columns) -> Floats:
-    """Buffers with which 15 % stay stealable at this peak; what lay on the page set is not in it."""
+    """Buffers with which 15 % stay stealable at this peak; what lay on the page set is not in it. Not known for a pool
+    that was shrunk within the interval and had more stealable before than it has buffers now.
+    """
     made = [float(buffers_that_keep_messages(int(pages))) if pages >= 0 else np.nan for pages in pages_used(at)]
     return np.asarray(np.maximum(np.array(made, np.float64), 1.25 * at.buffers), np.float64)
 
@@ -43,6 +45,8 @@ def reads_per_written(at: Columns) -> Floats:
 
 
 def _enlarge(row: Row) -> str:
+    if row.buffers_wanted is None:
+        return ""
     used = row.buffers - row.stealable_low
     left = 1 - used / row.buffers_wanted
     least = buffers_that_keep_messages(int(used))
@@ -259,7 +263,7 @@ RULES = (
         title="Pool 0 does not hold the objects",
         table="QPST",
         settings=("objects",),
-        figures={"object_pages": lambda at: at.objects / 2},
+        figures={"object_pages": lambda at: np.ceil(at.objects / 2)},
         when=lambda at, cut: (at.buffer_pool == 0) & (at.buffers < at.object_pages) & (at.page_reads > cut.reads),
         measure="page_reads",
         cutoffs=(Cutoff("reads", 0, "pages read into pool 0 in an interval"),),

@@ -7,9 +7,6 @@ from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
 from quaestor.planner.channel_tasks import dispatchers_for_channels, ssl_tasks
 from quaestor.planner.channels import EPVT_KB, SCAVENGER_PERCENT
 
-SENDS = (1, 2, 9)
-CLIENT = 7
-
 
 def _dispatchers(row: Row) -> str:
     wanted = dispatchers_for_channels(int(row.channels_high), int(row.dispatchers))

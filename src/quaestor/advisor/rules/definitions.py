@@ -213,7 +213,7 @@ RULES = (
         id="mp16-ch1/A-35",
         title="Page sets are copied by REPRO",
         table=SYSTEM,
-        when=lambda at, _: (at.backup_method == "REPRO") & (at.backup_method != ""),
+        when=lambda at, _: at.backup_method == "REPRO",
         measure="image_copies",
         advice="Backups use IDCAMS REPRO; DFDSS is about 1.7 times as fast, and does not starve as easily.",
         effect=_copies,
@@ -305,7 +305,7 @@ RULES = (
         title="The cluster cache cannot grow",
         table=SYSTEM,
         severity=Severity.NOTE,
-        when=lambda at, _: (at.clcache == "STATIC") & (at.clcache != ""),
+        when=lambda at, _: at.clcache == "STATIC",
         measure="version",
         advice="The cluster cache is STATIC: if the cluster grows much the queue manager must be restarted to extend"
         " it.",

@@ -42,7 +42,8 @@ def _larger_logs(row: Row) -> str:
 
 
 def _more_logs(row: Row) -> str:
-    wanted = active_logs_needed(int(row.active_log_mb * MIB), row.log_mb_per_s * MIB, row.archive_time_s)
+    log_bytes, rate, mount_s = int(row.active_log_mb * MIB), row.log_mb_per_s * MIB, row.mount_time_s or 0.0
+    wanted = active_logs_needed(log_bytes, rate, row.archive_time_s, mount_s)
     return f"{wanted} active logs of this size bridge an archive at this rate"
 
 

@@ -1,0 +1,63 @@
+"""Of the rows of one object that meet a rule, the worst one words the finding (D1, D2)."""
+
+import numpy as np
+import pytest
+
+from advisor.cases import CASES
+from advisor.given import given, rule_of, settings_of
+from advisor.limits import LIMITS
+from quaestor.advisor.cutoffs import Chosen
+from quaestor.advisor.evaluate import run
+from quaestor.advisor.rows import Rows
+from quaestor.advisor.view_catalog import BY_NAME
+
+
+def finding_of(name, *changes):
+    """The one finding on rows that differ from the rule's case in these columns, half an hour apart."""
+    columns, _, *rest = CASES[name]
+    rule, settings = rule_of(name), rest[0] if rest else {}
+    view = BY_NAME[rule.table]
+    rows = [given(view, {**columns, **each, "local_time": f"2026-03-02T1{n}:00"}) for n, each in enumerate(changes)]
+    together = Rows({key: np.concatenate([getattr(row, key) for row in rows]) for key in rows[0]}, len(rows))
+    (found,) = run(Chosen(rule, rule.defaults), view, together, settings_of(rule, settings, columns))
+    return found
+
+
+LEAST = {  # less is worse: the rule, its column, and two values that fire
+    "mp1b/A-25": ("stealable_low", 149, 20),
+    "mp1b/A-32": ("set_writes", 3512, 100),
+    "mp16-ch1/A-51": ("buffers", 2000, 1000),
+    "mp1b/A-33": ("pages_written", 300, 200),
+    "mp16-ch1/A-15": ("buffers_filled", 460_800, 921_600),  # a log lasts half as long
+    "mp16-ch1/A-48": ("region_31_available", 100 << 20, 50 << 20),
+    "mp16-ch2-3/CF-R24": ("blocks_free_low", 150, 0),
+    "mp16-ch1/A-4": ("image_copies", 1, 0),
+    "mp16-ch1/A-8": ("active_logs", 3, 2),
+    "mp16-ch1/A-37": ("archive_blksize", 4096, 1024),
+    "mp16-ch1/A-63": ("logload", 500_000, 100_000),
+    "mp16-ch2-3/CF-R31": ("lowest_version_in_group", 7.0, 6.0),
+    "mp16-ch2-3/CF-R10": ("minsize_kb", 500, 100),
+    "mp16-ch2-3/CF-R13": ("entries_total", 3000, 2000),
+    "mp16-ch2-3/CF-R53": ("cflevel", 2, 1),
+}
+MOST = {
+    "mp1b/A-24": ("short_on_storage", 1, 9),
+    "mp1b/A-36": ("waits_no_buffer", 1, 9),
+    "mp16-ch4-11/APP-1": ("messages_per_unit", 201, 5000),
+    "mp1b/A-4": ("by_identifier", 10, 1635),
+    "mp16-ch2-3/CH-R31": ("ssl_busy_high", 0.91, 0.97),
+    "mp16-ch1/A-79": ("security_timeout_min", 61, 120),
+}
+
+
+@pytest.mark.parametrize("name", [*LEAST, *MOST])
+def test_the_worst_row_words_the_finding(name):
+    column, bad, worst = {**LEAST, **MOST}[name]
+    assert column in {figure for figure, *_ in LIMITS.get(name, [])} | {"blocks_free_low"}
+    alone = finding_of(name, {column: worst})
+    for changes in ([{column: bad}, {column: worst}], [{column: worst}, {column: bad}]):
+        found = finding_of(name, *changes)
+        assert (2, 2) == (found.intervals, found.intervals_seen)
+        assert alone.figures[column] == found.figures[column] == worst
+        assert alone.advice == found.advice
+        assert changes.index({column: worst}) == found.worst_at.hour - 10
