@@ -111,10 +111,10 @@ def with_two_for_every(patch):
     """T2: EVERY is one trigger message for each message."""
     put_one = Consequences._put_trigger_message
 
-    def put_two(self, state):
-        put_one(self, state)
-        if state.definition.trigger_type is TriggerType.EVERY:
-            put_one(self, state)
+    def put_two(self, event):
+        put_one(self, event)
+        if event.state.definition.trigger_type is TriggerType.EVERY:
+            put_one(self, event)
 
     patch.setattr(Consequences, "_put_trigger_message", put_two)
 

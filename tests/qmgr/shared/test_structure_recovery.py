@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
-from quaestor.mqi.objects import LocalQueue
+from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, SHARE, USES, VOLATILE, Sharing, browsed, drained
+from quaestor.mqi.objects import LocalQueue, Process, TriggerType
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility import recovering
 from quaestor.qmgr.coupling_facility.structures import Failing
@@ -39,6 +39,24 @@ def test_a_structure_that_cannot_be_reached_is_2345_and_others_go_on(sharing, on
         assert b"bill" == bills.get(GET_OUT).body
         sharing.reach_again("APPL1")
         assert b"before" == orders.get(GET_OUT).body
+
+
+def test_a_queue_that_may_trigger_is_closed_whether_or_not_its_structure_is_reached(sharing, one):
+    """Z4: how many messages wait cannot be asked. When the structure is back, the trigger message comes."""
+    one.define(LocalQueue("START.HERE", **SHARE))
+    one.define(Process("SERVER", appl_id="serve"))
+    triggers = {"trigger": True, "trigger_type": TriggerType.FIRST, "process": "SERVER"}
+    one.alter(LocalQueue, "ORDERS", initiation_queue="START.HERE", **triggers)
+    with one.open("START.HERE", USES) as monitor:
+        orders = one.open("ORDERS", USES)
+        orders.put(b"waits", VOLATILE, OUT)
+        sharing.cut_off("APPL1")
+        orders.close()
+        with pytest.raises(MQError, match="2033"):
+            monitor.get(GET_OUT)
+        sharing.reach_again("APPL1")
+        sharing.members["QM1"].messages.follow_step()
+        assert b"ORDERS" in monitor.get(GET_OUT).body
 
 
 def test_a_commit_that_structures_do_not_learn_of_is_backed_out(sharing, one, two):

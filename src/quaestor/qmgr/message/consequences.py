@@ -8,7 +8,8 @@ Rules
   Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
       the dead-letter queue with a header that says why, and that the queue manager put it there; failing that, it is
       given up and counted.
-  Z4  Nothing here fails the call it follows from.
+  Z4  Nothing here fails the call it follows from. A shared queue whose structure cannot be reached is no trigger event:
+      whoever reaches it again looks (MM4).
   Z5  While a queue's trigger message is being put, what comes to that queue is no trigger event: queues whose trigger
       messages lead back to them would fill each other.
   Z6  What applications may not put there (a persistent message to a temporary queue, anything to a model) is not put
@@ -68,7 +69,8 @@ class Consequences:
 
     def arrived(self, state: QueueState, priority: int, unit: Unit | None) -> None:
         """A message has been put to a queue that may trigger (Z1)."""
-        if not triggering.due_on_arrival(state.definition, priority, self._situation(state)):
+        now = self._situation(state)
+        if now is None or not triggering.due_on_arrival(state.definition, priority, now):
             return
         event = self._event(state)
         if unit is None:
@@ -78,7 +80,8 @@ class Consequences:
 
     def changed(self, state: QueueState) -> None:
         """Handles or attributes of a queue that may trigger have changed."""
-        if triggering.due_on_change(state.definition, self._situation(state)):
+        now = self._situation(state)
+        if now is not None and triggering.due_on_change(state.definition, now):
             self._put_trigger_message(self._event(state))
 
     def noticed(self, state: QueueState) -> None:
@@ -97,11 +100,16 @@ class Consequences:
         for event in self.remembered.pop(id(unit), ()):
             self._put_trigger_message(event)
 
-    def _situation(self, state: QueueState) -> triggering.Situation:
+    def _situation(self, state: QueueState) -> triggering.Situation | None:
+        """What a trigger depends on; None where nobody can tell (Z4)."""
         queue = state.definition
         since_us = self._clock.now_us() - state.last_trigger_us
+        try:
+            waiting = state.store.count(state.stored, queue.trigger_priority)
+        except MQError:
+            return None
         return triggering.Situation(
-            waiting=state.store.count(state.stored, queue.trigger_priority),
+            waiting=waiting,
             input_handles=state.input_handles,
             monitored=self._monitored(queue),
             since_last_trigger_ms=since_us / 1000 if state.last_trigger_us else 0,

@@ -13,7 +13,6 @@ Called by recovery, the scheduler, connection, command.  Calls its parts.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from quaestor.clock import Clock
@@ -216,8 +215,7 @@ class MessageManager:
             if state is not None:
                 state.waiters.arrived()
                 if triggering.eligible(state.definition):
-                    with suppress(MQError):  # its structure is lost again: whoever connects to it looks again
-                        self.consequences.noticed(state)
+                    self.consequences.noticed(state)
         return False
 
     def follow_step(self) -> bool:
