@@ -193,8 +193,10 @@ def test_a_get_that_waits_is_woken_and_ends_in_time(server, app, orders):
     with server.connect() as other, other.open("ORDERS", BOTH) as queue:
         with fails(Reason.NO_MSG_AVAILABLE):
             queue.get(wait_ms=30)
-        threading.Timer(0.05, lambda: orders.put("x", PERSISTENT, NOW)).start()
+        later = threading.Timer(0.05, lambda: orders.put("x", PERSISTENT, NOW))
+        later.start()
         assert queue.get(GET_NOW, wait_ms=20_000).text == "x"
+        later.join()  # whose put may not be answered yet: its link is one thread's at a time
 
 
 def test_heartbeats_keep_a_long_wait_alive(server, app, orders):
