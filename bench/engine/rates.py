@@ -49,10 +49,10 @@ def in_turns_with_gets(
     there: list[Contestant], rounds: int, each: int, disk: Disk
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Everybody puts, then everybody gets, in every round."""
-    both = [(disk.name, partial(disk.write, each), each)]
-    both += [(f"put {one.name}", partial(repeat_put, one, each), each) for one in there]
-    both += [(f"get {one.name}", partial(repeat_get, one, each), each) for one in there]
-    rates = in_turns(both, rounds)
+    put = [(disk.name, partial(disk.write, each), each)]
+    put += [(f"put {one.name}", partial(repeat_put, one, each), each) for one in there]
+    get = [(f"get {one.name}", partial(repeat_get, one, each), each) for one in there]
+    rates = in_turns([put, get], rounds)
     puts = {name.removeprefix("put "): rate for name, rate in rates.items() if not name.startswith("get ")}
     return puts, {name.removeprefix("get "): rate for name, rate in rates.items() if name.startswith("get ")}
 
@@ -79,7 +79,7 @@ def hundred_per_commit(directory: Path, rounds: int, times: int = 100) -> None:
         singly = Singly(there[0])
         puts = [(f"put {one.name}", partial(repeat_put, one, times, BATCH), times * BATCH) for one in (*there, singly)]
         gets = [(f"get {one.name}", partial(repeat_get, one, times, BATCH), times * BATCH) for one in (*units, singly)]
-        rates = in_turns([*puts, *gets], rounds)
+        rates = in_turns([puts, gets], rounds)
     put = {name[4:]: rate for name, rate in rates.items() if name.startswith("put ")}
     get = {name[4:]: rate for name, rate in rates.items() if name.startswith("get ") and name[4:] != Singly.name}
     behind = ["SQLite", "LMDB"] if COMPILED and "LMDB" in put else ["SQLite"]
@@ -95,11 +95,11 @@ def not_persistent(directory: Path, rounds: int, count: int = 20_000) -> None:
     """Out of syncpoint, never logged; the peers without syncing."""
     peers = [Sqlite(directory, "off"), Lmdb(directory, sync=False)]
     with closing(Quaestor(directory)) as ours:
-        turns = [("put quaestor", partial(ours.put_volatile, count), count)]
-        turns += [(f"put {one.name}", partial(repeat_put, one, count // 4), count // 4) for one in peers]
-        turns += [("get quaestor", partial(ours.get_volatile, count), count)]
-        turns += [(f"get {one.name}", partial(repeat_get, one, count // 4), count // 4) for one in peers]
-        rates = in_turns(turns, rounds)
+        puts = [("put quaestor", partial(ours.put_volatile, count), count)]
+        puts += [(f"put {one.name}", partial(repeat_put, one, count // 4), count // 4) for one in peers]
+        gets = [("get quaestor", partial(ours.get_volatile, count), count)]
+        gets += [(f"get {one.name}", partial(repeat_get, one, count // 4), count // 4) for one in peers]
+        rates = in_turns([puts, gets], rounds)
     for verb, least in (("put", 100_000), ("get", 60_000)):
         some = {name[4:]: rate for name, rate in rates.items() if name.startswith(verb)}
         show(f"non-persistent {verb}", some, ("a second", some["quaestor"], f"at least {least}"), ahead(some))
@@ -112,7 +112,7 @@ def eight_threads(directory: Path, rounds: int, each: int = 150) -> None:
         for one in there:
             its = [one.for_thread() for _ in range(THREADS)]
             turns.append((one.name, partial(together, its, each), each * 2 * THREADS))
-        rates = in_turns(turns, rounds)
+        rates = in_turns([turns], rounds)
     single = rates.pop("quaestor, one thread")
     show("8 threads, put and get: commits", rates, ahead(rates))
     show("the same, one thread", {"quaestor": single}, ("8 threads over one", rates["quaestor"] / single, "at least 2"))

@@ -1,6 +1,7 @@
 """Measuring in turns, and the table that comes of it.
 
-Machines are shared: everybody is measured in short turns, one after the other, and the median of the turns counts.
+Machines are shared: everybody is measured in short turns, one after the other, and the median of the turns counts. Each
+round begins with another, so that what one leaves behind for the disk does not always fall on the same neighbour.
 """
 
 import statistics
@@ -11,14 +12,16 @@ Turn = tuple[str, Callable[[], None], int]
 """name, what is done, how many messages that is"""
 
 
-def in_turns(turns: Sequence[Turn], rounds: int) -> dict[str, float]:
-    """Messages a second by name: the median of `rounds` turns each."""
+def in_turns(phases: Sequence[Sequence[Turn]], rounds: int) -> dict[str, float]:
+    """Messages a second by name: the median of `rounds` turns each; in a round everybody's first phase comes first."""
     rates: dict[str, list[float]] = {}
-    for _ in range(rounds):
-        for name, work, count in turns:
-            began = time.perf_counter()
-            work()
-            rates.setdefault(name, []).append(count / (time.perf_counter() - began))
+    for number in range(rounds):
+        for turns in phases:
+            first = number % len(turns)
+            for name, work, count in (*turns[first:], *turns[:first]):
+                began = time.perf_counter()
+                work()
+                rates.setdefault(name, []).append(count / (time.perf_counter() - began))
     return {name: statistics.median(each) for name, each in rates.items()}
 
 
