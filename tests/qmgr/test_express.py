@@ -117,6 +117,7 @@ def test_packed_pages_are_filled_by_the_long_way():
     assert long_way(engine)
 
 
+@pytest.mark.plain
 def test_until_the_log_is_forced_it_is_uncommitted_and_the_latch_is_free():
     """EX3."""
     engine, found = with_a_page(), []
@@ -176,6 +177,7 @@ def got(queue):
         return None
 
 
+@pytest.mark.plain
 def test_who_came_to_wait_during_the_force_is_woken(tmp_path):
     """PU5: nobody waited when the message was put; somebody does when it has become available."""
     with quaestor.connect("QM1", tmp_path) as app, quaestor.connect("QM1", tmp_path) as other:

@@ -78,9 +78,11 @@ class LogWriter:
             except OSError as error:
                 self._failed = error
             with self._queue:
-                if not self._waiting:
+                alone = not self._waiting
+                if alone:
                     self._leading = False
-                    break
+            if alone:
+                break
             led_on = self._serve(since_ns, hand_over=leads == LEADS_MAX)
             since_ns = NOBODY
             if not led_on:
