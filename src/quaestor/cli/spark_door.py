@@ -5,6 +5,7 @@ Called by the commands of lake and report.  Calls the pipeline's session.
 
 import logging
 import signal
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def session(options: SparkOptions) -> "Iterator[SparkSession]":
     """A Spark session for one command, which an interrupt ends as it ends any other: PySpark's own handler would ask
-    the JVM something in the middle of an answer, and log the traceback of that.
+    the JVM something in the middle of an answer, and log the traceback of that; and it warns of a JVM that has gone.
     """
     from quaestor.pipeline.session import opened
 
@@ -60,6 +61,8 @@ def session(options: SparkOptions) -> "Iterator[SparkSession]":
     interrupted = signal.getsignal(signal.SIGINT)
     logging.disable(logging.NOTSET if options.verbose else logging.CRITICAL)
     try:
+        if not options.verbose:
+            warnings.filterwarnings("ignore", "Unable to cleanly shutdown Spark JVM", RuntimeWarning)
         with opened(options.master, settings, verbose=options.verbose) as made:
             if signal.getsignal(signal.SIGINT) is not interrupted:  # PySpark sets its own in the main thread
                 signal.signal(signal.SIGINT, interrupted)
