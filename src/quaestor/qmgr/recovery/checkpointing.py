@@ -32,7 +32,7 @@ from functools import partial
 
 from quaestor.qmgr.buffer import BufferManager, OldPages, Outside, nothing
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint
+from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint, parts_of
 from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.qmgr.recovery.stamping import Change, Stamping
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
@@ -199,9 +199,14 @@ class CheckpointTaker:
             log.stats.checkpoints += 1
 
     def _log_checkpoint(self, page_sets: dict[int, int]) -> int:
+        """Log what restart is to know; gives the RBA of the last record of it (CB1)."""
         units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
         body = pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last))
-        return self.log.append(Kind.CHECKPOINT, 0, 0, 0, 0, 0, body)
+        previous = 0
+        *parts, last = parts_of(body)
+        for part in parts:
+            previous = self.log.append(Kind.CHECKPOINT_DATA, 0, 0, previous, 0, 0, part)
+        return self.log.append(Kind.CHECKPOINT, 0, 0, previous, 0, 0, last)
 
     def needed_rba(self) -> int:
         """Nothing before this RBA is needed to restart or to back out, by the last checkpoint that is durable (V5).

@@ -28,7 +28,7 @@ from struct import Struct
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import Frame, TornPageError
-from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
+from quaestor.qmgr.recovery.checkpoint import read_checkpoint
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
@@ -128,7 +128,7 @@ def _last_checkpoint(recovery: RecoveryManager) -> tuple[int, dict[int, int]]:
     if not checkpoints:
         return recovery.log.files.oldest_active(), {}
     rba = checkpoints[-1]
-    body = unpack_checkpoint(recovery.log.read(rba).body)
+    body = read_checkpoint(recovery.log.read, rba)
     recovery.outcomes.last.update(body.outcomes)
     for entry in body.units:
         unit = UnitOfRecovery(entry.identity)
