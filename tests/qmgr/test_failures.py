@@ -122,6 +122,95 @@ def test_an_interrupt_in_the_middle_of_a_change_stops_everything(disk, qm):
     assert after_restart(disk) == ["kept"]
 
 
+def stop_in(monkeypatch, log, where):
+    """The next thread to come there stays until it is let go, and is interrupted then; gives the two events."""
+    there, go = Event(), Event()
+
+    def interrupted(*_):
+        there.set()
+        assert go.wait(5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(log, where, interrupted)
+    return there, go
+
+
+def putting(qm, ended):
+    def put():
+        try:
+            qm.connect().put1("ORDERS", "x", KEPT, NOW)
+        except KeyboardInterrupt:
+            ended.append(KeyboardInterrupt)
+        except MQError as error:
+            ended.append(error.reason)
+
+    return Thread(target=put, daemon=True)
+
+
+def waits(log, threads):
+    """Return when so many threads wait for the one that forces the log."""
+    while len(log._waiting) < threads:
+        Event().wait(0.001)
+
+
+def test_an_interrupted_force_is_waited_for_by_nobody(qm, disk, monkeypatch):
+    qm.connect().put1("ORDERS", "kept", KEPT, NOW)
+    log, ended = qm.manager.engine.log, []
+    there, go = stop_in(monkeypatch, log, "_force_all")
+    threads = [putting(qm, ended) for _ in range(3)]
+    threads[0].start()
+    assert there.wait(5)
+    for thread in threads[1:]:
+        thread.start()
+    waits(log, 2)
+    go.set()
+    for thread in threads:
+        thread.join(5)
+    assert [Reason.CONNECTION_BROKEN] * 2 == [end for end in ended if end is not KeyboardInterrupt]
+    assert 3 == len(ended)
+    qm.manager.stop()
+    assert "kept" == after_restart(disk)[0]
+
+
+def test_who_is_interrupted_while_he_waits_for_a_force_is_not_chosen_to_lead(qm, monkeypatch):
+    log, ended = qm.manager.engine.log, []
+    there, go = stop_in(monkeypatch, log, "_force_all")
+    leader, waiter = putting(qm, ended), putting(qm, ended)
+    leader.start()
+    assert there.wait(5)
+    at_gate, interrupt = Event(), Event()
+
+    class Gate:
+        def acquire(self):
+            at_gate.set()
+            assert interrupt.wait(5)
+            raise KeyboardInterrupt
+
+        def release(self):
+            pass
+
+    monkeypatch.setattr("quaestor.qmgr.log.forcing.Waiter", lambda rba, since: _Waiter(rba, since, Gate()))
+    waiter.start()
+    assert at_gate.wait(5)
+    monkeypatch.undo()
+    last = putting(qm, ended)
+    last.start()
+    waits(log, 2)
+    interrupt.set()
+    for thread in (waiter, last):
+        thread.join(5)
+    go.set()
+    leader.join(5)
+    assert 3 == len(ended)
+
+
+class _Waiter:
+    leads = False
+
+    def __init__(self, rba, since_ns, gate):
+        self.rba, self.since_ns, self.gate = rba, since_ns, gate
+
+
 def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
     class Interrupted:
         def acquire(self, timeout=None):
