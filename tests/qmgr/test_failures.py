@@ -211,6 +211,27 @@ class _Waiter:
         self.rba, self.since_ns, self.gate = rba, since_ns, gate
 
 
+def full(*_):
+    raise MQError(Reason.Q_SPACE_NOT_AVAILABLE)
+
+
+def test_a_marked_get_that_the_log_has_no_room_for_marks_nothing(qm, monkeypatch):
+    app, other = qm.connect(), qm.connect()
+    orders, marked = app.open("ORDERS", EVERYTHING), GetOptions.SYNCPOINT | GetOptions.MARK_SKIP_BACKOUT
+    for body in "abc":
+        orders.put(body, KEPT, NOW)
+    with monkeypatch.context() as patch:
+        patch.setattr(qm.manager.engine.log, "ready", False)
+        patch.setattr(qm.manager.engine.log, "check_space", full)
+        with fails(Reason.Q_SPACE_NOT_AVAILABLE):
+            orders.get(marked)
+    assert "a" == other.get("ORDERS", GetOptions.NO_SYNCPOINT).text
+    assert "b" == orders.get(marked).text
+    app.backout()
+    app.backout()
+    assert ["b", "c"] == bodies(drain(orders))
+
+
 def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
     class Interrupted:
         def acquire(self, timeout=None):

@@ -208,9 +208,11 @@ class InputPath:
             self._store.unlocked(arrival, self)
             self._locked = None
         after = None if plan.plain else self._groups.after(arrival, plan)
-        if plan.marks and unit is not None:
-            self._caller.mark(unit, arrival, self._take)
+        if plan.marks:
+            self._caller.check_mark(unit)
         self._take(unit, arrival)
+        if plan.marks and unit is not None:
+            self._caller.marked = (unit, arrival, self._take)
         before = self._group
         if plan.logical_order:
             self._group = after
