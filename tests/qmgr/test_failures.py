@@ -215,6 +215,27 @@ def full(*_):
     raise MQError(Reason.Q_SPACE_NOT_AVAILABLE)
 
 
+@pytest.mark.parametrize("options", [PutOptions.SYNCPOINT, NOW])
+def test_a_put_of_many_that_the_log_has_no_room_for_says_how_many_were_put(qm, options, monkeypatch):
+    """Whoever puts the rest again, by what he was told, puts nothing twice."""
+    app, log = qm.connect(), qm.manager.engine.log
+    orders, every = app.open("ORDERS", EVERYTHING), [b"%04d" % number * 500 for number in range(60)]
+    asked, told = 0, []
+    while not told or told[-1] < len(every):
+        asked += 1
+        room = iter(range(asked))
+        with monkeypatch.context() as patch:
+            patch.setattr(log, "ready", False)
+            patch.setattr(log, "check_space", lambda room=room: next(room, None) is None and full())
+            try:
+                told.append(len(orders.put_all(every, KEPT, options)))
+            except MQError as error:
+                told.append(error.facts["put"])
+        app.commit()
+        assert every[: told[-1]] == [each.body for each in drain(orders)]
+    assert len(set(told)) > 3
+
+
 def test_a_marked_get_that_the_log_has_no_room_for_marks_nothing(qm, monkeypatch):
     app, other = qm.connect(), qm.connect()
     orders, marked = app.open("ORDERS", EVERYTHING), GetOptions.SYNCPOINT | GetOptions.MARK_SKIP_BACKOUT

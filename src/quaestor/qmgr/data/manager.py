@@ -101,11 +101,11 @@ class DataManager:
         """Put messages that differ in body and identifier only; gives how many, all unless one is refused (D7)."""
         at, together = 0, unit is not None and messages[0].persistence == 1
         while True:
-            if together and unit is not None:
-                at += self._put_together(unit, queue, messages[at:] if at else messages, priority)
-            if at == len(messages):
-                return at
             try:
+                if together and unit is not None:
+                    at += self._put_together(unit, queue, messages[at:] if at else messages, priority)
+                if at == len(messages):
+                    return at
                 self.put(unit, queue, messages[at], priority)
             except MQError:
                 return at
