@@ -272,6 +272,34 @@ def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
     assert not qm.messages.catalogue.anybody_waits
 
 
+@pytest.mark.parametrize("persistence", [0, 1])
+@pytest.mark.parametrize("others", [False, True], ids=["nobody else", "another waits"])
+def test_a_message_that_comes_straight_to_an_interrupted_wait_is_not_lost(qm, disk, monkeypatch, persistence, others):
+    qm.connect().alter(LocalQueue, "ORDERS", fifo=True)
+    app, putter, woken = qm.connect(), qm.connect(), []
+    orders, other = app.open("ORDERS", EVERYTHING), qm.connect().open("ORDERS", EVERYTHING)
+
+    class Interrupted:
+        def acquire(self, timeout=None):
+            if timeout is not None:
+                putter.put1("ORDERS", "acknowledged", MQMD(persistence=persistence, priority=7), NOW)
+                assert 0 == orders.inquire("CURDEPTH")["CURDEPTH"]  # it went straight to the one who waits
+                if others:
+                    other.on_post(other.look(GetOptions.NO_SYNCPOINT, 1000, None), lambda: woken.append("other"))
+                raise KeyboardInterrupt
+
+        def release(self):
+            pass
+
+    monkeypatch.setattr("quaestor.qmgr.connection.handle.allocate_lock", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        orders.get(GetOptions.NO_SYNCPOINT, wait_ms=1000)
+    assert ["other"] * others == woken
+    if persistence:
+        assert ["acknowledged"] == after_restart(disk)
+    assert "acknowledged" == other.get(GetOptions.NO_SYNCPOINT).text
+
+
 @pytest.mark.plain
 @pytest.mark.parametrize("persistence", [0, 1])
 def test_a_full_page_set_fails_the_put_and_leaves_the_unit_as_it_was(qm, disk, persistence, monkeypatch):
