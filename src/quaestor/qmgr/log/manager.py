@@ -72,11 +72,12 @@ class LogManager(LogWriter):
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def resume(self, end: int) -> None:
-        """Go on at `end`, in a new epoch that is durable before anything is written.
+    def resume(self, end: int, read_from: int) -> None:
+        """Go on at `end`, in a new epoch that is durable before anything is written. The log was read from an RBA on.
 
         What was read may still be volatile: a process that was killed leaves written, unsynced bytes behind.
         """
+        self._reader.make_alike(read_from, end)  # LR3
         self.files.sync()
         self.files.make_bootstrap_good()
         partial = end % CI

@@ -73,7 +73,7 @@ def restart(recovery: RecoveryManager) -> Restart:
     page_sets = _current_status(recovery, found, copies)
     recovery.stamping.check(copies, found.end_rba)
     recovery.log.files.inventory.stamped_at_stop = False  # with what resuming saves
-    recovery.log.resume(found.end_rba)
+    recovery.log.resume(found.end_rba, found.checkpoint_rba)
     _forward(recovery, found, _Redo(recovery, found.end_rba, page_sets, copies))
     for number in copies:
         _end_media_recovery(recovery, recovery.buffers.page_sets[number])
