@@ -42,6 +42,10 @@ Rules
       makes a piece at a time (AR3). What fails there stops nobody: the operator is told once (CSQJ128E) and it is tried
       again. Where the ring comes round to a log that is not archived, J6 says what happens.
 
+  J16 How far the log is durable is noted in the bootstrap data set at a checkpoint and, in the background, every few
+      seconds: an active log that somebody put back as it was before that ends too early, and nothing starts with it
+      (L2). Nobody waits for the note, so what was committed in the last few seconds is not watched over by it.
+
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.
 """

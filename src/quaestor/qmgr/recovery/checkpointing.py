@@ -27,7 +27,7 @@ Called by the recovery manager, which is one of these, the scheduler, commands. 
 """
 
 from _thread import LockType, allocate_lock
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from quaestor.qmgr.buffer import BufferManager, OldPages, Outside, nothing
@@ -49,6 +49,10 @@ STEP_PAGES = 32
 
 HELPING_PIECES, HELPING_PIECES_WAITED_FOR = 4, 12
 """Pieces that a commit does at most when the background has fallen behind (CP5), and when the log waits (J14)."""
+
+
+NOTE_END_MS = 5000
+"""How often the end of the log is noted between checkpoints (J16)."""
 
 
 class CheckpointTaker:
@@ -242,8 +246,22 @@ class CheckpointTaker:
             previous = self.log.append(Kind.PREPARED, 0, unit.urid, previous, 0, 0, unit.xid)
         unit.first, unit.last, unit.born = first or unit.first, previous or unit.last, self.checkpoints
 
-    def checkpoint_task(self) -> Task:
-        return Task("checkpoint", self.checkpoint_step, every_ms=20, latched=False, due=self.checkpoint_due)
+    def checkpoint_tasks(self) -> Sequence[Task]:
+        return (
+            Task("checkpoint", self.checkpoint_step, every_ms=20, latched=False, due=self.checkpoint_due),
+            Task("note the end of the log", self.note_end_step, NOTE_END_MS, latched=False, due=self.log_has_grown),
+        )
+
+    def log_has_grown(self) -> bool:
+        """Whether more of the log is durable than is noted."""
+        return self.log.hardened > self.log.noted_end
+
+    def note_end_step(self) -> bool:
+        """Background: note how far the log is durable (J16). The latch is not held."""
+        with self.latch:
+            save = self.log.note_end()
+        save()
+        return False
 
 
 def _everything_may_go() -> int:

@@ -105,7 +105,7 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
             recovery.outcomes.note(record.body)
     written = log.files.inventory.written_rba
     if end < written:
-        text = "the log is damaged before its end; use its other copy or its archive"
+        text = "the log is damaged before its end, or an older one; put the last one back, another copy or its archive"
         raise Abend("L2", text, good_to=f"{end:012X}", written_to=f"{written:012X}")
     if log.goes_on(end, epoch):
         text = "the log goes on where the bootstrap data set knows none: it is an older one; put the last one back"
