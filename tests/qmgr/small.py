@@ -21,6 +21,18 @@ from quaestor.qmgr.security import SecurityManager
 from quaestor.testing import SMALL, FaultyDisk
 
 
+class SetClock(FakeClock):
+    """A clock whose time of day somebody has set; time itself goes on."""
+
+    off_us = 0
+
+    def now_us(self):
+        return self.us + self.off_us
+
+    def set(self, *, hours):
+        self.off_us += hours * 3_600_000_000
+
+
 @dataclass
 class Small:
     """A queue manager and what a test looks at from outside."""

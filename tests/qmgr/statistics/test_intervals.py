@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qmgr.small import SetClock
 from quaestor.clock import FakeClock
 from quaestor.layout import Add, pack
 from quaestor.mqi.objects import LocalQueue
@@ -171,15 +172,6 @@ def test_an_interval_is_as_long_as_its_header_says_and_they_leave_no_gap():
     assert [61 * 4_096_000_000 // 1000] * 3 == [(b - a) // 1000 for a, b in pairwise(starts)]
 
 
-class SetClock(FakeClock):
-    """A clock whose time of day somebody has set; time itself goes on."""
-
-    off_us = 0
-
-    def now_us(self):
-        return self.us + self.off_us
-
-
 @pytest.mark.parametrize("hours", [-25, -1, 1, 25])
 @pytest.mark.parametrize(
     "ends", [lambda made: made.statistics.stop("STAT"), lambda made: made.stop()], ids=["trace stopped", "all stopped"]
@@ -190,7 +182,7 @@ def test_an_interval_is_as_long_as_it_lasted_whatever_the_time_of_day_was_set_to
     clock.advance(seconds=STATIME_S)
     made.scheduler.run_due()
     clock.advance(seconds=STATIME_S // 2)
-    clock.off_us = hours * 3_600_000_000
+    clock.set(hours=hours)
     app.define(LocalQueue("ORDERS"))
     clock.advance(seconds=STATIME_S // 2)
     made.scheduler.run_due()
