@@ -1,6 +1,9 @@
 """A cold start after a crash at any moment: page sets whose log is lost start again (CS1-CS5)."""
 
 from contextlib import suppress
+from dataclasses import replace
+from itertools import product
+from random import Random
 
 import pytest
 
@@ -17,9 +20,12 @@ from crash.scenarios import (
 )
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.recovery.cold import _Look, cold_start
+from quaestor.storage.page import PAGE, is_whole
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
+WIDE = replace(TINY, pages=640, buffer_pools={0: 16, 1: 64})
+PACKED, ROOMY = replace(TINY, packing=True), replace(TINY, pages=64, buffer_pools={0: 16, 1: 200}, log_bytes=1 << 20)
 
 
 class Watched(FaultyDisk):
@@ -30,15 +36,16 @@ class Watched(FaultyDisk):
         self.watching, self.moments = False, []
 
     def operate(self, effect):
-        if self.watching and self.operations % 4 == 0:
+        if self.watching and self.operations % self.every == 0:
             self.moments.append({n: bytes(image.seen) for n, image in self.files.items() if n.startswith("pageset")})
         super().operate(effect)
 
 
-def crashed(script):
+def crashed(script, settings=TINY, every=4):
     """Page sets as a queue manager that was killed leaves them, at one moment after the other."""
     disk = Watched()
-    world = World(disk, TINY)
+    disk.every = every
+    world = World(disk, settings)
     disk.watching = True
     script(world)
     for moment in disk.moments:
@@ -77,8 +84,52 @@ def test_pages_that_were_not_written_with_their_messages_are_freed():
     assert every_crash_can_be_started_cold(expansion)
 
 
+def text(number):
+    """A body of which every part says whose it is."""
+    return b"%07d " % number * (1000 + 500 * (number % 3))
+
+
+def long_ones(world):
+    """Long messages come and go, over the pages of those before; some pages are written, in any order."""
+    engine = world.engine
+    pool, choose = engine.buffers.pools[1], Random(5)
+    for number in range(16):
+        world.unit(puts=[text(number)])
+        frames = [frame for frame in pool.changed() if not frame.in_use]
+        pool.write(choose.sample(frames, min(len(frames), number % 5)))
+        if number > 2:
+            world.unit(gets=1)
+        if number % 6 == 5:
+            engine.recovery.checkpoint()
+
+
+def very_long_ones(world):
+    """The same with reference pages."""
+    engine = world.engine
+    pool, choose = engine.buffers.pools[1], Random(6)
+    for number in range(3):
+        world.unit(puts=[text(number) * 40], gets=1 if number else 0)
+        frames = [frame for frame in pool.changed() if not frame.in_use]
+        pool.write(choose.sample(frames, len(frames) // (2 if number != 1 else 1)))
+
+
+@pytest.mark.parametrize(("script", "settings"), [(long_ones, TINY), (long_ones, PACKED), (very_long_ones, ROOMY)])
+def test_a_long_message_is_there_with_its_own_text_or_not_at_all(script, settings):
+    lost = whole = 0
+    for disk in crashed(script, settings, 4 if settings is not ROOMY else 40):
+        lost += cold(disk).without_text
+        found = found_after(disk, settings)
+        assert len(set(found)) == len(found)
+        for body in found:
+            number = int(body[:7])
+            assert body == (text(number) if script is long_ones else text(number) * 40)
+        whole += len(found)
+    assert lost
+    assert whole
+
+
 def test_without_that_it_would_never_start_again(monkeypatch):
-    monkeypatch.setattr(_Look, "write_maps", lambda self: None)
+    monkeypatch.setattr(_Look, "write", lambda self: None)
     with pytest.raises(Abend, match="A1: a page is not what the space map says"):
         every_crash_can_be_started_cold(expansion)
 
@@ -101,3 +152,33 @@ def test_a_cold_start_that_is_cut_is_made_again():
             cold(survivor)
             found = found_after(survivor)
         assert wanted == found, f"cut after {cut}"
+
+
+def test_pages_that_a_cut_cold_start_tore_are_mended():
+    """Every sector of a page that it writes may be old or new; the space map page has its changes in the second."""
+
+    def far(world):
+        world.engine.queue.page_set.low_free = 600
+        world.unit(puts=[message(n) for n in range(10)])
+        pool = world.engine.buffers.pools[1]
+        pool.write([frame for frame in pool.changed() if frame.page < 605])
+        world.engine.recovery.checkpoint()
+
+    disk = list(crashed(far, WIDE))[-1]
+    whole = disk.after_power_cut()
+    assert 5 == cold(whole).freed
+    wanted, torn = found_after(whole, WIDE), 0
+    for cut, seed in product((2, 4), (0, 10)):
+        survivor = disk.after_power_cut(cut_after=cut)
+        with suppress(PowerCut):
+            cold(survivor)
+        survivor = survivor.after_power_cut(seed)
+        torn += not is_whole(survivor.open("pageset-01").read(PAGE, PAGE), 1, 1)
+        try:
+            found = found_after(survivor, WIDE)
+        except Abend:
+            cold(survivor)
+            found = found_after(survivor, WIDE)
+        assert wanted == found, f"cut after {cut}, seed {seed}"
+        assert not survivor.names("cold-")
+    assert torn

@@ -3,6 +3,7 @@
 import errno
 import threading
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -49,6 +50,27 @@ def test_the_log_goes_on_with_one_copy(broken, copy):
     engine = SmallEngine(world.disk.after_power_cut(), DUAL)
     assert [message(2), message(3)] == engine.bodies()
     assert [] == check(engine.data)
+
+
+@pytest.mark.parametrize("copy", ["log1", "log2"])
+def test_a_copy_that_fails_in_the_restart_after_a_cut_leaves_the_other_whole(broken, copy):
+    """What the cut left in one copy alone has become part of the log by then."""
+
+    def script(world):
+        world.unit(puts=[message(n, 3000) for n in range(6)])
+        world.unit(puts=[message(n, 3000) for n in range(6, 12)], gets=3)
+
+    whole = FaultyDisk()
+    run_until_cut(script, whole, DUAL)
+    for cut, seed in product(range(whole.operations - 10, whole.operations), range(3)):
+        broken.clear()
+        disk = FaultyDisk(cut_after=cut)
+        allowed = run_until_cut(script, disk, DUAL)
+        disk = disk.after_power_cut(seed)
+        broken.add(copy)
+        assert found_after(disk, DUAL) in allowed, f"cut after {cut}, seed {seed}"
+        broken.clear()
+        assert found_after(disk.after_power_cut(seed), DUAL) in allowed, f"cut after {cut}, seed {seed}"
 
 
 @pytest.mark.parametrize("copy", ["log1", "log2"])

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
+from threading import Event, Thread
 from typing import Any
 from weakref import finalize
 
@@ -12,11 +13,24 @@ from qmgr.shared.sharing import STRUCTURE, Sharing
 from quaestor.clock import FakeClock
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import OpenOptions
+from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import SecurityManager
 from quaestor.testing import SMALL, FaultyDisk
+
+
+class SetClock(FakeClock):
+    """A clock whose time of day somebody has set; time itself goes on."""
+
+    off_us = 0
+
+    def now_us(self):
+        return self.us + self.off_us
+
+    def set(self, *, hours):
+        self.off_us += hours * 3_600_000_000
 
 
 @dataclass
@@ -70,6 +84,40 @@ def shared_queue_manager():
     finalize(manager, rmtree, folder, ignore_errors=True)
     attributes = {"structure": STRUCTURE}
     return Small(sharing.clock, manager.messages, manager.connections, manager.security, manager, attributes)
+
+
+class HeldForce:
+    """A call in a thread of its own that stays in the next force of the log until it is let go; how it ended."""
+
+    def __init__(self, log, monkeypatch, call):
+        self._there, self._go, self._call = Event(), Event(), call
+        self.ended = None
+        force_all = log._force_all
+
+        def held(*given):
+            monkeypatch.setattr(log, "_force_all", force_all)
+            self._there.set()
+            assert self._go.wait(5)
+            return force_all(*given)
+
+        monkeypatch.setattr(log, "_force_all", held)
+        self._thread = Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        try:
+            self._call()
+            self.ended = "well"
+        except MQError as error:
+            self.ended = error.reason
+
+    def __enter__(self):
+        self._thread.start()
+        assert self._there.wait(5)
+        return self
+
+    def __exit__(self, *_):
+        self._go.set()
+        self._thread.join(5)
 
 
 KINDS = {"memory": memory_queue_manager, "pages": page_queue_manager, "shared": shared_queue_manager}

@@ -122,6 +122,137 @@ def test_an_interrupt_in_the_middle_of_a_change_stops_everything(disk, qm):
     assert after_restart(disk) == ["kept"]
 
 
+def stop_in(monkeypatch, log, where):
+    """The next thread to come there stays until it is let go, and is interrupted then; gives the two events."""
+    there, go = Event(), Event()
+
+    def interrupted(*_):
+        there.set()
+        assert go.wait(5)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(log, where, interrupted)
+    return there, go
+
+
+def putting(qm, ended):
+    def put():
+        try:
+            qm.connect().put1("ORDERS", "x", KEPT, NOW)
+        except KeyboardInterrupt:
+            ended.append(KeyboardInterrupt)
+        except MQError as error:
+            ended.append(error.reason)
+
+    return Thread(target=put, daemon=True)
+
+
+def waits(log, threads):
+    """Return when so many threads wait for the one that forces the log."""
+    while len(log._waiting) < threads:
+        Event().wait(0.001)
+
+
+def test_an_interrupted_force_is_waited_for_by_nobody(qm, disk, monkeypatch):
+    qm.connect().put1("ORDERS", "kept", KEPT, NOW)
+    log, ended = qm.manager.engine.log, []
+    there, go = stop_in(monkeypatch, log, "_force_all")
+    threads = [putting(qm, ended) for _ in range(3)]
+    threads[0].start()
+    assert there.wait(5)
+    for thread in threads[1:]:
+        thread.start()
+    waits(log, 2)
+    go.set()
+    for thread in threads:
+        thread.join(5)
+    assert [Reason.CONNECTION_BROKEN] * 2 == [end for end in ended if end is not KeyboardInterrupt]
+    assert 3 == len(ended)
+    qm.manager.stop()
+    assert "kept" == after_restart(disk)[0]
+
+
+def test_who_is_interrupted_while_he_waits_for_a_force_is_not_chosen_to_lead(qm, monkeypatch):
+    log, ended = qm.manager.engine.log, []
+    there, go = stop_in(monkeypatch, log, "_force_all")
+    leader, waiter = putting(qm, ended), putting(qm, ended)
+    leader.start()
+    assert there.wait(5)
+    at_gate, interrupt = Event(), Event()
+
+    class Gate:
+        def acquire(self):
+            at_gate.set()
+            assert interrupt.wait(5)
+            raise KeyboardInterrupt
+
+        def release(self):
+            pass
+
+    monkeypatch.setattr("quaestor.qmgr.log.forcing.Waiter", lambda rba, since: _Waiter(rba, since, Gate()))
+    waiter.start()
+    assert at_gate.wait(5)
+    monkeypatch.undo()
+    last = putting(qm, ended)
+    last.start()
+    waits(log, 2)
+    interrupt.set()
+    for thread in (waiter, last):
+        thread.join(5)
+    go.set()
+    leader.join(5)
+    assert 3 == len(ended)
+
+
+class _Waiter:
+    leads = False
+
+    def __init__(self, rba, since_ns, gate):
+        self.rba, self.since_ns, self.gate = rba, since_ns, gate
+
+
+def full(*_):
+    raise MQError(Reason.Q_SPACE_NOT_AVAILABLE)
+
+
+@pytest.mark.parametrize("options", [PutOptions.SYNCPOINT, NOW])
+def test_a_put_of_many_that_the_log_has_no_room_for_says_how_many_were_put(qm, options, monkeypatch):
+    """Whoever puts the rest again, by what he was told, puts nothing twice."""
+    app, log = qm.connect(), qm.manager.engine.log
+    orders, every = app.open("ORDERS", EVERYTHING), [b"%04d" % number * 500 for number in range(60)]
+    asked, told = 0, []
+    while not told or told[-1] < len(every):
+        asked += 1
+        room = iter(range(asked))
+        with monkeypatch.context() as patch:
+            patch.setattr(log, "ready", False)
+            patch.setattr(log, "check_space", lambda room=room: next(room, None) is None and full())
+            try:
+                told.append(len(orders.put_all(every, KEPT, options)))
+            except MQError as error:
+                told.append(error.facts["put"])
+        app.commit()
+        assert every[: told[-1]] == [each.body for each in drain(orders)]
+    assert len(set(told)) > 3
+
+
+def test_a_marked_get_that_the_log_has_no_room_for_marks_nothing(qm, monkeypatch):
+    app, other = qm.connect(), qm.connect()
+    orders, marked = app.open("ORDERS", EVERYTHING), GetOptions.SYNCPOINT | GetOptions.MARK_SKIP_BACKOUT
+    for body in "abc":
+        orders.put(body, KEPT, NOW)
+    with monkeypatch.context() as patch:
+        patch.setattr(qm.manager.engine.log, "ready", False)
+        patch.setattr(qm.manager.engine.log, "check_space", full)
+        with fails(Reason.Q_SPACE_NOT_AVAILABLE):
+            orders.get(marked)
+    assert "a" == other.get("ORDERS", GetOptions.NO_SYNCPOINT).text
+    assert "b" == orders.get(marked).text
+    app.backout()
+    app.backout()
+    assert ["b", "c"] == bodies(drain(orders))
+
+
 def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
     class Interrupted:
         def acquire(self, timeout=None):
@@ -139,6 +270,34 @@ def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
     orders.put("work goes on", None, NOW)
     assert orders.get(GetOptions.NO_SYNCPOINT).text == "work goes on"
     assert not qm.messages.catalogue.anybody_waits
+
+
+@pytest.mark.parametrize("persistence", [0, 1])
+@pytest.mark.parametrize("others", [False, True], ids=["nobody else", "another waits"])
+def test_a_message_that_comes_straight_to_an_interrupted_wait_is_not_lost(qm, disk, monkeypatch, persistence, others):
+    qm.connect().alter(LocalQueue, "ORDERS", fifo=True)
+    app, putter, woken = qm.connect(), qm.connect(), []
+    orders, other = app.open("ORDERS", EVERYTHING), qm.connect().open("ORDERS", EVERYTHING)
+
+    class Interrupted:
+        def acquire(self, timeout=None):
+            if timeout is not None:
+                putter.put1("ORDERS", "acknowledged", MQMD(persistence=persistence, priority=7), NOW)
+                assert 0 == orders.inquire("CURDEPTH")["CURDEPTH"]  # it went straight to the one who waits
+                if others:
+                    other.on_post(other.look(GetOptions.NO_SYNCPOINT, 1000, None), lambda: woken.append("other"))
+                raise KeyboardInterrupt
+
+        def release(self):
+            pass
+
+    monkeypatch.setattr("quaestor.qmgr.connection.handle.allocate_lock", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        orders.get(GetOptions.NO_SYNCPOINT, wait_ms=1000)
+    assert ["other"] * others == woken
+    if persistence:
+        assert ["acknowledged"] == after_restart(disk)
+    assert "acknowledged" == other.get(GetOptions.NO_SYNCPOINT).text
 
 
 @pytest.mark.plain

@@ -262,6 +262,33 @@ def test_the_power_goes_anywhere_and_the_queue_manager_starts(seed):
             change_everything(again)
 
 
+def defined(small):
+    small.engine.storage.define_page_set(3, PageSetDefinition(1))
+
+
+def deleted_and_defined(small):
+    small.engine.storage.delete_page_set(3)
+    small.engine.storage.define_page_set(3, PageSetDefinition(1))
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize(("before", "command"), [(lambda _: None, defined), (defined, deleted_and_defined)])
+def test_what_a_cut_takes_from_the_log_says_nothing_of_a_new_page_set(before, command):
+    """Another unit had logged a lot that was not forced; its RBAs are used again, for messages on the new page set."""
+    small = SmallEngine(FaultyDisk())
+    before(small)
+    unit = small.begin()
+    for _ in range(40):
+        small.put(unit, bytes(1000))
+    command(small)
+    again = SmallEngine(small.disk.after_power_cut())
+    unit, queue = again.begin(), on_page_set(again, 3)
+    again.put(unit, b"kept", queue=queue)
+    again.commit(unit)
+    last = SmallEngine(again.disk.after_power_cut())
+    assert ([b"kept"], []) == (last.bodies(on_page_set(last, 3)), check(last.data))
+
+
 def test_the_rest_of_an_active_log_is_skipped():
     small = SmallEngine()
     unit = small.begin()

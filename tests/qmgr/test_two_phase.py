@@ -6,7 +6,7 @@ from contextlib import closing, suppress
 import pytest
 
 from model.answers import bodies, drain, fails
-from qmgr.small import EVERYTHING, page_queue_manager
+from qmgr.small import EVERYTHING, HeldForce, page_queue_manager
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import PutOptions
@@ -89,6 +89,41 @@ def test_a_queue_with_work_in_doubt_keeps_it_when_the_application_ends(machine):
         app.prepare(XID)
     machine.qm.connect().commit_prepared(XID)
     assert ["x"] == machine.orders()
+
+
+def ended_from_outside(qm, app):
+    qm.connections.end(app.thread)
+
+
+def everything_stops(qm, _app):
+    qm.connections.stop()
+
+
+@pytest.mark.parametrize("ends", [ended_from_outside, everything_stops])
+def test_a_connection_that_is_ended_while_it_prepares_leaves_the_unit_in_doubt(machine, monkeypatch, ends):
+    app = machine.qm.connect()
+    app.put1("ORDERS", "x", KEPT)
+    with HeldForce(machine.qm.manager.engine.log, monkeypatch, lambda: app.prepare(XID)) as preparing:
+        ends(machine.qm, app)
+    assert ("well", "") == (preparing.ended, machine.qm.manager.failure)
+    app = machine.power_cut().connect()
+    assert (XID,) == app.in_doubt()
+    app.commit_prepared(XID)
+    assert ["x"] == machine.orders()
+
+
+def test_two_units_are_not_prepared_under_one_name_at_the_same_time(machine, monkeypatch):
+    app, other = machine.qm.connect(), machine.qm.connect()
+    for connection in (app, other):
+        connection.put1("ORDERS", "x", KEPT)
+    with (
+        HeldForce(machine.qm.manager.engine.log, monkeypatch, lambda: app.prepare(XID)) as preparing,
+        fails(Reason.UOW_IN_PROGRESS),
+    ):
+        other.prepare(XID)
+    assert ("well", (XID,)) == (preparing.ended, app.in_doubt())
+    other.prepare(b"XID-2")
+    assert (XID, b"XID-2") == app.in_doubt()
 
 
 # -- with SQLite: the database's own commit is the decision

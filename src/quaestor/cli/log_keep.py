@@ -75,3 +75,5 @@ def cold_start_command(
         click.echo(f"page sets {numbers} ({made.pages} pages); the new log begins at {made.first_rba:012X}")
         if made.freed:
             click.echo(f"{made.freed} pages had not been written with their messages, which are lost; they are free")
+        if made.without_text:
+            click.echo(f"{made.without_text} long messages are not there, because their text is not or is another's")

@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.data.objects import ObjectManager
 from quaestor.qmgr.data.queue import PrivateQueue
-from quaestor.qmgr.data.stored import text_pages
 from quaestor.qmgr.queue_store import AVAILABLE, TAKEN, Arrival
 from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, SYSTEM_PAGE, TEXT_PAGE, VOLATILE_PAGE, map_page_of
 from quaestor.storage.page import (
@@ -35,6 +34,7 @@ from quaestor.storage.page import (
     records_of,
 )
 from quaestor.storage.page_set import PageSet, spans
+from quaestor.storage.text_pages import text_pages
 
 EXPECTED_KIND = {MESSAGE_PAGE: (MESSAGES,), TEXT_PAGE: (TEXT,), SYSTEM_PAGE: (PAGE_SET_HEADER, SPACE_MAP)}
 Place = tuple[int, int, int]

@@ -70,6 +70,7 @@ class Kind(IntEnum):
     TRUNCATED = 41  # the rest of an active log that is archived before it is full
     BACKUP_DATA = 43  # data of an entry that is too long for one record; comes before the entry
     BACKUP = 42  # part of a backup of a structure: an entry that was on it
+    CHECKPOINT_DATA = 45  # part of a checkpoint that is too long for one record; comes before it
     FILLER = 44  # nothing: the log is to take as much space as the paper's product needs
 
 

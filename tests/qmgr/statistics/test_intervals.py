@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qmgr.small import SetClock
 from quaestor.clock import FakeClock
 from quaestor.layout import Add, pack
 from quaestor.mqi.objects import LocalQueue
@@ -169,6 +170,27 @@ def test_an_interval_is_as_long_as_its_header_says_and_they_leave_no_gap():
     assert [61e6, 61e6, 61e6, 10e6] == [record.interval_us for record in logs]
     starts = [record.headers.common.interval_start_local for record in logs]
     assert [61 * 4_096_000_000 // 1000] * 3 == [(b - a) // 1000 for a, b in pairwise(starts)]
+
+
+@pytest.mark.parametrize("hours", [-25, -1, 1, 25])
+@pytest.mark.parametrize(
+    "ends", [lambda made: made.statistics.stop("STAT"), lambda made: made.stop()], ids=["trace stopped", "all stopped"]
+)
+def test_an_interval_is_as_long_as_it_lasted_whatever_the_time_of_day_was_set_to(hours, ends):
+    made, clock, smf = queue_manager(clock=SetClock())
+    app = made.connect("ALICE")
+    clock.advance(seconds=STATIME_S)
+    made.scheduler.run_due()
+    clock.advance(seconds=STATIME_S // 2)
+    clock.set(hours=hours)
+    app.define(LocalQueue("ORDERS"))
+    clock.advance(seconds=STATIME_S // 2)
+    made.scheduler.run_due()
+    clock.advance(seconds=10)
+    ends(made)
+    made.statistics.write_step()
+    logs = [record for record in records(smf) if (115, 1) == (record.header.record_type, record.header.subtype)]
+    assert [60e6, 60e6, 10e6] == [record.interval_us for record in logs]
 
 
 def test_a_task_is_cut_at_the_second_interval_it_sees():

@@ -7,7 +7,8 @@ Rules
   HA2 A call holds the engine latch from beginning to end, except while it waits for a message or for the log.
   HA3 The unit of a call ends with it: a put that failed is backed out, anything else committed.
   HA4 A wait ends by a message, by its time, or by the queue or queue manager being closed to it; a woken
-      getter that does not take the message passes the wake on.
+      getter that does not take the message passes the wake on; one that is interrupted puts back what has come
+      straight to it.
   HA5 What an engine cannot survive (an I/O error, a broken invariant, an interrupt in the middle of a change) ends
       the queue manager, not only the call: 2009 for everybody.
   HA6 A call for many messages (`put_all`) is as many puts (NA4). The latch is given to others every `RUN_MAX` messages;
@@ -277,7 +278,11 @@ class Handle:
         while True:
             left_s = -1.0 if wait_ms == WAIT_UNLIMITED else max((deadline_ns - clock.monotonic_ns()) / 1e9, 0)
             try:
-                posted = self._block(waiting, left_s)
+                try:
+                    posted = self._block(waiting, left_s)
+                except InterruptedWait:
+                    self._put_back(waiting)
+                    raise
                 if waiting.message is not None:
                     return waiting.message
                 result = self._look_again(waiting, plan, asked, max_length)
@@ -314,6 +319,11 @@ class Handle:
             latch.acquire()
             waiting.waiters.remove(waiting)
         return in_time
+
+    def _put_back(self, waiting: Waiting) -> None:
+        """A wait is interrupted: what has come straight to it is not lost (HA4)."""
+        if waiting.message is not None and self._input is not None:
+            self._input.put_back(waiting.message)
 
     # -- waiting for asyncio, which must not block
 

@@ -167,17 +167,17 @@ class Connection:
         """Phase 1 of a commit that an outside coordinator decides (see `two_phase`)."""
         self._check_connected()
         with self.calling():
-            unit = self._thread.unit
+            unit, self._thread.unit = self._thread.unit, None  # the latch is given up: who ends the connection has none
             if unit is None:
                 raise MQError(Reason.UOW_NOT_AVAILABLE, xid=xid)
             try:
                 self._prepared.prepare(unit, xid)
-            except MQError as error:
-                if error.reason is Reason.BACKED_OUT:
-                    self._thread.unit = None
-                self._refused(error, unit)
+            except (MQError, TypeError) as error:
+                if isinstance(error, MQError) and error.reason is Reason.BACKED_OUT:
+                    self._refused(error, unit)
+                else:
+                    self._thread.unit = unit
                 raise
-            self._thread.unit = None
 
     def _refused(self, error: MQError, unit: Unit | None) -> None:
         """A unit was not committed; it may have been backed out instead."""

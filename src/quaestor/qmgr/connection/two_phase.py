@@ -2,7 +2,8 @@
 
 Rules
   TP1 `prepare` ends an application's part of the work: from then on the unit is in doubt, over any number of restarts,
-      until somebody decides. Its messages are there for nobody.
+      until somebody decides. Its messages are there for nobody. No two units have the same identifier. Whoever ends the
+      connection while the log is waited for does not end the unit.
   TP2 Any connection may decide: `commit_prepared` or `backout_prepared`, by the coordinator's identifier.
   TP3 After a restart the coordinator asks `in_doubt` and decides each, commonly by looking up its own record of
       decisions (`settle`): what it does not know to be committed is backed out.
@@ -39,17 +40,22 @@ class Prepared:
     def __init__(self, recovery: Recovery) -> None:
         self._recovery = recovery
         self._volatile: dict[bytes, Unit] = {}  # TP4
+        self._under_way: set[bytes] = set()  # being prepared: the log is waited for
 
     def prepare(self, unit: Unit, xid: bytes) -> None:
         """Put a unit in doubt (TP1)."""
         if not isinstance(xid, bytes):
             raise TypeError(f"an xid is bytes, not {type(xid).__name__}")  # before anything of it is on the log
-        if not 1 <= len(xid) <= XID_MAX or xid in self.in_doubt():
+        if not 1 <= len(xid) <= XID_MAX or xid in self._under_way or xid in self.in_doubt():
             raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
-        if unit.urid or unit.shared is not None:
-            self._recovery.prepare(unit, xid)
-        else:
+        if not unit.urid and unit.shared is None:
             self._volatile[xid] = unit
+            return
+        self._under_way.add(xid)
+        try:
+            self._recovery.prepare(unit, xid)
+        finally:
+            self._under_way.remove(xid)
 
     def decide(self, xid: bytes, *, commit: bool) -> None:
         """End a unit in doubt (TP2)."""

@@ -22,7 +22,7 @@ from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.data.inserting import PERSISTENT_SUBQUEUES
 from quaestor.qmgr.data.objects import OBJECT_QUEUE, ObjectManager
 from quaestor.qmgr.data.queue import PrivateQueue
-from quaestor.qmgr.data.stored import text_page_count, text_pages
+from quaestor.qmgr.data.stored import text_page_count
 from quaestor.qmgr.queue_store import TAKEN, WAITING, Arrival
 from quaestor.qmgr.recovery import UnitOfRecovery
 from quaestor.qmgr.recovery.restart import work_of
@@ -41,6 +41,7 @@ from quaestor.storage.page import (
     records_of,
 )
 from quaestor.storage.page_set import PageSet, spans
+from quaestor.storage.text_pages import text_pages
 
 RUN = 256
 Place = tuple[int, int, int]

@@ -29,7 +29,7 @@ from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.data.inserting import MessagePages
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.data.space import Space
-from quaestor.qmgr.data.stored import read_message, text_pages
+from quaestor.qmgr.data.stored import read_message
 from quaestor.qmgr.data.volatile import form_page, restored
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits
@@ -39,6 +39,7 @@ from quaestor.smf.sections.data import DataStatistics
 from quaestor.storage.changes import MARK
 from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, ROOM, StoredRecord
 from quaestor.storage.page_set import PageSet
+from quaestor.storage.text_pages import text_pages
 
 
 class DataManager:
@@ -101,11 +102,11 @@ class DataManager:
         """Put messages that differ in body and identifier only; gives how many, all unless one is refused (D7)."""
         at, together = 0, unit is not None and messages[0].persistence == 1
         while True:
-            if together and unit is not None:
-                at += self._put_together(unit, queue, messages[at:] if at else messages, priority)
-            if at == len(messages):
-                return at
             try:
+                if together and unit is not None:
+                    at += self._put_together(unit, queue, messages[at:] if at else messages, priority)
+                if at == len(messages):
+                    return at
                 self.put(unit, queue, messages[at], priority)
             except MQError:
                 return at

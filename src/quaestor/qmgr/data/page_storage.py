@@ -5,6 +5,8 @@ Rules
       made or deleted is kept in the bootstrap data set, durable before it is in force, and holds over restarts.
   PS2 A page set is made and formatted when it is defined; where that fails there is none, and nobody else fails.
       Deleting one removes its file; whatever the log says of its number before that moment means nothing to restart.
+      That moment is an RBA up to which the log is durable: one that a cut takes back would hide what is logged there
+      afterwards.
   PS3 Page set 0 and a page set that holds a queue are not deleted; nor is a buffer pool that a page set uses. A page
       set keeps its buffer pool as long as it is there.
   PS4 LOCATION and PAGECLAS are kept and reported, and LOCATION limits the number of buffers as on z/OS; the memory is
@@ -179,7 +181,7 @@ class PageStorage:
         self._pool(definition.buffer_pool)
         page_set = self._make(number)
         page_set.freed_rba = self._log.hardened - 1
-        self._inventory.since[str(number)] = self._log.end
+        self._inventory.since[str(number)] = self._end_of_log()
         self._inventory.stamps.pop(str(number), None)
         self._inventory.page_sets.append(number)
         self._keep_page_set(number, definition)
@@ -208,13 +210,18 @@ class PageStorage:
         self.page_set(number)
         if not number or self.holds_queues(number):
             raise MQError(Reason.OBJECT_IN_USE, type="PSID", name=str(number), why="queues are on it")
-        self._inventory.since[str(number)] = self._log.end
+        self._inventory.since[str(number)] = self._end_of_log()
         self._inventory.stamps.pop(str(number), None)
         self._inventory.page_sets.remove(number)
         self._keep_page_set(number, None)
         self._buffers.remove_page_set(number).close()
         self.forget(number)
         self._disk.delete(file_name(number))
+
+    def _end_of_log(self) -> int:
+        """Where the log ends, durably (PS2)."""
+        self._log.force(self._log.end - 1)
+        return self._log.end
 
     def page_set(self, number: int) -> PageSetDefinition:
         if number not in self.page_sets:

@@ -9,12 +9,11 @@ Rules
   Z3  Text and reference pages are logged and taken before the record that refers to them; they are given back before
       or with it. So a text page is taken if and only if a record refers to it, or its unit has not ended.
 
-Called by the data manager and its loader.  Calls page, changes.
+Called by the data manager and its loader.  Calls page, changes, text_pages.
 """
 
 import struct
-from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from quaestor.mqi.messages import HEADER as MESSAGE
@@ -32,15 +31,13 @@ from quaestor.storage.page import (
     VERY_LONG,
     StoredRecord,
 )
+from quaestor.storage.text_pages import PageReader, head_length, held, text_pages
 
 REFERENCES = ROOM // 4
 FIRST_PAGE: Final = 3635
 FURTHER_PAGE: Final = 4048
 """Bytes of a message in its first page and in each further one (F-15)."""
 
-_END = struct.Struct(">H")
-_END_AT = 6
-PageReader = Callable[[int], bytes | bytearray]
 Parts = tuple[bytes, ...]
 BEGINNING = struct.Struct(INSERTION.format + RECORD.format[1:] + MESSAGE.format[1:])
 """Of the change that begins a page with a short message: the change's own head, the record's, the message's."""
@@ -147,36 +144,12 @@ def text_page_count(record: StoredRecord) -> int:
     """How many text and reference pages a record stands for."""
     if record.form != VERY_LONG:
         return record.text_pages
-    head = record.stored_length - RECORD_LENGTH - record.descriptor_length - 4 * record.text_pages
+    head = head_length(record)
     return record.text_pages + -(-(record.body_length - head) // (FURTHER_PAGE if head else ROOM))
-
-
-def _held(data: bytes | bytearray) -> memoryview:
-    """What a text or reference page holds."""
-    return memoryview(data)[HEADER_LENGTH : _END.unpack_from(data, _END_AT)[0]]
 
 
 def pack_references(pages: list[int]) -> bytes:
     return struct.pack(f">{len(pages)}I", *pages)
-
-
-def unpack_references(data: bytes | bytearray | memoryview, at: int, count: int) -> list[int]:
-    return list(struct.unpack_from(f">{count}I", data, at))
-
-
-def text_pages(data: bytes | bytearray, record: StoredRecord, read: PageReader) -> tuple[list[int], list[int]]:
-    """(reference pages, text pages) of a record."""
-    if record.form == SHORT:
-        return [], []
-    at = record.at + RECORD_LENGTH + record.descriptor_length
-    named = unpack_references(data, at, record.text_pages)
-    if record.form == LONG:
-        return [], named
-    texts = array("I")
-    for page in named:
-        held = _held(read(page))
-        texts.extend(unpack_references(held, 0, len(held) // 4))
-    return named, texts.tolist()
 
 
 def read_message(data: bytes | bytearray, at: int, read: PageReader) -> Message:
@@ -190,7 +163,7 @@ def read_message(data: bytes | bytearray, at: int, read: PageReader) -> Message:
     _, pages = text_pages(data, record, read)
     body = bytearray(data[end + 4 * record.text_pages : at + record.stored_length])
     for page in pages:
-        body += _held(read(page))
+        body += held(read(page))
     return unpack(packed, bytes(body))
 
 
@@ -212,5 +185,4 @@ __all__ = [
     "short_record",
     "text_of",
     "text_page_count",
-    "text_pages",
 ]

@@ -12,7 +12,8 @@ Rules
       buffer (OUTBUFF) holds what is not written yet does a put wait, for the write in flight; a record that is longer
       than all buffers is taken when nothing else is in them. Where writes cannot be started they are made in the
       system's cache, without sync.
-  J5  A write or sync that fails is final: nothing is confirmed any more, every force raises Abend.
+  J5  A write or sync that fails is final: nothing is confirmed any more, every force raises Abend. So is a force that
+      is interrupted: nobody knows what it has written, and whoever waits for it is told.
   J6  New work is refused (2056) as soon as the active log after the current one cannot be made ready, so that the
       rest of the current one, a quarter of it at least, is left for ending the units there are.
   J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in
@@ -40,6 +41,10 @@ Rules
   J15 An active log is archived when all of it is durable, the record that ends in the next one included; the background
       makes a piece at a time (AR3). What fails there stops nobody: the operator is told once (CSQJ128E) and it is tried
       again. Where the ring comes round to a log that is not archived, J6 says what happens.
+
+  J16 How far the log is durable is noted in the bootstrap data set at a checkpoint and, in the background, every few
+      seconds: an active log that somebody put back as it was before that ends too early, and nothing starts with it
+      (L2). Nobody waits for the note, so what was committed in the last few seconds is not watched over by it.
 
 Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.

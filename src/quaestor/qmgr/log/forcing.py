@@ -42,7 +42,7 @@ class LogWriter:
         self._left = False  # the lead is with nobody: its force was started and not yet finished
         self._started_ns = self._started_upto = 0
         self._announcement: Announcement | None = None
-        self._failed: OSError | None = None
+        self._failed: BaseException | None = None
         self.base = self.end = self.written = self._sent = self._synced = self.hardened = FIRST_RBA
 
     def force(self, rba: int) -> None:
@@ -56,12 +56,16 @@ class LogWriter:
                 self._waiting.append(waiter)
             else:
                 self._leading, self._left, waiter = True, False, None  # J10: a lead that nobody has is taken
-        if waiter is None:
-            self._lead(rba, since_ns)
-        else:
-            waiter.gate.acquire()
-            if waiter.leads:
+        try:
+            if waiter is None:
                 self._lead(rba, since_ns)
+            else:
+                waiter.gate.acquire()
+                if waiter.leads:
+                    self._lead(rba, since_ns)
+        except BaseException as error:
+            self._break_off(error)
+            raise
         if self._failed is not None:
             self._raise_if_failed()
 
@@ -90,6 +94,14 @@ class LogWriter:
             rba, leads = END_OF_LOG, leads + 1
         if since_ns > 0 or len(self._notes) > NOTES_MAX:
             self._meter.suspended(since_ns)
+
+    def _break_off(self, error: BaseException) -> None:
+        """Who leads, or waits and may be chosen to, is interrupted: nobody else waits for him (J5)."""
+        self._failed = self._failed or error
+        with self._queue:
+            waiting, self._waiting, self._leading = self._waiting, [], False
+        for waiter in waiting:
+            waiter.gate.release()
 
     # --- forces that are started and finished (J10) -------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J15) are the package's."""
+"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J16) are the package's."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -28,7 +28,7 @@ from quaestor.storage.log_record import (
 
 
 class LogManager(LogWriter):
-    """The log (J1-J15)."""
+    """The log (J1-J16)."""
 
     name = "log"
 
@@ -51,7 +51,7 @@ class LogManager(LogWriter):
         self._cis_offloaded = self._archives_made = 0
         self.ready = False
         self.epoch = 0
-        self._stop = FIRST_RBA
+        self._stop = self.noted_end = FIRST_RBA
         self.short_at = self._copied_at = 0
         """While the next active log waits for a checkpoint: from where on it is short, is copied; 0 otherwise (J14)."""
 
@@ -72,11 +72,12 @@ class LogManager(LogWriter):
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
-    def resume(self, end: int) -> None:
-        """Go on at `end`, in a new epoch that is durable before anything is written.
+    def resume(self, end: int, read_from: int) -> None:
+        """Go on at `end`, in a new epoch that is durable before anything is written. The log was read from an RBA on.
 
         What was read may still be volatile: a process that was killed leaves written, unsynced bytes behind.
         """
+        self._reader.make_alike(read_from, end)  # LR3
         self.files.sync()
         self.files.make_bootstrap_good()
         partial = end % CI
@@ -297,8 +298,12 @@ class LogManager(LogWriter):
     def note_checkpoint(self, rba: int) -> Callable[[], None]:
         """Note a checkpoint that is durable; restart begins there when the caller has made the note so too."""
         self.files.inventory.add_checkpoint(rba)
-        self.files.inventory.written_rba = self.hardened
         self._stats.bsds_accesses += 1
+        return self.note_end()
+
+    def note_end(self) -> Callable[[], None]:
+        """Note how far the log is durable (J16); what is given makes the note so too."""
+        self.files.inventory.written_rba = self.noted_end = self.hardened
         return self.files.saving()
 
     # --- reading ------------------------------------------------------------------------------------------------------

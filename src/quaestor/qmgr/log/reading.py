@@ -5,6 +5,8 @@ Rules
       copy has, the archive of the log has it, if there is one (F7).
   LR2 A scan ends at the first record that is nowhere good (L2). One that only a second copy has is put right in the
       first, unless nothing may be written; one that only an archive has stays as it is, for the log is used again soon.
+  LR3 What a restart has read becomes the log, so both copies have it before that goes on: either may be stopped with
+      the next write (AL2), and the other alone must do.
 
 Called by the log manager.  Calls log_files.
 """
@@ -66,6 +68,15 @@ class LogReader:
                     files.repair(rba, memoryview(raw))
                 return record
         return None
+
+    def make_alike(self, rba: int, end: int) -> None:
+        """Have the second copy say what the first does, from one RBA to another (LR3)."""
+        while self._files.copies > 1 and rba < end:
+            size = min(SCAN_BYTES, end - rba)
+            first = self.raw(rba, size)
+            if first != self.raw(rba, size, 1):
+                self._files.repair(rba, memoryview(first))
+            rba += size
 
     def _raw(self, rba: int, source: int) -> bytes:
         """As many bytes as the record at an RBA claims to have; none where no header can be one."""

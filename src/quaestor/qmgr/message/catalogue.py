@@ -54,7 +54,7 @@ class QueueState:
         "exclusive",
         "handles",
         "input_handles",
-        "last_trigger_us",
+        "last_trigger_ns",
         "output_handles",
         "store",
         "stored",
@@ -72,7 +72,7 @@ class QueueState:
         self.exclusive = False
         self.deleted = False
         self.creator: object | None = None
-        self.last_trigger_us = 0
+        self.last_trigger_ns = 0
 
     @property
     def oldest_us(self) -> int | None:

@@ -103,7 +103,7 @@ class Consequences:
     def _situation(self, state: QueueState) -> triggering.Situation | None:
         """What a trigger depends on; None where nobody can tell (Z4)."""
         queue = state.definition
-        since_us = self._clock.now_us() - state.last_trigger_us
+        since_ns = self._clock.monotonic_ns() - state.last_trigger_ns
         try:
             waiting = state.store.count(state.stored, queue.trigger_priority)
         except MQError:
@@ -112,7 +112,7 @@ class Consequences:
             waiting=waiting,
             input_handles=state.input_handles,
             monitored=self._monitored(queue),
-            since_last_trigger_ms=since_us / 1000 if state.last_trigger_us else 0,
+            since_last_trigger_ms=since_ns / 1_000_000 if state.last_trigger_ns else 0,
             trigger_interval_ms=self._catalogue.qmgr.trigger_interval_ms,
         )
 
@@ -147,7 +147,7 @@ class Consequences:
         queue = state.definition
         if queue.trigger_type is TriggerType.DEPTH:
             self._switch_off(state)
-        state.last_trigger_us = self._clock.now_us()
+        state.last_trigger_ns = self._clock.monotonic_ns()
         process = self._process(queue) or Process("UNDEFINED")
         body = TriggerMessage(
             q_name=queue.name,

@@ -26,7 +26,7 @@ from quaestor.mqi import expiry, reports
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.matching import ANY, Selection
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import Queue
+from quaestor.mqi.objects import PRIORITY_MAX, Queue
 from quaestor.mqi.options import GetOptions, GetPlan, OpenOptions, get_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.buffer import TornPageError
@@ -208,9 +208,11 @@ class InputPath:
             self._store.unlocked(arrival, self)
             self._locked = None
         after = None if plan.plain else self._groups.after(arrival, plan)
-        if plan.marks and unit is not None:
-            self._caller.mark(unit, arrival, self._take)
+        if plan.marks:
+            self._caller.check_mark(unit)
         self._take(unit, arrival)
+        if plan.marks and unit is not None:
+            self._caller.marked = (unit, arrival, self._take)
         before = self._group
         if plan.logical_order:
             self._group = after
@@ -361,6 +363,14 @@ class InputPath:
         )
         self.state.waiters.add(waiting)
         return waiting
+
+    def put_back(self, message: Message) -> None:
+        """Put a message on the queue that came straight to a getter who cannot have it (Y4)."""
+        queue, unit = self.state.definition, self._caller.unit_of_call() if message.persistence else None
+        rank = queue.def_priority if queue.fifo else min(message.priority, PRIORITY_MAX)
+        arrival = self._store.put(unit, self._stored, message, rank)
+        if unit is None and self.state.waiters:
+            self.state.waiters.wake(arrival)
 
     def _unlock(self) -> Message:
         if self._locked is None:

@@ -3,8 +3,8 @@
 Rules
   MM1 When a unit has committed, its puts are there for others: waiters are woken, trigger messages put. When it
       has backed out, its gets are there again: waiters are woken too.
-  MM2 Messages that have expired are looked for every EXPRYINT seconds and once after each start, one queue per
-      step, so that no step is long.
+  MM2 Messages that have expired are looked for every EXPRYINT seconds, whatever the time of day was set to meanwhile,
+      and once after each start, one queue per step, so that no step is long.
   MM3 A temporary dynamic queue does not outlive the queue manager: those found at start are removed.
   MM4 What comes to a shared queue is told by its structure, whoever put it: waiters look, and triggers are due here if
       this queue manager has a trigger monitor for it.
@@ -36,6 +36,7 @@ from quaestor.qmgr.security import Access, Security
 from quaestor.smf.sections.message import MessageStatistics
 
 SCAN_STEP_MS = 1000
+NS_PER_S = 1_000_000_000
 FOLLOW_MS = 500
 _ALTERNATE = int(OpenOptions.ALTERNATE_USER_AUTHORITY)  # the same bits as those of puts
 _SET_CONTEXT = int(OpenOptions.SET_ALL_CONTEXT | OpenOptions.SET_IDENTITY_CONTEXT)
@@ -75,7 +76,7 @@ class MessageManager:
         self._opener = Opener(self._services, security)
         self._own = ApplicationThread(recovery, qmgr, qmgr)
         self._to_scan: list[str] = []
-        self._next_scan_us = 0
+        self._next_scan_ns = 0
 
     def start(self) -> None:
         """Bring the saved definitions into force (MM3)."""
@@ -240,9 +241,9 @@ class MessageManager:
         """Remove what has expired from one queue (MM2)."""
         if not self._to_scan:
             interval_s = self.catalogue.qmgr.expiry_interval_s
-            if self._next_scan_us and (not interval_s or self._clock.now_us() < self._next_scan_us):
+            if self._next_scan_ns and (not interval_s or self._clock.monotonic_ns() < self._next_scan_ns):
                 return False
-            self._next_scan_us = self._clock.now_us() + max(interval_s, 1) * 1_000_000
+            self._next_scan_ns = self._clock.monotonic_ns() + max(interval_s, 1) * NS_PER_S
             self._to_scan = [queue.name for queue in self.catalogue.local_queues()]
             if not self._to_scan:
                 return False

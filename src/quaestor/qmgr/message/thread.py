@@ -7,7 +7,8 @@ Rules
   X3  No more than MAXUMSGS messages are put and got in one unit (2024).
   X4  One get of a unit may be marked (2062 for a second): when the application backs the unit out, the marked message
       does not go back but is at once got again, in a new unit, with the backout count it had. Backing that out brings
-      it back. Whatever else ends the unit (a restart, the end of the application) knows no mark.
+      it back. Whatever else ends the unit (a restart, the end of the application) knows no mark. A get that fails marks
+      nothing.
   X5  A unit of the call with one message in it is `alone`, so that one log record is enough for it. Where commits are
       not collected for one force, such a put needs no unit at all (`express`).
   X6  A unit that is backed out leaves each handle in the group, for puts and for gets, in which it was before the unit.
@@ -91,7 +92,7 @@ class ApplicationThread:
         self.many = False  # whether the call in progress puts several messages
         self.begun = False  # whether it has put some of them (GA4)
         self.told = False  # whether it is told when it is held up (GA3)
-        self.marked: tuple[Unit, Any, Any] | None = None  # unit, arrival, how it is taken (X4)
+        self.marked: tuple[Unit, Any, Callable[[Unit, Any], None]] | None = None  # unit, arrival, how it is taken (X4)
         self.groups: tuple[Unit, dict[GroupWay, Any]] | None = None  # unit, the group of each way before it (X6)
         self.opened: set[Any] = set()  # what the message manager has open for it
         self.warning: MQError | None = None  # of the last call that had one
@@ -119,11 +120,10 @@ class ApplicationThread:
         unit.alone = not self.many
         return unit
 
-    def mark(self, unit: Unit, arrival: Any, take: Callable[[Unit, Any], None]) -> None:
-        """This message stays out of the backout of its unit (X4)."""
+    def check_mark(self, unit: Unit | None) -> None:
+        """Refuse a second mark in a unit (X4)."""
         if self.marked is not None and self.marked[0] is unit:
             raise MQError(Reason.SECOND_MARK_NOT_ALLOWED)
-        self.marked = (unit, arrival, take)
 
     def in_group(self, unit: Unit | None, way: GroupWay, before: Any) -> None:
         """A message has brought this way into, further in or out of a group; it was in `before` (X6)."""

@@ -27,12 +27,12 @@ Called by the recovery manager, which is one of these, the scheduler, commands. 
 """
 
 from _thread import LockType, allocate_lock
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from quaestor.qmgr.buffer import BufferManager, OldPages, Outside, nothing
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint
+from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint, parts_of
 from quaestor.qmgr.recovery.outcomes import Outcomes
 from quaestor.qmgr.recovery.stamping import Change, Stamping
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
@@ -49,6 +49,10 @@ STEP_PAGES = 32
 
 HELPING_PIECES, HELPING_PIECES_WAITED_FOR = 4, 12
 """Pieces that a commit does at most when the background has fallen behind (CP5), and when the log waits (J14)."""
+
+
+NOTE_END_MS = 5000
+"""How often the end of the log is noted between checkpoints (J16)."""
 
 
 class CheckpointTaker:
@@ -199,9 +203,14 @@ class CheckpointTaker:
             log.stats.checkpoints += 1
 
     def _log_checkpoint(self, page_sets: dict[int, int]) -> int:
+        """Log what restart is to know; gives the RBA of the last record of it (CB1)."""
         units = [UnitEntry(u.urid, u.first, u.last, u.state.value, u.xid, u.identity) for u in self.units.values()]
         body = pack_checkpoint(CheckpointBody(units, page_sets, self.outcomes.last))
-        return self.log.append(Kind.CHECKPOINT, 0, 0, 0, 0, 0, body)
+        previous = 0
+        *parts, last = parts_of(body)
+        for part in parts:
+            previous = self.log.append(Kind.CHECKPOINT_DATA, 0, 0, previous, 0, 0, part)
+        return self.log.append(Kind.CHECKPOINT, 0, 0, previous, 0, 0, last)
 
     def needed_rba(self) -> int:
         """Nothing before this RBA is needed to restart or to back out, by the last checkpoint that is durable (V5).
@@ -237,8 +246,22 @@ class CheckpointTaker:
             previous = self.log.append(Kind.PREPARED, 0, unit.urid, previous, 0, 0, unit.xid)
         unit.first, unit.last, unit.born = first or unit.first, previous or unit.last, self.checkpoints
 
-    def checkpoint_task(self) -> Task:
-        return Task("checkpoint", self.checkpoint_step, every_ms=20, latched=False, due=self.checkpoint_due)
+    def checkpoint_tasks(self) -> Sequence[Task]:
+        return (
+            Task("checkpoint", self.checkpoint_step, every_ms=20, latched=False, due=self.checkpoint_due),
+            Task("note the end of the log", self.note_end_step, NOTE_END_MS, latched=False, due=self.log_has_grown),
+        )
+
+    def log_has_grown(self) -> bool:
+        """Whether more of the log is durable than is noted."""
+        return self.log.hardened > self.log.noted_end
+
+    def note_end_step(self) -> bool:
+        """Background: note how far the log is durable (J16). The latch is not held."""
+        with self.latch:
+            save = self.log.note_end()
+        save()
+        return False
 
 
 def _everything_may_go() -> int:

@@ -7,23 +7,44 @@ Rules
   CS3 Every page that the space map calls used must be whole, and no page set may be an image copy that was not
       brought up to date: what is not is named, and nothing is changed.
   CS4 A cold start that is cut leaves page sets without a bootstrap data set, which refuse to start; it is made again.
+      Pages that it writes over their old selves are durable in a file beside them before: what a cut tears is there.
   CS5 A page that the space map calls a message page may not have reached the page set: it was never written, or holds
       what it held before. It has no messages and is free from now on; as it is, nothing would start.
+  CS6 A long message is there if its text is: pages that the space map has for text, as long together as the message,
+      with RBAs in their order and before that of its record. Otherwise it had been got, or not all of it had reached
+      the page set: its record is deleted, or the text of another would be taken for its own. Text of an earlier message
+      of the same length, in the same pages, cannot be told from it where neither had been written again.
 
-Called by `quaestor log cold-start`.  Calls page_set, bootstrap, log_files.
+Called by `quaestor log cold-start`.  Calls page_set, text_pages, bootstrap, log_files.
 """
 
 from dataclasses import dataclass
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.bootstrap import NAMES as BOOTSTRAP_NAMES
-from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, VOLATILE_PAGE, map_page_of
+from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, TEXT_PAGE, VOLATILE_PAGE, map_page_of
 from quaestor.storage.disk import Disk
 from quaestor.storage.log_files import ARCHIVE, CI, LogFiles
-from quaestor.storage.page import HEADER_LENGTH, MESSAGES, PAGE, header_of, is_whole, seal
+from quaestor.storage.page import (
+    DELETED,
+    HEADER_LENGTH,
+    LIVE,
+    MESSAGES,
+    PAGE,
+    SHORT,
+    TEXT,
+    StoredRecord,
+    header_of,
+    is_whole,
+    records_of,
+    seal,
+)
 from quaestor.storage.page_set import PageSet, media_rba, numbers_on, spans
+from quaestor.storage.text_pages import head_length, held, text_pages
 
 RUN = 256
+ASIDE = "cold-{:02d}"
+"""Pages of a page set that are about to be written over their old selves (CS4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +58,18 @@ class ColdStart:
     freed: int
     """Pages without the messages that the space map says they have (CS5)."""
 
+    without_text: int
+    """Long messages that are not there, because their text is not (CS6)."""
+
 
 def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bool = False) -> ColdStart:
-    """Give page sets a new, empty log (CS1-CS4). The queue manager is down."""
+    """Give page sets a new, empty log (CS1-CS6). The queue manager is down."""
     numbers = numbers_on(disk)
     if not numbers:
         raise Abend("CS3", "there are no page sets to start with")
+    if not any(map(disk.exists, BOOTSTRAP_NAMES)):
+        for number in numbers:
+            _mend(disk, number)
     looks = [_Look(disk, number) for number in numbers]
     highest = max(look.highest_rba for look in looks)
     first = (highest // CI + 2) * CI
@@ -50,21 +77,42 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
     for name in filter(disk.exists, BOOTSTRAP_NAMES):
         disk.delete(name)  # CS4
     for look in looks:
-        look.write_maps()
+        look.write()
     LogFiles.create(disk, logs=logs, log_bytes=log_bytes, dual=dual, first_rba=first, page_sets=numbers).close()
     for name in archives:
         disk.delete(name)
-    pages, freed = sum(look.pages for look in looks), sum(look.freed for look in looks)
-    return ColdStart(numbers, pages, highest, first, freed)
+    pages, freed, without_text = (sum(each) for each in zip(*(look.figures for look in looks), strict=True))
+    return ColdStart(numbers, pages, highest, first, freed, without_text)
+
+
+def _mend(disk: Disk, number: int) -> None:
+    """Pages that were torn when a cold start was cut, from the file beside them (CS4)."""
+    if not disk.exists(ASIDE.format(number)):
+        return
+    aside, page_set = disk.open(ASIDE.format(number)), PageSet.open(disk, number)
+    for at in range(0, aside.size(), PAGE):
+        contents = aside.read(at, PAGE)
+        page = header_of(contents).page if len(contents) == PAGE else 0
+        if page and is_whole(contents, number, page) and page_set.read(page) is None:
+            page_set.write(page, [contents])
+    page_set.sync()
+    page_set.close()
+    aside.close()
 
 
 class _Look:
-    """What the pages of a page set say: the highest RBA, and which are not what the space map says (CS3, CS5)."""
+    """What the pages of a page set say: the highest RBA, and which are not what they should be (CS3, CS5, CS6)."""
 
     def __init__(self, disk: Disk, number: int) -> None:
         self._disk, self._number = disk, number
-        self.highest_rba = self.freed = 0
-        self._maps: dict[int, bytearray] = {}
+        self.highest_rba = self._freed = self._without_text = 0
+        self._uses: dict[int, bytearray] = {}
+        """Space map pages by the first page of their span."""
+
+        self._long: list[tuple[int, int, StoredRecord]] = []
+        """Long messages: RBA of the page, page, record."""
+
+        self._changed: dict[int, bytearray] = {}
         page_set = PageSet.open(disk, number)
         self.pages = page_set.pages
         _check(page_set, 0, page_set.read_raw(0, 1))
@@ -72,18 +120,24 @@ class _Look:
             raise Abend("CS3", "a page set is an image copy that needs its log; use another copy", page_set=number)
         for base in spans(page_set.pages):
             self._span(page_set, base)
+        self._drop_without_text(page_set)
         page_set.close()
+
+    @property
+    def figures(self) -> tuple[int, int, int]:
+        """Pages, those that are freed (CS5), messages without their text (CS6)."""
+        return self.pages, self._freed, self._without_text
 
     def _span(self, page_set: PageSet, base: int) -> None:
         space = bytearray(page_set.read_raw(map_page_of(base), 1))
         _check(page_set, map_page_of(base), space)
-        freed = self.freed
+        self._uses[base], freed = space, self._freed
         for at in range(0, min(SPAN, page_set.pages - base), RUN):
             raw = page_set.read_raw(base + at, min(RUN, page_set.pages - base - at))
             for place in range(len(raw) // PAGE):
                 self._page(page_set, base + at + place, raw[place * PAGE : (place + 1) * PAGE], space)
-        if self.freed > freed:
-            self._maps[map_page_of(base)] = space
+        if self._freed > freed:
+            self._changed[map_page_of(base)] = space
 
     def _page(self, page_set: PageSet, page: int, contents: bytes, space: bytearray) -> None:
         at = HEADER_LENGTH + page % SPAN
@@ -93,18 +147,67 @@ class _Look:
             return
         found = header_of(contents)
         self.highest_rba = max(self.highest_rba, found.rba)
-        if space[at] == MESSAGE_PAGE and found.kind != MESSAGES:
+        if space[at] != MESSAGE_PAGE:
+            return
+        if found.kind != MESSAGES:
             space[at] = FREE  # CS5
-            self.freed += 1
+            self._freed += 1
+            return
+        for record in records_of(contents):
+            if record.state == LIVE and record.form != SHORT:
+                self._long.append((found.rba, page, record))
 
-    def write_maps(self) -> None:
-        """Have the space map say what there is (CS5)."""
+    def _drop_without_text(self, page_set: PageSet) -> None:
+        """Delete long messages whose text is not there, or is another's (CS6)."""
+        for rba, page, record in self._long:
+            if not self._has_text(page_set, rba, page, record):
+                if page not in self._changed:
+                    self._changed[page] = bytearray(page_set.read_raw(page, 1))
+                self._changed[page][record.at] = DELETED
+                self._without_text += 1
+
+    def _has_text(self, page_set: PageSet, rba: int, page: int, record: StoredRecord) -> bool:
+        """Whether text and reference pages of a message may be its own (CS6)."""
+        contents, length, last = page_set.read_raw(page, 1), head_length(record), 0
+        try:
+            references, texts = text_pages(contents, record, lambda each: self._text_page(page_set, each))
+            for number, each in enumerate((*texts, *references)):
+                found = self._text_page(page_set, each)
+                before, last = last, header_of(found).rba
+                if not before < last < rba:
+                    return False
+                length += len(held(found)) if number < len(texts) else 0
+        except LookupError:
+            return False
+        return length == record.body_length
+
+    def _text_page(self, page_set: PageSet, page: int) -> bytearray:
+        """A page that holds text, as far as it says itself."""
+        uses = self._uses.get(page - page % SPAN)
+        contents = page_set.read(page) if uses is not None and uses[HEADER_LENGTH + page % SPAN] == TEXT_PAGE else None
+        if contents is None or header_of(contents).kind != TEXT:
+            raise LookupError(page)
+        return contents
+
+    def write(self) -> None:
+        """Have the pages say what there is, wherever this is cut (CS4-CS6)."""
+        aside = ASIDE.format(self._number)
+        if self._disk.exists(aside):
+            self._disk.delete(aside)
+        if not self._changed:
+            return
+        for contents in self._changed.values():
+            seal(contents, header_of(contents).rba)
+        beside = self._disk.create(aside, 0)
+        beside.write_many(0, list(self._changed.values()))
+        beside.sync()
+        beside.close()
         page_set = PageSet.open(self._disk, self._number)
-        for page, space in self._maps.items():
-            seal(space, header_of(space).rba)
-            page_set.write(page, [space])
+        for page, contents in self._changed.items():
+            page_set.write(page, [contents])
         page_set.sync()
         page_set.close()
+        self._disk.delete(aside)
 
 
 def _check(page_set: PageSet, page: int, contents: bytes | bytearray) -> None:

@@ -83,6 +83,8 @@ def _compensation(record: LogRecord) -> str:
 
 
 def _checkpoint(record: LogRecord) -> str:
+    if record.previous:
+        return f"the rest of {record.previous:012X}, {len(record.body)} bytes"
     body = unpack_checkpoint(record.body)
     units = ", ".join(f"{unit.urid:012X} {unit.state}" for unit in body.units) or "none"
     page_sets = ", ".join(f"{number}: {rba:012X}" for number, rba in sorted(body.page_sets.items()))
@@ -119,6 +121,7 @@ _BODY: dict[Kind, Callable[[LogRecord], str]] = {
     Kind.COMPENSATION: _compensation,
     Kind.SHUNTED: lambda record: f"{Kind(record.body[0]).name} of page {record.page_set}/{record.page}",
     Kind.CHECKPOINT: _checkpoint,
+    Kind.CHECKPOINT_DATA: _bytes,
     Kind.TRUNCATED: _bytes,
     Kind.FILLER: _bytes,
     Kind.SHARED_PUT: lambda record: f"structure {_structure(record)} {len(record.body)} bytes",

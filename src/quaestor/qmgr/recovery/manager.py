@@ -433,4 +433,4 @@ class RecoveryManager(CheckpointTaker):
             self.back_out(found[0])
 
     def tasks(self) -> Sequence[Task]:
-        return (self.checkpoint_task(),)
+        return self.checkpoint_tasks()

@@ -28,7 +28,7 @@ from struct import Struct
 
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import Frame, TornPageError
-from quaestor.qmgr.recovery.checkpoint import unpack_checkpoint
+from quaestor.qmgr.recovery.checkpoint import read_checkpoint
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.manager import RecoveryManager
 from quaestor.qmgr.recovery.media import restored
@@ -73,7 +73,7 @@ def restart(recovery: RecoveryManager) -> Restart:
     page_sets = _current_status(recovery, found, copies)
     recovery.stamping.check(copies, found.end_rba)
     recovery.log.files.inventory.stamped_at_stop = False  # with what resuming saves
-    recovery.log.resume(found.end_rba)
+    recovery.log.resume(found.end_rba, found.checkpoint_rba)
     _forward(recovery, found, _Redo(recovery, found.end_rba, page_sets, copies))
     for number in copies:
         _end_media_recovery(recovery, recovery.buffers.page_sets[number])
@@ -105,7 +105,7 @@ def _current_status(recovery: RecoveryManager, found: Restart, copies: dict[int,
             recovery.outcomes.note(record.body)
     written = log.files.inventory.written_rba
     if end < written:
-        text = "the log is damaged before its end; use its other copy or its archive"
+        text = "the log is damaged before its end, or an older one; put the last one back, another copy or its archive"
         raise Abend("L2", text, good_to=f"{end:012X}", written_to=f"{written:012X}")
     if log.goes_on(end, epoch):
         text = "the log goes on where the bootstrap data set knows none: it is an older one; put the last one back"
@@ -128,7 +128,7 @@ def _last_checkpoint(recovery: RecoveryManager) -> tuple[int, dict[int, int]]:
     if not checkpoints:
         return recovery.log.files.oldest_active(), {}
     rba = checkpoints[-1]
-    body = unpack_checkpoint(recovery.log.read(rba).body)
+    body = read_checkpoint(recovery.log.read, rba)
     recovery.outcomes.last.update(body.outcomes)
     for entry in body.units:
         unit = UnitOfRecovery(entry.identity)

@@ -3,7 +3,8 @@
 Rules
   SM1 An interval ends every STATIME seconds, when a statistics trace is stopped, and when the queue manager stops. Its
       figures are read with the engine latch held, its records are made and written without it. That of accounting is
-      the same, or has a length of its own (ACCTIME).
+      the same, or has a length of its own (ACCTIME). It is as long as it lasted, whatever the time of day was set to
+      meanwhile, and ends now.
   SM2 A task has a record when it ends, when its trace is stopped, and at the end of an interval if it was running
       before that interval began (MP1B M-2).
   SM3 Accounting that starts finds the tasks that run: their calls are tallied from the next one on. A class that comes
@@ -40,7 +41,7 @@ from quaestor.smf.writer import Interval, RecordIdentity, build_record
 
 STEP_MS = 100
 WRITE_MS = 250
-US_PER_S = 1_000_000
+NS_PER_S = 1_000_000_000
 AS_STATIME = -1
 """ACCTIME: accounting has the intervals of statistics."""
 
@@ -90,14 +91,16 @@ class StatisticsManager:
         self._pending: deque[_Ended | tuple[Cut, frozenset[int]]] = deque()
         self._writing = Lock()
         self._sequence = 0
-        self._interval_us = self._accounting_us = clock.now_us()
+        self._accounting_us = clock.now_us()
+        self._interval_ns = self._accounting_ns = clock.monotonic_ns()  # when the interval began
         connections.accounts = self
 
     # -- traces, as the commands see them
 
     def begin_traces(self) -> None:
         """The traces of the settings, at start."""
-        self._interval_us = self._accounting_us = self._clock.now_us()
+        self._accounting_us = self._clock.now_us()
+        self._interval_ns = self._accounting_ns = self._clock.monotonic_ns()
         collect(self.managers, self._looks)  # what restart has counted belongs to no interval
         for kind, classes in parsed(self.settings.trace):
             self.start(kind, classes)
@@ -111,7 +114,7 @@ class StatisticsManager:
             self._cut_tasks(accounting)
         if _STATISTICS in self._traces.classes(STAT) - before:
             collect(self.managers, self._looks)
-            self._interval_us = self._clock.now_us()
+            self._interval_ns = self._clock.monotonic_ns()
         if self._accounting():
             for connection, thread in self._connections.living_threads():
                 if thread not in self._accounts:
@@ -124,7 +127,7 @@ class StatisticsManager:
         with refused_as_mq_error():
             stopped = self._traces.stop(trace, classes)
         if _STATISTICS in statistics - self._traces.classes(STAT):
-            self._cut_statistics(self._clock.now_us())
+            self._cut_statistics(self._clock.monotonic_ns())
         if accounting and not self._accounting():
             for connection, thread in self._connections.living_threads():
                 self._stop_task(connection, thread, accounting)
@@ -196,7 +199,7 @@ class StatisticsManager:
         """End the intervals whose time it is (SM1, SM2)."""
         statistics, accounting = self._over()
         if statistics or accounting:
-            self._cut_intervals(self._clock.now_us(), statistics=statistics, accounting=accounting)
+            self._cut_intervals(statistics=statistics, accounting=accounting)
         return False
 
     def _interval_over(self) -> bool:
@@ -204,20 +207,21 @@ class StatisticsManager:
 
     def _over(self) -> tuple[bool, bool]:
         """Whether the interval of statistics is over, and that of accounting."""
-        now_us = self._clock.now_us()
-        statistics = now_us >= self._interval_us + self.statime_s * US_PER_S
+        now_ns = self._clock.monotonic_ns()
+        statistics = now_ns >= self._interval_ns + self.statime_s * NS_PER_S
         if self.acctime_s is None:
             return statistics, statistics
-        return statistics, now_us >= self._accounting_us + self.acctime_s * US_PER_S
+        return statistics, now_ns >= self._accounting_ns + self.acctime_s * NS_PER_S
 
-    def _cut_intervals(self, now_us: int, *, statistics: bool = True, accounting: bool = True) -> None:
+    def _cut_intervals(self, *, statistics: bool = True, accounting: bool = True) -> None:
+        now_ns = self._clock.monotonic_ns()
         if statistics:
             if _STATISTICS in self._traces.classes(STAT):
-                self._cut_statistics(now_us)
-            self._interval_us = now_us
+                self._cut_statistics(now_ns)
+            self._interval_ns = now_ns
         if accounting:
             self._cut_tasks(self._accounting(), before_us=self._accounting_us)
-            self._accounting_us = now_us
+            self._accounting_us, self._accounting_ns = self._clock.now_us(), now_ns
 
     def _cut_tasks(self, classes: frozenset[int], before_us: int | None = None) -> None:
         """A record of each task; at the end of an interval of those that ran before it began (SM2, SM3)."""
@@ -226,8 +230,9 @@ class StatisticsManager:
             if before_us is None or began_us < before_us or account.interval_start_us > began_us:
                 self._cut_task(account, classes, ended=False)
 
-    def _cut_statistics(self, now_us: int) -> None:
-        interval = Interval(self._interval_us, now_us - self._interval_us)
+    def _cut_statistics(self, now_ns: int) -> None:
+        lasted_us = (now_ns - self._interval_ns) // 1000
+        interval = Interval(self._clock.now_us() - lasted_us, lasted_us)
         self._pending.append(_Ended(collect(self.managers, self._looks), interval))
 
     def write_step(self) -> bool:
@@ -267,7 +272,7 @@ class StatisticsManager:
 
     def finish(self) -> None:
         """The queue manager stops: the last interval and every task, with the latch held (SM1)."""
-        self._cut_intervals(self._clock.now_us())
+        self._cut_intervals()
 
     def close(self) -> None:
         """Write what is left and end the file."""
