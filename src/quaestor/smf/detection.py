@@ -119,7 +119,7 @@ def _candidates(data: bytes | bytearray, start: int, end: int) -> list[int]:
 
 def next_stripped(data: bytes | bytearray, start: int, end: int) -> int:
     """The first offset in [start, end) at which an RDW-stripped MQ record begins, -1 when there is none."""
-    types = np.frombuffer(data, dtype=np.uint8)[start + 1 : end]
+    types = np.frombuffer(data, dtype=np.uint8)[start + 1 : end + 1]
     for at in np.flatnonzero((types == 115) | (types == 116)).tolist():
         if is_stripped_record(data, start + at):
             return start + int(at)
