@@ -86,6 +86,11 @@ def block_length(data: bytes | bytearray, at: int) -> int:
     return length if length >= 8 and (word >> 31 or word & 0xFFFF == 0) else 0
 
 
+def is_block(data: bytes | bytearray, at: int) -> bool:
+    """Whether a block descriptor stands at `at`, with a record descriptor behind it."""
+    return block_length(data, at) > 0 and is_rdw(data, at + 4)
+
+
 def end_of_records(data: bytes | bytearray, at: int) -> int:
     """Where the records and segments end that follow each other from `at` on."""
     while is_record(data, at) or (is_rdw(data, at) and data[at + 2] > 1):
