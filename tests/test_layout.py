@@ -1,5 +1,7 @@
 """One class body, every use (rules L1 to L6)."""
 
+import struct
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from quaestor.layout import (
     CODE_PAGES,
+    LARGEST,
     Add,
     Record,
     at,
@@ -21,6 +24,7 @@ from quaestor.layout import (
     pack,
     record,
     rollups,
+    saturated,
     text,
     token,
     unpack,
@@ -183,6 +187,50 @@ def test_every_byte_survives_code_page_1047():
         if value != 0x40:
             one = bytes([value])
             assert one == page.encode(page.decode(one + b"\xc1")[:1], 1)
+
+
+@pytest.mark.parametrize(
+    ("wire", "most"),
+    [
+        ("u1", 255),
+        ("u2", 65_535),
+        ("u4", 4_294_967_295),
+        ("u8", 18_446_744_073_709_551_615),
+        ("i2", 32_767),
+        ("i4", 2_147_483_647),
+        ("i8", 9_223_372_036_854_775_807),
+    ],
+)
+def test_the_largest_number_of_a_wire_form_is_the_last_that_packs(wire, most):
+    @record("ONE", size=int(wire[1]))
+    class One(Record):
+        n: count = at(0, "N", "n", wire=wire)
+
+    assert most == LARGEST[wire] == unpack(One, pack(One(n=most))).n
+    with pytest.raises(struct.error):
+        pack(One(n=most + 1))
+    assert [most, most, 0, 5] == [saturated(One(n=n)).n for n in (most + 1, 2**70, 0, 5)]
+
+
+def test_a_record_is_saturated_in_blocks_and_arrays_and_stays_as_it_was():
+    made = Outer(puts=2**32, smallest=2**31, name="Q", calls=[Inner(calls=2**40, took=2**64), Inner(calls=1), Inner()])
+    kept = saturated(made)
+    assert (
+        Outer(
+            puts=2**32 - 1,
+            smallest=2**31 - 1,
+            name="Q",
+            calls=[Inner(calls=2**32 - 1, took=2**64 - 1), Inner(calls=1), Inner()],
+        )
+        == kept
+    )
+    assert (2**32, 2**40) == (made.puts, made.calls[0].calls)
+    assert kept == unpack(Outer, pack(kept))
+
+
+def test_an_absent_field_stays_absent_when_saturated():
+    cut = unpack(Outer, pack(Outer())[:20], 0, 20)
+    assert (None, None) == (saturated(cut).name, saturated(cut).calls)
 
 
 def test_text_too_long_for_its_field_is_refused():

@@ -47,7 +47,7 @@ def lost(data, whole, window):
     return set(whole) - set(found), damages
 
 
-@pytest.mark.parametrize("victim", [0, 1, 30, 58, 59])
+@pytest.mark.parametrize("victim", [0, 30, 59])
 @pytest.mark.parametrize("framing", ["RDW", "BDW"])
 @pytest.mark.parametrize("byte", range(18))
 def test_a_bit_wrong_in_a_record_s_header_costs_that_record_at_most(framing, victim, byte):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import identities, intervals, kinds, levels_of, moments_us, records, sections, slot_sections
 
 from quaestor import clock
-from quaestor.layout import pack
+from quaestor.layout import LARGEST, pack
 from quaestor.smf.catalog import CATALOG, KINDS, LEVELS, length_at
 from quaestor.smf.detection import Framing
 from quaestor.smf.dump import MAX_BLOCK_BYTES, DumpWriter
@@ -51,6 +51,41 @@ HALF_HOUR = Interval(NOON_US - 1_800_000_000, 1_800_000_000)
 
 def triplet(record, index):
     return struct.unpack_from(">IHH", record, 28 + 8 * index)
+
+
+@pytest.mark.parametrize("level", ["5.2", "10.0.0"])
+def test_a_figure_that_has_run_over_is_written_as_the_most_its_field_holds(level):
+    """W8: in plain fields, in arrays and in blocks; what fits is as it was, and so are the caller's objects."""
+    identity = RecordIdentity("SYSA", "QM01", level)
+    entry = StructureFigures(structure="APP1", single_calls=2**32, single_elapsed=2**64, multiple_calls=7)
+    sections = [LockStatistics(lock_gets=2**33, lock_releases=3), CouplingFacilityStatistics(structures=[entry])]
+    found = unpack_record(build_record(CATALOG[115, 2], sections, identity, NOON_US)).sections
+    (lock,) = found["QLST"]
+    assert (2**32 - 1, 3, 2**33) == (lock.lock_gets, lock.lock_releases, sections[0].lock_gets)
+    kept = found["QEST"][0].structures[0]
+    assert ("APP1", 2**32 - 1, 2**64 - 1, 7) == (
+        kept.structure,
+        kept.single_calls,
+        kept.single_elapsed,
+        kept.multiple_calls,
+    )
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_figure_is_too_large_for_a_record(data):
+    """Any number field of any structure may run over; the others are as they would have been (W8)."""
+    kind = data.draw(kinds)
+    level = data.draw(st.sampled_from(levels_of(kind)))
+    slot = data.draw(st.sampled_from([slot for slot in kind.slots if slot.used_at(level)]))
+    length = length_at(slot.section, level)
+    inside = [e for e in slot.section.LAYOUT.fields if e.end <= length and e.wire in LARGEST and not e.shape]
+    each = data.draw(st.sampled_from([e for e in inside if e.kind.name != "block_length"]))
+    made, whole = slot.section(), slot.section()
+    setattr(made, each.name, LARGEST[each.wire] + data.draw(st.integers(1, 2**70)))
+    setattr(whole, each.name, LARGEST[each.wire])
+    identity = RecordIdentity("SYSA", "QM01", level)
+    assert build_record(kind, [whole], identity, NOON_US) == build_record(kind, [made], identity, NOON_US)
 
 
 # --- lengths the papers print ----------------------------------------------------------------------------------------
