@@ -189,6 +189,16 @@ def test_every_byte_survives_code_page_1047():
             assert one == page.encode(page.decode(one + b"\xc1")[:1], 1)
 
 
+@pytest.mark.parametrize("size", [9, 20])
+def test_a_token_too_long_for_its_field_is_refused(size):
+    with pytest.raises(ValueError, match=f"UOW of {size} bytes does not fit in 8"):
+        pack(Outer(uow=bytes(size)))
+
+
+def test_a_token_shorter_than_its_field_is_filled_with_zeros():
+    assert b"\1\2" + bytes(6) == unpack(Outer, pack(Outer(uow=b"\1\2"))).uow
+
+
 @pytest.mark.parametrize(
     ("wire", "most"),
     [

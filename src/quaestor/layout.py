@@ -362,9 +362,15 @@ def _give(each: Field, shape: tuple[int, ...], value: Any, page: CodePage, value
     elif each.wire == "text":
         values.append(page.encode(value or "", each.size))
     elif each.wire == "bytes":
-        values.append((value or b"").ljust(each.size, b"\0"))
+        values.append(_filled(each, value or b""))
     else:
         values.append(value or 0)
+
+
+def _filled(each: Field, value: bytes) -> bytes:
+    if len(value) > each.size:
+        raise ValueError(f"{each.official} of {len(value)} bytes does not fit in {each.size}")
+    return value.ljust(each.size, b"\0")
 
 
 def saturated(made: R) -> R:
