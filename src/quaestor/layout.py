@@ -12,7 +12,8 @@ Rules
   L5  Intervals stay in TOD units inside objects; tables show microseconds.
   L6  Text is EBCDIC in one selectable code page; trailing blanks and nulls are not part of the value.
 
-Called by smf and storage for their formats.  Calls nothing.  Knows no structure by name.
+Called by smf for its structures, by the statistics that fill them, and for code pages by mqi.  Calls nothing.
+Knows no structure by name.
 """
 
 import struct
