@@ -146,8 +146,8 @@ def test_a_subtype_nobody_knows_ends_with_its_header_section():
     """Only triplet 0 is known to be one (T1)."""
     body = triplet(36 + 20, 52, 1) + b"\xff" * 20 + bytes(52)
     strange = record(body, record_type=115, subtype=99)
-    records, damages, _ = read(strange[4:] + STRIPPED[0])
-    assert ([], [strange, RECORDS[0]]) == (damages, records)
+    records, damages, _ = read(strange[4:] + STRIPPED[0] + strange[4:])
+    assert ([], [strange, RECORDS[0], strange]) == (damages, records)
 
 
 def test_a_record_without_sections_ends_behind_its_first_triplet():
