@@ -2,8 +2,10 @@
 
 import pytest
 
+from quaestor.layout import Record, at, elapsed, gauge, micros, octets, record
 from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.printing.figures import View
+from quaestor.smf.printing.forms import Form, figure, row, two_digits
 from quaestor.smf.printing.programs import FORMS
 from smf.printing.given import ms, squeezed, us, utc
 
@@ -409,3 +411,53 @@ def test_the_storage_manager_in_the_order_of_its_rows():
         "# Getmains: 51, # Freemains: 52, # non-zero Rcs 53",
         "# SOS bit: 61, # contractions 62, # Abends 63",
     ] == rows("QSST", **figures)
+
+
+# --- what no row names -----------------------------------------------------------------------------------------------
+
+
+@record("LATER", size=40)
+class Later(Record):
+    """A structure of a level that nobody has seen yet."""
+
+    waited: elapsed = at(0, "WAITED", "Time waited")
+    spent: micros = at(8, "SPENT", "CPU spent (us)")
+    moved: octets = at(12, "MOVED", "Data moved")
+    held: octets = at(20, "HELD", "Data held (bytes)")
+    depth: gauge = at(28, "DEPTH", "Depth")
+    parts: gauge = at(32, "PARTS", "Parts", shape=(2,))
+
+
+def test_a_figure_that_no_row_names_prints_with_its_unit_once():
+    made = Later(waited=us(5), spent=6, moved=7, held=8, depth=9, parts=[1, 0])
+    assert [
+        f"  {label} {value}"
+        for label, value in (
+            ("Time waited (us) ".ljust(52, "."), "5"),
+            ("CPU spent (us) ".ljust(52, "."), "6"),
+            ("Data moved (bytes) ".ljust(52, "."), "7"),
+            ("Data held (bytes) ".ljust(52, "."), "8"),
+            ("Depth ".ljust(52, "."), "9"),
+            ("Parts ".ljust(52, "."), "1 0"),
+        )
+    ] == list(Form("").lines(made, View()))
+    assert [] == list(Form("").lines(Later(), View()))  # zeros say nothing (P4)
+
+
+def test_rows_without_a_lead_are_indented_and_numbered_ones_begin_with_their_place():
+    row_of_depth = (row(figure("Depth", "depth", 3)),)
+    made = Later(depth=5)
+    assert ["  Depth   5"] == list(Form("", row_of_depth).lines(made, View()))
+    assert ["  01 Depth   5"] == list(Form("", row_of_depth, numbered=True).lines(made, View()))
+    assert ["  12 Depth   5"] == list(Form("", row_of_depth, numbered=True).lines(made, View(), 12))
+    assert ["==Depth   5"] == list(Form("", row_of_depth, indent="==").lines(made, View()))
+    led = Form("", row_of_depth, lead=two_digits("", "depth"))
+    assert ["  05 Depth   5"] == list(led.lines(made, View()))
+
+
+def test_a_row_is_left_out_when_sparse_and_zero_or_absent_altogether():
+    full, sparse = row(figure("Depth", "depth", 0)), row(figure("Depth", "depth", 0), sparse=True)
+    absent = Later()
+    absent.depth = None
+    shown = [(full.shows(made), sparse.shows(made)) for made in (Later(depth=1), Later(), absent)]
+    assert [(True, True), (True, False), (False, False)] == shown
