@@ -77,10 +77,9 @@ def synth_command(
     try:
         profile = with_days(load_profile(name), days, seed)
         profile = at_level(profile, level) if level else profile
+        _write(profile, output, size, framing, compress=compress, quiet=quiet)
     except ProfileError as error:
         raise Refused(str(error)) from None
-    try:
-        _write(profile, output, size, framing, compress=compress, quiet=quiet)
     except OSError as error:
         raise Refused(f"{error.filename or output}: {error.strerror or error}") from None
 
