@@ -15,7 +15,7 @@ from quaestor import clock
 from quaestor.layout import LARGEST, pack
 from quaestor.smf.catalog import CATALOG, KINDS, LEVELS, length_at
 from quaestor.smf.detection import Framing
-from quaestor.smf.dump import MAX_BLOCK_BYTES, DumpWriter
+from quaestor.smf.dump import MAX_BLOCK_BYTES, SMALLEST_BLOCK_BYTES, DumpWriter
 from quaestor.smf.framing import Damage, DumpReader
 from quaestor.smf.records import read_records, tasks, unpack_record
 from quaestor.smf.sections.buffer import BufferStatistics
@@ -43,6 +43,7 @@ from quaestor.smf.writer import (
     split_queues,
     task_records,
 )
+from smf.dumps import with_section
 
 QM1 = RecordIdentity("SYSA", "QM01", "8.0", zone_minutes=60)
 NOON_US = int(datetime(2026, 3, 2, 11, tzinfo=UTC).timestamp()) * 1_000_000
@@ -343,6 +344,23 @@ def test_bulk_writing_gives_the_same_bytes(options, made):
         dump.write_many(data, offsets)
     assert dump_of(made, **options) == stream.getvalue()
     assert (len(made), data.size) == (dump.records, dump.bytes_in)
+
+
+@pytest.mark.parametrize("framing", [Framing.RDW, Framing.BDW], ids=lambda framing: framing.value)
+def test_segments_are_joined_again_whatever_the_size_of_a_block(framing):
+    """From the smallest block there may be to one that holds several records; a first segment holds the header (D2)."""
+    held = [with_section(bytes([n]) * (4 + 37 * n % 290), qmgr=f"Q{n:03d}") for n in range(16)]
+    held.insert(3, dump_marker(START_OF_DUMP, QM1, NOON_US))
+    for block_bytes in (*range(SMALLEST_BLOCK_BYTES, 120), 500, MAX_BLOCK_BYTES):
+        stream = io.BytesIO()
+        with DumpWriter(stream, framing, spanned=True, block_bytes=block_bytes) as dump:
+            for each in held:
+                dump.write(each)
+        reader = DumpReader(io.BytesIO(stream.getvalue()), window=400)
+        blocks = list(reader.blocks())
+        found = [bytes(b.data[o + 4 : o + n]) for b in blocks for o, n in zip(b.offsets, b.lengths, strict=True)]
+        assert ([each[4:] for each in held], []) == (found, [d for b in blocks for d in b.damages]), block_bytes
+        assert (framing, len(held), sum(map(len, held))) == (reader.framing, dump.records, dump.bytes_in)
 
 
 def test_spanned_segments_are_coded_first_middle_last():
