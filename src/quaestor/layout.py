@@ -12,7 +12,8 @@ Rules
   L5  Intervals stay in TOD units inside objects; tables show microseconds.
   L6  Text is EBCDIC in one selectable code page; trailing blanks and nulls are not part of the value.
 
-Called by smf and storage for their formats.  Calls nothing.  Knows no structure by name.
+Called by smf for its structures, by the statistics that fill them, and for code pages by mqi.  Calls nothing.
+Knows no structure by name.
 """
 
 import struct
@@ -117,6 +118,8 @@ block = Annotated[Any, Kind("block", "block", Add.NONE)]
 _TOD_KINDS = frozenset({"elapsed", "longest", "shortest"})
 _STRUCT_CODES = {"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "i2": "h", "i4": "i", "i8": "q"}
 _SIZES = {"u1": 1, "u2": 2, "u4": 4, "u8": 8, "i2": 2, "i4": 4, "i8": 8}
+LARGEST: Mapping[str, int] = {wire: (1 << 8 * size - (wire[0] == "i")) - 1 for wire, size in _SIZES.items()}
+"""The largest number of each wire form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,9 +363,28 @@ def _give(each: Field, shape: tuple[int, ...], value: Any, page: CodePage, value
     elif each.wire == "text":
         values.append(page.encode(value or "", each.size))
     elif each.wire == "bytes":
-        values.append((value or b"").ljust(each.size, b"\0"))
+        values.append(_filled(each, value or b""))
     else:
         values.append(value or 0)
+
+
+def _filled(each: Field, value: bytes) -> bytes:
+    if len(value) > each.size:
+        raise ValueError(f"{each.official} of {len(value)} bytes does not fit in {each.size}")
+    return value.ljust(each.size, b"\0")
+
+
+def saturated(made: R) -> R:
+    """A copy in which no number is more than its field holds: a counter that has run over stands still at the end."""
+    return type(made)(**{each.name: _saturated(each, getattr(made, each.name)) for each in made.LAYOUT.fields})
+
+
+def _saturated(each: Field, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_saturated(each, inner) for inner in value]
+    if isinstance(value, Record):
+        return saturated(value)
+    return min(value, LARGEST[each.wire]) if isinstance(value, int) else value
 
 
 # --- tables ----------------------------------------------------------------------------------------------------------

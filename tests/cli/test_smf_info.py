@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from quaestor.cli.main import main
+from quaestor.layout import CODE_PAGES
 from smf.dumps import REAL, REAL_DUMPS, record, with_section
 
 GOOD = with_section(qmgr="QM01") + with_section(qmgr="QM02", time=3_700_000) + record(record_type=30, subtype=1)
@@ -42,6 +43,30 @@ def test_json_has_the_same_figures(dump):
     assert [("30", 1), ("115-215", 1), ("115-215", 1)] == [(g["record"], g["records"]) for g in found["groups"]]
     assert [{"structure": "QPST", "length": 40, "count": 2}] == found["sections"]
     assert {"2016-02-27T10:00:00", "2016-02-27T10:16:40", None} == {g["first_local"] for g in found["groups"]}
+
+
+def test_names_with_brackets_show_as_they_are(dump):
+    """Of files and of queue managers: brackets are no markup."""
+    data = bytearray(with_section())
+    data[18:22] = CODE_PAGES["1047"].encode("[/a]", 4)
+    done = info(dump(bytes(data), "dump[bold].smf"))
+    assert 0 == done.exit_code
+    assert "dump[bold].smf" in done.stdout
+    assert "[/a]" in done.stdout
+
+
+def test_a_record_without_a_date_is_counted_and_has_no_time(dump):
+    """The 366th day of 2015: as a record it can be true, as a day it is none."""
+    none, last = with_section(date=0x0115366F), with_section(date=0x0115365F)
+    (group,) = json.loads(info(dump(none + last), "--json").stdout)["groups"]
+    assert (2, "2015-12-31T10:00:00", "2015-12-31T10:00:00") == (
+        group["records"],
+        group["first_local"],
+        group["last_local"],
+    )
+    (group,) = json.loads(info(dump(none), "--json").stdout)["groups"]
+    assert (1, None, None) == (group["records"], group["first_local"], group["last_local"])
+    assert 0 == info(dump(none)).exit_code
 
 
 def test_damage_is_one_line_and_exit_code_1(dump):

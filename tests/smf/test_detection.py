@@ -178,5 +178,7 @@ def test_a_record_without_its_descriptor_is_found_behind_a_hole():
     data = bytes(31) + A[4:]
     assert 31 == next_stripped(data, 0, len(data))
     assert 31 == next_stripped(data, 31, len(data))
+    assert 31 == next_stripped(data, 0, 32)
+    assert -1 == next_stripped(data, 0, 31)
     assert -1 == next_stripped(data, 32, len(data))
     assert -1 == next_stripped(data[:62], 0, 62)

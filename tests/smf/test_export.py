@@ -274,6 +274,18 @@ def test_a_dump_that_cannot_be_used_does_not_stop_the_others(dump, tmp_path):
     assert ("no such file", "is a directory") == (reasons["missing"], reasons[tmp_path.name])
 
 
+@pytest.mark.parametrize("cut", [0, 30])
+def test_a_dump_given_twice_is_written_twice(dump, tmp_path, cut):
+    """Its damaged end is nobody else's: the parts of the second one are not read again with it (V2)."""
+    whole = dump.read_bytes()
+    path = tmp_path / "again.smf"
+    path.write_bytes(whole[: len(whole) - cut])
+    once, _ = exported([path], tmp_path / "one")
+    twice, listener = exported([path, path], tmp_path / "two")
+    assert {structure: 2 * rows for structure, rows in once.items()} == twice
+    assert (2 if cut else 0) == len(listener.damages)
+
+
 def test_nothing_usable_writes_nothing(tmp_path):
     (tmp_path / "zeros").write_bytes(bytes(50_000))
     rows, heard = exported([tmp_path / "zeros"], tmp_path / "out")

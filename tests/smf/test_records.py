@@ -112,6 +112,36 @@ def test_continuations_join_their_task():
     assert [True, False, True] == [task.accounting is not None for task in found]
 
 
+def test_a_continuation_without_identification_continues_nobody():
+    """Two records that lost it are not therefore of one task (O3)."""
+    header = pack(CommonHeader(sections=4), 36) + pack(CorrelationHeader())
+    lost, queue = (9000, 208, 1), bytes(576)
+    dump = [made(116, 1, header, lost, bytes(712), queue), made(116, 2, header, lost, queue)]
+    assert [(None, 1), (None, 1)] == [
+        (task.identification, len(task.queues)) for task in tasks(unpack_record(each) for each in dump)
+    ]
+
+
+def test_the_same_name_on_another_queue_manager_is_another_task():
+    header = pack(CommonHeader(sections=4), 36) + pack(CorrelationHeader())
+    who, queue = pack(TaskIdentification(connection_name="JOB1")), bytes(576)
+    dump = [
+        made(116, 1, header, who, bytes(712), queue, qmgr="QMA"),
+        made(116, 2, header, who, queue, qmgr="QMB"),
+        made(116, 2, header, who, queue, qmgr="QMB"),
+    ]
+    assert [1, 2] == [len(task.queues) for task in tasks(unpack_record(each) for each in dump)]
+
+
+def test_damage_and_other_records_between_a_task_and_its_continuation_do_no_harm():
+    header = pack(CommonHeader(sections=4), 36) + pack(CorrelationHeader())
+    who, queue = pack(TaskIdentification(connection_name="JOB1")), bytes(576)
+    first, second = made(116, 1, header, who, bytes(712), queue), made(116, 2, header, who, queue)
+    between = [Damage(0, "a hole"), unpack_record(with_section()), unpack_record(record(record_type=30))]
+    (task,) = tasks([unpack_record(first), *between, unpack_record(second)])
+    assert 2 == len(task.queues)
+
+
 def test_names_are_read_in_the_code_page_asked_for():
     data = record(qmgr="Q[1]")
     raw = bytearray(data)

@@ -4,7 +4,7 @@ import copy
 import io
 import tomllib
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from importlib.resources import files
 
 import numpy as np
@@ -16,6 +16,7 @@ from synthetic import dump_of, thin
 from quaestor.smf.catalog import LEVELS
 from quaestor.smf.framing import DumpReader
 from quaestor.smf.records import read_records
+from quaestor.smf.synth.generate import with_days
 from quaestor.smf.synth.profile import Rhythm
 from quaestor.smf.synth.profile_file import ProfileError, at_level, load_profile, profile_of, shipped_profiles
 from quaestor.smf.synth.rhythm import factors, stream
@@ -118,11 +119,37 @@ def test_any_profile_goes_to_any_level(level):
         ({"replace": {"start =": "days = true\nstart ="}}, "days: True is not a whole number"),
         ({"replace": {'uses = [{ queue = "Q1", put = 1, sizes = "small" }]': ""}}, "at least one user and one use"),
         ({"replace": {'rhythm = "day"': 'users = ["LONGUSERID"]'}}, "'LONGUSERID' does not fit in 8 bytes"),
+        ({"replace": {"2026-03-02": "2026-03-02T10:00:00"}}, "start: a date such as"),
+        ({"replace": {"2026-03-02": "1900-01-01"}}, "1 days from 1900-01-01 are not between 1900-01-02 and 2042-09-16"),
+        ({"replace": {"2026-03-02": "2042-09-17"}}, "1 days from 2042-09-17 are not between"),
+        ({"replace": {"2026-03-02": "2042-09-10\ndays = 8"}}, "8 days from 2042-09-10 are not between"),
+        ({"replace": {'system = "SYSA"': 'system = "SYSA"\nbuffer_pools = []'}}, "at least one buffer pool is needed"),
     ],
 )
 def test_mistakes_are_named(change, says):
     with pytest.raises(ProfileError, match=says):
         minimal(**change)
+
+
+@pytest.mark.parametrize("start", ["1900-01-02", "2042-09-16"])
+@pytest.mark.parametrize("minutes", [-14 * 60, 14 * 60])
+def test_a_profile_may_reach_to_the_ends_of_the_clock(start, minutes):
+    """The first and the last day that the TOD clock has in full, at either end of the world."""
+    changes = {
+        "2026-03-02": f"{start}\ninterval_minutes = 720",
+        'system = "SYSA"': f'system = "SYSA"\nlevel = "5.2"\nzone_minutes = {minutes}',
+    }
+    data, made = dump_of(minimal(replace=changes))
+    records = [each for each in read_records(DumpReader(io.BytesIO(data))) if each.utc_time is not None]
+    assert (1, {timedelta(minutes=minutes)}) == (made.days, {each.zone for each in records})
+
+
+def test_a_dump_does_not_outlast_the_clock():
+    """Of however many days a size needs, or somebody asks for, the clock ends with 2042-09-16."""
+    profile = minimal(replace={"2026-03-02": "2042-09-15"})
+    for options in ({"size_bytes": 10**9}, {}):
+        with pytest.raises(ProfileError, match="3 days from 2042-09-15 are not between"):
+            dump_of(profile if options else with_days(profile, 3), **options)
 
 
 def test_shared_queues_need_a_group():

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from strategies import identities, intervals, kinds, levels_of, moments_us, records, sections, slot_sections
 
 from quaestor import clock
-from quaestor.layout import pack
+from quaestor.layout import LARGEST, pack
 from quaestor.smf.catalog import CATALOG, KINDS, LEVELS, length_at
 from quaestor.smf.detection import Framing
-from quaestor.smf.dump import MAX_BLOCK_BYTES, DumpWriter
+from quaestor.smf.dump import MAX_BLOCK_BYTES, SMALLEST_BLOCK_BYTES, DumpWriter
 from quaestor.smf.framing import Damage, DumpReader
 from quaestor.smf.records import read_records, tasks, unpack_record
 from quaestor.smf.sections.buffer import BufferStatistics
@@ -43,6 +43,7 @@ from quaestor.smf.writer import (
     split_queues,
     task_records,
 )
+from smf.dumps import with_section
 
 QM1 = RecordIdentity("SYSA", "QM01", "8.0", zone_minutes=60)
 NOON_US = int(datetime(2026, 3, 2, 11, tzinfo=UTC).timestamp()) * 1_000_000
@@ -51,6 +52,41 @@ HALF_HOUR = Interval(NOON_US - 1_800_000_000, 1_800_000_000)
 
 def triplet(record, index):
     return struct.unpack_from(">IHH", record, 28 + 8 * index)
+
+
+@pytest.mark.parametrize("level", ["5.2", "10.0.0"])
+def test_a_figure_that_has_run_over_is_written_as_the_most_its_field_holds(level):
+    """W8: in plain fields, in arrays and in blocks; what fits is as it was, and so are the caller's objects."""
+    identity = RecordIdentity("SYSA", "QM01", level)
+    entry = StructureFigures(structure="APP1", single_calls=2**32, single_elapsed=2**64, multiple_calls=7)
+    sections = [LockStatistics(lock_gets=2**33, lock_releases=3), CouplingFacilityStatistics(structures=[entry])]
+    found = unpack_record(build_record(CATALOG[115, 2], sections, identity, NOON_US)).sections
+    (lock,) = found["QLST"]
+    assert (2**32 - 1, 3, 2**33) == (lock.lock_gets, lock.lock_releases, sections[0].lock_gets)
+    kept = found["QEST"][0].structures[0]
+    assert ("APP1", 2**32 - 1, 2**64 - 1, 7) == (
+        kept.structure,
+        kept.single_calls,
+        kept.single_elapsed,
+        kept.multiple_calls,
+    )
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_no_figure_is_too_large_for_a_record(data):
+    """Any number field of any structure may run over; the others are as they would have been (W8)."""
+    kind = data.draw(kinds)
+    level = data.draw(st.sampled_from(levels_of(kind)))
+    slot = data.draw(st.sampled_from([slot for slot in kind.slots if slot.used_at(level)]))
+    length = length_at(slot.section, level)
+    inside = [e for e in slot.section.LAYOUT.fields if e.end <= length and e.wire in LARGEST and not e.shape]
+    each = data.draw(st.sampled_from([e for e in inside if e.kind.name != "block_length"]))
+    made, whole = slot.section(), slot.section()
+    setattr(made, each.name, LARGEST[each.wire] + data.draw(st.integers(1, 2**70)))
+    setattr(whole, each.name, LARGEST[each.wire])
+    identity = RecordIdentity("SYSA", "QM01", level)
+    assert build_record(kind, [whole], identity, NOON_US) == build_record(kind, [made], identity, NOON_US)
 
 
 # --- lengths the papers print ----------------------------------------------------------------------------------------
@@ -308,6 +344,23 @@ def test_bulk_writing_gives_the_same_bytes(options, made):
         dump.write_many(data, offsets)
     assert dump_of(made, **options) == stream.getvalue()
     assert (len(made), data.size) == (dump.records, dump.bytes_in)
+
+
+@pytest.mark.parametrize("framing", [Framing.RDW, Framing.BDW], ids=lambda framing: framing.value)
+def test_segments_are_joined_again_whatever_the_size_of_a_block(framing):
+    """From the smallest block there may be to one that holds several records; a first segment holds the header (D2)."""
+    held = [with_section(bytes([n]) * (4 + 37 * n % 290), qmgr=f"Q{n:03d}") for n in range(16)]
+    held.insert(3, dump_marker(START_OF_DUMP, QM1, NOON_US))
+    for block_bytes in (*range(SMALLEST_BLOCK_BYTES, 120), 500, MAX_BLOCK_BYTES):
+        stream = io.BytesIO()
+        with DumpWriter(stream, framing, spanned=True, block_bytes=block_bytes) as dump:
+            for each in held:
+                dump.write(each)
+        reader = DumpReader(io.BytesIO(stream.getvalue()), window=400)
+        blocks = list(reader.blocks())
+        found = [bytes(b.data[o + 4 : o + n]) for b in blocks for o, n in zip(b.offsets, b.lengths, strict=True)]
+        assert ([each[4:] for each in held], []) == (found, [d for b in blocks for d in b.damages]), block_bytes
+        assert (framing, len(held), sum(map(len, held))) == (reader.framing, dump.records, dump.bytes_in)
 
 
 def test_spanned_segments_are_coded_first_middle_last():

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30}
 _FRAMINGS = ("rdw", "bdw", "vbs", "stripped")
 _VBS_BLOCK_BYTES = 27_998
+_MOST_BYTES = 10**18
 
 
 def size_bytes(_ctx: click.Context | None, _param: click.Parameter | None, text: str | None) -> int | None:
@@ -25,7 +26,8 @@ def size_bytes(_ctx: click.Context | None, _param: click.Parameter | None, text:
     if text is None:
         return None
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmg]i?|)b?\s*", text.lower())
-    size = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    wanted = float(found[1]) * _UNITS[found[2]] if found else 0
+    size = int(wanted) if wanted < _MOST_BYTES else 0
     if size <= 0:
         raise click.BadParameter(f"{text!r} is no size; write 500MB, 2GB or 64MiB")
     return size
@@ -75,10 +77,9 @@ def synth_command(
     try:
         profile = with_days(load_profile(name), days, seed)
         profile = at_level(profile, level) if level else profile
+        _write(profile, output, size, framing, compress=compress, quiet=quiet)
     except ProfileError as error:
         raise Refused(str(error)) from None
-    try:
-        _write(profile, output, size, framing, compress=compress, quiet=quiet)
     except OSError as error:
         raise Refused(f"{error.filename or output}: {error.strerror or error}") from None
 

@@ -86,6 +86,11 @@ def block_length(data: bytes | bytearray, at: int) -> int:
     return length if length >= 8 and (word >> 31 or word & 0xFFFF == 0) else 0
 
 
+def is_block(data: bytes | bytearray, at: int) -> bool:
+    """Whether a block descriptor stands at `at`, with a record descriptor behind it."""
+    return block_length(data, at) > 0 and is_rdw(data, at + 4)
+
+
 def end_of_records(data: bytes | bytearray, at: int) -> int:
     """Where the records and segments end that follow each other from `at` on."""
     while is_record(data, at) or (is_rdw(data, at) and data[at + 2] > 1):
@@ -119,7 +124,7 @@ def _candidates(data: bytes | bytearray, start: int, end: int) -> list[int]:
 
 def next_stripped(data: bytes | bytearray, start: int, end: int) -> int:
     """The first offset in [start, end) at which an RDW-stripped MQ record begins, -1 when there is none."""
-    types = np.frombuffer(data, dtype=np.uint8)[start + 1 : end]
+    types = np.frombuffer(data, dtype=np.uint8)[start + 1 : end + 1]
     for at in np.flatnonzero((types == 115) | (types == 116)).tolist():
         if is_stripped_record(data, start + at):
             return start + int(at)

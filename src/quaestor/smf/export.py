@@ -70,6 +70,7 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Job:
+    dump: int  # which of the dumps: the same path may be given twice
     path: str
     part: Part
     folder: Path
@@ -200,14 +201,14 @@ def _tell(listener: Listener, job: _Job, done: _Done) -> None:
 def _jobs(paths: Sequence[str], folder: Path, options: ExportOptions, listener: Listener) -> Iterator[_Job]:
     """Every part of every dump."""
     number = 0
-    for path in paths:
+    for dump, path in enumerate(paths):
         try:
             parts = _split(path, options.part_bytes)
         except UnusableDumpError as error:
             listener.cannot_use(path, str(error))
             continue
         for part in parts:
-            yield _Job(path, part, folder / f"part-{number}", options)
+            yield _Job(dump, path, part, folder / f"part-{number}", options)
             number += 1
 
 
@@ -225,7 +226,7 @@ def _in_order(jobs: list[_Job], processes: int) -> Iterator[tuple[_Job, _Done]]:
         at = 0
         while at < len(jobs):
             job, done = jobs[at], reading.result(at)
-            following = [each for each in jobs[at:] if each.path == job.path]
+            following = [each for each in jobs[at:] if each.dump == job.dump]
             taken = 1
             while not done.landed and taken < len(following):
                 shutil.rmtree(job.folder)

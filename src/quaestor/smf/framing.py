@@ -10,6 +10,10 @@ Rules
       a beginning, is damage.
   R5  Only records with a header that can be true reach a reader.
   R6  An RDW-stripped record ends where its last section ends, for nothing else tells its length.
+  R7  Lengths may be damaged, too. The end that a block descriptor tells is proven when another block begins there;
+      until it is, every record of the block is looked at, so that no block is taken for a record. A record behind which
+      the chain is lost ends where a true chain begins inside it, as far as a window shows. Either way damage costs the
+      record that it is in.
 
 Called by records, columns, splitting.  Calls detection.
 """
@@ -34,6 +38,9 @@ from quaestor.smf.detection import (
     block_length,
     detect,
     end_of_records,
+    is_block,
+    is_header,
+    is_record,
     next_record,
     true_headers,
 )
@@ -44,6 +51,8 @@ _RDW = struct.Struct(">HBB")
 _WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
 _MAX_SPANNED = 64 << 20
 _OVERLAP = 32  # more than any header needs
+_NO_HEADER = "record without a true SMF header"
+_BLOCK_INSIDE = "block descriptor before the end that was told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +102,18 @@ class _Found:
         self.lengths.append(length)
         self.positions.append(position)
 
+    def whole_before(self, data: bytearray, end: int) -> int | None:
+        """Where the last record begins, if it lies whole behind its RDW and ends at `end`."""
+        begin = self.whole[-1] if self.whole else end
+        return begin if begin + int.from_bytes(data[begin : begin + 2], "big") == end > begin else None
+
     def block(self, data: bytearray) -> Block:
         """The block of what was found; records without a true header are damage (R5)."""
         offsets, lengths, positions = self._records(data)
         good = lengths >= SMALLEST_RECORD
         good[good] = true_headers(data, offsets[good])
         for position in positions[~good]:
-            self.damages.append(Damage(int(position), "record without a true SMF header"))
+            self.damages.append(Damage(int(position), _NO_HEADER))
         self.damages.sort(key=lambda damage: damage.offset)
         if not good.all():
             offsets, lengths, positions = offsets[good], lengths[good], positions[good]
@@ -146,6 +160,8 @@ class DumpReader:
         self._segments: list[bytes] = []
         self._spanned_at = 0
         self._block_end = 0  # absolute offset at which the next block descriptor stands
+        self._told = True  # whether a descriptor says so
+        self._proven = True  # whether that was seen to be true (R7)
         self._ended_early = ""
         self._lost: Damage | None = None  # damage whose end is not found yet
 
@@ -178,6 +194,8 @@ class DumpReader:
         first = 0
         if self.framing is None:
             self.framing, first = detect(head)
+        if first and self.framing is not Framing.STRIPPED:
+            self._lost = Damage(self._base, _bad_rdw(*_RDW.unpack_from(head)[:2]))
         self._block_end = self._base + first
         return head
 
@@ -240,22 +258,31 @@ class DumpReader:
                     return at
                 continue
             if blocked and base + at >= self._block_end:
-                length = block_length(data, at)
-                self._lost = None if length else Damage(base + at, "not a block descriptor")
-                self._block_end = base + at + length
-                at += 4 if length else 0
+                if at + 8 > size and not last:
+                    break
+                at = self._begin_block(data, at)
                 continue
             length, segment, zero = unpack(data, at)
             if length < 4 or segment > _MIDDLE or zero or length > LARGEST_SEGMENT:
                 self._lost = Damage(base + at, _bad_rdw(length, segment))
                 continue
             if at + length > size:
-                break
+                inner = self._cut_at_next(data, at, length, found) if last else -1
+                if inner < 0:
+                    break
+                at = inner
+                continue
+            if not self._proven and segment == _WHOLE and not is_header(data, at):
+                self._lost = Damage(base + at, _BLOCK_INSIDE if is_block(data, at) else _NO_HEADER)
+                continue
             if segment == _WHOLE and not self._segments:
                 whole(at)
             else:
                 self._segment(data, at, length, segment, found)
             at += length
+        if last and at == size and blocked and self._told and base + at < self._block_end and not self._ended_early:
+            missing = self._block_end - base - at
+            found.damages.append(Damage(base + at, f"block cut short: {missing} bytes are missing"))
         if not last or at == size:
             return at
         if self._lost is not None:
@@ -263,23 +290,62 @@ class DumpReader:
         self._cut_short(data, at, size, found)
         return size
 
+    def _begin_block(self, data: bytearray, at: int) -> int:
+        """Where the first record of the block at `at` stands (R7)."""
+        length = block_length(data, at)
+        if is_block(data, at) or (length and at + 4 == len(data)):
+            self._block_end, self._told = self._base + at + length, True
+            self._proven = is_block(data, at + length)
+            return at + 4
+        if self._told or not is_record(data, at):
+            self._lost = Damage(self._base + at, "not a block descriptor")
+        else:
+            self._block_end = self._base + end_of_records(data, at)  # a block whose end nobody has told goes on
+        return at
+
     def _resync(self, lost: Damage, data: bytearray, at: int, size: int, found: _Found, *, last: bool) -> int:
         """Skip to the next record that can be true (R3); while none is in sight, keep what might begin one."""
-        skip_to = next_record(data, at + (self._base + at == lost.offset), size)
+        before = found.whole_before(data, lost.offset - self._base)
+        if before is not None:
+            inner = self._cut_at_next(data, before, lost.offset - self._base - before, found)
+            if inner >= 0:
+                found.whole.pop()
+                self._lost = None
+                return inner
+        skip_to = next_record(data, at, size)
         if skip_to < 0 and not last:
             return max(at, size - _OVERLAP)
-        if skip_to < 0:
-            skip_to = size
-        elif self.framing is Framing.BDW:
-            self._block_end = self._base + end_of_records(data, skip_to)
-            if skip_to >= 4 and block_length(data, skip_to - 4):
-                skip_to -= 4
-                self._block_end = self._base + skip_to
+        skip_to = size if skip_to < 0 else self._block_of(data, skip_to, lost.offset)
         skipped = self._base + skip_to - lost.offset
         found.damages.append(Damage(lost.offset, f"{lost.reason}; {skipped} bytes skipped"))
         self._drop_segments(found)
         self._lost = None
         return skip_to
+
+    def _block_of(self, data: bytearray, at: int, begin: int) -> int:
+        """Where to go on with the record at `at`: at its block's descriptor, if that stands at `begin` or behind."""
+        if self.framing is not Framing.BDW:
+            return at
+        self._block_end, self._told, self._proven = self._base + end_of_records(data, at), False, True
+        if self._base + at - 4 >= begin and block_length(data, at - 4):
+            at -= 4
+            self._block_end = self._base + at
+        return at
+
+    def _cut_at_next(self, data: bytearray, begin: int, length: int, found: _Found) -> int:
+        """Where another record begins inside that at `begin`, which then ends there; -1 for nowhere (R7)."""
+        end, size = begin + length, len(data)
+        inner = next_record(data, begin + SMALLEST_RECORD, min(end, size))
+        if inner < 0:
+            return -1
+        chain = end_of_records(data, inner)
+        if chain <= min(end, size - 1) and not (self.framing is Framing.BDW and is_block(data, chain)):
+            return -1
+        position = self._base + begin
+        at = self._block_of(data, inner, position + SMALLEST_RECORD)
+        found.record(begin, at - begin, position)
+        found.damages.append(Damage(position, f"record of {length} bytes: another begins after {at - begin}"))
+        return at
 
     def _drop_segments(self, found: _Found) -> None:
         if self._segments:

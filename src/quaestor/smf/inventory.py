@@ -5,12 +5,13 @@ Rules
       be read is damage.
   M2  Sections are counted where the triplets say they are, by structure and length, so that levels can be told apart.
   M3  Times are those of the SMF header, local to the system that wrote the record; the zone offset stands beside them.
+      A record whose date is none (the 366th day of a common year) is counted, and its time is left out.
 
 Called by `quaestor smf info`.  Calls locate and record_columns, block by block, so memory does not grow with the dump.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -61,10 +62,12 @@ class Tally:
     last: datetime | None = None
     zone_minutes: set[int] = field(default_factory=set)
 
-    def add(self, records: int, first: datetime, last: datetime, zones: set[int]) -> None:
+    def add(self, records: int, times: Iterable[datetime], zones: set[int]) -> None:
+        """So many more records, the first and the last time among theirs, and their zone offsets."""
         self.records += records
-        self.first = first if self.first is None else min(self.first, first)
-        self.last = last if self.last is None else max(self.last, last)
+        for time in times:
+            self.first = time if self.first is None else min(self.first, time)
+            self.last = time if self.last is None else max(self.last, time)
         self.zone_minutes |= zones
 
 
@@ -103,10 +106,10 @@ class Inventory:
             mine = owner.reshape(-1) == number
             found = [columns.column(name).names for name in _KEY]
             named = [names[value] if names else value for names, value in zip(found, key, strict=True)]
-            local = times.values[mine]
-            known = zones.values[mine] if zones.valid is None else zones.values[mine & zones.valid]
+            local, known = (each.values[mine if each.valid is None else mine & each.valid] for each in (times, zones))
+            span = (_local(local.min()), _local(local.max())) if len(local) else ()
             tally = self.groups.setdefault(Group(*named), Tally())
-            tally.add(int(mine.sum()), _local(local.min()), _local(local.max()), set(np.unique(known).tolist()))
+            tally.add(int(mine.sum()), span, set(np.unique(known).tolist()))
 
     def _add_sections(self, located: Located) -> None:
         for structure, found in located.sections.items():

@@ -5,7 +5,7 @@ Rules
       its own beginning, is damage of that section alone: the others are delivered.
   O2  A record of another SMF type, or of a subtype nobody knows, is counted and passed on without sections.
   O3  A 116-2 record continues the 116-1 of the same task: same queue manager, same thread identification, next in the
-      dump. Its queues join those of the task.
+      dump. Its queues join those of the task. One that has lost its identification continues nobody.
 
 Called by the printouts, by info and by tests; columns does the same work for a whole block at once.
 """
@@ -204,7 +204,8 @@ def tasks(records: Iterable[SmfRecord | Damage]) -> Iterator[Task]:
 
 
 def _continues(task: Task, record: SmfRecord, identification: TaskIdentification | None) -> bool:
-    return task.record.header.queue_manager == record.header.queue_manager and task.identification == identification
+    same_manager = task.record.header.queue_manager == record.header.queue_manager
+    return same_manager and identification is not None and task.identification == identification
 
 
 def _first(record: SmfRecord, cls: type[S]) -> S | None:

@@ -5,6 +5,9 @@ Rules
   T2  Start and end of dump (types 2 and 3) are 14 bytes long without their RDW.
   T3  Segments of spanned records lie end to end without marks, so a spanned record is whole already.
   T4  An RDW is put back in front of every record, so that all readers see one form.
+  T5  Triplets may be damaged, so an end is believed when a record begins there or the dump ends. Otherwise the record
+      ends where the next one begins, if that is earlier: damage costs the record that it is in, and a section that
+      then lies outside is named by who reads the sections.
 
 Called by framing.  Calls catalog for the number of triplets, detection to find the next record.
 """
@@ -24,29 +27,43 @@ def walk(data: bytearray, base: int, record: Callable[[int, int, int], None], da
     at, size = 0, len(data)
     rebuilt = bytearray()
     found: list[tuple[int, int, int]] = []
+    length = _length(data, at, size)
     while at < size and (last or size - at >= _HEADER_AND_TRIPLETS):
-        length = _length(data, at, size)
+        more = not last and size - at <= _LONGEST  # what is not in sight may be in the next window
         if length is None:
             skip_to = next_stripped(data, at + 1, size)
             if skip_to < 0:
-                if not last and size - at <= _LONGEST:
+                if more:
                     break
                 skip_to = size
             damage(base + at, f"no SMF record header; {skip_to - at} bytes skipped")
-            at = skip_to
+            at, length = skip_to, _length(data, skip_to, size)
             continue
-        if at + length > size:
-            if last:
-                damage(base + at, f"record cut short: {length} bytes long, {size - at} are left")
-                at = size
+        end = at + length
+        if more and end + _HEADER_AND_TRIPLETS > size:
             break
-        found.append((size + len(rebuilt), length + STRIPPED, base + at))
-        rebuilt += min(length + STRIPPED, 0xFFFF).to_bytes(2, "big") + b"\0\0" + data[at : at + length]
-        at += length
+        length = _length(data, end, size)
+        if length is None and end != size:
+            begins = next_stripped(data, at + 1, min(end, size))
+            if begins >= 0:  # T5
+                end, length = begins, _length(data, begins, size)
+            elif end > size:
+                damage(base + at, _no_end(end - at, size - at, last=last))
+                at = size
+                break
+        found.append((size + len(rebuilt), end - at + STRIPPED, base + at))
+        rebuilt += min(end - at + STRIPPED, 0xFFFF).to_bytes(2, "big") + b"\0\0" + data[at:end]
+        at = end
     data += rebuilt
     for each in found:
         record(*each)
     return at
+
+
+def _no_end(length: int, left: int, *, last: bool) -> str:
+    if last:
+        return f"record cut short: {length} bytes long, {left} are left"
+    return f"record of {length} bytes has no end; {left} bytes skipped"
 
 
 def _length(data: bytearray, at: int, size: int) -> int | None:

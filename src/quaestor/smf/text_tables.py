@@ -4,7 +4,8 @@ Rules
   X1  CSV has one column for each element of an array, named by its place: `latch_waits_0`, and for a block inside an
       array `cf_calls_0_kinds_3_requests`. There are as many as the structure declares, whatever a level fills.
   X2  A JSON line is one row. Its text is built column by column, as the tables are: no Python per row.
-  X3  Null is an empty field in CSV and null in JSON. Tokens are hexadecimal. Instants are ISO 8601, UTC ones with Z.
+  X3  Null is an empty field in CSV and null in JSON. Tokens are hexadecimal. Instants are ISO 8601, UTC ones with Z;
+      CSV has a blank in place of the T, which spreadsheets read.
 
 Called by export.  Calls arrow_schema for the shapes of arrays.
 """

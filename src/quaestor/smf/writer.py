@@ -16,6 +16,7 @@ Rules
       the channel initiator writes the record.
   W6  An unused entry of QEST is binary zero, its name included.
   W7  A section may come packed at its level's length already (`PackedSection`); it is placed like any other.
+  W8  A figure that is more than its field holds is written as the most that it holds: a long interval loses no record.
 
 Called by synth and by the queue manager's statistics.  Calls layout, clock, catalog.  `dump` writes what is built here.
 """
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND, UNIX_EPOCH, hundredths, packed_date, tod_from_us
-from quaestor.layout import CP1047, CodePage, Record, pack
+from quaestor.layout import CP1047, CodePage, Record, pack, saturated
 from quaestor.smf.catalog import (
     CATALOG,
     CURRENT_LEVEL,
@@ -229,7 +230,10 @@ def _pack_section(section: Section, length: int, page: CodePage) -> bytes:
         if len(section.data) != length:
             raise ValueError(f"{section.section.LAYOUT.structure} of {len(section.data)} bytes, its level has {length}")
         return section.data
-    data = pack(section, length, page)
+    try:
+        data = pack(section, length, page)
+    except struct.error:
+        data = pack(saturated(section), length, page)  # W8
     if not isinstance(section, CouplingFacilityStatistics):
         return data
     cleared = bytearray(data)

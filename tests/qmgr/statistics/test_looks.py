@@ -119,6 +119,16 @@ def test_a_number_that_does_not_fit_is_the_greatest_that_does(value, kept):
     assert [kept] == words(Form(QueueAccounting, 2800).filled({"puts": value}), at, 1)
 
 
+def test_a_word_of_a_block_or_an_array_that_does_not_fit_is_the_greatest_that_does():
+    """FO5."""
+    most = (1 << 32) - 1
+    made = Form(QueueAccounting, 2800).filled({"cf_calls": [1, most + 1, most, 1 << 40, *[0] * 496]})
+    assert [1, most, most, most, 0] == words(made, 736, 5)
+    each = TaskAccounting.LAYOUT["latch_elapsed"]
+    made = Form(TaskAccounting, TaskAccounting.LAYOUT.size).filled({"latch_elapsed": [1 << 70, 5, *[0] * 30]})
+    assert [most, most, 0, 5] == words(made, each.offset, 4)
+
+
 def test_bytes_are_filled_in_as_they_are():
     assert bytes(range(16)) == Form(QueueAccounting, 2800).filled({"correlator": bytes(range(16))})[16:32]
 

@@ -7,6 +7,7 @@ Rules
   FO3 Text that the code page does not know is replaced, and cut to its field; a record is written whatever an
       application calls itself.
   FO4 A block within a structure is given as its words, one after the other.
+  FO5 A number that is more than its field holds is the most that it holds, in arrays and blocks, too.
 
 Called by accounts.  Calls the layouts.
 """
@@ -14,10 +15,9 @@ Called by accounts.  Calls the layouts.
 import struct
 from collections.abc import Mapping
 
-from quaestor.layout import CP1047, Field, Record, pack
+from quaestor.layout import CP1047, LARGEST, Field, Record, pack
 
 _CODES = {"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "i2": "h", "i4": "i", "i8": "q"}
-_LIMITS = {"u4": (1 << 32) - 1, "i4": (1 << 31) - 1, "u8": (1 << 64) - 1, "i8": (1 << 63) - 1}
 WORD = 4
 Value = int | str | bytes | list[int]
 
@@ -53,9 +53,10 @@ def _fill(made: bytearray, each: Field, code: struct.Struct, value: Value) -> No
     if isinstance(value, str):
         code.pack_into(made, each.offset, ebcdic(value, each.size))
     elif isinstance(value, list):
-        code.pack_into(made, each.offset, *value)
+        most = LARGEST[f"u{WORD}" if each.of is not None else each.wire]
+        code.pack_into(made, each.offset, *(min(one, most) for one in value))
     elif isinstance(value, int):
-        code.pack_into(made, each.offset, min(value, _LIMITS.get(each.wire, value)))
+        code.pack_into(made, each.offset, min(value, LARGEST[each.wire]))
     else:
         code.pack_into(made, each.offset, value)
 

@@ -24,6 +24,7 @@ from quaestor.smf.synth.accounting import account_day
 from quaestor.smf.synth.incidents import Conditions
 from quaestor.smf.synth.ledger import Ledger
 from quaestor.smf.synth.profile import Profile, QueueManager
+from quaestor.smf.synth.profile_check import check_days
 from quaestor.smf.synth.sheet import Sheet, Templates
 from quaestor.smf.synth.statistics import statistics_day
 from quaestor.smf.writer import END_OF_DUMP, START_OF_DUMP, RecordIdentity, dump_marker
@@ -68,11 +69,13 @@ class Day:
 def generate(
     profile: Profile, dump: DumpWriter, *, size_bytes: int | None = None, progress: Progress | None = None
 ) -> Generated:
-    """Write the days of a profile, or as many as a size needs (D3)."""
+    """Write the days of a profile, or as many as a size needs (D3); `ProfileError` when the clock ends before."""
+    check_days(profile, profile.days if size_bytes is None else 1)
     made, templates = Generated(), Templates()
     identity = identity_of(profile.queue_managers[0])
     dump.write(dump_marker(START_OF_DUMP, identity, midnight_us(profile, profile.queue_managers[0], 0)))
     while made.days < profile.days if size_bytes is None else dump.bytes_in < size_bytes:
+        check_days(profile, made.days + 1)
         day = generate_day(profile, made.days, templates)
         if size_bytes is not None:
             day = _cut(day, size_bytes - dump.bytes_in, _ends_us(profile, made.days))

@@ -3,7 +3,7 @@
 Rules
   V1  A mistake is named with its place, what stands there and what would be valid.
   V2  Every name that one table uses is defined in another: queues, rhythms, sizes, structures, page sets, pools.
-  V3  No value is accepted that the records could not hold.
+  V3  No value is accepted that the records could not hold, and no day that the TOD clock does not reach.
 
 Called by profile_file.  Calls profile, incidents.
 """
@@ -21,6 +21,7 @@ _TYPE_NAMES = {int: "whole number", float: "number", str: "text", bool: "true or
 _MOST_TASKS_PER_HOUR, _MOST_INSTANCES, _MOST_MESSAGES_PER_HOUR = 200_000, 9_999, 10**7
 _BUSIEST = 10.0  # a rhythm's factor; 1.0 is the hour that the rates are given for
 _LONGEST_TIME = 9e18 / 4096  # microseconds that a total in TOD units may hold
+_FIRST_DAY, _LAST_DAY = date(1900, 1, 2), date(2042, 9, 16)  # that the TOD clock has in full, in every zone
 
 
 class ProfileError(Exception):
@@ -50,6 +51,7 @@ def check(profile: Profile) -> None:
     if 1440 % profile.interval_minutes:
         raise ProfileError(f"interval_minutes: {profile.interval_minutes} does not divide a day")
     _between("days", profile.days, 1, 3660)
+    check_days(profile, profile.days)
     _between("growth_percent_per_week", profile.growth_percent_per_week, 0, 100)
     for rhythm in profile.rhythms:
         for factor in (*rhythm.hours, *rhythm.week):
@@ -78,6 +80,12 @@ def check(profile: Profile) -> None:
             raise ProfileError(f"incident {incident.kind}: {problem}")
 
 
+def check_days(profile: Profile, days: int) -> None:
+    """Refuse so many days if the clock that stamps the records does not have them (V3)."""
+    if profile.start < _FIRST_DAY or profile.start.toordinal() + days - 1 > _LAST_DAY.toordinal():
+        raise ProfileError(f"start: {days} days from {profile.start} are not between {_FIRST_DAY} and {_LAST_DAY}")
+
+
 def _check_queue(profile: Profile, queue: Queue) -> None:
     place = f"queue {queue.name}"
     _fits("queue", queue.name, 48)
@@ -100,6 +108,8 @@ def _check_manager(profile: Profile, manager: QueueManager) -> None:
     for accounted in manager.accounting:
         one_of(f"{place}, accounting", accounted, (1, 3, 4))
     pools = [each.number for each in manager.buffer_pools]
+    if not pools:
+        raise ProfileError(f"{place}: at least one buffer pool is needed")
     for page_set in manager.page_sets:
         one_of(f"{place}, page set {page_set.number}, buffer_pool", page_set.buffer_pool, pools)
     _between(f"{place}, buffer pool numbers", max(pools), 0, 99 if manager.at_least("8.0") else 15)

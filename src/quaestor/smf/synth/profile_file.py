@@ -12,7 +12,7 @@ Called by the command, tests and benchmarks.  Calls profile, profile_check.
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from datetime import date
+from datetime import date, datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -82,7 +82,7 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
 def profile_of(table: Mapping[str, Any], name: str) -> Profile:
     """The profile in a parsed TOML document."""
     plain = {key: value for key, value in table.items() if key not in _TABLES}
-    if not isinstance(table.get("start"), date):
+    if not isinstance(table.get("start"), date) or isinstance(table["start"], datetime):
         raise ProfileError("start: a date such as 2026-03-02 is needed")
     made = _build(
         Profile,
