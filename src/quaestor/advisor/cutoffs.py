@@ -54,7 +54,7 @@ def load(text: str, rules: Iterable[Rule], name: str = "cutoffs") -> tuple[Chose
     """The rules with the cut-offs of a TOML file; rules that are not enabled are left out."""
     try:
         parsed = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or a number that Python does not read
         raise CutoffError(f"{name}: {error}") from None
     chosen: dict[str, Chosen | None] = {each.id: Chosen(each, each.defaults) for each in rules}
     known = [each.rule for each in chosen.values() if each]

@@ -115,7 +115,7 @@ def load(text: str, name: str = "settings") -> Settings:
     """Settings of a TOML file."""
     try:
         parsed = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or a number that Python does not read
         raise SettingsError(f"{name}: {error}") from None
     made = Settings()
     for manager, body in parsed.items():
