@@ -318,7 +318,7 @@ LIMITS = {
     "mp16-ch2-3/CF-R48": [("by_identifier", 100, 101), ("depth_high", 1000, 1001), ("scm_max_mb", 0, 1)],
     "mp16-ch1/A-28": [("on_queue_s_longest", 3600, 3601), ("on_queue_s_shortest", 300, 299), ("queues", 1, 2)],
     "mp16-ch1/A-31": [("expansions", 0, 1)],
-    "mp16-ch1/A-38": [("depth", 0, 1), ("depth", 4000, 3999), ("pages_nonpersistent", 1000, 1001)],
+    "mp16-ch1/A-38": [("depth", 4000, 3999), ("pages_nonpersistent", 1000, 1001)],
     "mp16-ch1/A-53": [
         ("checkpoint_pages", 51_200, 51_201),
         ("page_set_write_mb_per_s", 0, 1),
@@ -468,7 +468,13 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"used_share": 0.1}, "full", 0, 1),
         ({"full": 0}, "used_share", 0.9, 0.901),
     ],
-    "mp16-ch1/A-38": [({"depth": 1}, "pages_nonpersistent", 1000, 1001)],
+    "mp16-ch1/A-38": [
+        ({"depth": 0}, "pages_nonpersistent", 1000, 1001),
+        ({"depth": 1}, "pages_nonpersistent", 1000, 1001),
+        ({"message_size": 3635}, "depth", 4000, 3999),
+        ({"message_size": 3636}, "depth", 2000, 1999),  # two pages each
+        ({"message_size": 40_000}, "depth", 400, 399),  # ten pages each
+    ],
     "mp16-ch1/A-9": [({"mount_time_s": 0, "archive_time_s": 700}, "mount_time_s", 100, 101)],
     "mp16-ch1/A-1": [({}, "trace_asked_for", 1, 0)],
     "mp16-ch2-3/CH-R26": [({}, "trace_asked_for", 1, 0)],

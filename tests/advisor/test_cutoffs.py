@@ -46,6 +46,19 @@ def test_an_empty_file_changes_nothing():
         ('["mp1b/A-43"]\nper_hour = 1\n', "no cut-off per_hour; the rule has checkpoints_per_hour_max"),
         ('["mp1b/A-43"]\ncheckpoints_per_hour_max = "many"\n', "takes a number, not 'many'"),
         ('["mp1b/A-43"]\nseverity = "loud"\n', "severity 'loud' is none of note, warning, alert"),
+        ('["mp1b/A-43"]\ncheckpoints_per_hour_max = true\n', "takes a number, not True"),
+        ('["mp1b/A-43"]\ncheckpoints_per_hour_max = nan\n', "takes a number, not nan"),
+        ('["mp1b/A-43"]\ncheckpoints_per_hour_max = -inf\n', "takes a number, not -inf"),
+        pytest.param(
+            f'["mp1b/A-43"]\ncheckpoints_per_hour_max = 1{"0" * 400}\n', "takes a number, not 1000", id="400 digits"
+        ),
+        ('["mp1b/A-43"]\nenabled = "no"\n', "enabled takes true or false, not 'no'"),
+        ('["mp1b/A-43"]\nenabled = 0\n', "enabled takes true or false, not 0"),
+        ('["mp1b/A-43"]\nenabled = false\nper_hour = 1\n', "no cut-off per_hour"),
+        (
+            '["mp16-ch4-11/APP-1"]\nseverity = "note"\n[app-1]\nmessages_max = 300\n',
+            "app-1 and mp16-ch4-11/APP-1 are one rule; put all of it under one name",
+        ),
         ("limit = 3\n", "limit stands outside a rule"),
         ("[A-1", "cutoffs: "),
     ],

@@ -174,6 +174,17 @@ def _factor_of_any(workload, less):
     return high
 
 
-def test_nothing_breaks_without_limits():
-    least = '[queue_manager]\nname="Q"\n[[flow]]\nqueue="A"\nsize=1\nrate=1\npersistent=false\n'
+@pytest.mark.parametrize("rate", [0, 1, 9999, 20_000, 5_100_000, 10_000_000])
+def test_nothing_breaks_without_limits(rate):
+    """I2: rates grow a thousandfold, or until one is the highest that a workload takes."""
+    least = f'[queue_manager]\nname="Q"\n[[flow]]\nqueue="A"\nsize=1\nrate={rate}\npersistent=false\n'
     assert breaks_first(parse(least, "w")) is None
+
+
+def test_what_breaks_first_is_found_up_to_the_highest_rate():
+    """At 5,000,000/s twice as many is the end, and page set 1 holds 235,929 messages before it expands."""
+    flow = '[[flow]]\nqueue="A"\nsize=1\nrate=5_000_000\npersistent=false\noutage="30 ms"\npage_set=1\n'
+    page_set = '[[page_set]]\nnumber=1\nsize="1 GiB"\nbuffer_pool=1\n'
+    found = breaks_first(parse(f'[queue_manager]\nname="Q"\n{flow}{page_set}', "w"))
+    assert "page set 1 before it expands" == found.head_room.what
+    assert 235_929 / 150_000 == pytest.approx(found.factor, rel=0.006)

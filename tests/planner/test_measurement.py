@@ -223,3 +223,18 @@ def test_options_replace_what_was_measured():
 def test_nothing_put_is_nothing_to_simulate():
     with pytest.raises(OutOfRangeError, match="no puts in its accounting"):
         calibrated(replace(HOUR, queues=[]))
+
+
+@pytest.mark.parametrize(
+    ("written", "puts", "maxumsgs"),
+    [({}, 10_000, None), ({}, 10_001, 10_001), ({"maxumsgs": 50}, 50, 50), ({"maxumsgs": 50}, 51, 51)],
+    ids=str,
+)
+def test_a_unit_of_work_may_be_longer_than_maxumsgs_is_said_to_be(written, puts, maxumsgs):
+    """SMF does not tell MAXUMSGS, but a unit of work that was committed kept it."""
+    queue = replace(ORDERS, valid_puts=puts, persistent_puts=puts, put_bytes=puts, put_commits=1)
+    tables, notes = workload_tables(replace(HOUR, queues=[ORDERS, queue]), {"queue_manager": written})
+    assert maxumsgs == tables["queue_manager"].get("maxumsgs")
+    assert (puts > written.get("maxumsgs", 10_000)) == any("assumed: MAXUMSGS" in note for note in notes)
+    tables["flow"] = tables["flow"][1:]
+    assert puts == workload_of(tables, "w").flows[0].messages_per_commit

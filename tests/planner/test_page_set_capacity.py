@@ -165,3 +165,7 @@ def test_pages_that_messages_need_are_not_unscavenged(depth, size):
 
 def test_a_page_set_emptier_than_its_depth_says_has_nothing_to_scavenge():
     assert unscavenged_pages(PageSetUsage(1, 1, 100, 100, 0, 0), depth=50, message_bytes=2048) == 0
+
+
+def test_a_page_set_without_pages_is_not_used():
+    assert 0 == PageSetUsage(1, 1, 0, 0, 0, 0).used_percent

@@ -125,6 +125,27 @@ def test_a_duration_that_is_none_is_refused(text, says):
     assert "1h 30m" in str(refusal.value)
 
 
+HUNDRED_DIGITS = "9" * 100
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "least"),
+    [
+        (size_bytes, "{}T", 1e111),
+        (count, "{}", 1e99),
+        (duration_s, "{} d", 1e104),
+        (duration_s, "1s {} d", 1e104),
+        (rate_per_s, "{}T/s", 1e111),
+        (rate_bytes_per_s, "{}T/s", 1e111),
+    ],
+)
+def test_a_number_has_a_hundred_digits_at_most(read, text, least):
+    assert least < float(read(text.format(HUNDRED_DIGITS)))
+    for digits in (101, 400, 5000):
+        with pytest.raises(QuantityError, match=rf": {digits} digits are not valid; write 100 at most"):
+            read(text.format("9" * digits))
+
+
 def test_rates():
     assert rate_per_s("500/s") == 500
     assert rate_per_s("30k/min") == 500

@@ -80,6 +80,9 @@ def test_a_release_between_two_is_the_earlier():
         ('structure = "S"', "[[flow]] A: a private queue has no structure"),
         ("shared = true", "[[flow]] A: is shared, so [coupling_facility] is needed"),
         ("messages_per_commit = 20000", "[[flow]] A, messages_per_commit: 20000 is above MAXUMSGS 10000"),
+        pytest.param(
+            f"page_set = 1{'0' * 400}", f"[[flow]] A, page_set: 1{'0' * 400} is not valid: 0 to 99", id="400 digits"
+        ),
     ],
 )
 def test_a_wrong_value_is_named_with_what_is_valid(line, mistake):
@@ -101,6 +104,7 @@ def test_a_rate_that_is_none_is_explained():
         ('[machine]\ntype = "8561-701"', "is not known; did you mean"),
         ('[machine]\ntype = "none"', "'none' is not known; known are 2094-704, 2097-703, 2817-703"),
         ("[qeueu]\nx = 1", "no key qeueu"),
+        pytest.param(f"[log]\nlogload = {'9' * 5000}", "integer string conversion", id="5000 digits"),
         ("[log]\nlogload = 100", "[log], logload: 100 is not valid: 200 to 16,000,000"),
         ('[log]\nsize = "8 GB"', "[log], size: '8 GB' is not valid: 1 MiB to 4 GiB"),
         ('[log]\narchive = "disc"', "'disc' is not known"),
@@ -118,6 +122,102 @@ def test_a_wrong_table_is_named(more, mistake):
     ahead = more.startswith("log =")
     found = mistakes(f"{more}\n{LEAST}" if ahead else f"{LEAST}\n{more}\n")
     assert any(mistake in each for each in found), found
+
+
+SHARED = """[coupling_facility]
+cfcc_level = 22
+[[flow]]
+queue = "S"
+size = 1
+rate = 1
+persistent = true
+shared = true
+"""
+PAGE_SET = '[[page_set]]\nnumber = 1\nsize = "1 GB"\nbuffer_pool = 7\n'
+
+
+@pytest.mark.parametrize(
+    ("of_queue_manager", "more", "mistakes_expected"),
+    [
+        ('group = "QSG1"', "", ()),
+        ('group = "GROUP"', "", ("[queue_manager], group: 'GROUP' is not valid: 1 to 4 characters",)),
+        ("", SHARED, ()),
+        ("", f"{SHARED}page_set = 1", ("[[flow]] S: a shared queue has no page_set",)),
+        ("", f'{SHARED}structure = "APP1"', ()),
+        ("", f'{SHARED}structure = "APP1"\n[[structure]]\nname = "APP1"\nsize = "1G"', ()),
+        (
+            "",
+            f'{SHARED}structure = "APP2"\n[[structure]]\nname = "APP1"\nsize = "1G"',
+            ("[[flow]] S: no [[structure]] APP2 is written; did you mean APP1?",),
+        ),
+        ("", "[[flow]]\nqueue='B'\nsize=1\nrate=1\npersistent=true\npage_set=2", ()),
+        (
+            "",
+            f"[[flow]]\nqueue='B'\nsize=1\nrate=1\npersistent=true\npage_set=2\n{PAGE_SET}",
+            ("[[flow]] B: no [[page_set]] 2 is written",),
+        ),
+        ("", PAGE_SET, ()),  # no pool is written at all, so none is missed
+        ("maxumsgs = 5", "[[flow]]\nqueue='B'\nsize=1\nrate=1\npersistent=true\nmessages_per_commit=5", ()),
+        (
+            "maxumsgs = 4",
+            "[[flow]]\nqueue='B'\nsize=1\nrate=1\npersistent=true\nmessages_per_commit=5",
+            ("[[flow]] B, messages_per_commit: 5 is above MAXUMSGS 4",),
+        ),
+    ],
+)
+def test_tables_that_do_not_fit_together_are_named(of_queue_manager, more, mistakes_expected):
+    """T3: names and numbers that one table uses are defined in another, where that other is written at all."""
+    written = LEAST.replace('name = "QM1"', f'name = "QM1"\n{of_queue_manager}') + "\n" + more
+    assert mistakes_expected == (mistakes(written) if mistakes_expected else ())
+    if not mistakes_expected:
+        assert parse(written, "w").queue_manager.name == "QM1"
+
+
+@pytest.mark.parametrize(
+    ("low", "now", "fits"), [(10, 10, True), (11, 10, False), (10, 11, False), (0, 0, True)], ids=str
+)
+def test_a_pool_has_no_more_stealable_buffers_than_buffers(low, now, fits):
+    counts = f"buffers = 10\nstealable_low = {low}\nstealable_now = {now}"
+    written = f'{LEAST}\n[[counted_pool]]\nname = "pool 1, 09:00"\npool = 1\nlasted = "1h"\n{counts}\n'
+    if fits:
+        assert 10 == parse(written, "w").counted_pools[0].buffers
+    else:
+        said = "[[counted_pool]] pool 1, 09:00: more stealable buffers than its 10 buffers"
+        assert (said,) == mistakes(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('"9.0"', Release.V9_0),
+        ("9.0", Release.V9_0),
+        ("9", Release.V9_0),
+        ('"V9.4.5"', Release.V9_0),
+        ('"10.0"', Release.V9_0),
+        ('"7.0.1"', Release.V7_0_1),
+        ('"7.0.0"', Release.V6_0),
+        ('"5.3"', Release.V5_3),
+    ],
+)
+def test_a_release_is_read_as_people_write_it(written, read):
+    assert read is parse(LEAST.replace('"QM1"', f'"QM1"\nrelease = {written}'), "w").queue_manager.version
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ('"nine"', "'nine' is no release: write one such as 9.0 or 7.0.1"),
+        ('""', "'' is no release: write one such as 9.0 or 7.0.1"),
+        ("true", "True is no release: write one such as 9.0 or 7.0.1"),
+        ('"5.2"', "'5.2' is before the first release there are figures for: 5.3"),
+    ],
+)
+def test_a_release_that_is_none_is_refused(written, said):
+    assert (f"[queue_manager], release: {said}",) == mistakes(LEAST.replace('"QM1"', f'"QM1"\nrelease = {written}'))
+
+
+def test_a_title_is_a_text():
+    assert ("title: 3 is not a text",) == mistakes(f"title = 3\n{LEAST}")
 
 
 def test_every_mistake_of_a_file_is_found_at_once():

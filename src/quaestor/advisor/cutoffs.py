@@ -8,9 +8,11 @@
 
 Rules
   O1  A rule may be named in full or by the part that is unique to it; a name that fits no rule or several is refused.
-  O2  A name that the rule does not have is refused, with those it has.
+  O2  A name that the rule does not have is refused, with those it has; so is what is no finite number, and for
+      `enabled` what is neither true nor false.
+  O3  A rule stands in a file once, under whichever of its names.
 
-Called by evaluate and the command.  Calls rule.
+Called by evaluate and the command.  Calls rule, rows.
 """
 
 import tomllib
@@ -19,6 +21,7 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
+from quaestor.advisor.rows import is_number
 from quaestor.advisor.rule import Rule, Severity
 
 
@@ -51,14 +54,18 @@ def load(text: str, rules: Iterable[Rule], name: str = "cutoffs") -> tuple[Chose
     """The rules with the cut-offs of a TOML file; rules that are not enabled are left out."""
     try:
         parsed = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or a number that Python does not read
         raise CutoffError(f"{name}: {error}") from None
     chosen: dict[str, Chosen | None] = {each.id: Chosen(each, each.defaults) for each in rules}
     known = [each.rule for each in chosen.values() if each]
+    named: dict[str, str] = {}
     for key, changes in parsed.items():
         if not isinstance(changes, dict):
             raise CutoffError(f"{name}: {key} stands outside a rule; put it under the rule's name")
         rule = _one(key, known, name)
+        if rule.id in named:
+            raise CutoffError(f"{name}: {key} and {named[rule.id]} are one rule; put all of it under one name")
+        named[rule.id] = key
         chosen[rule.id] = _changed(rule, changes, f"{name}: {key}")
     return tuple(each for each in chosen.values() if each)
 
@@ -74,18 +81,19 @@ def _one(key: str, rules: list[Rule], name: str) -> Rule:
 
 def _changed(rule: Rule, changes: dict[str, Any], where: str) -> Chosen | None:
     changes = dict(changes)
-    if changes.pop("enabled", True) is False:
-        return None
+    enabled = changes.pop("enabled", True)
+    if not isinstance(enabled, bool):
+        raise CutoffError(f"{where}: enabled takes true or false, not {enabled!r}")
     severity = _severity(changes.pop("severity", rule.severity.name), where)
     known = {each.name for each in rule.cutoffs}
     for each, value in changes.items():
         if each not in known:
             has = ", ".join(sorted(known)) or "none"
             raise CutoffError(f"{where}: no cut-off {each}; the rule has {has}")
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if not is_number(value):
             raise CutoffError(f"{where}: {each} takes a number, not {value!r}")
     cut = SimpleNamespace(**{**vars(rule.defaults), **{key: float(value) for key, value in changes.items()}})
-    return Chosen(replace(rule, severity=severity), cut)
+    return Chosen(replace(rule, severity=severity), cut) if enabled else None
 
 
 def _severity(name: Any, where: str) -> Severity:

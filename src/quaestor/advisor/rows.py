@@ -6,9 +6,10 @@ Rules
   R2  A ratio whose divisor is 0 is not known: nothing happened, so there is no average.
   R3  Rows are values: what adds columns or picks rows returns new ones.
 
-Called by views, evaluate and the rules.  Calls nothing.
+Called by views, evaluate, the rules, settings and cutoffs.  Calls nothing.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -90,6 +91,13 @@ def of_column(column: pa.ChunkedArray | pa.Array) -> Array:
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type):
         return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
     return np.asarray(column.to_numpy(zero_copy_only=False), object)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value that a person wrote can stand in a column: a number, finite, within what a float holds."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return -sys.float_info.max <= value <= sys.float_info.max
 
 
 def unknown(size: int) -> Floats:

@@ -5,7 +5,8 @@ Rules
       queues. What stands under `all` holds for every queue manager that does not say otherwise.
   E2  Every name is known here with its meaning; an unknown one is refused with the nearest that exists, for a typing
       error must not silence a rule.
-  E3  What nobody said is not known (NaN, None), and rules on it do not fire.
+  E3  What nobody said is not known (NaN, None), and rules on it do not fire. A number is finite: a rule cannot be
+      silenced by writing nan.
 
     [all]
     logload = 4000000
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from quaestor.advisor import display_output
-from quaestor.advisor.rows import Array, Rows
+from quaestor.advisor.rows import Array, Rows, is_number
 from quaestor.advisor.setting_names import KINDS, SETTINGS
 
 ALL = "all"
@@ -103,8 +104,7 @@ def _check(kind: str, key: str, value: Any, where: str) -> None:
         near = get_close_matches(key, SETTINGS[kind], 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise SettingsError(f"{where}: no setting {key}{hint}")
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) if known.type is float else None
-    if good is False or (good is None and not isinstance(value, known.type)):
+    if not (is_number(value) if known.type is float else isinstance(value, known.type)):
         raise SettingsError(f"{where}: {key} takes {_TYPES[known.type]}, not {value!r}")
 
 
@@ -115,7 +115,7 @@ def load(text: str, name: str = "settings") -> Settings:
     """Settings of a TOML file."""
     try:
         parsed = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or a number that Python does not read
         raise SettingsError(f"{name}: {error}") from None
     made = Settings()
     for manager, body in parsed.items():
@@ -123,6 +123,8 @@ def load(text: str, name: str = "settings") -> Settings:
             raise SettingsError(f"{name}: {manager} stands outside a queue manager; put it under [{ALL}] or [QM01]")
         for kind, objects in _parts(body):
             for each, values in objects:
+                if not isinstance(values, dict):
+                    raise SettingsError(f"{name}: {each} stands outside a {kind}; put it under [{manager}.{kind}.NAME]")
                 made.put(manager, kind, each, values)
     return made
 

@@ -5,6 +5,7 @@ Exit codes: 0 planned, 1 with --check when a limit is passed, 2 the workload or 
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +157,7 @@ def _as_json(made: "Plan", given: "Definitions", numbers: tuple[str, ...]) -> di
         "workload": made.workload.title,
         "queue_manager": made.workload.queue_manager.name,
         "answers": answers,
-        "unanswered": [{"number": each.number, "question": each.question, "why": each.why} for each in made.unanswered],
+        "unanswered": [asdict(each) for each in made.unanswered],
         "passed": [room.what for _, room in made.passed],
         "definitions": {"mqsc": given.mqsc, "parameters": given.parameters, "cfrm": given.cfrm, "notes": given.notes},
     }

@@ -216,7 +216,7 @@ def _answer(tables: Tables, numbers: tuple[str, ...], place: str, *, inputs: boo
     click.echo("\n".join(answer_lines(answers, inputs=inputs)))
     for each in made.unanswered:
         if each.number in numbers:
-            click.echo(f"not answered: {each.number}  {each.question} {each.why}")
+            click.echo(f"not answered: {each.number}  {each.question} {each.said}")
     for answer, room in made.passed:
         if answer in answers:
             click.echo(f"PASSED: {room.what}, {room.percent:.0f} % head-room")

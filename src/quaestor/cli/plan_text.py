@@ -28,7 +28,7 @@ def plan_lines(made: Plan, given: Definitions, numbers: tuple[str, ...], *, inpu
     without = [each for each in made.unanswered if not numbers or each.number in numbers]
     if without:
         yield "Not answered"
-        yield from (f"  {each.number:<7} {each.question} {each.about}: {each.why}" for each in without)
+        yield from (f"  {each.number:<7} {each.question} {each.said}" for each in without)
 
 
 def limit_lines(made: Plan) -> Iterator[str]:

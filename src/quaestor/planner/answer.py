@@ -3,7 +3,8 @@
 Rules
   A1  A figure is what a formula gave for its inputs, and the answer keeps formula, inputs and result: whoever doubts it
       can call the formula again.
-  A2  A question that a workload cannot answer is not left out: it says what is missing, or which range was left.
+  A2  A question that a workload cannot answer is not left out: it says what is missing, or which range was left.  What
+      one queue, page set or structure lacks does not silence the others.
   A3  Head-room is what is left of a limit, in percent of it; below 0 the limit is passed.
 
 Called by the questions, which make answers, and by plan, which gathers them.  Calls quantity, source.
@@ -12,7 +13,7 @@ Called by the questions, which make answers, and by plan, which gathers them.  C
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from quaestor.planner.quantity import show_bytes, show_seconds
 from quaestor.planner.source import FORMULAS, OutOfRangeError, Source, Table
@@ -107,6 +108,11 @@ class Unanswered:
     why: str
     about: str = ""
 
+    @property
+    def said(self) -> str:
+        """Why not, after the name of the thing where it is about one."""
+        return f"{self.about}: {self.why}" if self.about else self.why
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -136,6 +142,7 @@ class Refused:
 
 
 Figures = Iterator[Figure | Refused]
+T = TypeVar("T")
 
 
 def figure(
@@ -160,6 +167,15 @@ def figure(
     value = pick(result) if pick else result
     room = head_room(value) if head_room else None
     return Figure(value, unit, name, inputs, FORMULAS[name], result, about, what, room)
+
+
+def each_apart(things: Iterable[T], about: Callable[[T], str], figures: Callable[[T], Figures]) -> Figures:
+    """The figures of each thing; one that lacks something, or that a formula refuses, says so by itself (A2)."""
+    for thing in things:
+        try:
+            yield from figures(thing)
+        except (MissingError, OutOfRangeError) as error:
+            yield Refused(about(thing), str(error))
 
 
 def looked_up(

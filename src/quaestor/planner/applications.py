@@ -8,18 +8,18 @@ Rules
   A4  Every arriving message wakes every waiter; one gets it.
   A5  Costs that the papers give as a multiple of a put or a get are multiples here: the basic cost is an argument.
 
-Called by the plan and by the advisor (APP-1 to APP-5, LLA-1 to LLA-3, Q-1, Q-2, Q-5).  Calls source, bounds.
+Called by the plan and by the advisor (APP-1 to APP-5, LLA-1 to LLA-3, Q-1, Q-2, Q-5).  Calls source, bounds, cfrm.
 """
 
 from dataclasses import dataclass
 from enum import Enum
 
 from quaestor.planner.bounds import above, at_least, within
+from quaestor.planner.cfrm import MAXUMSGS_DEFAULT
 from quaestor.planner.source import Source, formula
 
 EXTRACT = "mp16-ch4-11"
 
-MAXUMSGS_DEFAULT = 10_000
 COMMON_INDEX_EXTRA_COST_ABOVE = 1_000
 UNIT_OF_WORK_MESSAGES_ADVISED = 200
 CHANNEL_MESSAGE_KB_ADVISED = 30
@@ -89,6 +89,7 @@ def commits_cost(messages: int, each: CommitCost) -> CommitCost:
 def unit_of_work_is_large(messages: int, *, advised: int = UNIT_OF_WORK_MESSAGES_ADVISED) -> bool:
     """Whether a unit of work exceeds what is advised (A3, APP-1); above MAXUMSGS it would not run at all."""
     within(0, MAXUMSGS_DEFAULT, messages=messages)
+    at_least(1, advised=advised)
     return messages > advised
 
 

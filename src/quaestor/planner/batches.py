@@ -106,7 +106,7 @@ def achieved_batch_size(
 ) -> float:
     """Messages per batch to expect (K2, K3)."""
     at_least(1, batchsz=batchsz)
-    at_least(0, batchint_ms=batchint_ms, messages_per_s=messages_per_s)
+    at_least(0, batchint_ms=batchint_ms, messages_per_s=messages_per_s, message_kb=message_kb)
     above(0, batchlim_kb=batchlim_kb)
     in_interval = inf if preloaded else messages_per_s * batchint_ms / 1000
     by_limit = ceil(batchlim_kb / message_kb) if message_kb > 0 else inf
@@ -172,6 +172,7 @@ def moved_in_syncpoint(persistent: bool, npmspeed: Speed) -> bool:
 def synchronous_per_s(batchint_ms: float, unbatched_per_s: float = SYNCHRONOUS_NORMAL_PER_S) -> float:
     """Messages/s of one requester that waits for each reply, when messages move within the batch (K6)."""
     at_least(0, batchint_ms=batchint_ms)
+    above(0, unbatched_per_s=unbatched_per_s)
     return min(unbatched_per_s, 1000 / batchint_ms if batchint_ms else inf)
 
 

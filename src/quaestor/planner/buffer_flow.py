@@ -13,7 +13,7 @@ Called by the plan and by the advisor (BP-1 to BP-9).  Calls source, bounds, fin
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from fractions import Fraction
 
@@ -170,6 +170,7 @@ class PoolInterval:
         above(0, seconds=self.seconds)
         at_least(1, buffers=self.buffers)
         within(0, self.buffers, stealable_low=self.stealable_low, stealable_now=self.stealable_now)
+        at_least(0, **{each.name: getattr(self, each.name) for each in fields(self)})
 
     @property
     def stealable_low_percent(self) -> float:

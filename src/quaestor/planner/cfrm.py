@@ -126,6 +126,7 @@ def admin_init_size_kb(queue_managers: int) -> int:
 @formula(EXTRACT, "A4, A5 CFCC level 15", "2364, 2421")
 def extra_kb_for_upgrade(from_cfcc_level: int, to_cfcc_level: int) -> int:
     """What a structure must grow by when the upgrade passes from CFCC level 14 to 15; other steps: look at ENTSMAX."""
+    at_least(1, from_cfcc_level=from_cfcc_level)
     at_least(from_cfcc_level, to_cfcc_level=to_cfcc_level)
     return CFCC_15_EXTRA_KB if from_cfcc_level < 15 <= to_cfcc_level else 0
 

@@ -109,6 +109,7 @@ def scavenger_due(used_kb: float, available_kb: float) -> bool:
 def storage_message_due(seconds_since_last: float, used_kb_at_last: float, used_kb: float) -> bool:
     """Whether CSQX004I is due (P6)."""
     above(0, used_kb_at_last=used_kb_at_last)
+    at_least(0, seconds_since_last=seconds_since_last, used_kb=used_kb)
     changed = abs(used_kb - used_kb_at_last) * 100 > MESSAGE_CHANGE_PERCENT * used_kb_at_last
     return changed or seconds_since_last >= MESSAGE_INTERVAL_S
 

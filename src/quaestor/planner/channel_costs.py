@@ -114,6 +114,6 @@ def trace_change(busy: bool, class_4_only: bool = False) -> MeasuredChange:
 @formula(EXTRACT, "B8 cost of a connection", "3733-3735")
 def connection_cost(base: float, sharecnv: int) -> float:
     """Cost of a client connection, from what it costs with SHARECNV(0); less if an instance is already there."""
-    at_least(0, sharecnv=sharecnv)
+    at_least(0, base=base, sharecnv=sharecnv)
     shared = sharecnv > 0
     return CONNECTION_SHARED.cpu_after(base).high if shared else base

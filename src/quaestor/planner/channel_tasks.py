@@ -156,4 +156,5 @@ def task_use(requests: int, cpu_s: float, elapsed_s: float, interval_s: float) -
 @formula(EXTRACT, "B11 channel on a busy task (CH-R31)", "3960")
 def restart_may_help(busy_percent: float) -> bool:
     """Whether the SSL task is so busy that a restart, which may move the channel, is worth it."""
+    within(0, 100, busy_percent=busy_percent)
     return busy_percent > RESTART_CHANNEL_BUSY_PERCENT

@@ -108,7 +108,7 @@ def tls_chinit_us(plain_chinit_us: float, message_kb: float, cipher: str) -> flo
 @formula(EXTRACT, "B11 TLS against the whole (ORACLE 73)", "3930")
 def tls_percent_of_whole(plain_us: float, tls_us: float, business_logic_us: float = 0.0) -> float:
     """Percent that TLS adds to a transaction whose application does so much beside messaging (E3)."""
-    at_least(0, business_logic_us=business_logic_us)
+    at_least(0, business_logic_us=business_logic_us, tls_us=tls_us)
     return percent_change(plain_us + business_logic_us, tls_us + business_logic_us)
 
 

@@ -1,15 +1,18 @@
 """Definitions that follow from a plan, ready to use: MQSC, system parameters and the CFRM policy.
 
 Rules
-  D1  Only what the plan computed is written; what it could not compute has no line.
+  D1  Only what the plan computed is written; what it could not compute has no line, and a note says why.
   D2  A line that needs a name or a data set the workload does not give has a name made from what is known.
   D3  Sizes grow in steps that the parameter takes: logs in whole cylinders, page sets in whole megabytes.
   D4  What is already as large as the plan wants stays as it is defined.
+  D5  A value stays within what its parameter takes; a note says what would be wanted beyond.
+  D6  A queue has one line: the flow of its persistent messages and that of the others, which a measurement tells
+      apart, are one queue.
 
 Called by the command and the page.  Calls answers' load, cfrm, geometry and the questions' sizes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
 
@@ -23,6 +26,7 @@ from quaestor.planner.geometry import CYLINDER_BYTES, PAGE_BYTES
 from quaestor.planner.log_flow import outbuff_kb_for
 from quaestor.planner.logload import LOGLOAD_MAX, LOGLOAD_MIN, logload_for_restart
 from quaestor.planner.logs import LOG_BYTES_MAX, largest_active_log_bytes
+from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.page_sets import EXPANSION_PERCENT, page_set_bytes_max
 from quaestor.planner.quantity import MIB, show_bytes
 from quaestor.planner.questions import channels as channel_questions
@@ -32,13 +36,14 @@ from quaestor.planner.questions.storage import backlog_pages, pages_of_pool
 from quaestor.planner.release import Release
 from quaestor.planner.source import OutOfRangeError
 from quaestor.planner.tracing import Accounting
-from quaestor.planner.workload import Channel, Workload
+from quaestor.planner.workload import ACTIVE_LOGS_MAX, OUTBUFF_BYTES_MAX, Channel, Flow, Workload
 
 SUPPLIED_OBJECT_BUFFERS = 50_000
 WIDEST_MACRO = 71
 ATTRIBUTES = {name: name for name in ("MAXCHL", "ACTCHL", "CHIADAPS", "CHIDISPS", "SSLTASKS")}
 V5_3_KEYWORDS = {"MAXCHL": "CURRCHL", "ACTCHL": "ACTCHL", "CHIADAPS": "ADAPS", "CHIDISPS": "DISPS"}
 SPARE_CHANNELS = 1.25
+MAXDEPTH_MAX = 999_999_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +69,22 @@ def definitions(workload: Workload) -> Definitions:
     """Recommended definitions for a workload (D1)."""
     load = Load(workload)
     notes: list[str] = []
-    mqsc = [*_pools(load), *_page_sets(load, notes), *_storage_classes(load), *_structures(load), *_channels(load)]
-    return Definitions(tuple(mqsc), tuple(_parameters(load, notes)), tuple(_policy(load)), tuple(notes))
+    pools, page_sets = list(_pools(load, notes)), list(_page_sets(load, notes))
+    mqsc = (*pools, *page_sets, *_storage_classes(load), *_structures(load), *_channels(load))
+    return Definitions(mqsc, tuple(_parameters(load, notes)), tuple(_policy(load, notes)), tuple(notes))
 
 
 # --- pools and page sets ----------------------------------------------------------------------------------------------
 
 
-def _pools(load: Load) -> Iterator[str]:
+def _pools(load: Load, notes: list[str]) -> Iterator[str]:
     above = " LOCATION(ABOVE)" if load.workload.queue_manager.version >= Release.V8_0 else ""
-    for number, buffers in sorted(buffers_of_pools(load).items()):
+    for number, buffers in sorted(buffers_of_pools(load, notes).items()):
         yield f"DEFINE BUFFPOOL({number}) BUFFERS({buffers}){above} REPLACE"
 
 
-def buffers_of_pools(load: Load) -> dict[int, int]:
-    """Buffers of each pool: what is defined, or where the papers begin, or what the peak needs (D4)."""
+def buffers_of_pools(load: Load, notes: list[str]) -> dict[int, int]:
+    """Buffers of each pool: what is defined, or where the papers begin, or what the peak needs (D1, D4)."""
     wanted = {pool.number: pool.buffers for pool in load.workload.buffer_pools}
     for page_set in load.workload.page_sets:
         flows = [flow for flow in load.workload.private if flow.page_set == page_set.number]
@@ -86,13 +92,22 @@ def buffers_of_pools(load: Load) -> dict[int, int]:
             continue
         usage = Usage.SHORT_LIVED if all(load.lives_short(flow) for flow in flows) else Usage.LONG_LIVED
         begins = wanted.get(page_set.buffer_pool, start_pages(usage, load.workload.queue_manager.version))
-        peak = pages_of_pool(load, page_set.buffer_pool) if usage is Usage.SHORT_LIVED else 0
+        peak = _peak_pages(load, page_set.buffer_pool, notes) if usage is Usage.SHORT_LIVED else 0
         wanted[page_set.buffer_pool] = max(begins, buffers_that_keep_messages(peak) if peak else 0)
     queues = load.workload.queue_manager.queues
     if queues is not None and 0 not in wanted:
         pages = ceil(queue_object_pages(queues) / (1 - FREE_PERCENT_MIN / 100))
         wanted[0] = max(SUPPLIED_OBJECT_BUFFERS, pages)
     return wanted
+
+
+def _peak_pages(load: Load, number: int, notes: list[str]) -> int:
+    """Pages of a pool at the peak; 0 and a note where a queue may lie in it or not (D1)."""
+    try:
+        return pages_of_pool(load, number)
+    except MissingError as error:
+        notes.append(f"buffer pool {number}: {error}, so what the peak needs is not known")
+        return 0
 
 
 def _page_sets(load: Load, notes: list[str]) -> Iterator[str]:
@@ -124,17 +139,28 @@ def _storage_classes(load: Load) -> Iterator[str]:
     for page_set in load.workload.page_sets:
         if page_set.number in used:
             yield f"DEFINE STGCLASS({_class_name(page_set.number)}) PSID({page_set.number:02d}) REPLACE"
-    for flow in load.workload.private:
-        if flow.page_set is not None:
-            index = " INDXTYPE(MSGID)" if flow.indexed else ""
-            depth = min(999_999_999, max(1, flow.backlog))
-            yield (
-                f"DEFINE QLOCAL('{flow.queue}') STGCLASS({_class_name(flow.page_set)}) MAXDEPTH({depth})"
-                f" MAXMSGL({max(flow.message_bytes, 4 * MIB)}){index} REPLACE"
-            )
+    for name, flows in _queues(flow for flow in load.workload.private if flow.page_set is not None).items():
+        index = " INDXTYPE(MSGID)" if any(flow.indexed for flow in flows) else ""
+        longest = max(4 * MIB, *(flow.message_bytes for flow in flows))
+        yield (
+            f"DEFINE QLOCAL('{name}') STGCLASS({_class_name(flows[0].page_set)}) MAXDEPTH({_depth(flows)})"
+            f" MAXMSGL({longest}){index} REPLACE"
+        )
 
 
-def _class_name(number: int) -> str:
+def _queues(flows: Iterable[Flow]) -> dict[str, list[Flow]]:
+    """Flows by the queue they go through (D6)."""
+    made: dict[str, list[Flow]] = {}
+    for flow in flows:
+        made.setdefault(flow.queue.removesuffix(NON_PERSISTENT), []).append(flow)
+    return made
+
+
+def _depth(flows: list[Flow]) -> int:
+    return min(MAXDEPTH_MAX, max(1, sum(flow.backlog for flow in flows)))
+
+
+def _class_name(number: int | None) -> str:
     return f"PSID{number:02d}"
 
 
@@ -147,11 +173,11 @@ def _structures(load: Load) -> Iterator[str]:
     for name, flows in shared_questions.flows_of_structures(load).items():
         recover = "YES" if any(flow.persistent for flow in flows) else "NO"
         yield f"DEFINE CFSTRUCT({name}) CFLEVEL(5) RECOVER({recover}) OFFLOAD(SMDS) REPLACE"
-        for flow in flows:
-            yield f"DEFINE QLOCAL('{flow.queue}') QSGDISP(SHARED) CFSTRUCT({name}) MAXDEPTH({max(1, flow.backlog)})"
+        for queue, of_queue in _queues(flows).items():
+            yield f"DEFINE QLOCAL('{queue}') QSGDISP(SHARED) CFSTRUCT({name}) MAXDEPTH({_depth(of_queue)})"
 
 
-def _policy(load: Load) -> Iterator[str]:
+def _policy(load: Load, notes: list[str]) -> Iterator[str]:
     if not load.workload.shared or load.workload.coupling_facility is None:
         return
     group = (load.workload.queue_manager.group or "QSG1").ljust(4, "$")
@@ -160,10 +186,14 @@ def _policy(load: Load) -> Iterator[str]:
         sizes[name] = shared_questions.needed_kb(load, flows)
     alter = load.workload.coupling_facility.auto_alter
     for name, init_kb in sizes.items():
-        found = recommended_sizes(init_kb)
+        try:
+            full_name, found = structure_name(group, name), recommended_sizes(init_kb)
+        except OutOfRangeError as error:
+            notes.append(f"structure {name}: {error if init_kb else 'without life or outage no message stays in it'}")
+            continue
         allow = "YES" if alter and name != "CSQ_ADMIN" else "NO"
         yield (
-            f"STRUCTURE NAME({structure_name(group, name)}) INITSIZE({found.init_kb}) SIZE({found.size_kb}) "
+            f"STRUCTURE NAME({full_name}) INITSIZE({found.init_kb}) SIZE({found.size_kb}) "
             f"MINSIZE({found.min_kb}) ALLOWAUTOALT({allow}) FULLTHRESHOLD(80)"
         )
 
@@ -210,7 +240,7 @@ def _channel(channel: Channel) -> str:
 
 def _parameters(load: Load, notes: list[str]) -> Iterator[str]:
     log = load.workload.log
-    yield from _macro("CSQ6LOGP", TWOACTV="YES" if log.copies == 2 else "NO", **_output_buffer(load))
+    yield from _macro("CSQ6LOGP", TWOACTV="YES" if log.copies == 2 else "NO", **_output_buffer(load, notes))
     yield from _macro("CSQ6SYSP", **_checkpoints(load, notes), **_accounting(load))
     if load.workload.queue_manager.version < Release.V6_0:
         yield from _macro("CSQ6CHIP", **_initiator(load, V5_3_KEYWORDS))
@@ -218,12 +248,17 @@ def _parameters(load: Load, notes: list[str]) -> Iterator[str]:
         _active_logs(load, notes)
 
 
-def _output_buffer(load: Load) -> dict[str, object]:
+def _output_buffer(load: Load, notes: list[str]) -> dict[str, object]:
     outbuff_kb = load.workload.log.outbuff_bytes // 1024
     if not load.workload.persistent:
         return {"OUTBUFF": outbuff_kb}
     longest = max(load.put_log_bytes(flow) * flow.messages_per_commit for flow in load.persistent)
-    return {"OUTBUFF": max(outbuff_kb, outbuff_kb_for(int(longest // PAGE_BYTES) + 1))}
+    wanted_kb, largest_kb = outbuff_kb_for(int(longest // PAGE_BYTES) + 1), OUTBUFF_BYTES_MAX // 1024
+    if wanted_kb > largest_kb:
+        notes.append(
+            f"OUTBUFF: the longest unit of work fills {wanted_kb:,} KB, above the largest of {largest_kb:,} KB"
+        )
+    return {"OUTBUFF": max(outbuff_kb, min(wanted_kb, largest_kb))}
 
 
 def _checkpoints(load: Load, notes: list[str]) -> dict[str, object]:
@@ -250,6 +285,9 @@ def _active_logs(load: Load, notes: list[str]) -> None:
         count = load.logs_of(cylinders * CYLINDER_BYTES)
     except (MissingError, OutOfRangeError) as error:
         notes.append(f"active logs: {error}")
+        return
+    if count > ACTIVE_LOGS_MAX:
+        notes.append(f"active logs: {count:,} would be needed and {ACTIVE_LOGS_MAX} are the most: spread the work")
         return
     copies = "two copies" if log.copies == 2 else "one copy"
     notes.append(f"active logs: allocate {count} of {cylinders} cylinders each, {copies}")

@@ -174,6 +174,7 @@ def checkpoint_minutes_avg(seconds: Sequence[int]) -> float:
 def checkpoints_too_often(minutes_avg: float, *, minutes_min: float = CHECKPOINT_MINUTES[0]) -> bool:
     """Whether CPLOG is too low: one checkpoint in 10 to 20 minutes is the aim (IMS-1)."""
     at_least(0, minutes_avg=minutes_avg)
+    above(0, minutes_min=minutes_min)
     return minutes_avg < minutes_min
 
 

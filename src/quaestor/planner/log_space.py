@@ -14,7 +14,7 @@ Called by log_rate, deferred_write and whoever plans a log.  Calls source, bound
 from collections.abc import Mapping
 from enum import Enum
 
-from quaestor.planner.bounds import above, at_least
+from quaestor.planner.bounds import above, at_least, within
 from quaestor.planner.source import OutOfRangeError, Source, Table, formula
 
 
@@ -136,6 +136,7 @@ def log_bytes_per_unit_of_work(
 def bytes_per_transaction(rba_before: int, rba_after: int, transactions: int) -> float:
     """What one transaction logged, from the RBA that DISPLAY LOG showed before and after a known workload (G4)."""
     at_least(1, transactions=transactions)
+    at_least(0, rba_before=rba_before)
     at_least(rba_before, rba_after=rba_after)
     return (rba_after - rba_before) / transactions
 
@@ -159,9 +160,9 @@ def rba_range_bytes(rba_bytes: int) -> int:
 def time_to_rba_reset_s(log_rate_bytes_per_s: float, rba_bytes: int, current_rba: int = 0) -> float:
     """Seconds until the RBA runs out at a steady log rate."""
     above(0, log_rate_bytes_per_s=log_rate_bytes_per_s)
-    left_bytes = rba_range_bytes(rba_bytes) - current_rba
-    at_least(0, bytes_before_reset=left_bytes)
-    return left_bytes / log_rate_bytes_per_s
+    range_bytes = rba_range_bytes(rba_bytes)
+    within(0, range_bytes, current_rba=current_rba)
+    return (range_bytes - current_rba) / log_rate_bytes_per_s
 
 
 @formula("mp16-ch1", "F-10", "606")

@@ -69,6 +69,7 @@ class LogSettings:
     def __post_init__(self) -> None:
         at_least(1, write_threshold_pages=self.write_threshold_pages, pages_per_io_max=self.pages_per_io_max)
         above(0, io_ms=self.io_ms)
+        log_buffers(self.outbuff_kb)  # refuses what gives none
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ def logload_for_restart(
 ) -> int:
     """The highest LOGLOAD whose longest restart keeps a limit; refused where even the lowest does not."""
     above(0, log_writes_per_transaction=log_writes_per_transaction, s_per_transaction=s_per_transaction)
+    at_least(0, restart_limit_s=restart_limit_s, startup_s=startup_s, finish_s=finish_s)
     fixed_s = startup_s + recovery_s(0) + finish_s
     transactions = (restart_limit_s - fixed_s) / s_per_transaction
     logload = min(LOGLOAD_MAX, int(transactions * log_writes_per_transaction))

@@ -153,8 +153,9 @@ def volume_of_each_log(active_logs: int, *, pav: bool = False) -> tuple[int, ...
 @formula("mp16-ch1", "F-7", "562-570")
 def log_volumes(active_logs: int, copies: int = 2, *, pav: bool = False) -> int:
     """The fewest volumes for the whole ring, one or two copies (L3)."""
+    at_least(ACTIVE_LOGS_FLOOR, active_logs=active_logs)
     within(1, 2, copies=copies)
-    return copies * len(set(volume_of_each_log(active_logs, pav=pav)))
+    return copies * (1 if pav else 2 + active_logs % 2)
 
 
 @formula("mp16-ch1", "F-2", "519-525")

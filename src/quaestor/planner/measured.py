@@ -10,13 +10,14 @@ Called by duplexing, coupling_facility, channel_costs, channel_tls.  Calls bound
 
 from dataclasses import dataclass
 
-from quaestor.planner.bounds import above
+from quaestor.planner.bounds import above, at_least
 from quaestor.planner.source import OutOfRangeError, Source
 
 
 def percent_change(before: float, after: float) -> float:
     """Signed percent from `before` to `after` (M1)."""
     above(0, before=before)
+    at_least(0, after=after)
     return 100 * (after - before) / before
 
 

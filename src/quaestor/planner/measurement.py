@@ -12,7 +12,7 @@ Rules
       A client channel counts MQI calls, so its rate is that of calls.
   Y5  What had to be assumed, or was left out, is said in `notes`.
 
-Called by the plan's commands, which fill it from a lake.  Calls quantity for the limits of what a workload takes.
+Called by the plan's commands, which fill it from a lake.  Calls cfrm for what MAXUMSGS is where nobody set it.
 """
 
 import json
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from quaestor.planner.cfrm import MAXUMSGS_DEFAULT
 from quaestor.planner.quantity import HOUR_S
 
 PAGE_BYTES = 4096
@@ -198,7 +199,7 @@ def workload_tables(measured: Measurement, written: Mapping[str, Any] | None = N
     tables = {
         **base,
         "title": base.get("title") or f"{measured.queue_manager}, {measured.hour:%Y-%m-%d %H:%M} to an hour later",
-        "queue_manager": _queue_manager(measured, base.get("queue_manager", {})),
+        "queue_manager": _queue_manager(measured, base.get("queue_manager", {}), notes),
         "log": {**base.get("log", {}), **_log(measured)},
         "targets": {**base.get("targets", {}), **_given(busy_hours=_rounded(measured.busy_hours))},
         "flow": flows,
@@ -226,13 +227,17 @@ def toml_text(tables: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _queue_manager(measured: Measurement, written: Mapping[str, Any]) -> Tables:
+def _queue_manager(measured: Measurement, written: Mapping[str, Any], notes: list[str]) -> Tables:
     members = max((each.members for each in measured.queues if each.structure), default=1)
+    longest = max((each.messages_per_commit for each in measured.queues), default=1)
+    maxumsgs = longest if longest > written.get("maxumsgs", MAXUMSGS_DEFAULT) else None
+    if maxumsgs:
+        notes.append(f"assumed: MAXUMSGS {maxumsgs}, for a unit of work held as many messages")
     release = ".".join(measured.release.split(".")[:3]) if measured.release else None
     return {
         **written,
         "name": measured.queue_manager,
-        **_given(release=release, group=measured.group or None),
+        **_given(release=release, group=measured.group or None, maxumsgs=maxumsgs),
         **({"members": members} if members > 1 else {}),
     }
 

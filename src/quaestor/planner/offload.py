@@ -71,6 +71,7 @@ class TieredCapacity:
 @formula(EXTRACT, "A6 where offload begins", "2453-2457, 3146-3150")
 def offload_threshold_percent(message_bytes: int, tiers: Sequence[Tier] = DEFAULT_TIERS) -> int | None:
     """How full the structure is when messages of this size begin to be offloaded; None: never (O1 to O3)."""
+    at_least(0, message_bytes=message_bytes)
     if message_bytes > LARGEST_WHOLE_BYTES:
         return 0
     size = stored_bytes(message_bytes)
@@ -87,6 +88,7 @@ def percent_full(used: Pools, total: Pools) -> float:
 @formula(EXTRACT, "A6 the decision (CF-M15)", "2451-2457, 3136")
 def is_offloaded(message_bytes: int, full_percent: float, tiers: Sequence[Tier] = DEFAULT_TIERS) -> bool:
     """Whether a message put now goes to the shared message data set (O1 to O4)."""
+    within(0, 100, full_percent=full_percent)
     threshold = offload_threshold_percent(message_bytes, tiers)
     return threshold is not None and full_percent >= threshold
 

@@ -38,7 +38,7 @@ class PageSetUsage:
 
     @property
     def used_percent(self) -> float:
-        return 100 * (self.total_pages - self.unused_pages) / self.total_pages
+        return 100 * (self.total_pages - self.unused_pages) / self.total_pages if self.total_pages else 0.0
 
 
 @formula("mp16-ch1", "A-38", "870-878")

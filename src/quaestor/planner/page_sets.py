@@ -152,6 +152,7 @@ def messages_that_fit(
 ) -> int:
     """Messages a page set holds, with the paper's round number of pages to the gigabyte unless told (P4)."""
     within(0, page_set_bytes_max(Release.V9_0), page_set_bytes=page_set_bytes)
+    at_least(1, pages_per_gib=pages_per_gib)
     pages = page_set_bytes * pages_per_gib // GIB
     lie = packing(message_bytes, design)
     return pages // lie.pages_per_message * lie.messages_per_page

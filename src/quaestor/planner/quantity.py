@@ -8,7 +8,8 @@ Rules
   U4  A size is whole bytes, rounded to the nearest; a count that is not whole is refused.
   U5  Digits may be grouped in threes by a comma, a blank or an underscore; the decimal point is a point.
   U6  What is shown says which it is: binary sizes as KiB, MiB, GiB; decimal ones as KB, MB, GB.
-  U7  What cannot be read is refused with what was read, what was wrong with it and what can be written instead.
+  U7  What cannot be read is refused with what was read, what was wrong with it and what can be written instead; so is a
+      number of more than a hundred digits, which no figure of a plan has.
 
 Called by whoever takes a figure from a person.  Calls nothing.  The formulas themselves see bytes, seconds and rates
 per second only.
@@ -36,6 +37,7 @@ class QuantityError(ValueError):
 
 NUMBER = r"(?:\d{1,3}(?:[ ,_]\d{3})+|\d+)(?:\.\d+)?|\.\d+"
 QUANTITY = re.compile(rf"\s*(?P<number>{NUMBER})\s*(?P<unit>[A-Za-zµ]*)\s*")
+DIGITS_MAX = 100
 PREFIXES = "kmgt"
 SIZE_UNIT = re.compile(rf"(?P<prefix>[{PREFIXES}]?)(?P<binary>i?)b?|bytes?", re.IGNORECASE)
 SECONDS = {
@@ -69,7 +71,7 @@ def duration_s(text: str) -> float:
     parts = list(QUANTITY.finditer(text))
     if not parts or "".join(part.group() for part in parts) != text:
         raise QuantityError(f"{text!r}: not a duration; write {TIMES_VALID}")
-    return float(sum(_number(part) * _seconds_of(part["unit"], text) for part in parts))
+    return float(sum(_number(part, text) * _seconds_of(part["unit"], text) for part in parts))
 
 
 def rate_per_s(text: str) -> float:
@@ -131,7 +133,7 @@ def _size(amount: str, text: str, units: Units) -> Fraction:
         raise QuantityError(f"{text!r}: {_complaint(found, 'size')}; write {SIZES_VALID}")
     power = PREFIXES.index(unit["prefix"].lower()) + 1 if unit["prefix"] else 0
     base = Units.BINARY if unit["binary"] else units
-    return _number(found) * Fraction(base.value) ** power
+    return _number(found, text) * Fraction(base.value) ** power
 
 
 def _count(amount: str, text: str) -> Fraction:
@@ -139,7 +141,7 @@ def _count(amount: str, text: str) -> Fraction:
     prefix = found["unit"].lower() if found else "?"
     if not found or len(prefix) > 1 or prefix not in PREFIXES:
         raise QuantityError(f"{text!r}: {_complaint(found, 'count')}; write {COUNTS_VALID}")
-    return _number(found) * Fraction(1000) ** (PREFIXES.index(prefix) + 1 if prefix else 0)
+    return _number(found, text) * Fraction(1000) ** (PREFIXES.index(prefix) + 1 if prefix else 0)
 
 
 def _complaint(found: re.Match[str] | None, kind: str) -> str:
@@ -154,8 +156,11 @@ def _seconds_of(unit: str, text: str) -> Fraction:
     return seconds
 
 
-def _number(found: re.Match[str]) -> Fraction:
-    return Fraction(re.sub(r"[ ,_]", "", found["number"]))
+def _number(found: re.Match[str], text: str) -> Fraction:
+    digits = re.sub(r"[ ,_]", "", found["number"])
+    if len(digits) > DIGITS_MAX:
+        raise QuantityError(f"{text!r}: {len(digits)} digits are not valid; write {DIGITS_MAX} at most")
+    return Fraction(digits)
 
 
 def _three(value: float) -> str:

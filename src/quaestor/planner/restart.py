@@ -93,6 +93,7 @@ def read_time_s(log_bytes: float, rate_bytes_per_s: float = FORWARD.bytes_per_s)
 @formula("mp16-ch1", "F-35", "1281-1283")
 def state_range(checkpoint_rba: int, failure_rba: int, log_start_rba: int | None = None) -> LogRange:
     """What phase 2 reads: from the checkpoint, or from the start of the current log where that is given (R2)."""
+    at_least(0, checkpoint_rba=checkpoint_rba)
     if log_start_rba is not None:
         within(0, checkpoint_rba, log_start_rba=log_start_rba)
     return LogRange(checkpoint_rba if log_start_rba is None else log_start_rba, failure_rba)

@@ -32,7 +32,7 @@ def recovery_rate_bytes_per_s(earlier: Progress, later: Progress) -> float:
 @formula("mp16-ch1", "F-32", "1482-1492")
 def remaining_s(end_rba: int, earlier: Progress, later: Progress, archive_wait_s: float = 0.0) -> float:
     """Seconds left after the later message until the far end of the range is reached (P1, P2)."""
-    at_least(0, archive_wait_s=archive_wait_s)
+    at_least(0, archive_wait_s=archive_wait_s, end_rba=end_rba)
     rate = recovery_rate_bytes_per_s(earlier, later)
     if rate == 0:
         raise OutOfRangeError("rba did not move between the two messages; valid: two different RBAs")

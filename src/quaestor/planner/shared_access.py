@@ -40,6 +40,7 @@ def redrives_of_one_get(messages_with_key: int, *, step: int = REDRIVE_STEP) -> 
 def redrives_to_drain(messages_with_key: int, *, step: int = REDRIVE_STEP) -> int:
     """Re-drives of all gets that empty a queue whose messages share a key."""
     at_least(0, messages_with_key=messages_with_key)
+    at_least(1, step=step)
     flat_from = REDRIVE_FIRST + (REDRIVES_MAX - 1) * step
     below = min(messages_with_key, flat_from)
     stepped = sum(below - start for start in range(REDRIVE_FIRST, below, step))

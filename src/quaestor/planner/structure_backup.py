@@ -106,6 +106,7 @@ def recovery_s(
     read_backwards_mb_per_s: float = READ_BACKWARDS_MB_PER_S,
 ) -> float:
     """Time to recover the structure now, given each member's log data since the backup (B1, B2)."""
+    at_least(0, restore_s=restore_s)
     above(0, read_backwards_mb_per_s=read_backwards_mb_per_s)
     logs = list(log_mb_since_backup)
     for mb in logs:
@@ -118,6 +119,7 @@ def recovery_s(
 def backup_is_due(minutes_since_backup: float, interval_min: int) -> bool:
     """Whether recovery would by now miss its target."""
     at_least(0, minutes_since_backup=minutes_since_backup)
+    above(0, interval_min=interval_min)
     return minutes_since_backup >= interval_min
 
 

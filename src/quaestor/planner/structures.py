@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil, floor
 
-from quaestor.planner.bounds import at_least, one_of
+from quaestor.planner.bounds import above, at_least, one_of
 from quaestor.planner.source import Source, Table, formula
 
 EXTRACT = "mp16-ch2-3"
@@ -104,6 +104,7 @@ def pools_used(populations: Iterable[Population]) -> Pools:
 @formula(EXTRACT, "A5 which pool runs out", "2503-2505")
 def pool_exhausted_first(message_bytes: int, elements_per_entry: float = ELEMENTS_PER_ENTRY) -> str:
     """Which pool runs out when only messages of this size are added: "elements", "entries", or "both" at once."""
+    above(0, elements_per_entry=elements_per_entry)
     elements = elements_per_message(message_bytes)
     if elements == elements_per_entry:
         return "both"
@@ -123,6 +124,7 @@ def planned_bytes_per_message(message_bytes: int, grouped: bool = False, alone_a
     `alone_and_settled`: every message of the structure is over 63 KB and ALLOWAUTOALT(YES) has settled the ratio.
     The two figures for large messages are the paper's final ones: it adds no uplift to them.
     """
+    at_least(0, message_bytes=message_bytes)
     if message_bytes > LARGEST_WHOLE_BYTES:
         return LARGE_MESSAGE_ALONE_BYTES if alone_and_settled else LARGE_MESSAGE_BYTES
     elements = elements_per_message(message_bytes, grouped)
@@ -169,6 +171,7 @@ def messages_by_algorithm(structure_kb: int, message_bytes: int, cfcc_level: int
 def pools_allocated(structure_kb: int, cfcc_level: int, half_gb_kb: int = HALF_GB_KB) -> Pools:
     """Entries and elements carved out of a structure at six to one, scaled from the 0.5 GB table (S5)."""
     at_least(0, structure_kb=structure_kb)
+    above(FIXED_OVERHEAD_KB, half_gb_kb=half_gb_kb)
     one_of((14, 15, 17, 18, 19, 20, 21, 22), cfcc_level=cfcc_level)
     if cfcc_level == 14:
         share = structure_kb / half_gb_kb
@@ -203,6 +206,7 @@ def messages_in_structure(structure_kb: int, message_bytes: int, cfcc_level: int
 @formula(EXTRACT, "A5 where auto-alter pays (ORACLE 11c)", "2533")
 def auto_alter_gains(message_bytes: int) -> bool:
     """Whether ALLOWAUTOALT(YES) makes room for considerably more messages of this size."""
+    at_least(0, message_bytes=message_bytes)
     below_bytes = (ELEMENTS_PER_ENTRY - 1) * ELEMENT_BYTES - HEADER_BYTES
     return message_bytes < below_bytes or message_bytes > LARGEST_WHOLE_BYTES
 
@@ -210,4 +214,5 @@ def auto_alter_gains(message_bytes: int) -> bool:
 @formula(EXTRACT, "A5 small structures (CF-R18)", "2385")
 def is_small(structure_kb: int) -> bool:
     """Whether the structure is so small that the coupling facility's own share is unknown (S5)."""
+    at_least(0, structure_kb=structure_kb)
     return structure_kb < SMALL_STRUCTURE_KB

@@ -93,7 +93,7 @@ def connections_are_short_lived(
     messages_per_connection: float, *, short_lived_below: float = SHORT_LIVED_BELOW_MESSAGES
 ) -> bool:
     """Whether connecting dominates, so that pooling or a third tier pays.  The cut-off is ours."""
-    at_least(1, messages_per_connection=messages_per_connection)
+    at_least(1, messages_per_connection=messages_per_connection, short_lived_below=short_lived_below)
     return messages_per_connection < short_lived_below
 
 

@@ -2,7 +2,8 @@
 
 Rules
   I1  A change multiplies rates or sizes, or sets a size; it can be kept to some queues.
-  I2  What breaks first is found by growing the rates until a limit that held is passed: the limit and the factor.
+  I2  What breaks first is found by growing the rates until a limit that held is passed: the limit and the factor.  They
+      grow a thousandfold, or until one of them is the highest that a workload takes.
   I3  Limits already passed are named as such; they do not hide the next one.
 
 Called by the command and the page.  Calls answers.
@@ -141,8 +142,10 @@ def breaks_first(workload: Workload, factor_max: float = FACTOR_MAX) -> Breaking
         passed = plan(changed(workload, Change(times))).passed
         return [pair for pair in passed if _limit(*pair) in held]
 
+    fastest = max(flow.average_per_s for flow in workload.flows)
+    most = min(factor_max, RATE_MAX / fastest / (1 + PRECISION)) if fastest else factor_max
     low, high = 1.0, 2.0
-    for high in _growing(factor_max):
+    for high in _growing(most):
         if broken(high):
             break
         low = high

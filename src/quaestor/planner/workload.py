@@ -31,6 +31,8 @@ from quaestor.planner.workload_keys import choice, duration, flag, number, rate,
 MESSAGE_BYTES_MAX = 100 * MIB
 RATE_MAX = 10_000_000
 COUNT_MAX = 2**31 - 1
+ACTIVE_LOGS_MAX = 310
+OUTBUFF_BYTES_MAX = 128 * MIB
 MEDIA = {each.value: each for each in Medium}
 TRAFFIC = {each: each for each in ("request/reply", "delayed", "bulk", "trickle")}
 KINDS = {each: each for each in ("sender", "receiver", "svrconn")}
@@ -94,10 +96,10 @@ class Log:
     archive_secondary: int = whole("archive_secondary", 0, 65_535, 0)
     archive_stripes: int | None = whole("archive_stripes", 1, 59, None)
     log_bytes: int | None = size("size", MIB, LOG_BYTES_MAX, None)
-    active_logs: int | None = whole("active_logs", 2, 310, None)
+    active_logs: int | None = whole("active_logs", 2, ACTIVE_LOGS_MAX, None)
     logload: int = whole("logload", 200, 16_000_000, 500_000)
     writes_per_message: float = number("writes_per_message", 1, 10_000, 15.5)
-    outbuff_bytes: int = size("outbuff", 40 * KIB, 128 * MIB, 4000 * KIB)
+    outbuff_bytes: int = size("outbuff", 40 * KIB, OUTBUFF_BYTES_MAX, 4000 * KIB)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,7 +89,7 @@ def parse(written: str, place: str) -> Workload:
 def _tables(written: str, place: str) -> dict[str, Any]:
     try:
         return tomllib.loads(written)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # no TOML, or a number that Python does not read
         raise WorkloadError(place, [str(error)]) from None
 
 

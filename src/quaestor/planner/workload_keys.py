@@ -117,7 +117,7 @@ def _plain_or(read: Callable[[str], Any], *, whole: bool = False) -> Callable[[A
             return read(written)
         if isinstance(written, bool) or not isinstance(written, int if whole else int | float):
             raise ValueRefusedError(f"{written!r} is not a {'whole ' if whole else ''}number")
-        if not isfinite(written):
+        if isinstance(written, float) and not isfinite(written):
             raise ValueRefusedError(f"{written!r} is not valid: a finite number")
         return written
 

@@ -160,7 +160,7 @@ def _unanswered(plan: Plan) -> Iterator[str]:
     if plan.unanswered:
         yield "<section><h2>Not answered</h2><table>"
         for each in plan.unanswered:
-            yield f"<tr><td>{each.number}</td><td>{escape(each.question)}</td><td>{escape(each.why)}</td></tr>"
+            yield f"<tr><td>{each.number}</td><td>{escape(each.question)}</td><td>{escape(each.said)}</td></tr>"
         yield "</table></section>"
 
 

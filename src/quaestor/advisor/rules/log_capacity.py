@@ -1,12 +1,14 @@
 """Rules of the log's capacity: the log rate of QJST against its data sets, its DASD, its backups and its restart."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.advisor.rules.log import MIB, PAGE_BYTES, log_mb_per_s, per_hour
 from quaestor.planner import dasd
-from quaestor.planner.logload import restart_s_max
+from quaestor.planner.logload import logload_for_restart, restart_s_max
 from quaestor.planner.logs import active_log_size, active_logs_needed, fill_time_s
 from quaestor.planner.source import OutOfRangeError
 
@@ -48,21 +50,33 @@ def _more_logs(row: Row) -> str:
 
 
 def _restart(row: Row) -> str:
-    seconds = restart_s_max(4_000_000, row.writes_per_unit)
-    return f"LOGLOAD 4000000 at this load means a restart of up to {seconds:,.0f} s"
+    if row.logload_wanted is None:
+        return ""
+    seconds = restart_s_max(int(row.logload_wanted), row.writes_per_unit)
+    return f"LOGLOAD {row.logload_wanted:,.0f} at this load means a restart of up to {seconds:,.0f} s"
 
 
-def _restart_s(logload: Floats, writes: Floats) -> Floats:
-    return np.array([_one_restart(*each) for each in zip(logload, writes, strict=True)], np.float64)
+def _each(formula: Callable[[float, float], float], left: Floats, right: Floats) -> Floats:
+    """A formula of the planner by row; not known where an argument is not, or where the formula refuses it."""
+    return np.array([_one(formula, *each) for each in zip(left, right, strict=True)], np.float64)
 
 
-def _one_restart(logload: float, writes: float) -> float:
-    if np.isnan(logload) or np.isnan(writes):
+def _one(formula: Callable[[float, float], float], left: float, right: float) -> float:
+    if np.isnan(left) or np.isnan(right):
         return float("nan")
     try:
-        return restart_s_max(int(logload), float(writes))
+        return formula(float(left), float(right))
     except OutOfRangeError:
         return float("nan")
+
+
+def restart_s(at: Columns) -> Floats:
+    return _each(lambda logload, writes: restart_s_max(int(logload), writes), at.logload, at.writes_per_unit)
+
+
+def logload_wanted(at: Columns) -> Floats:
+    """The highest LOGLOAD that keeps the limit."""
+    return _each(logload_for_restart, at.restart_limit_s, at.writes_per_unit)
 
 
 RULES = (
@@ -183,7 +197,8 @@ RULES = (
         settings=("logload", "restart_limit_s"),
         figures={
             "writes_per_unit": lambda at: ratio(at.writes_nowait, at.suspensions),
-            "restart_s": lambda at: _restart_s(at.logload, at.writes_per_unit),
+            "restart_s": restart_s,
+            "logload_wanted": logload_wanted,
         },
         when=lambda at, cut: at.restart_s > cut.share * at.restart_limit_s,
         measure="restart_s",
@@ -191,6 +206,7 @@ RULES = (
         shows=("writes_per_unit",),
         advice="With LOGLOAD {logload:.0f} and {writes_per_unit:.1f} log records to a unit of recovery a restart may"
         " take {restart_s:,.0f} s, against a limit of {restart_limit_s:,.0f} s. Lower LOGLOAD.",
+        command="SET SYSTEM LOGLOAD({logload_wanted:.0f})",
         effect=_restart,
         lines="1617, 1675",
     ),

@@ -1,13 +1,21 @@
 """Rules of page sets: QIS1, with the depth of their queues where queue statistics are kept."""
 
-from quaestor.advisor.rows import ratio
-from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+import numpy as np
+
+from quaestor.advisor.rows import Floats, ratio
+from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.deferred_write import burst_s
-from quaestor.planner.page_sets import messages_that_fit, pages_per_message
+from quaestor.planner.page_sets import MESSAGE_BYTES_MAX, messages_that_fit, pages_per_message
 
 PAGE_BYTES = 4096
 MIB = 1 << 20
 NO_EXPANSION = 3  # MQUSAGE_EXPAND_NONE
+
+
+def pages_needed(at: Columns) -> Floats:
+    """Pages that the messages on the page set's queues need, one message to a page where their size is not known."""
+    sizes = np.clip(np.nan_to_num(at.maybe("message_size")), 0, MESSAGE_BYTES_MAX)
+    return np.asarray(at.depth * np.array([pages_per_message(int(size)) for size in sizes], np.float64), np.float64)
 
 
 def _fits(row: Row) -> str:
@@ -59,15 +67,17 @@ RULES = (
         table="QIS1",
         settings=("maxshortmsgs",),
         figures={
-            "pages_needed": lambda at: at.depth,
-            "left_over": lambda at: ratio(at.pages_nonpersistent, at.pages_needed),
+            "pages_needed": pages_needed,
+            "left_over": lambda at: at.pages_nonpersistent - at.pages_needed,
         },
         when=lambda at, cut: (
-            (at.left_over > cut.times) & (at.pages_nonpersistent > cut.pages_min) & (at.maxshortmsgs >= 0)
+            (at.pages_nonpersistent > cut.times * at.pages_needed)
+            & (at.pages_nonpersistent > cut.pages_min)
+            & (at.maxshortmsgs >= 0)
         ),
         measure="left_over",
         cutoffs=(
-            Cutoff("times", 10, "non-persistent pages in use to messages on the page set", ours=True),
+            Cutoff("times", 10, "non-persistent pages in use to pages that the messages need", ours=True),
             Cutoff("pages_min", 1000, "pages from which on it matters", ours=True),
         ),
         shows=("depth", "message_size"),

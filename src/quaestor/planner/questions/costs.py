@@ -17,11 +17,11 @@ from quaestor.planner import (
     tiers,
     tracing,
 )
-from quaestor.planner.answer import Figures, HeadRoom, Unit, figure, looked_up
+from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure, looked_up
 from quaestor.planner.applications import Conversion, LibraryLookaside
 from quaestor.planner.questions.catalog import beyond, question
 from quaestor.planner.questions.load import Load, needed
-from quaestor.planner.workload import AccountingTrace
+from quaestor.planner.workload import AccountingTrace, Flow
 
 GROUP_MESSAGES_MEASURED = 5
 
@@ -162,17 +162,17 @@ def shared_cost(load: Load) -> Figures:
 
 @question("ch4-19", "How many engines does the coupling facility need?")
 def cf_engines(load: Load) -> Figures:
-    for flow in load.shared:
-        if flow.persistent:
-            ms = large_messages.cf_cpu_ms_per_message(flow.message_bytes)
-            yield figure(
-                queues.cf_engines_needed,
-                Unit.COUNT,
-                about=flow.queue,
-                what="for this flow at the peak",
-                messages_per_sec=flow.peak_per_s,
-                cf_us_per_message=ms * 1000,
-            )
+    def engines(flow: Flow) -> Figures:
+        yield figure(
+            queues.cf_engines_needed,
+            Unit.COUNT,
+            about=flow.queue,
+            what="for this flow at the peak",
+            messages_per_sec=flow.peak_per_s,
+            cf_us_per_message=1000 * large_messages.cf_cpu_ms_per_message(flow.message_bytes),
+        )
+
+    return each_apart((flow for flow in load.shared if flow.persistent), lambda flow: flow.queue, engines)
 
 
 @question("ch4-20", "Which size of group moves a volume fastest?")

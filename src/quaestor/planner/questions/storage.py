@@ -18,7 +18,7 @@ from quaestor.planner import (
     storage_use,
     utilities,
 )
-from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
+from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure
 from quaestor.planner.buffer_flow import Life
 from quaestor.planner.buffer_pools import Usage
 from quaestor.planner.deferred_write import WriteRate
@@ -60,6 +60,10 @@ def page_set_of(load: Load, flow: Flow) -> PageSet:
     return needed(load.workload.page_set(flow.page_set), f"the page set of {flow.queue}")
 
 
+def name_of(flow: Flow) -> str:
+    return flow.queue
+
+
 def sized_page_sets(load: Load) -> tuple[PageSet, ...]:
     return needed(load.workload.page_sets or None, "a [[page_set]]")
 
@@ -81,7 +85,7 @@ def _living_pages(load: Load, flow: Flow) -> int:
 
 @question("ch1-15", "How many messages does a page set hold?")
 def page_set_capacity(load: Load) -> Figures:
-    for flow in load.private:
+    def capacity(flow: Flow) -> Figures:
         page_set = page_set_of(load, flow)
         yield figure(
             page_sets.messages_that_fit,
@@ -93,6 +97,8 @@ def page_set_capacity(load: Load) -> Figures:
             design=load.design,
             pages_per_gib=PAGES_PER_GIB,
         )
+
+    return each_apart(load.private, name_of, capacity)
 
 
 @question("ch1-16", "How many pages does the largest backlog need?")
@@ -126,9 +132,7 @@ def _pages_beside(load: Load, flow: Flow) -> int:
 
 @question("ch1-17", "When does a page set begin to expand once nobody gets?")
 def expansion(load: Load) -> Figures:
-    for flow in load.private:
-        if flow.average_per_s == 0:
-            continue
+    def until_expansion(flow: Flow) -> Figures:
         page_set = page_set_of(load, flow)
         yield figure(
             page_sets.time_to_expansion_s,
@@ -141,6 +145,8 @@ def expansion(load: Load) -> Figures:
             message_bytes=flow.message_bytes,
             design=load.design,
         )
+
+    return each_apart((flow for flow in load.private if flow.average_per_s > 0), name_of, until_expansion)
 
 
 @question("ch1-18", "How long does it take to copy or restore a page set?")
@@ -159,8 +165,9 @@ def copying(load: Load) -> Figures:
 
 @question("ch1-19", "How often must page sets be backed up?")
 def backup_interval(load: Load) -> Figures:
-    targets = load.workload.targets
-    for page_set in sized_page_sets(load):
+    targets, written_per_h = load.workload.targets, load.average_log_rate * HOUR_S
+
+    def interval(page_set: PageSet) -> Figures:
         restore_s = backup.copy_time_s(page_set.data_bytes)
         allowed_s = backup.restart_time_allowed_s(targets.page_set_recovery_s, targets.reaction_s, restore_s)
         yield figure(
@@ -170,9 +177,11 @@ def backup_interval(load: Load) -> Figures:
             pick=lambda interval: interval.interval_h,
             restart_allowed_s=allowed_s,
             log_read_rate_bytes_per_s=FORWARD.bytes_per_s,
-            log_write_rate_bytes_per_h=load.average_log_rate * HOUR_S,
+            log_write_rate_bytes_per_h=written_per_h,
             active_log_bytes_total=load.log_bytes * load.active_logs,
         )
+
+    return each_apart(sized_page_sets(load), lambda page_set: f"page set {page_set.number}", interval)
 
 
 @question("ch1-20", "What do the page set utilities cost?")
