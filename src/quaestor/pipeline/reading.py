@@ -27,9 +27,7 @@ from quaestor.pipeline import daily_parts
 from quaestor.pipeline.errors import UnknownTableError
 from quaestor.pipeline.manifest import DUMPS_SCHEMA, FILES_SCHEMA, RAW, SUMMARY, LakeFile, Snapshot
 from quaestor.pipeline.place import Place
-from quaestor.pipeline.raw_tables import DAY, RAW_TABLES, REJECTS, spark_schema, spark_type
-
-FILES, DUMPS = "FILES", "DUMPS"
+from quaestor.pipeline.raw_tables import DAY, DUMPS, FILES, RAW_TABLES, REJECTS, spark_schema, spark_type
 
 
 def names(snapshot: Snapshot) -> list[str]:
