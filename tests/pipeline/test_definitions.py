@@ -3,9 +3,13 @@ I5, I6, Y4)."""
 
 import pytest
 
+from pipeline.lakes import DAY_US, MONDAY_US, dump, task
+from quaestor.pipeline import flow
 from quaestor.pipeline.compilation import compile_update
 from quaestor.pipeline.daily_parts import definition_digest, grain, in_parts
 from quaestor.pipeline.day_part import part_schema
+from quaestor.pipeline.flow import Definitions
+from quaestor.pipeline.lake import Lake
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
 from quaestor.pipeline.record_scope import EXPLODED, RECORDS, Type, find, near, structures_of
 from quaestor.pipeline.summary import OTHER_TABLES, read_definitions, tables
@@ -145,6 +149,20 @@ def test_an_update_of_ones_own_replaces_the_shipped_one_of_its_name(tmp_path):
     (tmp_path / "zz.def").write_text(ours, encoding="utf-8")
     with pytest.raises(DefinitionError, match=rf"zz\.def:1:15: update {update.update.name} is defined twice"):
         read_definitions([tmp_path])
+
+
+def test_a_column_called_day_is_what_its_definition_says(spark, tmp_path):
+    """Not the day of the folder that its part lies in."""
+    text = text_of(table="DRL.DAILY", key="DAY = DAY(SM116DTE), QMGR = SM116SSI", value="COMMITS = SUM(WTASCMN)")
+    dumped = dump(tmp_path / "a", [task(n, MONDAY_US + n % 2 * DAY_US + n) for n in range(4)])
+    flow.load(None, tmp_path / "lake", [dumped], Definitions(tables_of(text)))
+    lake = Lake.at(tmp_path / "lake")
+    frame = lake.table(spark, "daily")
+    assert ["DAY", "QMGR", "COMMITS"] == frame.columns
+    assert {(5, "QM01", 2), (6, "QM01", 4)} == {tuple(row) for row in frame.collect()}
+    assert [{"DAY": 5, "QMGR": "QM01", "COMMITS": 2}, {"DAY": 6, "QMGR": "QM01", "COMMITS": 4}] == lake.rows(
+        "daily", ["COMMITS"]
+    ).sort_by("DAY").to_pylist()
 
 
 # --- what a definition is to a lake -----------------------------------------------------------------------------------
