@@ -179,8 +179,10 @@ h3{font-size:15px;margin:14px 0 4px}header p,figure p{color:var(--dim);margin:2p
 .card b{display:block;font-size:26px}.card span{color:var(--dim)}.bad b{color:var(--bad)}.good b{color:var(--good)}
 .passed li{margin:4px 0}.dim{color:var(--dim);font-weight:normal;font-size:13px}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:20px}
-figure{margin:0;min-width:0;border:1px solid var(--line);border-radius:8px;padding:14px}figure:first-child{grid-column:1/-1}
-svg{width:100%;height:auto;display:block}.narrow{display:none}.narrow svg,figure>svg{max-width:560px}svg text{fill:var(--ink);font:12px system-ui,sans-serif}
+figure{margin:0;min-width:0;border:1px solid var(--line);border-radius:8px;padding:14px}
+figure:first-child{grid-column:1/-1}
+svg{width:100%;height:auto;display:block}.narrow{display:none}.narrow svg,figure>svg{max-width:560px}
+svg text{fill:var(--ink);font:12px system-ui,sans-serif}
 svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line)}svg .bar{fill:var(--bar)}svg .over{fill:var(--bad)}
 svg .mark{stroke:var(--bad);stroke-dasharray:5 4}svg .line{stroke:var(--bar);fill:none;stroke-width:2}
 pre{background:var(--tint);padding:12px;border-radius:8px;overflow-x:auto;font-size:12.5px}
