@@ -226,7 +226,7 @@ DEFINE = "DEFINE UPDATE U FROM {frm} TO T GROUP BY (K = {key}) SET (V = {value})
         ("SMF_116_01", "SM116SSI", "SUM(SM116SSI)", r"t.def:1:75: SUM needs a number, this is a string"),
         ("SMF_116_01", "SM116SSI + 1", "SUM(WTASCMN)", r"t.def:1:61: string \+ integer has no meaning"),
         ("SMF_116_01", "SM116TME - 7 DAYS", "SUM(WTASCMN)", "time - DAY has no meaning"),
-        ("SMF_116_01", "7 DAYS", "SUM(WTASCMN)", "a duration cannot be a key"),
+        ("SMF_116_01", "7 DAYS", "SUM(WTASCMN)", "a duration only moves a date or a time"),
         ("SMF_116_01", "HOUR(SM116SSI)", "SUM(WTASCMN)", r"HOUR takes a time, not HOUR\(string\)"),
         ("SMF_116_01", "ROUND(SM116DTE, 5 MINUTES)", "SUM(WTASCMN)", "ROUND takes a time and so many MINUTES"),
         ("SMF_116_01", "FLOOR(WTASCMN)", "SUM(WTASCMN)", "no function FLOOR; functions are HOUR"),
@@ -304,7 +304,7 @@ def test_a_period_plan_is_read_from_toml(spark, tmp_path):
     ("rule", "message"),
     [
         ('name="X"\nfrom="9:00"\nto="8:00"', "period 1: from 9:00 is not before to 8:00"),
-        ('name="X"\nfrom="9:00"', "period 1: 'to'"),
+        ('name="X"\nfrom="9:00"', "period 1: to is needed, as a text"),
         ('name="X"\nfrom="9:00"\nto="25:00"', "period 1: 25:00 is no time of day"),
         ("name=", "periods.toml: "),
     ],

@@ -60,7 +60,8 @@ def test_the_page_says_what_the_plan_says(page):
 
 
 def test_there_is_a_chart_for_head_room_restart_and_fill_time(page):
-    assert 3 == page.count("<svg ")
+    assert 4 == page.count("<svg ")  # head-room for a wide window and for a narrow one (G5)
+    assert (1, 1) == (page.count('<div class="wide"><svg '), page.count('<div class="narrow"><svg '))
     assert 1 + len(plan(load_workload()).limits) <= page.count("<rect ")
 
 

@@ -69,7 +69,7 @@ def test_a_stacked_bar_and_its_words():
     assert [(18.0, 64.0, "read"), (440.0, 64.0, "1 s"), (18.0, 84.0, "redo"), (440.0, 84.0, "2 s")] == marks(
         drawn, "text", "x", "y"
     )[:4]
-    assert "0 0 440 152" == ET.fromstring(drawn).get("viewBox")
+    assert "0 0 440 132" == ET.fromstring(drawn).get("viewBox")
 
 
 def test_a_stacked_bar_of_nothing_has_no_width():

@@ -7,16 +7,19 @@ Rules
 Called by day_part.  Calls Arrow.
 """
 
+import operator
 from collections.abc import Callable, Mapping
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quaestor.pipeline.expressions import DAY_NUMBER_1970, Apply, Column, Constant, Tree
+from quaestor.pipeline.expressions import DAY_NUMBER_1970, DAY_NUMBER_LAST, Apply, Column, Constant, Tree
 
 _US_PER_HUNDREDTH = 10_000
 _US_PER_DAY = 86_400_000_000
+_LARGEST = 1 << 63
 Name = Callable[[Column], str]
 
 
@@ -44,7 +47,7 @@ def _value(tree: Tree, rows: pa.Table, name: Name) -> Any:
 def _divisor(value: Any) -> Any:
     if isinstance(value, pa.Scalar):
         return pa.scalar(None, value.type) if value.as_py() == 0 else value
-    return pc.if_else(pc.equal(value, 0), pa.scalar(None, value.type), value)
+    return _known_where(pc.not_equal(value, 0), value)
 
 
 def _divide(left: Any, right: Any) -> Any:
@@ -81,12 +84,36 @@ def _time_texts(times: pa.Array) -> pa.Array:
     return pa.array([text(each) for each in times.to_pylist()], pa.string())
 
 
-def _days(value: Any) -> Any:
-    return value.cast(pa.int32()).cast(pa.int64())
+def _known_where(test: Any, value: Any) -> Any:
+    return pc.if_else(test, value, pa.scalar(None, value.type))
 
 
-def _date(days: Any) -> Any:
-    return days.cast(pa.int32()).cast(pa.date32())
+def _calculated(checked: Callable[[Any, Any], Any], exact: Callable[[int, int], int]) -> Callable[[Any, Any], Any]:
+    """A calculation; row by row, once a result is larger than an integer: that one is null (E2)."""
+
+    def held(left: int | None, right: int | None) -> int | None:
+        made = None if left is None or right is None else exact(left, right)
+        return made if made is not None and -_LARGEST <= made < _LARGEST else None
+
+    def calculate(left: Any, right: Any) -> Any:
+        try:
+            return checked(left, right)
+        except pa.ArrowInvalid:
+            if isinstance(left, pa.Scalar) and isinstance(right, pa.Scalar):
+                return pa.scalar(None, pa.int64())
+            values = (repeat(x.as_py()) if isinstance(x, pa.Scalar) else x.to_pylist() for x in (left, right))
+            return pa.array(list(map(held, *values)), pa.int64())
+
+    return calculate
+
+
+def _day_number(day: Any) -> Any:
+    return pc.add(day.cast(pa.int32()).cast(pa.int64()), DAY_NUMBER_1970)
+
+
+def _date_of_number(number: Any) -> Any:
+    inside = pc.and_(pc.greater_equal(number, 1), pc.less_equal(number, DAY_NUMBER_LAST))
+    return pc.subtract(_known_where(inside, number), DAY_NUMBER_1970).cast(pa.int32()).cast(pa.date32())
 
 
 def _number(part: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -94,9 +121,9 @@ def _number(part: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 ARROW: Mapping[str, Callable[..., Any]] = {
-    "add": pc.add_checked,
-    "subtract": pc.subtract_checked,
-    "multiply": pc.multiply_checked,
+    "add": _calculated(pc.add_checked, operator.add),
+    "subtract": _calculated(pc.subtract_checked, operator.sub),
+    "multiply": _calculated(pc.multiply_checked, operator.mul),
     "divide": _divide,
     "whole_quotient": lambda left, right: pc.divide(left, _divisor(right)),
     "=": pc.equal,
@@ -127,7 +154,7 @@ ARROW: Mapping[str, Callable[..., Any]] = {
     "year": _number(pc.year),
     "week": _number(pc.iso_week),
     "weekday": _number(pc.day_of_week),
-    "day_number": lambda value: pc.add(_days(value), DAY_NUMBER_1970),
-    "date_of_number": lambda value: _date(pc.subtract(value, DAY_NUMBER_1970)),
-    "add_days": lambda value, days: _date(pc.add(_days(value), days)),
+    "day_number": _day_number,
+    "date_of_number": _date_of_number,
+    "add_days": lambda value, days: _date_of_number(pc.add(_day_number(value), days)),
 }

@@ -78,8 +78,3 @@ class BlockHeaders:
 def name_of(packed: int) -> str:
     """A name from its four bytes."""
     return CP1047.decode(packed.to_bytes(4, "big")).rstrip("\0 ")
-
-
-def packed_name(name: str) -> int:
-    """The four bytes of a name; one that is too long has none that fit."""
-    return int.from_bytes(CP1047.encode(name, 4), "big") if len(name) <= 4 else -1

@@ -7,7 +7,8 @@ Rules
       DAYS counts 0001-01-01 as 1. ROUND(t, n MINUTES) rounds down. A time moved past midnight is a time of day again.
   I4  PERIOD(system, date, time) is the first shift of the period plan that fits, else null.
   I5  Updates of one table set columns of the same rows: their keys must agree in name, order and type. A column set by
-      several adds up as its aggregate says; AVG cannot be shared.
+      several adds up as its aggregate says; AVG cannot be shared. Within an update every column has a name of its own.
+  I6  A duration is no value: it moves a date or a time, or is what ROUND rounds to.
 
 Called by summary, daily_parts and row_conditions.  Calls update_language, record_scope and periods; makes
 expressions, knows no engine.
@@ -30,6 +31,7 @@ from quaestor.pipeline.update_language import (
     Duration,
     Expression,
     FieldName,
+    Key,
     Literal,
     Operation,
     Place,
@@ -42,6 +44,8 @@ RECORD_DATES = ("SM115DTE", "SM116DTE")
 _NUMBERS = (Type.INTEGER, Type.DOUBLE)
 _MINUTES = {"MINUTE": 1, "HOUR": 60}
 _DAY = 24 * 360_000
+_MOST_DAYS = 36_525
+_LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,18 @@ def compile_update(update: Update, plan: PeriodPlan) -> CompiledUpdate:
     where = compiler.condition(update.where) if update.where else None
     keys = tuple(CompiledKey(k.column, compiler.output(k.value), days_only=_days_only(k.value)) for k in update.keys)
     assignments = tuple((each, compiler.aggregate(each)) for each in update.assignments)
+    _refuse_double_names(update)
     return CompiledUpdate(update, structures, compiler.exploded, where, keys, assignments)
+
+
+def _refuse_double_names(update: Update) -> None:
+    """Every column of an update has a name of its own (I5)."""
+    columns: list[Key | Assignment] = [*update.keys, *update.assignments]
+    known: set[str] = set()
+    for each in columns:
+        if each.column in known:
+            raise DefinitionError(f"{each.column} is set twice", each.place, update.source)
+        known.add(each.column)
 
 
 def _read_by(update: Update, structures: tuple[str, ...]) -> tuple[str, ...]:
@@ -107,11 +122,11 @@ def check_table(updates: Sequence[CompiledUpdate]) -> None:
             reason = f"{each.update.table} has the keys {names} in update {first.update.name}"
             raise DefinitionError(reason, each.update.place, each.update.source)
         for assignment, _ in each.assignments:
-            known = aggregates.setdefault(assignment.column, assignment.aggregate)
-            shared = each is not first and known is not None and assignment.column in aggregates
-            if known != assignment.aggregate or (shared and known == "AVG" and len(updates) > 1):
+            known = aggregates.get(assignment.column)
+            if known is not None and (known != assignment.aggregate or known == "AVG"):
                 reason = f"{assignment.column} is {known} in another update of {each.update.table}"
                 raise DefinitionError(reason, assignment.place, each.update.source)
+            aggregates[assignment.column] = assignment.aggregate
 
 
 def _unknown_record(update: Update) -> str:
@@ -141,8 +156,6 @@ class Compiler(ABC):
     def output(self, value: Expression) -> Typed:
         """A key as the table shows it: times as text (I3)."""
         made = self.expression(value)
-        if made.type is Type.DURATION:
-            raise self.refuse("a duration cannot be a key", value.place)
         return Typed(apply("time_text", made.tree), Type.TIME) if made.type is Type.TIME else made
 
     def aggregate(self, assignment: Assignment) -> Typed | None:
@@ -163,9 +176,11 @@ class Compiler(ABC):
                 return self.field(value)
             case Literal():
                 kinds = {int: Type.INTEGER, float: Type.DOUBLE, str: Type.STRING}
+                if isinstance(value.value, int) and value.value > _LARGEST:
+                    raise self.refuse(f"{value.value} is too large for an integer", value.place)
                 return Typed(Constant(value.value), kinds[type(value.value)])
             case Duration():
-                return Typed(Constant(value.amount), Type.DURATION)
+                raise self.refuse("a duration only moves a date or a time by + or -", value.place)  # I6
             case Operation():
                 return self._operation(value)
             case Call():
@@ -174,11 +189,12 @@ class Compiler(ABC):
                 return self._case(value)
 
     def _operation(self, value: Operation) -> Typed:
-        left, right = self.expression(value.left), self.expression(value.right)
+        left = self.expression(value.left)
+        if isinstance(value.right, Duration):
+            return self._shift(value, left, value.right)
+        right = self.expression(value.right)
         if value.operator == "||":
             return Typed(apply("concat", self._text(left, value), self._text(right, value)), Type.STRING)
-        if right.type is Type.DURATION and isinstance(value.right, Duration):
-            return self._shift(value, left, value.right)
         if left.type not in _NUMBERS or right.type not in _NUMBERS:
             raise self.refuse(f"{left.type.value} {value.operator} {right.type.value} has no meaning", value.place)
         kind = Type.INTEGER if left.type is right.type is Type.INTEGER else Type.DOUBLE
@@ -197,6 +213,8 @@ class Compiler(ABC):
     def _shift(self, value: Operation, left: Typed, by: Duration) -> Typed:
         sign = {"+": 1, "-": -1}.get(value.operator)
         if sign is not None and left.type is Type.DATE and by.unit == "DAY":
+            if by.amount > _MOST_DAYS:
+                raise self.refuse(f"{by.amount} DAYS are more than a hundred years", by.place)
             return Typed(apply("add_days", left.tree, sign * by.amount), Type.DATE)
         if sign is not None and left.type is Type.TIME and by.unit in _MINUTES:
             return Typed(
@@ -255,10 +273,10 @@ class Compiler(ABC):
     def _round(self, call: Call) -> Typed:
         if len(call.arguments) == 2 and isinstance(call.arguments[1], Duration):
             value, step = self.expression(call.arguments[0]), call.arguments[1]
-            if value.type is Type.TIME and step.unit in _MINUTES and step.amount > 0:
-                size = step.amount * _MINUTES[step.unit] * 6000
+            size = step.amount * _MINUTES.get(step.unit, 0) * 6000
+            if value.type is Type.TIME and 0 < size <= _DAY:
                 return Typed(apply("multiply", apply("whole_quotient", value.tree, size), size), Type.TIME)
-        raise self.refuse("ROUND takes a time and so many MINUTES or HOURS", call.place)
+        raise self.refuse(FUNCTIONS["ROUND"], call.place)
 
     def _bad_call(self, call: Call, kinds: tuple[Type, ...]) -> DefinitionError:
         if call.function not in FUNCTIONS:
@@ -324,7 +342,7 @@ FUNCTIONS: Mapping[str, str] = {
     "DAYS": "DAYS takes a date",
     "DATE": "DATE takes a date, a timestamp or a day number",
     "TIME": "TIME takes a time or a timestamp",
-    "ROUND": "ROUND takes a time and so many MINUTES or HOURS",
+    "ROUND": "ROUND takes a time and so many MINUTES or HOURS, a day at most",
     "SUBSTR": "SUBSTR takes a string, a start from 1 and a count, both as plain numbers",
     "VALUE": "VALUE takes two or more values of one type",
     "PERIOD": "PERIOD takes system, date and time",

@@ -4,7 +4,8 @@ Rules
   R7  Dumps are cut at proven boundaries (smf.splitting). A range that ends in damage did not land on the next one's
       beginning; the reader says so and asks to read that dump uncut, rather than guess.
   R8  Records are selected by their headers before anything is decoded.
-  R9  Of a dump that is still growing, the part up to its last whole record is read.
+  R9  Of a dump that is still growing, the part up to its last whole record is read: damage before that end is passed
+      over like any other.
 
 Called by source and stream.  Calls smf.
 """
@@ -41,12 +42,13 @@ class DamagedDumpError(LakeError):
 
 @dataclass(frozen=True)
 class Range(InputPartition):
-    """Bytes of a dump from `start` up to `stop` (None: to its end)."""
+    """Bytes of a dump from `start` up to `stop` (None: to its end); `whole` when a record is known to end there."""
 
     path: str
     start: int = 0
     stop: int | None = None
     framing: Framing | None = None
+    whole: bool = False
 
 
 def dumps_at(paths: Collection[str]) -> list[str]:
@@ -56,7 +58,8 @@ def dumps_at(paths: Collection[str]) -> list[str]:
         if "://" in each:
             made.append(each)
             continue
-        found = sorted(glob.glob(each)) or [each]  # noqa: PTH207  patterns may be absolute
+        there = Path(each).exists()  # a file of that very name, brackets and all
+        found = [each] if there else sorted(glob.glob(each)) or [each]  # noqa: PTH207  patterns may be absolute
         for path in map(Path, found):
             made += [str(path)] if not path.is_dir() else sorted(str(file) for file in path.iterdir() if _visible(file))
     return made
@@ -82,7 +85,7 @@ def batches(
         stream.seek(part.start)
         reader = DumpReader(stream, window=WINDOW, framing=part.framing, position=part.start, limit=limit)
         for block in reader.blocks():
-            at_end = limit is not None and reader.bytes_read == limit
+            at_end = limit is not None and reader.bytes_read == limit and not part.whole
             if block.damages and (strict or at_end):
                 hint = "" if strict else "; read it with the option split = false"
                 raise DamagedDumpError(f"{part.path}: {block.damages[0]}{hint}")
@@ -113,19 +116,33 @@ def _selected(block: Block, selection: Selection) -> Block:
     return Block(block.data, chosen.offsets[wanted], chosen.lengths[wanted], chosen.positions[wanted])
 
 
+def grows(path: str) -> bool:
+    """Whether a dump may be read bit by bit as it grows (R9)."""
+    with open_dump(path) as stream:
+        found = _begins(stream.read(_LOOK))
+    return found is not None and found[0] is Framing.RDW
+
+
+def _begins(head: bytes) -> tuple[Framing | None, int] | None:
+    """The framing of a dump, none where it is compressed, and where its first record is; None when it is no dump."""
+    if head[:2] == _GZIP:
+        return None, 0
+    try:
+        return detect(head)
+    except UnusableDumpError:
+        return None
+
+
 def whole_records_end(path: str, start: int, size: int) -> int:
     """Where the last whole record up to `size` ends (R9); `start` is where a record begins.
 
     Known for RDW dumps only. Others, and damaged ones, are taken as they are: all of it.
     """
     with open_dump(path) as stream:
-        head = stream.read(_LOOK)
-        if head[:2] == _GZIP:
-            return size
-        try:
-            framing, first = detect(head)
-        except UnusableDumpError:
+        found = _begins(stream.read(_LOOK))
+        if found is None:
             return start if size < HEADER_SIZE else size
+        framing, first = found
         if framing is not Framing.RDW:
             return size
         at = whole = max(start, first)

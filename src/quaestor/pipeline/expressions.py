@@ -6,6 +6,7 @@ Rules
       holds the three lists together, others the results.
   E2  Nothing is ever an error while rows are read: what has no value is null, and null in gives null out, except where
       a function is about null (`is_null`, `coalesce`, `case`, and the three-valued `and`, `or`).
+      A number that an integer does not hold, and a day before the year 1 or after 9999, have no value.
   E3  A time is hundredths of a second since midnight, a day number counts 0001-01-01 as 1.
 
 Called by compilation, periods and both evaluations.  Calls nothing.
@@ -14,7 +15,7 @@ Called by compilation, periods and both evaluations.  Calls nothing.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-DAY_NUMBER_1970 = 719_163
+DAY_NUMBER_1970, DAY_NUMBER_LAST = 719_163, 3_652_059
 
 FUNCTIONS: Mapping[str, str] = {
     "add": "left, right: the sum",

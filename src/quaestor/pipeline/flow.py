@@ -7,7 +7,8 @@ Rules
       table's structures is younger; so what an earlier load left out, a later one makes good. A table that is new or
       whose definition has changed is computed for all days that have details. The work goes out as orders of one table
       and day, the largest first, small ones together (day_part).
-  W3  Rebuilding is loading every dump of the ledger again into an empty lake, and taking its place at the commit.
+  W3  Rebuilding is loading every dump of the ledger again into an empty lake, and taking its place at the commit. It
+      is refused when one is gone or has changed (ingest, G7).
 
 Called by the doors, by follow and from notebooks.  Calls ingest, summary, daily_parts, day_part, lake.
 """
@@ -28,6 +29,7 @@ from quaestor.pipeline.ingest import IngestReport, ingest
 from quaestor.pipeline.lake import Change, Lake
 from quaestor.pipeline.manifest import RAW, LakeFile, Snapshot, as_files, load_number
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
+from quaestor.pipeline.place import is_there
 from quaestor.pipeline.raw_tables import spark_type
 from quaestor.pipeline.summary import SummaryTable, read_definitions
 
@@ -91,7 +93,7 @@ def rebuild(
     chosen = definitions or Definitions.read()
     lake = Lake.at(root)
     with lake.change(wait=wait, say=say) as change:
-        dumps = [name for dump in change.base.digests().values() for name in dump.names]
+        dumps = [name for dump in change.base.digests().values() for name in dump.names if is_there(name)]
         change.start_over()
         return _load(spark, change, dumps, chosen, progress)
 

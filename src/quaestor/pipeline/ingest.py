@@ -8,6 +8,8 @@ Rules
   G4  Damage goes to REJECTS, the rest is loaded. A dump with no record at all is one damage.
   G5  Nothing is alive before the change is committed.
   G6  Where tasks run in this machine anyway, local dumps are digested here: that takes less than a task's start.
+  G7  A lake that is made again is made of the contents that were loaded: under whatever name each is still found, and
+      not at all when one is gone. What else lies under their names now is not loaded.
 
 Called by flow.  Calls jobs, loading, duplicates, splitting, lake.
 """
@@ -92,7 +94,7 @@ def _fresh(
     names = [_full_name(each) for each in dumps]
     sizes = {name: _size(name) for name in names}
     digests = _digests(spark, sizes)
-    ledger = change.ledger
+    ledger, again = change.ledger, change.base.digests() if change.anew else None
     fresh: dict[str, tuple[int, list[str]]] = {}
     renamed: dict[str, set[str]] = {}
     for name, size in sizes.items():
@@ -103,8 +105,9 @@ def _fresh(
         elif digest in fresh:
             report.known.append(name)
             fresh[digest][1].append(name)
-        else:
+        elif again is None or digest in again:
             fresh[digest] = (size, [name])
+    _refuse_lost_dumps(dump for digest, dump in (again or {}).items() if digest not in fresh)
     for digest, more in renamed.items():
         old = ledger[digest]
         if more - set(old.names):
@@ -112,6 +115,14 @@ def _fresh(
             change.dumps.append(LoadedDump(old.digest, together, old.bytes, old.records, old.damages, old.loaded_by))
     report.dumps = len(fresh)
     return fresh
+
+
+def _refuse_lost_dumps(lost: Iterable[LoadedDump]) -> None:
+    """What is made again must not lose what was there (G7)."""
+    names = sorted(dump.names[0] for dump in lost)
+    if names:
+        others = f", and {len(names) - 1} others" if len(names) > 1 else ""
+        raise LoadError(f"{names[0]}: gone or changed since it was loaded{others}; the tables are as they were")
 
 
 def _full_name(name: str) -> str:

@@ -3,7 +3,7 @@
 Rules
   Z1  Only RECORDS files of the partition whose local times overlap the question are opened; in the usual case, a dump
       that follows the one before it, there is none.
-  Z2  A file's identities are read once for a task, only those within the time asked for, and few files are kept.
+  Z2  A file's identities are read once for a task while they are asked for: the few files asked last are kept.
 
 Called by loading.  Calls place and manifest.
 """

@@ -37,10 +37,11 @@ from quaestor.pipeline import manifest, reading
 from quaestor.pipeline.errors import LakeError, LoadError, NewerLakeError, NoLakeError
 from quaestor.pipeline.lock import locked
 from quaestor.pipeline.manifest import LakeFile, LoadedDump, Snapshot
-from quaestor.pipeline.place import Place
+from quaestor.pipeline.place import Place, is_fresh
 
 FORMAT = 1
 HEAD, LOCK, MANIFEST = "lake.json", "lake.lock", "manifest"
+_KEYS = {"snapshot", "files", "dumps", "summaries", "horizon", "retired"}
 _OURS = {HEAD, LOCK, MANIFEST, manifest.RAW, manifest.SUMMARY}
 
 
@@ -67,7 +68,8 @@ class Lake:
             folder = Path(lake.place.path(""))
             if folder.exists() and not folder.is_dir():
                 raise LakeError(f"{root}: not a folder")
-            strangers = sorted({each.name for each in folder.iterdir()} - _OURS) if folder.exists() else []
+            names = {each.name for each in folder.iterdir()} if folder.exists() else set()
+            strangers = sorted(each for each in names - _OURS if not is_fresh(each, HEAD))
             if strangers and not lake.place.exists(HEAD):
                 raise LakeError(f"{root}: not a lake, and not empty ({strangers[0]} is in it)")
         lake.place.make_folder(MANIFEST)
@@ -77,10 +79,19 @@ class Lake:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """The current snapshot (K3)."""
+        """The current snapshot (K3); a reader that two commits overtake reads the head again."""
         head = self._head()
-        if head is None:
-            return manifest.EMPTY
+        while head is not None:
+            try:
+                return self._listed(head)
+            except FileNotFoundError:
+                now = self._head()
+                if now == head:
+                    raise LakeError(f"{self.place.root}: a list of its files is missing; the lake is damaged") from None
+                head = now
+        return manifest.EMPTY
+
+    def _listed(self, head: dict[str, Any]) -> Snapshot:
         return Snapshot(
             head["snapshot"],
             manifest.unpacked(self.place.read(head["files"]), manifest.FILES_SCHEMA),
@@ -97,12 +108,14 @@ class Lake:
             head: dict[str, Any] = json.loads(self.place.read(HEAD))
             format_version = int(head["format"])
         except (ValueError, KeyError, TypeError):
-            raise LakeError(f"{self.place.root}: {HEAD} cannot be read; is this a lake?") from None
+            raise LakeError(_unreadable(self.place)) from None
         if format_version > FORMAT:
             raise NewerLakeError(
                 f"{self.place.root}: lake format {format_version}, written by {head.get('writer', 'a newer version')};"
                 f" this version knows formats up to {FORMAT}"
             )
+        if not head.keys() >= _KEYS:
+            raise LakeError(_unreadable(self.place))
         return head
 
     def list_of_files(self) -> str | None:
@@ -169,10 +182,13 @@ class Lake:
             if name.startswith(f"{MANIFEST}/loading-"):
                 self._remove_load(name.removeprefix(f"{MANIFEST}/loading-"))
                 self.place.remove(name)
+        self.place.remove_fresh("", HEAD)
+        self.place.remove_fresh(MANIFEST)
 
     def _remove_load(self, load: str) -> None:
-        live = set(self.snapshot().files["path"].to_pylist())
-        for folder in (manifest.RAW, manifest.SUMMARY):
+        head = self._head()
+        live = {*self.snapshot().files["path"].to_pylist(), *((head["files"], head["dumps"]) if head else ())}
+        for folder in (manifest.RAW, manifest.SUMMARY, MANIFEST):
             for name, _ in list(self.place.walk(folder)):
                 if name.rpartition("/")[2].startswith(load) and name not in live:
                     self.place.remove(name)
@@ -253,6 +269,10 @@ class Change:
             "horizon": made.horizon.isoformat() if made.horizon else None,
             "retired": [*made.retired, *old],
         }
+
+
+def _unreadable(place: Place) -> str:
+    return f"{place.root}: {HEAD} cannot be read; is this a lake?"
 
 
 def _mark(load: str) -> str:

@@ -97,7 +97,9 @@ class Snapshot:
         if days is not None:
             wanted = pc.and_(wanted, pc.is_in(self.files["day"], pa.array(sorted(days), pa.date32())))
         if queue_managers is not None:
-            wanted = pc.and_(wanted, pc.is_in(self.files["queue_manager"], pa.array(sorted(queue_managers))))
+            wanted = pc.and_(
+                wanted, pc.is_in(self.files["queue_manager"], pa.array(sorted(queue_managers), pa.string()))
+            )
         return as_files(self.files.filter(wanted))
 
     def tables(self, kind: str) -> list[str]:

@@ -4,16 +4,20 @@ A plan is TOML, the first rule that fits wins:
 
     [[period]]
     name = "PRIME"
-    systems = "*"            # a name, or a pattern with *
+    systems = "*"            # a name, or a pattern with * and ?
     days = "mon-fri"         # a day, a range, or a list with commas
     from = "08:00"
     to = "18:00"             # exclusive; "24:00" ends the day
 
-A system's name must fit the pattern as a whole: `PR` is the system PR and no other.
+Rules
+  T1  What is no plan is refused with the file, the number of the rule and the reason. A key that is not known is a
+      typing error: left out in silence, its rule would be for every system or every day.
+  T2  A system's name must fit the pattern as a whole: `PR` is the system PR and no other.
 
 Called by compilation (the function PERIOD).  Calls expressions.
 """
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import reduce
@@ -22,7 +26,8 @@ from typing import Any
 
 from quaestor.pipeline.expressions import Tree, apply
 
-_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_KEYS = ("name", "systems", "days", "from", "to")
 
 
 class PeriodPlanError(ValueError):
@@ -71,39 +76,62 @@ def _pattern(systems: str) -> str:
 
 
 def read_plan(path: Path) -> PeriodPlan:
+    """The plan in a file (T1)."""
     try:
-        rules = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("period", [])
+        plan = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        rules = plan.pop("period", [])
+        if plan or not isinstance(rules, list) or not all(isinstance(each, dict) for each in rules):
+            raise PeriodPlanError("a plan is made of [[period]] tables and nothing else")
         return PeriodPlan(tuple(_rule(number, each) for number, each in enumerate(rules, 1)))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise PeriodPlanError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
         raise PeriodPlanError(f"{path}: {error}") from None
 
 
 def _rule(number: int, rule: dict[str, Any]) -> Period:
+    given = {"systems": "*", "days": "mon-sun", **rule}
+    for key in _KEYS:
+        if not isinstance(given.get(key), str):
+            raise PeriodPlanError(f"period {number}: {key} is needed, as a text")
+    unknown = sorted(set(given) - set(_KEYS))
+    if unknown:
+        raise PeriodPlanError(f"period {number} knows no {unknown[0]!r}; valid are {', '.join(_KEYS)}")
     try:
-        begin, end = _hundredths(rule["from"]), _hundredths(rule["to"])
-        made = Period(rule["name"], rule.get("systems", "*"), _days(rule.get("days", "mon-sun")), begin, end)
-    except (KeyError, ValueError) as error:
+        made = Period(
+            given["name"], given["systems"], _days(given["days"]), _hundredths(given["from"]), _hundredths(given["to"])
+        )
+    except ValueError as error:
         raise PeriodPlanError(f"period {number}: {error}") from None
-    if begin >= end:
-        raise PeriodPlanError(f"period {number}: from {rule['from']} is not before to {rule['to']}")
+    if made.begin >= made.end:
+        raise PeriodPlanError(f"period {number}: from {given['from']} is not before to {given['to']}")
     return made
 
 
 def _hundredths(text: str) -> int:
-    hours, _, minutes = text.partition(":")
-    value = int(hours) * 60 + int(minutes or 0)
-    if not 0 <= value <= 1440:
+    found = re.fullmatch(r"(\d{1,2})(?::([0-5]?\d))?", text.strip(), re.ASCII)
+    minutes = int(found[1]) * 60 + int(found[2] or 0) if found else -1
+    if not 0 <= minutes <= 1440:
         raise ValueError(f"{text} is no time of day")
-    return value * 6000
+    return minutes * 6000
 
 
 def _days(text: str) -> frozenset[int]:
     days: set[int] = set()
-    for part in text.lower().split(","):
-        first, _, last = part.strip().partition("-")
-        begin, end = _DAYS.index(first[:3]), _DAYS.index((last or first)[:3])
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        begin, end = _day(first), _day(last or first)
         days.update(range(begin, end + 1) if begin <= end else [*range(begin, 7), *range(end + 1)])
     return frozenset(days)
+
+
+def _day(text: str) -> int:
+    """A day of the week: three letters of its name or more."""
+    name = text.strip().lower()
+    for number, day in enumerate(_DAYS):
+        if len(name) >= 3 and day.startswith(name):
+            return number
+    raise ValueError(f"{text.strip() or 'nothing'} is no day of the week")
 
 
 DEFAULT_PLAN = PeriodPlan(

@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 
 from pyarrow import fs
 
+_FRESH = ".new-"  # between a file's name and the process that writes its next content
 _SPARK_SCHEMES = {"s3://": "s3a://", "gs://": "gs://"}
 
 
@@ -66,13 +67,20 @@ class Place:
                 stream.write(content)
             return
         target = Path(self.path(name))
-        fresh = target.with_name(f".{target.name}.{os.getpid()}")
+        fresh = target.with_name(f".{target.name}{_FRESH}{os.getpid()}")
         with fresh.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(target)
         sync_folder(target.parent)
+
+    def remove_fresh(self, folder: str, name: str = "") -> None:
+        """Remove what was to become a file (of that name) in `folder` and never did, for who wrote it was killed."""
+        if self.is_local:
+            for each in Path(self.path(folder)).iterdir():
+                if is_fresh(each.name, name):
+                    each.unlink(missing_ok=True)  # F3
 
     def remove(self, name: str) -> None:
         try:
@@ -86,6 +94,12 @@ class Place:
         for each in self.filesystem.get_file_info(chosen):
             if each.type == fs.FileType.File:
                 yield each.path[len(self._base) + 1 :], int(each.size)
+
+
+def is_fresh(found: str, name: str = "") -> bool:
+    """Whether a file is the new content of a file (of that name) that has not taken its place (F2)."""
+    target, mark, process = found.removeprefix(".").rpartition(_FRESH)
+    return found.startswith(".") and bool(mark) and process.isdecimal() and name in ("", target)
 
 
 def sync_folder(folder: Path) -> None:
@@ -114,3 +128,12 @@ def dump_size(name: str) -> int:
     if found.type != fs.FileType.File:
         raise FileNotFoundError(f"no such file: {name}")
     return int(found.size)
+
+
+def is_there(name: str) -> bool:
+    """Whether there is a dump of that name."""
+    try:
+        dump_size(name)
+    except OSError:
+        return False
+    return True

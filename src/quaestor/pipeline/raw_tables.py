@@ -23,6 +23,7 @@ from quaestor.smf.catalog import SECTIONS
 
 RECORD_ID, POSITION, DAY, QUEUE_MANAGER = "record_id", "position", "day", "queue_manager"
 RECORDS, REJECTS = "RECORDS", "REJECTS"
+FILES, DUMPS = "FILES", "DUMPS"
 ID_BYTES = 16
 ID_TYPE = pa.binary(ID_BYTES)
 NO_NAME = "__HIVE_DEFAULT_PARTITION__"

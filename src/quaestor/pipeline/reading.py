@@ -14,7 +14,6 @@ Called by lake and flow.  Calls manifest, raw_tables, daily_parts.
 import json
 from collections.abc import Collection, Sequence
 from datetime import date
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,11 +24,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from quaestor.pipeline import daily_parts
 from quaestor.pipeline.errors import UnknownTableError
-from quaestor.pipeline.manifest import DUMPS_SCHEMA, FILES_SCHEMA, RAW, SUMMARY, LakeFile, Snapshot
+from quaestor.pipeline.manifest import DUMPS_SCHEMA, FILES_SCHEMA, RAW, Snapshot
 from quaestor.pipeline.place import Place
-from quaestor.pipeline.raw_tables import DAY, RAW_TABLES, REJECTS, spark_schema, spark_type
-
-FILES, DUMPS = "FILES", "DUMPS"
+from quaestor.pipeline.raw_tables import DUMPS, FILES, RAW_TABLES, REJECTS, spark_schema, spark_type
 
 
 def names(snapshot: Snapshot) -> list[str]:
@@ -60,11 +57,12 @@ def table(
     if found in (FILES, DUMPS):
         return _listed(spark, snapshot, found)
     files = snapshot.live(found, days=days, queue_managers=queue_managers)
+    paths = [place.spark_path(each.path) for each in files]
     if found in snapshot.summaries:
         description = snapshot.summaries[found]
-        parts = _parts(spark, place, found, description, files)
+        parts = _parquet(spark, paths, T.StructType.fromJson(json.loads(str(description["schema"]))))
         return daily_parts.together(parts, description, [each.day for each in files])
-    frame = _parquet(spark, place, files, f"{RAW}/{found}", spark_schema(found))
+    frame = _parquet(spark, paths, spark_schema(found), place.spark_path(f"{RAW}/{found}"))
     return _with_names(spark, frame, snapshot) if found == REJECTS else frame
 
 
@@ -84,20 +82,12 @@ def rows(place: Place, snapshot: Snapshot, name: str, wanted: Collection[str]) -
     return daily_parts.rows_together(together, description, [each.day for each in files])
 
 
-def _parts(
-    spark: SparkSession, place: Place, name: str, description: dict[str, Any], files: Sequence[LakeFile]
-) -> DataFrame:
-    schema = T.StructType.fromJson(json.loads(str(description["schema"]))).add(DAY, T.DateType())
-    return _parquet(spark, place, files, f"{SUMMARY}/{name}", schema)
-
-
-def _parquet(
-    spark: SparkSession, place: Place, files: Sequence[LakeFile], base: str, schema: T.StructType
-) -> DataFrame:
+def _parquet(spark: SparkSession, files: Sequence[str], schema: T.StructType, base: str | None = None) -> DataFrame:
+    """Files as a table; the names of the folders between `base` and a file are columns of it."""
     if not files:
         return spark.createDataFrame([], schema)
-    paths = [place.spark_path(each.path) for each in files]
-    return spark.read.schema(schema).option("basePath", place.spark_path(base)).parquet(*paths)
+    reader = spark.read.schema(schema)
+    return (reader.option("basePath", base) if base else reader).parquet(*files)
 
 
 def _with_names(spark: SparkSession, rejects: DataFrame, snapshot: Snapshot) -> DataFrame:

@@ -38,7 +38,6 @@ class Type(Enum):
     DATE = "date"
     TIME = "time"
     STAMP = "timestamp"
-    DURATION = "duration"
     BYTES = "bytes"
 
 

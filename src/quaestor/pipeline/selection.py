@@ -3,7 +3,8 @@
 Rules
   C1  Record type, subtype, system, queue manager and local time stand in the SMF header; tests of them by equality, by
       membership and by comparison select records before they are decoded.
-  C2  Every filter is given back to Spark too: ours may let too much through, never too little.
+  C2  Every filter is given back to Spark too: ours may let too much through, never too little. So names are compared as
+      rows show them, whatever bytes pad them in the header.
 
 Called by source.  Calls nothing but Spark's filter classes.
 """
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from pyspark.sql import datasource
 
-from quaestor.pipeline.block_headers import BlockHeaders, packed_name
+from quaestor.pipeline.block_headers import BlockHeaders, name_of
 from quaestor.smf.arrays import Mask
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -80,11 +81,12 @@ def _test(given: Any) -> Test | None:
 
 def _holds(test: Test, headers: BlockHeaders) -> Mask:
     if test.column in _NAMES:
-        held = getattr(headers, _NAMES[test.column])
-        return np.isin(held.astype(np.int64), [packed_name(each) for each in test.values])
+        distinct, each = np.unique(getattr(headers, _NAMES[test.column]), return_inverse=True)
+        fits: Mask = np.array([name_of(packed) in test.values for packed in distinct.tolist()], np.bool_)
+        return fits[each]
     if test.column in _NUMBERS:
         held = headers.types if test.column == "record_type" else headers.subtypes
-        if len(test.values) > 1:
+        if test.comparison == "EqualTo":
             return np.isin(held, test.values)
         made: Mask = _COMPARE[test.comparison](held, test.values[0])
         return made

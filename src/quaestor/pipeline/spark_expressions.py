@@ -5,13 +5,13 @@ Called by summary.  Calls Spark.
 
 from collections.abc import Callable, Mapping
 from functools import reduce
-from operator import add, and_, eq, ge, gt, le, lt, mul, ne, or_, sub
+from operator import and_, eq, ge, gt, le, lt, ne, or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
 from quaestor.pipeline import expressions
-from quaestor.pipeline.expressions import DAY_NUMBER_1970, Apply, Constant, Tree
+from quaestor.pipeline.expressions import DAY_NUMBER_1970, DAY_NUMBER_LAST, Apply, Constant, Tree
 
 
 def element(array: str) -> str:
@@ -56,14 +56,23 @@ def _time_text(hundredths: Column) -> Column:
     return F.concat(part(360_000, 24), F.lit(":"), part(6000, 60), F.lit(":"), part(100, 60), F.lit("."), part(1, 100))
 
 
+def _day_number(day: Column) -> Column:
+    return F.unix_date(day).cast("long") + DAY_NUMBER_1970
+
+
+def _date_of_number(number: Column) -> Column:
+    inside = F.when(number.between(1, DAY_NUMBER_LAST), number)
+    return F.date_from_unix_date((inside - DAY_NUMBER_1970).cast("int"))
+
+
 _WITH_CONSTANTS: Mapping[str, Callable[..., Column]] = {
     "substring": F.substring,
     "like": lambda text, pattern: text.like(pattern),
 }
 SPARK: Mapping[str, Callable[..., Column]] = {
-    "add": add,
-    "subtract": sub,
-    "multiply": mul,
+    "add": F.try_add,
+    "subtract": F.try_subtract,
+    "multiply": F.try_multiply,
     "divide": lambda left, right: left / _divisor(right),
     "whole_quotient": lambda left, right: F.call_function("div", left, _divisor(right)),
     "=": eq,
@@ -93,7 +102,7 @@ SPARK: Mapping[str, Callable[..., Column]] = {
     "year": lambda value: F.year(value).cast("long"),
     "week": lambda value: F.weekofyear(value).cast("long"),
     "weekday": lambda value: F.weekday(value).cast("long"),
-    "day_number": lambda value: F.unix_date(value).cast("long") + DAY_NUMBER_1970,
-    "date_of_number": lambda value: F.date_from_unix_date((value - DAY_NUMBER_1970).cast("int")),
-    "add_days": lambda value, days: F.date_add(value, days.cast("int")),
+    "day_number": _day_number,
+    "date_of_number": _date_of_number,
+    "add_days": lambda value, days: _date_of_number(_day_number(value) + days),
 }

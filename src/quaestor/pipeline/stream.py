@@ -12,13 +12,13 @@ Called by source.  Calls dump_ranges.
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from quaestor.pipeline.dump_ranges import Range, batches, dumps_at, ranges, whole_records_end
+from quaestor.pipeline.dump_ranges import Range, batches, dumps_at, grows, ranges, whole_records_end
+from quaestor.pipeline.place import dump_size
 from quaestor.pipeline.selection import Selection
 from quaestor.smf.detection import Framing
 
@@ -38,8 +38,7 @@ class SmfStreamReader(DataSourceStreamReader):
         """How far every dump can be read now (S8, S9)."""
         known = dict(start or {})
         for path in dumps_at(self._paths):
-            size = Path(path).stat().st_size if Path(path).exists() else 0
-            begin = known.get(path, 0)
+            size, begin = _size(path), known.get(path, 0)
             if size > begin:
                 known[path] = max(begin, whole_records_end(path, begin, size))
         return {path: end for path, end in known.items() if end}
@@ -60,10 +59,17 @@ class SmfStreamReader(DataSourceStreamReader):
         """Nothing to do: dumps are not ours to remove."""
 
 
+def _size(path: str) -> int:
+    try:
+        return dump_size(path)
+    except FileNotFoundError:
+        return 0
+
+
 def _between(path: str, begin: int, stop: int) -> list[Range]:
-    """The ranges of a dump clipped to the bytes of a batch; only RDW dumps are read bit by bit (S9)."""
+    """The ranges of a dump clipped to the bytes of a batch, whatever is added to it meanwhile (S8, S9)."""
     parts = ranges(path)
-    if begin == 0 and stop >= Path(path).stat().st_size:
+    if begin == 0 and not grows(path):
         return parts
     cuts = [begin, *(part.start for part in parts if begin < part.start < stop), stop]
-    return [Range(path, first, last, Framing.RDW) for first, last in pairwise(cuts)]
+    return [Range(path, first, last, Framing.RDW, whole=last == stop) for first, last in pairwise(cuts)]

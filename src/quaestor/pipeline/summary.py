@@ -7,6 +7,8 @@ Rules
       computes the same from files, with Arrow (day_part); a test holds that both give the same rows.
   Y3  Several updates of one table set columns of the same rows (I5): each is aggregated alone, then rows of equal keys
       are laid together. A column that no update of a row set stays null.
+  Y4  What stands before the dot of a table's name may be left out when it is asked for, so no two tables differ in that
+      alone, and none bears the name of a raw table.
 
 Called by flow, daily_parts and notebooks.  Calls compilation, spark_expressions.  The raw tables are given to it.
 """
@@ -22,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812  the name Spark's own docum
 
 from quaestor.pipeline.compilation import CompiledUpdate, Typed, check_table, compile_update
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
-from quaestor.pipeline.raw_tables import RECORD_ID
+from quaestor.pipeline.raw_tables import DUMPS, FILES, RAW_TABLES, RECORD_ID
 from quaestor.pipeline.record_scope import Type
 from quaestor.pipeline.spark_expressions import SPARK, column_of, element
 from quaestor.pipeline.update_language import Assignment, DefinitionError, Place, parse
@@ -30,6 +32,7 @@ from quaestor.pipeline.update_language import Assignment, DefinitionError, Place
 Raw = Callable[[str], DataFrame]
 """A structure's raw table."""
 
+OTHER_TABLES = frozenset((*RAW_TABLES, FILES, DUMPS))
 _AGGREGATE: Mapping[str, Callable[[Column], Column]] = {
     "SUM": F.sum,
     "COUNT": F.count,
@@ -100,10 +103,16 @@ def _read(text: str, source: str, plan: PeriodPlan, into: dict[str, CompiledUpda
 
 
 def tables(updates: Iterable[CompiledUpdate]) -> dict[str, SummaryTable]:
-    """Updates by the table they feed, checked together (I5)."""
+    """Updates by the table they feed, checked together (I5, Y4)."""
     found: dict[str, list[CompiledUpdate]] = {}
+    short_names: dict[str, str] = {}
     for each in updates:
         found.setdefault(each.update.table, []).append(each)
+        short_name = each.update.table.rpartition(".")[2]
+        known = "a raw table" if short_name in OTHER_TABLES else short_names.setdefault(short_name, each.update.table)
+        if known != each.update.table:
+            reason = f"{each.update.table} cannot be told from {known}; give it another name"
+            raise DefinitionError(reason, each.update.place, each.update.source)
     for group in found.values():
         check_table(group)
     return {name: SummaryTable(name, tuple(group)) for name, group in sorted(found.items())}

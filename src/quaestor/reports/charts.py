@@ -139,6 +139,8 @@ def queue_traffic(rows: Rows) -> list[Figure]:
 def channel_traffic(rows: Rows) -> list[Figure]:
     """Messages by channel; and the batches achieved against BATCHSZ where there are batches."""
     names = _labels(rows, "CHANNEL")
+    if len(set(names)) < len(names):  # one channel of two types: both bars would be drawn over each other
+        names = [f"{name} {row['TYPE']}" for name, row in zip(names, rows, strict=True)]
     most = _largest(names, rows, "MESSAGES")
     figures = [_bars([n for n, _ in most], [("Messages", [row["MESSAGES"] for _, row in most], BLUE)], "messages")]
     batched = [(name, row) for name, row in zip(names, rows, strict=True) if row["batch_size"] and row["BATCHSZ"]]
@@ -252,6 +254,8 @@ def buffer_pools(rows: Rows) -> list[Figure]:
     lowest = sorted(lines, key=lambda name: min(value for _, value in lines[name]))[:4]
     made = _lines({name: lines[name] for name in lowest}, "lowest stealable, %", 340, "%{y:.0f} %")
     made["layout"]["yaxis"]["range"] = [0, 100]
+    if not lowest:
+        return [made]
     moments = made["layout"]["xaxis"].get("range", made["data"][0]["x"])
     made["data"].append(
         {

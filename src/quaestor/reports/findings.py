@@ -3,6 +3,7 @@
 Called by page.  Calls values.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import date
 from html import escape
@@ -19,7 +20,7 @@ def condensed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
         name = row["object"]
-        kind = row["message"].replace(name, "%s") if name else row["message"]
+        kind = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", "%s", row["message"]) if name else row["message"]
         found.setdefault((_ORDER[row["severity"]], row["rule"], row["qmgr"], kind), []).append(row)
     groups = sorted(found.items(), key=lambda pair: (pair[0][0], -len(pair[1]), str(pair[0])))
     return [_entry(group) for _, group in groups]
@@ -31,7 +32,7 @@ def _entry(group: Sequence[dict[str, Any]]) -> dict[str, Any]:
     worst = (min if lowest else max)(known, key=lambda row: row["worst"] or 0)
     return {
         **{name: worst[name] for name in ("severity", "rule", "qmgr", "message", "unit", "advice", "worst")},
-        "others": sorted({row["object"] for row in group} - {worst["object"]}),
+        "others": sorted({row["object"] or "?" for row in group} - {worst["object"] or "?"}),
         "days": sorted({row["date"] for row in group}),
         "times": (min(row["first_time"] for row in group), max(row["last_time"] for row in group)),
         "intervals": sum(row["intervals"] for row in group),

@@ -198,7 +198,8 @@ def _period(results: Mapping[str, pa.Table]) -> str:
     if last > first:
         last -= timedelta(seconds=1)  # a record carries the end of its interval: midnight ends the day before
     managers = sorted({row["QMGR"] for row in rows})
-    days = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{first:%-d %B} to {last:%-d %B %Y}"
+    begin = f"{first:%-d %B}" if first.year == last.year else f"{first:%-d %B %Y}"
+    days = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{begin} to {last:%-d %B %Y}"
     plural = "s" if len(managers) > 1 else ""
     return f"{days}, queue manager{plural} {', '.join(managers)}"
 
@@ -212,7 +213,7 @@ def _figures(results: Mapping[str, pa.Table]) -> str:
         "CPU": (duration(1e6 * _sum(weeks, "cpu_s")), "") if weeks else ("-", ""),
         "Commits": (_large(_sum(weeks, "commits")), ""),
         "Messages put": (_large(_sum(queues, "messages_put")), ""),
-        "Bytes put": (_large(1e6 * _sum(queues, "megabytes_put")) + "B", ""),
+        "Bytes put": (_bytes(1e6 * _sum(queues, "megabytes_put")), ""),
     }
     kinds = {"Exceptions": ' class="bad"' if bad else ' class="good"'}
     cells = (
@@ -230,11 +231,16 @@ def _sum(rows: list[dict[str, Any]], column: str) -> float:
     return float(sum(row[column] or 0 for row in rows))
 
 
+def _bytes(value: float) -> str:
+    told = _large(value)
+    return f"{told}B" if told[-1].isalpha() else f"{told} B"
+
+
 def _large(value: float) -> str:
     """A large number in few characters."""
-    for size, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k")):
-        if value >= size:
-            return f"{figure(value / (1e3 if unit == 'k' else size))} {unit}"
+    for least, size, unit in ((1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
+        if value >= least * 0.9995:
+            return f"{figure(value / size)} {unit}"
     return figure(int(value), grouped=True)
 
 

@@ -5,6 +5,7 @@ Rules
   G2  Everything that came from a workload is escaped.
   G3  A chart never says more than the table under it; colour is never the only mark.
   G4  The page reads top down as a decision: what breaks, what there is to define, then every answer with its formula.
+  G5  A chart is as readable in a narrow window as in a wide one: wide charts have a narrow form.
 
 Called by the command.  Calls the planner's plan and svg.
 """
@@ -49,7 +50,7 @@ def _head(plan: Plan) -> Iterator[str]:
     manager = plan.workload.queue_manager
     yield f"<header><h1>Plan for {escape(manager.name)}</h1><p>{escape(plan.workload.title)}</p></header>"
     passed = plan.passed
-    tone, words = ("bad", f"{len(passed)} limits passed") if passed else ("good", "every limit holds")
+    tone, words = ("bad", f"limit{'s' if len(passed) > 1 else ''} passed") if passed else ("good", "every limit holds")
     yield f'<section class="cards"><div class="card {tone}"><b>{len(passed)}</b><span>{words}</span></div>'
     breaking = breaks_first(plan.workload)
     if breaking is not None:
@@ -82,7 +83,9 @@ def _charts(plan: Plan) -> Iterator[str]:
             (_limit_name(answer, room.what), max(HEAD_ROOM_LEAST, room.percent), f"{room.percent:.0f} %")
             for answer, room in plan.limits
         ]
-        yield _figure("Head-room by limit", "percent of the limit that is left", bars(rows, HEAD_ROOM_LEAST, 100.0))
+        wide, narrow = (bars(rows, HEAD_ROOM_LEAST, 100.0, narrow=each) for each in (False, True))
+        both = f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>'  # G5
+        yield _figure("Head-room by limit", "percent of the limit that is left", both)
     phases = [each for each in plan.of("ch1-26") if each.what != "in all"]
     if phases:
         whole = next(each for each in plan.of("ch1-26") if each.what == "in all")
@@ -175,9 +178,11 @@ h3{font-size:15px;margin:14px 0 4px}header p,figure p{color:var(--dim);margin:2p
 .card{flex:1 1 200px;background:var(--tint);border-radius:8px;padding:12px 16px}
 .card b{display:block;font-size:26px}.card span{color:var(--dim)}.bad b{color:var(--bad)}.good b{color:var(--good)}
 .passed li{margin:4px 0}.dim{color:var(--dim);font-weight:normal;font-size:13px}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(440px,1fr));gap:20px}
-figure{margin:0;border:1px solid var(--line);border-radius:8px;padding:14px}figure:first-child{grid-column:1/-1}
-svg{width:100%;height:auto;display:block}svg text{fill:var(--ink);font:12px system-ui,sans-serif}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,440px),1fr));gap:20px}
+figure{margin:0;min-width:0;border:1px solid var(--line);border-radius:8px;padding:14px}
+figure:first-child{grid-column:1/-1}
+svg{width:100%;height:auto;display:block}.narrow{display:none}.narrow svg,figure>svg{max-width:560px}
+svg text{fill:var(--ink);font:12px system-ui,sans-serif}
 svg .dim{fill:var(--dim)}svg .axis{stroke:var(--line)}svg .bar{fill:var(--bar)}svg .over{fill:var(--bad)}
 svg .mark{stroke:var(--bad);stroke-dasharray:5 4}svg .line{stroke:var(--bar);fill:none;stroke-width:2}
 pre{background:var(--tint);padding:12px;border-radius:8px;overflow-x:auto;font-size:12.5px}
@@ -185,6 +190,7 @@ table{border-collapse:collapse;width:100%;table-layout:fixed}
 td{border-bottom:1px solid var(--line);padding:3px 10px 3px 0;
 vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}
 details{color:var(--dim);font-size:13px}summary{cursor:pointer}code{font-size:12px;overflow-wrap:anywhere}
-@media(max-width:560px){main{padding:12px}.charts{grid-template-columns:1fr}}
+@media(max-width:760px){.wide{display:none}.narrow{display:block}}
+@media(max-width:560px){main{padding:12px}.charts{grid-template-columns:minmax(0,1fr)}}
 @media print{details{display:none}article,figure{break-inside:avoid}}
 """

@@ -10,37 +10,42 @@ Called by plan_page.  Calls nothing.
 from collections.abc import Sequence
 from html import escape
 
-WIDTH = 900
+WIDTH, NARROW = 900, 440
 ROW = 24
 LABEL = 330
 VALUE = 64
 SHADES = (1.0, 0.62, 0.34)
 
 
-def bars(rows: Sequence[tuple[str, float, str]], low: float, high: float) -> str:
-    """Horizontal bars about zero: label, value, words; what is below zero is marked as over (V1)."""
-    left, right = LABEL, WIDTH - VALUE
+def bars(rows: Sequence[tuple[str, float, str]], low: float, high: float, *, narrow: bool = False) -> str:
+    """Horizontal bars about zero: label, value, words; what is below zero is marked as over (V1).
+
+    Labels stand to the left of their bars, where a window is narrow above them.
+    """
+    width, left, row, begin = (NARROW, 0, 2 * ROW - 4, ROW - 4) if narrow else (WIDTH, LABEL, ROW, 0)
+    right = width - VALUE
     zero = left + (0 - low) / (high - low) * (right - left) if any(value < 0 for _, value, _ in rows) else left
     made = []
     for place, (label, value, words) in enumerate(rows):
-        top = place * ROW
+        top = place * row + begin
         scale = (right - zero) / high if value >= 0 else (zero - left) / -low
-        width = max(2.0, abs(value) * scale)
-        start = zero if value >= 0 else zero - width
+        length = max(2.0, abs(value) * scale)
+        start = zero if value >= 0 else zero - length
         kind = "bar" if value >= 0 else "over"
+        named = f'x="0" y="{top}"' if narrow else f'x="{LABEL - 10}" y="{top + 16}" text-anchor="end"'
         made.append(
-            f'<text x="{LABEL - 10}" y="{top + 16}" text-anchor="end">{escape(label)}</text>'
-            f'<rect class="{kind}" x="{start:.1f}" y="{top + 4}" width="{width:.1f}" height="{ROW - 8}" rx="2"/>'
-            f'<text x="{(zero + width if value >= 0 else zero) + 6:.1f}" y="{top + 16}">{escape(words)}</text>'
+            f"<text {named}>{escape(label)}</text>"
+            f'<rect class="{kind}" x="{start:.1f}" y="{top + 4}" width="{length:.1f}" height="{ROW - 8}" rx="2"/>'
+            f'<text x="{(zero + length if value >= 0 else zero) + 6:.1f}" y="{top + 16}">{escape(words)}</text>'
         )
-    height = len(rows) * ROW + 4
+    height = len(rows) * row + 4
     axis = f'<line class="axis" x1="{zero:.1f}" y1="0" x2="{zero:.1f}" y2="{height}"/>'
-    return _svg(WIDTH, height, axis + "".join(made), "bars")
+    return _svg(width, height, axis + "".join(made), "bars")
 
 
 def stacked(parts: Sequence[tuple[str, float, str]]) -> str:
     """One bar of parts, each with its words below."""
-    width, top, height = 440.0, 8, 34
+    width, top, height = float(NARROW), 8, 34
     whole = sum(value for _, value, _ in parts) or 1.0
     made, start = [], 0.0
     for place, (label, value, words) in enumerate(parts):
@@ -54,12 +59,12 @@ def stacked(parts: Sequence[tuple[str, float, str]]) -> str:
             f'<text x="{width}" y="{row}" text-anchor="end">{escape(words)}</text>'
         )
         start += share
-    return _svg(width, top + height + 30 + len(parts) * 20, "".join(made), "stacked bar")
+    return _svg(width, top + height + 10 + len(parts) * 20, "".join(made), "stacked bar")
 
 
 def curve(points: Sequence[tuple[float, float]], limit: float, x_title: str, y_title: str, limit_name: str) -> str:
     """A line through points, and the limit it should stay above."""
-    width, height, left, bottom, top = 440.0, 230.0, 44.0, 44.0, 14.0
+    width, height, left, bottom, top = float(NARROW), 230.0, 44.0, 44.0, 14.0
     x_low, x_high = points[0][0], points[-1][0]
     y_high = max(limit, *(y for _, y in points)) * 1.1
 

@@ -14,6 +14,7 @@ from typing import Any
 from quaestor.reports.catalog.model import Unit
 
 ABSENT = "-"
+_NEARLY = 0.9995  # what would be rounded up to a whole of the next unit is told in it
 
 
 def shown(value: Any, unit: Unit, *, grouped: bool = False) -> str:
@@ -52,6 +53,6 @@ def figure(value: float, *, grouped: bool = False) -> str:
 def duration(us: float) -> str:
     """A time in the unit that suits it: 250 us, 4.1 ms, 8.6 s, 2.4 h."""
     for size, unit in ((3_600e6, "h"), (60e6, "min"), (1e6, "s"), (1e3, "ms")):
-        if us >= size:
+        if us >= size * _NEARLY:
             return f"{figure(us / size)} {unit}"
     return f"{figure(us)} us"

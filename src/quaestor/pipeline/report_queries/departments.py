@@ -28,6 +28,7 @@ Called by charges.  Calls steps.
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -106,21 +107,26 @@ def read_charge_plan(path: Path) -> ChargePlan:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ChargePlanError(f"{path}: {error}") from None
     _known(path, "the plan", plan, {"rates", "department", "shared"})
-    rates, shared = dict(plan.get("rates", {})), plan.get("shared", {})
+    rates, shared, listed = plan.get("rates", {}), plan.get("shared", {}), plan.get("department", [])
+    for name, table in (("rates", rates), ("shared", shared)):
+        if not isinstance(table, dict):
+            raise ChargePlanError(f"{path}: {name} is no table; write [{name}]")
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
+        raise ChargePlanError(f"{path}: departments are tables of their own; write [[department]]")
     _known(path, "[rates]", rates, {"currency", "cpu_second", "megabyte"})
     _known(path, "[shared]", shared, {"channels"})
     currency = str(rates.pop("currency", ""))
     for name, value in rates.items():
-        if not isinstance(value, int | float) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
             raise ChargePlanError(f"{path}: rate {name} is {value!r}; a number from 0 up is needed")
-    departments = tuple(_department(path, number, each) for number, each in enumerate(plan.get("department", []), 1))
+    departments = tuple(_department(path, number, each) for number, each in enumerate(listed, 1))
     return ChargePlan(departments, _patterns(path, "[shared]", shared.get("channels", [])), rates, currency)
 
 
 def _department(path: Path, number: int, table: Mapping[str, Any]) -> Department:
     where = f"department {number}"
     _known(path, where, table, {"name", *_COLUMNS})
-    if not isinstance(table.get("name"), str):
+    if not isinstance(table.get("name"), str) or not table["name"]:
         raise ChargePlanError(f"{path}: {where} has no name")
     given = {_COLUMNS[key]: _patterns(path, where, value) for key, value in table.items() if key in _COLUMNS}
     if not given:
