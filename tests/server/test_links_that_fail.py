@@ -1,4 +1,4 @@
-"""Links that do not come about, break or end: nothing of them is left, nobody waits for ever (AL3-AL5)."""
+"""Links that do not come about, break or end: nothing of them is left, nobody waits for ever (AL3-AL5, CL3, OL1)."""
 
 import asyncio
 import gc
@@ -13,8 +13,8 @@ import pytest
 from model.answers import fails
 from quaestor import MQError, Reason
 from quaestor.server import certificates, values
-from quaestor.server.client import asynchronous
-from quaestor.server.client.opening import hello_of
+from quaestor.server.client import asynchronous, asynchronous_link, link
+from quaestor.server.client.opening import Links, hello_of
 from quaestor.server.client.place import ClientTls, Place
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, Op, frame
 
@@ -304,6 +304,80 @@ def test_who_asks_again_and_again_is_not_heard_of_for_that(place):
         assert {Reason.CONNECTION_BROKEN} == {one.reason for one in told}
 
     asyncio.run(main())
+
+
+def test_a_hello_that_nobody_answers_is_given_up(place, monkeypatch):
+    """CL3, AL5: a process that was stopped still accepts."""
+    monkeypatch.setattr(link, "CONNECT_S", 0.1)
+    monkeypatch.setattr(asynchronous_link, "CONNECT_S", 0.1)
+    with fails(Reason.Q_MGR_NOT_AVAILABLE) as refused:
+        Links().connect(place, HELLO)
+    assert "not been heard of" in refused.value.facts["why"]
+    assert place.side.has_ended()
+    with fails(Reason.Q_MGR_NOT_AVAILABLE) as refused:
+        asyncio.run(asynchronous.connect(place, HELLO))
+    assert "not been heard of" in refused.value.facts["why"]
+
+
+# -- who waits for whom
+
+
+def on_a_thread(call):
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    return thread
+
+
+def in_vain(links, place, shared):
+    with fails(Reason.Q_MGR_NOT_AVAILABLE):
+        links.connect(place, HELLO, shared=shared)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_connect_that_takes_long_holds_up_no_other(place, shared):
+    """OL1: neither to another queue manager nor a disconnect."""
+    links, slow = Links(), Pair()
+    answers = on_a_thread(lambda: until(lambda: place.sides) or [place.side.answer(one) for one in (WELCOME, None)])
+    app = links.connect(place, HELLO, shared=True)
+    answers.join(10)
+    waiting = on_a_thread(lambda: in_vain(links, slow, shared))
+    until(lambda: slow.sides)
+    other = on_a_thread(lambda: links.let_go(app._link))
+    other.join(10)
+    assert not other.is_alive()
+    slow.side.sock.close()
+    waiting.join(10)
+    assert place.side.has_ended()
+
+
+def test_who_wants_to_share_waits_for_the_link_that_is_being_made(place):
+    """OL1: two that come at once have one link."""
+    links, made = Links(), []
+    connecting = [on_a_thread(lambda: made.append(links.connect(place, HELLO, shared=True))) for _ in range(2)]
+    until(lambda: place.sides)
+    for answer in (WELCOME, None, None):
+        place.side.answer(answer)
+    for thread in connecting:
+        thread.join(10)
+    assert 1 == len(place.sides)
+    first, second = made
+    assert first._link is second._link
+    assert 2 == first._link.users
+    first._link.close()
+
+
+def test_a_shared_link_that_broke_is_replaced(place):
+    links = Links()
+    for number in (1, 2):
+        answers = on_a_thread(
+            lambda number=number: (
+                until(lambda: len(place.sides) == number) or [place.side.answer(one) for one in (WELCOME, None)]
+            )
+        )
+        app = links.connect(place, HELLO, shared=True)
+        answers.join(10)
+        app._link.broke("the test says so")
+    assert 2 == len(place.sides)
 
 
 @pytest.mark.parametrize("host", ["x..y", "a" * 64, "\u2603" * 70])
