@@ -50,8 +50,10 @@ class Operator(threading.Thread):
                     self.last = str(told["lines"])
 
     def stop(self):
+        """Also one that was never started, because the world did not come about: that is told, not this."""
         self._ending.set()
-        self.join(60)
+        if self.ident is not None:
+            self.join(60)
 
 
 def usable(world):

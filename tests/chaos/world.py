@@ -53,10 +53,13 @@ class Program:
         self.name, self.command, self._log = name, command, log
         self.process = None
         self.paused = False
+        self.deaths = []
+        """Why it ended by itself, each time that it was started again."""
 
     def start(self):
         if self.up:
             return
+        self.deaths += self.death()
         environment = {**os.environ, "PYTHONPATH": f"{SRC}{os.pathsep}{TESTS}", "PYTHONUNBUFFERED": "1"}
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -84,6 +87,13 @@ class Program:
         if self.up and self.paused:
             self.process.send_signal(signal.SIGCONT)
         self.paused = False
+
+    def death(self):
+        """That it ended by itself, and its last words, if it did."""
+        code = None if self.process is None else self.process.poll()
+        if code in (None, 0, CANNOT_START, -signal.SIGKILL, -signal.SIGTERM):
+            return []
+        return [f"{self.name} ended with {code}: {self.said()[-1500:]}"]
 
     def said(self):
         return self._log.read_text(errors="replace") if self._log.exists() else ""
@@ -265,14 +275,9 @@ class World:
                 raise AssertionError(f"{client.name} does not end") from None
 
     def died(self):
-        """Members and clients that ended by themselves, with their last words."""
+        """Members and clients that ended by themselves, with their last words, also those that were started again."""
         programs = [*self.members.values(), *self.clients.values()]
-        return [
-            f"{each.name} ended with {each.process.returncode}: {each.said()[-1500:]}"
-            for each in programs
-            if each.process is not None
-            and each.process.poll() not in (None, 0, CANNOT_START, -signal.SIGKILL, -signal.SIGTERM)
-        ]
+        return [death for each in programs for death in (*each.deaths, *each.death())]
 
     def events(self):
         return read_histories(sorted(self.folder.glob("*.history")))

@@ -155,7 +155,8 @@ class Link:
         if op != _HELLO or not payload.startswith(MAGIC):
             raise ProtocolError("no HELLO")
         said = values.unpack(payload[len(MAGIC) :])
-        if not isinstance(said, dict) or VERSION not in said.get("versions", ()):
+        versions = said.get("versions") if isinstance(said, dict) else None
+        if not isinstance(versions, list | tuple) or VERSION not in versions:
             self.refuse(number, MQError(Reason.ENVIRONMENT_ERROR, versions=[VERSION]), "another version")
             return
         try:

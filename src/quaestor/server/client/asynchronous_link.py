@@ -5,20 +5,27 @@ Rules
       agree on what has been sent. What an answer means is found out as it is read, before the next one is.
   AL2 An answer that comes when its call was cancelled, or that had come and was not seen yet, is told to the call's
       `late`.
+  AL3 A link that is closed is gone with the loop's next turn: by then its calls are answered, and TLS's farewell is not
+      waited for. One that is refused, or whose introduction was cancelled, is closed; so is a socket that comes when
+      nobody waits for it any more.
+  AL4 Bytes that are no frame, and an answer that cannot be read, break the link; the call it was for is told, too.
+  AL5 A link on which nothing is heard for twice the heartbeat while somebody waits is broken, as that of a blocking
+      client is (CL3). Until the queue manager has said what its heartbeat is, the time is that of a connect.
 
 Called by asynchronous.  Calls requests, place.
 """
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
+from struct import error as StructError  # noqa: N812 - a class
 from typing import Any, Protocol
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
-from quaestor.server.client.place import Place
+from quaestor.server.client.place import CONNECT_S, Place
 from quaestor.server.client.requests import Request, failure
-from quaestor.server.listeners import ListenError
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
 
 Decode = Callable[[bytes], Any]
@@ -74,6 +81,9 @@ class AsyncLink(asyncio.Protocol):
         self._pending: dict[int, Pending] = {}
         self.read_ahead: dict[int, Callable[[int, bytes], None]] = {}
         self.why_broken: str | None = None
+        self._patience_s = CONNECT_S
+        self._heard_s = 0.0
+        self._watch: asyncio.TimerHandle | None = None
         self.calls_in_unit = 0
         """Of a connection that reconnects: how many calls would be backed out."""
 
@@ -83,6 +93,7 @@ class AsyncLink(asyncio.Protocol):
         self._transport = transport  # type: ignore[assignment] # of a stream
 
     def data_received(self, data: bytes) -> None:
+        self._heard_s = asyncio.get_running_loop().time()
         data = self._rest + data if self._rest else data
         at, end = 0, len(data)
         try:
@@ -94,8 +105,8 @@ class AsyncLink(asyncio.Protocol):
                     break
                 self._frame(op, flags, conversation, number, data[at + HEADER_LENGTH : at + length])
                 at += length
-        except ProtocolError as error:
-            self._broke(str(error))
+        except (ProtocolError, StructError) as error:
+            self._broke(f"not a frame of this protocol: {error}")  # AL4
             return
         self._rest = data[at:]
 
@@ -110,10 +121,11 @@ class AsyncLink(asyncio.Protocol):
         elif op == Op.AHEAD:
             self.read_ahead[conversation](number, payload)
         else:
-            pending = self._pending.pop(number, None)
+            pending = self._pending.get(number)
             if pending is None:
                 raise ProtocolError("an answer nobody asked for")
             pending.answered(op, flags, payload)
+            del self._pending[number]
 
     def _write(self, data: bytes) -> None:
         if self._transport is None or self.why_broken is not None:
@@ -148,8 +160,13 @@ class AsyncLink(asyncio.Protocol):
         began: Began | None = None,
     ) -> Any:
         """Send a request and wait for what its answer means; `began` may bring that about earlier, and end the wait."""
-        future = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        if not self._pending:
+            self._heard_s = loop.time()
+        future = loop.create_future()
         number = self.send(conversation, request, Pending(on, decode, future, late))
+        if self._watch is None:
+            self._watch = loop.call_later(self._patience_s, self._look_after)
         if began is not None:
             began(future, lambda: self._cancel(conversation, number))
         try:
@@ -161,9 +178,26 @@ class AsyncLink(asyncio.Protocol):
                 late(future.result())  # it had come, and nobody has seen it (AL2)
             raise
 
+    def _look_after(self) -> None:
+        """Whether anything has been heard while somebody waited (AL5)."""
+        self._watch = None
+        if not self._pending:
+            return
+        loop = asyncio.get_running_loop()
+        until_s = self._heard_s + self._patience_s
+        if loop.time() < until_s:
+            self._watch = loop.call_at(until_s, self._look_after)
+        else:
+            self._broke("the queue manager has not been heard of for too long")
+
+    def _watch_no_more(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            watch.cancel()
+
     def _cancel(self, conversation: int, number: int) -> None:
-        """End a wait at the queue manager."""
-        if self.why_broken is None:
+        """End a wait at the queue manager; HELLO, which is of no conversation, ends with its link."""
+        if self.why_broken is None and conversation:
             self.send(conversation, Request(int(Op.CANCEL), 0, wire.LENGTH.pack(number)), None)
 
     def new_conversation(self) -> int:
@@ -174,7 +208,34 @@ class AsyncLink(asyncio.Protocol):
         if self.why_broken is None:
             self.why_broken = "the application closed the link"
         if self._transport is not None:
-            self._transport.close()
+            self._transport.abort()  # AL3
+        self._watch_no_more()
+
+    async def introduce(self, hello: dict[str, Any]) -> None:
+        """HELLO; a link that is not welcome is closed (AL3)."""
+        payload = MAGIC + values.pack({"versions": [VERSION], **hello})
+        try:
+            told = await self.call(None, 0, Request(int(Op.HELLO), 0, payload), values.unpack)
+        except BaseException:
+            self.close()
+            raise
+        self._patience_s = 2 * float(told["heartbeat_s"])
+        self._watch_no_more()
+
+
+async def _reach(place: Place) -> socket.socket:
+    """A connected socket, before TLS; one that comes too late is closed (AL3)."""
+    reaching = asyncio.get_running_loop().run_in_executor(None, place.reach_plain)
+    try:
+        return await asyncio.shield(reaching)
+    except asyncio.CancelledError:
+        reaching.add_done_callback(_close_late)
+        raise
+
+
+def _close_late(reached: "asyncio.Future[socket.socket]") -> None:
+    if not reached.cancelled() and reached.exception() is None:
+        reached.result().close()
 
 
 async def new_link(place: Place, hello: dict[str, Any]) -> AsyncLink:
@@ -182,14 +243,13 @@ async def new_link(place: Place, hello: dict[str, Any]) -> AsyncLink:
     loop = asyncio.get_running_loop()
     try:
         tls, name = (None, None) if place.tls is None else (place.tls.context(), place.server_name)
-        sock = await asyncio.to_thread(place.reach_plain)
+        sock = await _reach(place)
         sock.setblocking(False)
         _, link = await loop.create_connection(AsyncLink, sock=sock, ssl=tls, server_hostname=name)
-        payload = MAGIC + values.pack({"versions": [VERSION], **hello})
-        await link.call(None, 0, Request(int(Op.HELLO), 0, payload), values.unpack)
+        await link.introduce(hello)
     except ssl.SSLError as error:
         raise place.refused(error) from error
-    except (OSError, ListenError) as error:
+    except (OSError, ValueError) as error:
         raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=place.name, why=str(error)) from error
     except MQError as error:
         if error.reason is not Reason.CONNECTION_BROKEN:

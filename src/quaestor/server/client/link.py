@@ -6,7 +6,8 @@ Rules
   CL2 Several threads may share a link, each with a conversation of its own. One of them reads for all; when it has its
       answer, another takes over.
   CL3 The server answers or sends heartbeats; a link on which nothing is heard for twice the heartbeat while somebody
-      waits is broken (2009). From then on every call of it says so.
+      waits is broken (2009). From then on every call of it says so. Before the server has said what its heartbeat is,
+      it has as long to answer as a connect has.
 
 Called by connection.  Calls the operating system.
 """
@@ -23,6 +24,7 @@ from typing import Any
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.readiness import Arrival
 from quaestor.server import values
+from quaestor.server.client.place import CONNECT_S
 from quaestor.server.client.requests import Request, failure
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, frame
 
@@ -61,6 +63,7 @@ class Link:
         """HELLO, and what the queue manager says of itself."""
         payload = MAGIC + values.pack(self._said)
         self._said = {}  # no password is kept
+        self._receive_timeout(CONNECT_S)
         _, _, told = self.call(0, Request(int(Op.HELLO), 0, payload))
         self.qmgr = values.unpack(told)
         self._receive_timeout(2 * float(self.qmgr["heartbeat_s"]))

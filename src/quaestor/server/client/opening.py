@@ -2,10 +2,12 @@
 
 Rules
   OL1 A connection has a link of its own, unless it asks to share one: then all that share and name the same place and
-      the same user, with the same password, are conversations on one link. It closes with the last of them.
+      the same user, with the same password, are conversations on one link. It closes with the last of them. Whoever
+      waits for a queue manager to answer holds up those alone who want to share that very link.
   OL2 A child made by fork has none of its parent's links (2009): it closes its copy of the socket without a word on it.
   OL3 A password comes as an argument, from a function, or from the environment (`QUAESTOR_PASSWORD`); it is sent once
-      and not kept: of a shared link a digest is, under a key that only this process has.
+      and not kept, unless the link may have to be made again: of a shared link a digest is, under a key that only this
+      process has.
 
 Called by the package door.  Calls link, connection, place.
 """
@@ -15,7 +17,7 @@ import os
 import ssl
 from threading import Lock
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client.connection import Connection
@@ -33,14 +35,13 @@ class Links:
     def __init__(self) -> None:
         self._lock = Lock()
         self._shared: dict[tuple[Any, ...], Link] = {}
+        self._making: WeakValueDictionary[tuple[Any, ...], Lock] = WeakValueDictionary()
         self._all: WeakSet[Link] = WeakSet()
 
     def connect(
         self, place: Place, hello: dict[str, Any], *, shared: bool = False, reconnect_s: float = 0
     ) -> Connection:
-        with self._lock:
-            link = self._link(place, hello, shared=shared)
-            link.users += 1
+        link = self._shared_link(place, hello) if shared else self._used(self.new_link(place, hello))
         try:
             if not reconnect_s:
                 return Connection(link, self.let_go)
@@ -49,16 +50,25 @@ class Links:
             self.let_go(link)
             raise
 
-    def _link(self, place: Place, hello: dict[str, Any], *, shared: bool) -> Link:
+    def _shared_link(self, place: Place, hello: dict[str, Any]) -> Link:
         password = hello.get("password")
         proof = None if password is None else hmac.digest(_KEY, password.encode(), "sha256")  # OL1, OL3
         key = (place, hello.get("user"), proof, hello.get("client"))
-        known = self._shared.get(key) if shared else None
-        if known is not None and known.why_broken is None:
-            return known
-        link = self.new_link(place, hello, shared=shared)
-        if shared:
-            self._shared[key] = link
+        with self._lock:
+            making = self._making.setdefault(key, Lock())
+        with making:  # and not the other lock: this may take long
+            with self._lock:
+                known = self._shared.get(key)
+                if known is not None and known.why_broken is None:
+                    return self._used(known)
+            link = self._used(self.new_link(place, hello, shared=True))
+            with self._lock:
+                self._shared[key] = link
+            return link
+
+    @staticmethod
+    def _used(link: Link) -> Link:
+        link.users += 1
         return link
 
     def new_link(self, place: Place, hello: dict[str, Any], *, shared: bool = False) -> Link:
@@ -76,7 +86,8 @@ class Links:
         except BaseException:
             link.close()
             raise
-        self._all.add(link)
+        with self._lock:
+            self._all.add(link)
         return link
 
     def let_go(self, link: Link) -> None:
@@ -89,7 +100,8 @@ class Links:
 
     def forget(self) -> None:
         """In a child made by fork (OL2)."""
-        links, self._shared, self._lock, self._all = list(self._all), {}, Lock(), WeakSet()
+        links = list(self._all)
+        self._lock, self._shared, self._making, self._all = Lock(), {}, WeakValueDictionary(), WeakSet()
         for link in links:
             link.forsake()
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.home import Home, default_directory
-from quaestor.server.listeners import ListenError, socket_name, split_address, tune_tcp
+from quaestor.server.listeners import socket_name, split_address, tune_tcp
 
 CONNECT_S = 30.0
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\\:\[\]]+):\d{1,5}")
@@ -65,7 +65,7 @@ class Place:
             return self._local() if self.path is not None else self._remote()
         except ssl.SSLError as error:
             raise self.refused(error) from error
-        except (OSError, ListenError) as error:
+        except (OSError, ValueError) as error:  # a name that cannot be one is a ValueError
             where = str(self.path or self.address)
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=self.name, where=where, why=str(error)) from error
 
@@ -79,7 +79,7 @@ class Place:
         try:
             with socket_name(self.path or Path()) as name:
                 sock.connect(name)
-        except OSError:
+        except BaseException:
             sock.close()
             raise
         return sock
@@ -91,7 +91,7 @@ class Place:
             if self.tls is not None:
                 sock = self.tls.context().wrap_socket(sock, server_hostname=self.server_name)
             sock.settimeout(None)
-        except OSError:
+        except BaseException:
             sock.close()
             raise
         return sock

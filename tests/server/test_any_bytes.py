@@ -1,0 +1,181 @@
+"""Whatever a client sends, the service goes on: it answers, or it ends that link with one line (W8, LI1, CA1, VA2).
+
+The service runs on the test's own thread, so what it cannot carry out would be raised here.
+"""
+
+import io
+import socket
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qmgr.small import page_queue_manager
+from quaestor import LocalQueue
+from quaestor.clock import SystemClock
+from quaestor.server import values
+from quaestor.server.calls import CALLS
+from quaestor.server.identity import Identity
+from quaestor.server.journal import Journal
+from quaestor.server.limits import Limits
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, frame
+from quaestor.server.service import Service
+from quaestor.server.users import Users
+
+HELLO = {"versions": [VERSION], "user": "ALICE"}
+EVERYTHING = 1 | 2 | 8 | 16 | 32 | 64  # MQOO_INPUT_AS_Q_DEF, _INPUT_SHARED, _BROWSE, _OUTPUT, _INQUIRE, _SET
+
+
+class Serving:
+    """A service of a small queue manager, turn by turn."""
+
+    def __init__(self, directory):
+        self.small, self.out = page_queue_manager(), io.StringIO()
+        self.small.queue("ORDERS")
+        manager, clock = self.small.manager, SystemClock()
+        identity = Identity(Users(directory / "users"), security=False)
+        self.service = Service(manager, identity, Journal(clock, self.out), clock, Limits(), None)
+        self.peers = []
+
+    def link(self):
+        """The client's end of a new link."""
+        here, there = socket.socketpair()
+        self.service._accepted(there, "test", None)
+        here.setblocking(False)
+        self.peers.append(here)
+        return here
+
+    def say(self, peer, *frames):
+        """Send, let the service work, and give what came: bytes, or None when the link has ended."""
+        peer.send(b"".join(frames))
+        for _ in range(3):
+            self.service.turn(self.service._readiness.now())
+        try:
+            return peer.recv(1 << 20) or None
+        except BlockingIOError:
+            return b""
+
+    def introduced(self):
+        peer = self.link()
+        assert self.say(peer, hello(HELLO))
+        assert self.say(peer, call("connect", number=1))
+        assert self.say(peer, call("open", "ORDERS", "", "", EVERYTHING, number=2))
+        return peer
+
+    def last_line(self):
+        return self.out.getvalue().splitlines()[-1]
+
+    def forget_peers(self):
+        for peer in self.peers:
+            peer.close()
+        self.peers = []
+        self.service.turn(self.service._readiness.now())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """One for all: whatever it is sent, it goes on."""
+    made = Serving(tmp_path_factory.mktemp("server"))
+    yield made
+    made.forget_peers()
+    made.service._close()
+
+
+@contextmanager
+def others_are_served(server):
+    """Whatever happens inside, another client's call is answered afterwards."""
+    other = server.introduced()
+    yield
+    assert [(Op.REPLY, 4)] == answered(server.say(other, call("status", number=4)))
+    server.forget_peers()
+
+
+def hello(said):
+    return frame(Op.HELLO, 0, 0, 1, MAGIC + values.pack(said))
+
+
+def call(*words, number=3):
+    return frame(Op.CALL, 0, 1, number, values.pack(list(words)))
+
+
+def answered(data):
+    """Operations and numbers of the answers."""
+    found = []
+    while data:
+        length, op, _, _, number = HEADER.unpack_from(data)
+        assert HEADER_LENGTH <= length <= len(data)
+        found.append((op, number))
+        data = data[length:]
+    return found
+
+
+ODD_NUMBERS = [None, True, 0, 1, -1, 5, 1 << 31, 1 << 40, 1 << 70, -(1 << 70), 1.5, float("inf"), float("nan")]
+ODD_TEXTS = ["", "ORDERS", "ORDERS.*", "x" * 300, "\0", "\u00e9", b"", b"x", bytes(24), b"\xff" * 400, "QLOCAL", "QMGR"]
+ODD_LISTS = [[], ["a"], [1, 2], ["ORDERS", "", ""], ["ORDERS"] + [""] * 5, [None], [[]], ["CURDEPTH", 5], (), ("x",)]
+ODD_MAPS = [{}, {"": None}, {"MAXDEPTH": 10**30}, {"PUT": "DISABLED"}]
+DEFINITION = LocalQueue("OTHER").pack()
+odd = st.sampled_from([*ODD_NUMBERS, *ODD_TEXTS, *ODD_LISTS, *ODD_MAPS, DEFINITION, DEFINITION[:10]])
+
+
+@given(
+    said=odd | st.dictionaries(st.sampled_from(["versions", "user", "password", "qmgr", "client", "application"]), odd)
+)
+@settings(max_examples=150)
+def test_any_hello_is_answered_or_ends_its_link_alone(server, said):
+    with others_are_served(server):
+        first = server.say(server.link(), hello(said))
+        assert first is None or [number for _, number in answered(first)] == [1]
+
+
+@pytest.mark.parametrize("versions", [None, 2, True, "2", 2.0, {}, {"2": 2}, [], [1, 3], ["2"]])
+def test_a_hello_whose_versions_are_none_of_ours_is_refused(server, versions):
+    """W1: whatever they are; nothing of it may end the service."""
+    with others_are_served(server):
+        assert [(Op.ERROR, 1)] == answered(server.say(server.link(), hello(HELLO | {"versions": versions})))
+        assert "another version" in server.last_line()
+
+
+@given(asked=st.lists(st.tuples(st.sampled_from(sorted(CALLS)), st.lists(odd, max_size=6)), min_size=1, max_size=12))
+@settings(max_examples=120)
+def test_any_call_is_answered_or_ends_its_link_alone(server, asked):
+    """CA1: of another number of parameters, of other kinds, out of range."""
+    with others_are_served(server):
+        peer = server.introduced()
+        for number, (name, words) in enumerate(asked, 10):
+            handle = [1] if name in ("inquire", "set", "close") else []
+            told = server.say(peer, call(name, *handle, *words, number=number))
+            if told is None:
+                assert "QSV010W" in server.last_line()
+                break
+            assert [number] == [number for _, number in answered(told)]
+            if name == "disconnect":
+                break
+
+
+heads = st.sampled_from([b"", b"\0\1\0\0\0\4", b"\0\1\0\0\0\0", b"\0\2\0\0\0\4", b"\0\1" + bytes(12)])
+
+
+@given(
+    sent=st.lists(
+        st.tuples(st.integers(0, 40), st.integers(0, 255), heads, st.binary(max_size=40) | st.binary(max_size=4)),
+        min_size=1,
+        max_size=8,
+    )
+)
+@settings(max_examples=150)
+def test_any_frame_is_answered_or_ends_its_link_alone(server, sent):
+    """W8: any operation, any flags, any payload."""
+    with others_are_served(server):
+        peer = server.introduced()
+        for number, (op, flags, head, rest) in enumerate(sent, 10):
+            if server.say(peer, frame(op, flags, 1, number, head + rest)) is None:
+                assert "not a frame of this protocol" in server.last_line()
+                break
+
+
+@given(st.binary(min_size=1, max_size=60))
+@settings(max_examples=60)
+def test_any_bytes_on_the_port_end_at_most_their_link(server, data):
+    with others_are_served(server):
+        server.say(server.link(), data)
