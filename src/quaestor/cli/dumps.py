@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TimeElapsedColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
 
 from quaestor.smf.records import open_dump
 
@@ -29,7 +29,8 @@ def opened(path: str) -> Iterator[BinaryIO]:
 def progress(path: str) -> Iterator[Callable[[int], None]]:
     """A function to call with the bytes done; shows a bar on standard error when that is a terminal."""
     console = Console(stderr=True)
-    columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeElapsedColumn())
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(path, total=None if path == "-" else Path(path).stat().st_size)
         yield lambda done: bar.update(task, completed=done)

@@ -199,7 +199,7 @@ class _Teller:
 
         console = Console(stderr=True)
         self._terminal = console.is_terminal
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn())
         self.bar = Progress(*columns, console=console, transient=True, disable=not self._terminal)
         self._task = self.bar.add_task("reading", total=total)
 

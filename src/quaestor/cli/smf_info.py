@@ -61,8 +61,8 @@ def _read(path: str, page: str, report: DamageReport) -> tuple[DumpReader, Inven
 
 
 def _show(path: str, reader: DumpReader, inventory: Inventory) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 140)
-    console.print(f"[bold]{path}[/bold]", highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 140, markup=False, emoji=False)  # names are no markup
+    console.print(path, style="bold", highlight=False, soft_wrap=True)
     console.print(f"  {_framing(reader)}, {inventory.bytes:,} bytes, {inventory.records:,} records", highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("record", "what", "system", "qmgr", "release", "records", "first (local)", "last (local)", "zone"):

@@ -102,10 +102,11 @@ def _write(
     kind = {"rdw": Framing.RDW, "bdw": Framing.BDW, "vbs": Framing.BDW, "stripped": Framing.STRIPPED}[framing]
     spanned = framing == "vbs"
     console = Console(stderr=True)
-    columns = (TextColumn(f"[bold]{profile.name}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    name = TextColumn("{task.description}", style="bold", markup=False)
+    columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn())
     bar = Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal)
     with bar, output.open("wb") as stream:
-        task = bar.add_task("", total=size)
+        task = bar.add_task(profile.name, total=size)
         writer = DumpWriter(
             stream,
             kind,
