@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from quaestor.cli.damage import DamageReport
-from quaestor.cli.dumps import opened, progress
+from quaestor.cli.dumps import progress
 from quaestor.layout import CODE_PAGES
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import DumpReader
 from quaestor.smf.inventory import Inventory, take_inventory
+from quaestor.smf.records import open_input
 
 
 @click.command("info")
@@ -50,7 +51,7 @@ def info_command(dumps: tuple[str, ...], page: str, *, as_json: bool) -> None:
 
 
 def _read(path: str, page: str, report: DamageReport) -> tuple[DumpReader, Inventory]:
-    with opened(path) as stream, progress(path) as advance:
+    with open_input(path) as stream, progress(path) as advance:
         reader = DumpReader(stream)
         inventory = Inventory()
         for inventory, damages in take_inventory(reader, CODE_PAGES[page]):

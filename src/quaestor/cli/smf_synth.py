@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quaestor.cli.refused import Refused
+from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
     from quaestor.smf.synth.profile import Profile
@@ -80,7 +80,7 @@ def synth_command(
     try:
         _write(profile, output, size, framing, compress=compress, quiet=quiet)
     except OSError as error:
-        raise Refused(f"{error.filename or output}: {error.strerror or error}") from None
+        raise Refused(in_words(error, output)) from None
 
 
 def _write(
