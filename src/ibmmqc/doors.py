@@ -52,7 +52,7 @@ def connect(name: str, conname: str, user: str, password: str, application: str)
         return Door(name, _served(name, None, user, password, application))  # DO3
     if not name:
         raise MQError(Reason.Q_MGR_NAME_ERROR, why="a queue manager in this process needs a name")
-    if "/" in name:
+    if "/" in name or name in {".", ".."}:
         raise MQError(Reason.Q_MGR_NAME_ERROR, name=name, why="it names the folder that the queue manager is kept in")
     place = Path(folder) / name
     connection = connecting.connect(name, place, user=user or None, application=application or None)  # DO2

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 import quaestor
 from quaestor import GroupSettings
 from quaestor.cli.cf import cf_group
+from quaestor.qmgr.group_settings import GROUP_FILE
+from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.lists.client import FacilityConnection, reach, send
 from quaestor.storage.lists.operations import Write
 from quaestor.storage.lists.structure import Shape, StructureLostError
@@ -58,7 +61,7 @@ def test_a_facility_says_what_it_holds(facility):
 def test_a_second_facility_is_refused(facility):
     where, _ = facility
     refused = run("start", "--socket", where)
-    assert (2, f"{where}: a coupling facility is there already\n") == (refused.exit_code, refused.stderr)
+    assert (2, f"Error: {where}: a coupling facility is there already\n") == (refused.exit_code, refused.stderr)
 
 
 def test_no_facility_is_one_line(tmp_path):
@@ -121,3 +124,61 @@ def test_the_structures_of_a_group_are_checked_while_members_work(facility, tmp_
 def test_a_directory_of_no_member_is_refused(tmp_path):
     refused = run("check", tmp_path)
     assert (2, True) == (refused.exit_code, "no member" in refused.stderr)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_is_no_socket_is_left_alone(tmp_path, kind):
+    """Somebody who names the wrong file keeps it."""
+    wrong = tmp_path / "dump.smf"
+    if kind == "file":
+        wrong.write_bytes(b"precious")
+    else:
+        wrong.mkdir()
+    refused = run("start", "--socket", wrong)
+    assert (2, f"Error: {wrong}: Address already in use\n") == (refused.exit_code, refused.stderr)
+    assert wrong.is_dir() if kind == "folder" else b"precious" == wrong.read_bytes()
+
+
+def test_the_socket_of_a_facility_that_is_gone_is_taken(tmp_path):
+    where, other = tmp_path / "cf.sock", tmp_path / "other.sock"
+    with socket.socket(socket.AF_UNIX) as gone:
+        gone.bind(str(where))
+    second = CouplingFacility(where)
+    second._end()
+    assert not where.exists()
+    where.symlink_to(other)  # of one whose structures had moved, to where nobody is any more
+    third = CouplingFacility(where)
+    assert where.is_socket()
+    assert not where.is_symlink()
+    third._end()
+
+
+def test_a_socket_whose_name_is_too_long_is_one_line(tmp_path):
+    long = tmp_path / ("x" * 120)
+    refused = run("start", "--socket", long)
+    assert (2, f"Error: {long}: AF_UNIX path too long\n") == (refused.exit_code, refused.stderr)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name = ", "Invalid value"),
+        ("name = 'QSG1'", "missing 2 required positional arguments"),
+        ("name = 'QSG1'\nhue = 1", "unexpected keyword argument 'hue'"),
+        ("name = 1\nstructures = ''\nrepository = ''", "'int' object has no attribute"),
+        (b"\xff", "can't decode"),
+    ],
+)
+def test_settings_of_a_group_that_cannot_be_read_are_one_line(tmp_path, text, said):
+    (tmp_path / GROUP_FILE).write_bytes(text if isinstance(text, bytes) else text.encode())
+    refused = run("check", tmp_path)
+    assert (2, 1) == (refused.exit_code, len(refused.stderr.splitlines()))
+    assert f"{GROUP_FILE}: " in refused.stderr
+    assert said in refused.stderr
+
+
+def test_a_directory_without_a_group_is_one_line(tmp_path):
+    refused = run("check", tmp_path)
+    assert (2, f"Error: {tmp_path}: no member of a queue-sharing group is kept here\n") == (
+        refused.exit_code, refused.stderr
+    )  # fmt: skip

@@ -125,3 +125,45 @@ def test_the_demo_needs_no_place_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("demo", "cqs")
     assert [] == list(Path(tmp_path).iterdir())
+
+
+@pytest.mark.parametrize("name", ["", "oper", "NINELONGS", "A B"])
+def test_a_name_that_no_server_can_have_is_one_line(group, name):
+    refused = run("cqs", "query", group, "--name", name)
+    assert (2, f"a server's name has one to eight of A-Z 0-9 @ # $, not {name!r}\n") == (
+        refused.exit_code, refused.stderr
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        (None, "{folder}: no group is defined here: there is no policy.toml"),
+        (b"", "{file}: 'facilities' is missing"),
+        (b"[facilities]", "{file}: 'preference' is missing"),
+        (b"preference = 3\n[facilities]", "{file}: 'int' object is not iterable"),
+        (b"size = ", "{file}: Invalid value (at end of document)"),
+        (b"\xff", "{file}: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    ],
+)
+def test_a_policy_that_cannot_be_read_is_one_line(tmp_path, policy, said):
+    file = tmp_path / "policy.toml"
+    if policy is not None:
+        file.write_bytes(policy)
+    refused = run("cqs", "query", tmp_path)
+    assert (2, said.format(folder=tmp_path, file=file) + "\n") == (refused.exit_code, refused.stderr)
+
+
+def test_a_policy_is_there_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
+    """A disk that is full now may have room later."""
+
+    def full(self, *_args, **_more):
+        self.touch()
+        raise OSError(28, "No space left on device", str(self))
+
+    arguments = ("cqs", "define", tmp_path, "--facility", "CF01=cf.sock")
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        refused = run(*arguments)
+    assert (2, f"{tmp_path}/policy.toml: No space left on device\n") == (refused.exit_code, refused.stderr)
+    assert 0 == run(*arguments).exit_code

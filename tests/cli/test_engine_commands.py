@@ -299,3 +299,19 @@ def test_a_directory_that_is_not_there_is_told_in_one_line(tmp_path, words):
     assert 1 == len(told.stderr.splitlines()), told.stderr
     assert "there is no such directory" in told.stderr
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_log_up_to_where_it_begins_has_no_records(killed):
+    first = json.loads(run("log", "print", killed, "--json", "--limit", "1").output)["rba"]
+    assert "" == run("log", "print", killed, "--to", first).output
+    assert 1 == len(run("log", "print", killed, "--to", f"{int(first, 16) + 1:X}").output.splitlines())
+
+
+def test_a_cold_start_without_the_definitions_is_refused(killed):
+    """Page set 0 may still come back from its copy and the log, which is kept."""
+    (killed / "pageset-00").unlink()
+    before = digest(killed)
+    found = run("log", "cold-start", killed, "--give-up-log")
+    assert (2, 1) == (found.exit_code, len(found.stderr.splitlines()))
+    assert "page set 0, which has the definitions, is not there (there_are=(1," in found.stderr
+    assert before == digest(killed)

@@ -177,3 +177,22 @@ def test_the_prompt_offers_only_what_is_supported():
     offered = [c.text for c in CommandCompleter().get_completions(Document("DEFINE "), None)]
     assert "QLOCAL" in offered
     assert "CHANNEL" not in offered
+
+
+@pytest.mark.parametrize(
+    "text", ["-", "+", "DIS QMGR +", "DIS QMGR +\n", "DIS QMGR -\n\n \n", "DIS QL(*)\nDIS QMGR +\n* a comment\n"]
+)
+def test_a_command_without_its_end_is_named(directory, text):
+    result = mqsc(directory, text=text)
+    assert 1 == result.exit_code
+    assert "nothing follows" in result.output
+
+
+def test_a_queue_manager_that_was_created_and_not_started(tmp_path):
+    """It is made as it was told to be, and is there when it is started."""
+    place = tmp_path / "QM1"
+    Home(place).create(Configuration("QM1", engine={"log_bytes": 1 << 20, "logs": 3}))
+    result = mqsc(place, "-c", "DEFINE QLOCAL(ORDERS)")
+    assert 0 == result.exit_code, result.output
+    assert ["log1-01", "log1-02", "log1-03"] == sorted(path.name for path in place.glob("log1-*"))
+    assert "QUEUE(ORDERS)" in mqsc(place, "-c", "DISPLAY QLOCAL(ORDERS)").output

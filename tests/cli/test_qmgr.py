@@ -17,6 +17,7 @@ from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import group_in
 from quaestor.qmgr.security import Access, SecurityManager
 from quaestor.server.home import Home
+from quaestor.server.users import Users, check_user
 
 SRC = str(Path(quaestor.__file__).parents[1])
 
@@ -29,7 +30,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.delenv("QUAESTOR_PASSWORD", raising=False)
 
     def command(*words, code=0, **more):
-        done = CliRunner().invoke(main, ["qmgr", *words], **more)
+        done = CliRunner().invoke(main, ["qmgr", *map(str, words)], **more)
         assert code == done.exit_code, done.output
         return done.output
 
@@ -53,7 +54,7 @@ def test_from_nothing_to_a_user_over_tls(run, tmp_path):
     tls = quaestor.ClientTls(authorities=tmp_path / "QM1" / "authority.pem")
     with quaestor.connect("QM1", status["listen"], user="alice", password="open sesame", tls=tls) as app:
         app.put("ORDERS", "from afar", quaestor.MQMD(persistence=1))
-    assert "runs already" in run("start", "QM1", code=1)
+    assert "runs already" in run("start", "QM1", code=2)
     assert "has stopped" in run("stop", "QM1")
     assert "stopped" in run("status", "QM1", code=1)
     assert "is not running" in run("stop", "QM1")
@@ -98,10 +99,10 @@ def test_what_cannot_be_done_is_one_line(run, tmp_path):
     assert "not host:port" in run("create", "QM1", "--listen", "nowhere", code=2)
     run("create", "QM1", "--listen", "0.0.0.0:0")
     assert "2100" in run("create", "QM1", code=2)
-    assert "not loopback" in run("start", "QM1", "--background", code=1)
-    assert "resource is one of" in run("grant", "QM1", "door", "*", "alice", "read", code=1)
+    assert "not loopback" in run("start", "QM1", "--background", code=2)
+    assert "resource is one of" in run("grant", "QM1", "door", "*", "alice", "read", code=2)
     assert "'sometimes' is no access" in run("grant", "QM1", "queue", "*", "alice", "sometimes", code=2)
-    assert "no user" in run("user", "remove", "QM1", "alice", code=1)
+    assert "no user" in run("user", "remove", "QM1", "alice", code=2)
     assert "no authority" in run("tls", "QM1", "--client", "alice", code=2)
 
 
@@ -182,7 +183,7 @@ def test_what_is_hinted_at_for_a_user_holds_beside_other_grants(run, tmp_path):
 def test_security_is_off_only_when_asked(run, tmp_path):
     run("create", "QM1", "--no-security")
     assert not (tmp_path / "QM1" / "profiles").exists()
-    assert "security of QM1 is off" in run("grant", "QM1", "queue", "*", "alice", "read", code=1)
+    assert "security of QM1 is off" in run("grant", "QM1", "queue", "*", "alice", "read", code=2)
 
 
 def test_a_terminated_server_quiesces(run, tmp_path):
@@ -196,3 +197,68 @@ def test_a_terminated_server_quiesces(run, tmp_path):
     assert "QSV004I" in server.communicate(timeout=60)[1]
     assert 0 == server.returncode
     assert not (tmp_path / "QM1" / "socket").exists()
+
+
+@pytest.mark.parametrize("name", [".", "..", "../QM1", "A/B", "/QM1"])
+@pytest.mark.parametrize("command", [("create",), ("start",), ("status",), ("user", "list")])
+def test_a_name_that_leads_out_of_the_home_needs_a_directory(run, tmp_path, name, command):
+    assert "it names no folder" in run(*command, name, code=2)
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_a_name_with_a_slash_is_kept_in_the_directory_that_is_named(run, tmp_path):
+    run("create", "A/B", "--directory", tmp_path / "ab")
+    assert "A/B" == Home(tmp_path / "ab").configuration().name
+
+
+@pytest.mark.parametrize(
+    ("password", "said"),
+    [
+        (b"\xff\xfe", "{file}: the password is not UTF-8: invalid start byte"),
+        (b"", "the password is empty"),
+        (b"\r\n", "the password is empty"),
+    ],
+)
+def test_a_password_that_cannot_be(run, tmp_path, password, said):
+    run("create", "QM1")
+    file = tmp_path / "password"
+    file.write_bytes(password)
+    refused = run("user", "add", "QM1", "alice", "--password-file", file, code=2)
+    assert f"quaestor: {said.format(file=file)}\n" == refused
+    assert not (tmp_path / "QM1" / "users").exists()
+
+
+def test_a_password_comes_from_a_file_the_environment_or_the_prompt(run, tmp_path, monkeypatch):
+    run("create", "QM1")
+    users = Users(tmp_path / "QM1" / "users")
+    run("user", "add", "QM1", "alice", input="asked for\n")
+    monkeypatch.setenv("QUAESTOR_PASSWORD", "in the environment")
+    run("user", "add", "QM1", "bob")
+    run("user", "add", "QM1", "carol", "--password-file", "-", input="in a file \r\n")
+    for user, password in (("alice", "asked for"), ("bob", "in the environment"), ("carol", "in a file ")):
+        assert users.verify(user, password), user
+    assert "alice\nbob\ncarol\n" == run("user", "list", "QM1")
+
+
+@pytest.mark.parametrize("user", ["", "al ice", "../alice", "a" * 13, "_-_", "Ä"])
+def test_a_certificate_is_for_somebody_who_can_be_a_user(run, tmp_path, monkeypatch, user):
+    monkeypatch.chdir(tmp_path)
+    run("create", "QM1", "--directory", tmp_path / "QM1")
+    place = ("--directory", tmp_path / "QM1")
+    said = f"quaestor: a user has 1 to 12 letters, digits, - and _; not {user!r}\n"
+    assert said == run("tls", "QM1", *place, "--client", user, code=2)
+    assert said == run("user", "add", "QM1", user, *place, input="secret\n", code=2).removeprefix("Password: \n")
+    assert [tmp_path / "QM1"] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("user", ["a", "A-b_c", "a" * 12, "007"])
+def test_these_can_be_users(user):
+    check_user(user)
+
+
+def test_what_the_operating_system_refuses_names_the_file(run, tmp_path):
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    assert f"quaestor: {in_the_way / 'QM1'}: Not a directory\n" == run(
+        "create", "QM1", "--directory", in_the_way / "QM1", code=2
+    )

@@ -21,6 +21,7 @@ def info(*args):
 def dump(tmp_path):
     def write(data, name="dump.smf"):
         path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(data)
         return path
 
@@ -124,3 +125,23 @@ def test_real_dumps_are_accounted_for():
         if each["structure"] in ("QCT_DNS", "QPST", "WTAS")
     }
     assert {4} == {each["records"] for name, each in found.items() if "TEST11" in name}
+
+
+@pytest.mark.parametrize("name", ["a[red]b.smf", "a[/].smf", "a[/bold].smf", "a:warning:.smf", f"{'long' * 40}.smf"])
+@pytest.mark.parametrize("watched", [False, True])
+def test_the_name_of_a_dump_is_shown_as_it_is(dump, tmp_path, monkeypatch, name, watched):
+    """Brackets and colons mean something to the library that draws; here they are part of a name."""
+    if watched:
+        monkeypatch.setenv("TTY_COMPATIBLE", "1")
+        monkeypatch.setenv("NO_COLOR", "1")
+    dump(GOOD, name)
+    monkeypatch.chdir(tmp_path)
+    done = info(name)
+    assert 0 == done.exit_code
+    assert name in done.stdout
+
+
+def test_names_in_a_dump_are_shown_as_they_are(dump):
+    done = info(dump(with_section(qmgr="[/x]") + with_section(qmgr="[b]")), "--page", "037")
+    assert 0 == done.exit_code
+    assert ["[/x]", "[b]"] == sorted(line.split()[4] for line in done.stdout.splitlines() if line.startswith("115-215"))

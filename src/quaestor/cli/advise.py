@@ -11,7 +11,7 @@ import click
 
 from quaestor.cli.advice_text import show
 from quaestor.cli.damage import DamageReport
-from quaestor.cli.dumps import opened, progress
+from quaestor.cli.dumps import progress
 from quaestor.cli.refused import Refused
 from quaestor.cli.spark_door import SparkOptions, one_line, session
 
@@ -167,13 +167,14 @@ def _of_dumps(
     from quaestor.smf.copies import Copies
     from quaestor.smf.detection import UnusableDumpError
     from quaestor.smf.framing import DumpReader
+    from quaestor.smf.records import open_input
 
     parts: dict[str, list[pa.Table]] = {}
     copies = Copies()
     for path in dumps:
         report.dump()
         try:
-            with opened(path) as stream, progress(path) as advance:
+            with open_input(path) as stream, progress(path) as advance:
                 for block in DumpReader(stream).blocks():
                     decoded = decode(copies.without(block), set(columns), columns=columns)
                     for damage in decoded.damages:

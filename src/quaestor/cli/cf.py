@@ -8,6 +8,8 @@ from types import FrameType
 
 import click
 
+from quaestor.cli.refused import Refused, in_words
+
 DEFAULT = "QUAESTOR_CF"
 
 
@@ -47,14 +49,12 @@ def start_command(path: Path | None) -> None:
 
     where = _socket(path)
     if _answers(where):
-        click.echo(f"{where}: a coupling facility is there already", err=True)
-        raise click.exceptions.Exit(2)
+        raise Refused(f"{where}: a coupling facility is there already")
     try:
         where.parent.mkdir(parents=True, exist_ok=True)
         facility = CouplingFacility(where)
     except OSError as error:
-        click.echo(f"{where}: {error.strerror}", err=True)
-        raise click.exceptions.Exit(2) from None
+        raise Refused(in_words(error, where)) from None
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         facility.stop()
@@ -142,16 +142,14 @@ def check_command(directory: Path, *, idle: bool, as_json: bool) -> None:
     from quaestor.qmgr.group_settings import group_in
     from quaestor.qmgr.operator_log import OperatorLog
 
-    settings = group_in(directory)
-    if settings is None:
-        click.echo(f"{directory}: no member of a queue-sharing group is kept here", err=True)
-        raise click.exceptions.Exit(2)
     clock = SystemClock()
     try:
+        settings = group_in(directory)
+        if settings is None:
+            raise Refused(f"{directory}: no member of a queue-sharing group is kept here")
         group = group_of(settings, directory, clock, OperatorLog(settings.name, clock))
     except MQError as error:
-        click.echo(str(error), err=True)
-        raise click.exceptions.Exit(2) from None
+        raise Refused(str(error)) from None
     try:
         problems = check_structures(group, idle=idle)
     finally:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor.cli.refused import in_words
+
 if TYPE_CHECKING:
     from quaestor.cqs.server import CommonQueueServer
 
 DEFAULT_FACILITY = "CF01"
+_KILOBYTES = click.IntRange(16, 1 << 30)
 
 
 @click.group("cqs")
@@ -36,10 +39,18 @@ _name = click.option("--name", default="OPERATOR", show_default=True, help="The 
 @cqs_group.command("define")
 @_directory
 @click.option("--structure", default="MSGQ", show_default=True, help="Name of the primary structure.")
-@click.option("--size", default=100_000, show_default=True, help="Its largest size in KB (SIZE).")
-@click.option("--initsize", type=int, help="The size it begins with (INITSIZE).  [default: SIZE]")
-@click.option("--overflow-size", type=int, help="Size of the overflow structure in KB.  [default: there is none]")
-@click.option("--threshold", default=70, show_default=True, help="Per cent of elements at which overflow begins.")
+@click.option("--size", type=_KILOBYTES, default=100_000, show_default=True, help="Its largest size in KB (SIZE).")
+@click.option("--initsize", type=_KILOBYTES, help="The size it begins with (INITSIZE).  [default: SIZE]")
+@click.option(
+    "--overflow-size", type=_KILOBYTES, help="Size of the overflow structure in KB.  [default: there is none]"
+)
+@click.option(
+    "--threshold",
+    type=click.IntRange(1, 100),
+    default=70,
+    show_default=True,
+    help="Per cent of elements at which overflow begins.",
+)
 @click.option("--fast-path", is_flag=True, help="The structure of fast path (EMHQ): its input is not recoverable.")
 @click.option(
     "--facility",
@@ -131,7 +142,7 @@ def recover_command(directory: Path, name: str) -> None:
 @_directory
 @_name
 @click.option("--facility", default="", help="To which coupling facility.  [default: the one it is on]")
-@click.option("--size", type=int, help="Size of the new primary structure in KB.  [default: as it is]")
+@click.option("--size", type=_KILOBYTES, help="Size of the new primary structure in KB.  [default: as it is]")
 def copy_command(directory: Path, name: str, facility: str, size: int | None) -> None:
     """Copy the structures to the same or another coupling facility, with all their messages.
 
@@ -147,7 +158,7 @@ def copy_command(directory: Path, name: str, facility: str, size: int | None) ->
 @cqs_group.command("alter")
 @_directory
 @_name
-@click.option("--size", type=int, required=True, help="The new size in KB, at most SIZE of the policy.")
+@click.option("--size", type=_KILOBYTES, required=True, help="The new size in KB, at most SIZE of the policy.")
 def alter_command(directory: Path, name: str, size: int) -> None:
     """Change the size of the primary structure in place.
 
@@ -192,7 +203,11 @@ def _joined(name: str, directory: Path) -> Iterator["CommonQueueServer"]:
     from quaestor.storage.lists.structure import StructureLostError
 
     try:
-        server = group_directory.server(name, directory).start()
+        try:
+            server = group_directory.server(name, directory)
+        except ValueError as error:
+            raise _one_line(error) from None
+        server.start()
         try:
             yield server
         finally:
@@ -203,7 +218,7 @@ def _joined(name: str, directory: Path) -> Iterator["CommonQueueServer"]:
 
 
 def _one_line(error: Exception) -> click.exceptions.Exit:
-    click.echo(str(error), err=True)
+    click.echo(in_words(error), err=True)
     return click.exceptions.Exit(2)
 
 

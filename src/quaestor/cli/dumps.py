@@ -1,35 +1,24 @@
-"""Dumps as the commands get them: a path, or - for standard input; a progress bar while a person looks on.
+"""A progress bar while a dump is read and a person looks on.
 
 Called by the commands that read dumps.
 """
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TimeElapsedColumn, TransferSpeedColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TransferSpeedColumn
 
-from quaestor.smf.records import open_dump
-
-
-@contextmanager
-def opened(path: str) -> Iterator[BinaryIO]:
-    """The dump as a stream."""
-    if path == "-":
-        yield sys.stdin.buffer
-    else:
-        with open_dump(path) as stream:
-            yield stream
+from quaestor.smf.records import STANDARD_INPUT
 
 
 @contextmanager
 def progress(path: str) -> Iterator[Callable[[int], None]]:
     """A function to call with the bytes done; shows a bar on standard error when that is a terminal."""
     console = Console(stderr=True)
-    columns = ("{task.description}", BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeElapsedColumn())
+    name = TextColumn("{task.description}", markup=False)
+    columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(path, total=None if path == "-" else Path(path).stat().st_size)
+        task = bar.add_task(path, total=None if path == STANDARD_INPUT else Path(path).stat().st_size)
         yield lambda done: bar.update(task, completed=done)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quaestor.cli.damage import DamageReport
+from quaestor.cli.numbers import Seconds
 from quaestor.cli.refused import Refused
 from quaestor.cli.spark_door import SparkOptions, definitions, one_line, session, spark_options
 
@@ -124,7 +125,7 @@ def rebuild_command(
 @click.argument("lake")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--pattern", default="*", show_default=True, help="Which files are dumps.")
-@click.option("--every", default=30.0, show_default=True, metavar="SECONDS", help="How often to look.")
+@click.option("--every", type=Seconds(), default=30.0, show_default=True, metavar="SECONDS", help="How often to look.")
 @click.option("--once", is_flag=True, help="Load what is there now, then end.")
 @_load_options
 @click.pass_context
@@ -199,7 +200,7 @@ class _Teller:
 
         console = Console(stderr=True)
         self._terminal = console.is_terminal
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TimeElapsedColumn())
         self.bar = Progress(*columns, console=console, transient=True, disable=not self._terminal)
         self._task = self.bar.add_task("reading", total=total)
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import sys
 from typing import Any
 
@@ -16,7 +17,7 @@ _MOST = 1000
 @click.argument("lake")
 @click.argument("query")
 @click.option("--format", "shape", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
-@click.option("--limit", default=_MOST, show_default=True, help="Show at most so many rows.")
+@click.option("--limit", type=click.IntRange(0), default=_MOST, show_default=True, help="Show at most so many rows.")
 @spark_options
 def sql_command(lake: str, query: str, shape: str, limit: int, options: SparkOptions) -> None:
     """Ask the tables of LAKE in Spark SQL; `quaestor lake status` lists them.
@@ -37,7 +38,7 @@ def sql_command(lake: str, query: str, shape: str, limit: int, options: SparkOpt
 def _show(shape: str, names: list[str], rows: list[tuple[Any, ...]]) -> None:
     if shape == "json":
         for row in rows:
-            click.echo(json.dumps(dict(zip(names, row, strict=True)), default=_text))
+            click.echo(json.dumps(_plain(dict(zip(names, row, strict=True))), default=_text))
     elif shape == "csv":
         writer = csv.writer(sys.stdout)
         writer.writerow(names)
@@ -47,6 +48,15 @@ def _show(shape: str, names: list[str], rows: list[tuple[Any, ...]]) -> None:
         widths = [max(len(row[column]) for row in cells) for column in range(len(names))]
         for line in cells:
             click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has one: there is no word in it for a number that is none or endless."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else _cell(key): _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _cell(value: Any) -> str:

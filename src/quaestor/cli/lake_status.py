@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from quaestor.cli.numbers import Days
 from quaestor.cli.spark_door import one_line
 
 
@@ -39,9 +40,13 @@ def status_command(lake: str, as_json: bool) -> None:
 
 @click.command("purge")
 @click.argument("lake")
-@click.option("--details", default=7, show_default=True, metavar="DAYS", help="Keep details so many days.")
-@click.option("--daily", default=28, show_default=True, metavar="DAYS", help="Keep daily summaries so many days.")
-@click.option("--statistics", default=182, show_default=True, metavar="DAYS", help="Keep statistics so many days.")
+@click.option("--details", type=Days(), default=7, show_default=True, metavar="DAYS", help="Keep details so many days.")
+@click.option(
+    "--daily", type=Days(), default=28, show_default=True, metavar="DAYS", help="Keep daily summaries so many days."
+)
+@click.option(
+    "--statistics", type=Days(), default=182, show_default=True, metavar="DAYS", help="Keep statistics so many days."
+)
 @click.option("--dry-run", is_flag=True, help="Only tell what would go.")
 @click.option("--no-wait", is_flag=True, help="Give up at once when a load is busy on this lake.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")

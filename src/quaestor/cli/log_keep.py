@@ -38,7 +38,7 @@ def prune_command(directory: Path, *, dry_run: bool, as_json: bool) -> None:
 @click.command("cold-start")
 @click.argument("directory", type=DIRECTORY)
 @click.option("--logs", type=click.IntRange(2, 310), default=4, show_default=True, help="Active logs of the new ring.")
-@click.option("--log-mb", type=click.IntRange(1), default=16, show_default=True, help="Size of each.")
+@click.option("--log-mb", type=click.IntRange(1, 4096), default=16, show_default=True, help="Size of each.")
 @click.option("--dual", is_flag=True, help="Two copies of the log and of the bootstrap data set.")
 @click.option("--give-up-log", is_flag=True, required=True, help="Say that the present log and archives may go.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")

@@ -1,6 +1,9 @@
 """`quaestor log print`: every log record, one line each."""
 
 import json
+import re
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +14,14 @@ from quaestor.cli.engine_door import DIRECTORY, disk_of, one_line
 if TYPE_CHECKING:
     from quaestor.storage.log_record import LogRecord
 
+_RBA = re.compile("[0-9A-Fa-f]{1,12}")
+
 
 def rba(text: str) -> int:
     """An RBA as the log prints it, in hexadecimal."""
-    try:
-        return int(text, 16)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is not an RBA: write hexadecimal digits, as the log prints them") from None
+    if not _RBA.fullmatch(text):
+        raise click.BadParameter(f"{text!r} is not an RBA: write hexadecimal digits, as the log prints them")
+    return int(text, 16)
 
 
 @click.command("print")
@@ -40,19 +44,22 @@ def print_command(
       quaestor log print /var/quaestor/QM1 --unit 0000000034F2
       quaestor log print /var/quaestor/QM1 --json | jq -r .kind | sort | uniq -c
     """
-    from quaestor.qmgr.recovery.describe import END_OF_LOG, describe, records
+    from quaestor.qmgr.recovery.describe import describe
+
+    chosen = (record for record in _records(directory, start, end) if unit is None or record.urid == unit)
+    for record in islice(chosen, limit):
+        click.echo(_json(record, describe(record)) if as_json else describe(record))
+
+
+def _records(directory: Path, start: int | None, end: int | None) -> "Iterator[LogRecord]":
+    """The records; only reading them is about the directory, writing them out is not."""
+    from quaestor.qmgr.recovery.describe import END_OF_LOG, records
     from quaestor.storage.log_files import LogFiles
 
     with one_line(directory):
         files = LogFiles.open(disk_of(directory))
         try:
-            shown = 0
-            for record in records(files, start, END_OF_LOG if end is None else end):
-                if unit is None or record.urid == unit:
-                    click.echo(_json(record, describe(record)) if as_json else describe(record))
-                    shown += 1
-                if shown == limit:
-                    break
+            yield from records(files, start, END_OF_LOG if end is None else end)
         finally:
             files.close()
 

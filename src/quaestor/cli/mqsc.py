@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from quaestor.cli.refused import Refused
+
 if TYPE_CHECKING:
     from quaestor.cli.mqsc_door import Answer, Door
 
 ENDS = ("END", "EXIT", "QUIT")
 BYTE_ORDER_MARK = "\ufeff"
+COMMENT = "*"
 
 
 @click.command("mqsc")
@@ -50,6 +53,8 @@ def mqsc_command(
     from quaestor.cli.mqsc_door import door
     from quaestor.mqi.reasons import MQError
 
+    if not commands and file is None and sys.stdin is None:
+        raise Refused("there is nothing to read: standard input is closed; give commands with -c or in a file")
     try:
         opened = door(name, directory)
     except MQError as error:
@@ -85,11 +90,16 @@ def _written(commands: tuple[str, ...], file: TextIO | None) -> Iterator[str]:
             try:
                 line = next(lines, None)
             except MQSCError:
-                yield text.splitlines()[-1]  # its continuation is missing: let the queue manager say so
+                yield _last_line(text)  # its continuation is missing: let the queue manager say so
                 break
             if line is None:
                 break
             yield line[1].strip()
+
+
+def _last_line(text: str) -> str:
+    """The last line that says something."""
+    return [line for line in text.splitlines() if line.strip() and not line.startswith(COMMENT)][-1]
 
 
 def _run(opened: "Door", commands: Iterable[str], as_json: bool) -> int:

@@ -3,7 +3,8 @@
 Rules
   MD1 A door takes one command and gives its answer: `lines` as an operator reads them, `rows` for programs, `ok`.
   MD2 A queue manager that runs as a server on this machine is reached through its socket; one that does not run, also
-      when it was killed and its socket is left, is opened in this process, with the page sets of `server.toml`.
+      when it was killed and its socket is left, is opened in this process, with the page sets of `server.toml`. One
+      that was created and never started is made by that.
   MD3 A queue manager that does not exist is not made here: that is an `MQError` 2058. One that another process runs and
       that cannot be reached is 2059, with who has it.
 """
@@ -15,7 +16,7 @@ from typing import Any
 
 from quaestor.mqi.reasons import MQError, Reason
 
-SIGNS, SOCKET = ("BSDS1", "BSDS2"), "socket"
+SIGNS, SOCKET = ("BSDS1", "BSDS2", "server.toml"), "socket"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from quaestor.cli.plan_lake import (
     refuse_without_lake,
     written_tables,
 )
-from quaestor.cli.refused import Refused
+from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
     from quaestor.planner.answers import Plan
@@ -119,7 +119,7 @@ def _workload(path: Path | None, save: Path | None, lake: dict[str, Any]) -> "Wo
 
     if lake["lake"] is not None:
         return workload_of_lake(path, save, lake)
-    refuse_without_lake(save=save, **{name: lake[name] for name in ("queue_manager", "hour", "busiest")})
+    refuse_without_lake(save=save, **{name: lake[name] for name in lake if name != "lake"})
     if path is None:
         click.echo("no workload given: this is the plan of the example (`quaestor plan example` prints it)", err=True)
     return load_workload(path)
@@ -174,4 +174,4 @@ def _written(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Refused(f"{path}: {error.strerror or error}") from None
+        raise Refused(in_words(error, path)) from None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor.cli.numbers import Number
 from quaestor.cli.plan_lake import TIMES, chosen_manager
 from quaestor.cli.refused import Refused
 from quaestor.cli.report_tables import lake_tables
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--messages", help="Calls a second that are the most, such as 500/s.")
 @click.option("--days", "horizon_days", type=click.IntRange(1, 3660), default=365, show_default=True,
               help="How far to look ahead.")  # fmt: skip
-@click.option("--confidence", type=click.FloatRange(0.5, 0.99), default=0.9, show_default=True,
+@click.option("--confidence", type=Number(0.5, 0.99), default=0.9, show_default=True,
               help="Of the interval around a date.")  # fmt: skip
 @click.option("--from", "begin", type=click.DateTime(TIMES), help="Learn from this day on.")
 @click.option("--to", "end", type=click.DateTime(TIMES), help="Learn up to this day.")
@@ -84,9 +85,13 @@ def _limits_written(
     try:
         written = load_workload(workload).log.log_bytes if workload else None
         per_s = rate_per_s(messages) if messages else None
-        return (size_bytes(log_size) if log_size else written), per_s
+        log_bytes = size_bytes(log_size) if log_size else written
     except (WorkloadError, QuantityError) as error:
         raise Refused(str(error)) from None
+    for option, limit in (("--messages", per_s), ("--log-size", log_bytes)):
+        if limit == 0:
+            raise Refused(f"{option} 0 is not valid: more than 0")
+    return log_bytes, per_s
 
 
 def _outlooks(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from quaestor.planner.measurement import Measurement
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_OPTIONS = {"queue_manager": "queue-manager", "busiest": "busiest-hour", "begin": "from", "end": "to"}
 TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H", "%Y-%m-%d %H"]
 
 
@@ -61,7 +62,7 @@ def refuse_without_lake(**given: Any) -> None:
     """An option that needs a lake, without one."""
     for name, value in given.items():
         if value:
-            raise click.UsageError(f"--{name.replace('_', '-')} needs --from-lake")
+            raise click.UsageError(f"--{_OPTIONS.get(name, name)} needs --from-lake")
 
 
 def measurement(asked: Asked) -> "Measurement":

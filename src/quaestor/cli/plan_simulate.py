@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor.cli.numbers import Number
 from quaestor.cli.plan_lake import asked_of, lake_options, measurement, refuse_without_lake
 from quaestor.cli.refused import Refused
 
 if TYPE_CHECKING:
     from quaestor.planner.simulator import Model, Percentiles, Run
 
+FACTOR_MAX = 1000
 _NUMBERS = {
     "commit": "messages_per_commit",
     "putters": "putters",
@@ -39,7 +41,7 @@ _NUMBERS = {
 @click.option("--buffers", type=click.IntRange(1), help="Buffers of the pool.  [default: 50000]")
 @click.option("--copies", type=click.IntRange(1, 2), help="Copies of the log.  [default: 2]")
 @click.option("--non-persistent", is_flag=True, help="Messages are not persistent.")
-@click.option("--seconds", type=click.FloatRange(0.1, 600), default=10.0, show_default=True, help="Simulated time.")
+@click.option("--seconds", type=Number(0.1, 600), default=10.0, show_default=True, help="Simulated time.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Begins the random numbers.")
 @click.option("--grow", help="Also with these rates or putters, as factors: 2,4,8.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per run.")
@@ -73,7 +75,7 @@ def simulate_command(
     try:
         chosen = _chosen(work)
         if lake is None:
-            refuse_without_lake(queue_manager=queue_manager, hour=hour, busiest=busiest)
+            refuse_without_lake(queue_manager=queue_manager, hour=hour, busiest=busiest, begin=begin, end=end)
             model = _model(chosen)
         else:
             model = _measured(asked_of(lake, queue_manager, hour, begin, end, busiest=busiest), chosen)
@@ -139,15 +141,22 @@ def _grown(model: "Model", grow: str | None) -> "list[Model]":
     for text in (grow or "").split(","):
         if not text.strip():
             continue
-        try:
-            factor = float(text)
-        except ValueError:
-            raise Refused(f"--grow {text!r} is not a factor: write 2,4,8") from None
+        factor = _factor(text.strip())
         if model.arrivals_per_s is None:
             made.append(replace(model, putters=round(model.putters * factor), getters=round(model.getters * factor)))
         else:
             made.append(replace(model, arrivals_per_s=model.arrivals_per_s * factor))
     return made
+
+
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        raise Refused(f"--grow {text!r} is not a factor: write 2,4,8") from None
+    if not 0 < factor <= FACTOR_MAX:
+        raise Refused(f"--grow {text} is not valid: more than 0, at most {FACTOR_MAX}")
+    return factor
 
 
 def _show(model: "Model", run: "Run", *, as_json: bool) -> None:

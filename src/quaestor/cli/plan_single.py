@@ -61,6 +61,8 @@ def log_command(
     """
     tables = _one_flow(flow)
     tables["log"] = _given(size=log_size, active_logs=active_logs, archive_time=archive_time)
+    if log_io_time is not None and dasd is None:
+        raise click.UsageError("--log-io-time needs --dasd")
     if dasd is not None:
         tables["dasd"] = _given(type=dasd, log_io_time=log_io_time)
     _answer(tables, LOG, "plan log", **_shown(flow))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from quaestor.cli.refused import Refused
+from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
     from quaestor.server.home import Home
@@ -22,7 +22,8 @@ directory_option: Callable[[Any], Any] = click.option(
 def home_of(name: str, directory: Path | None) -> "Home":
     from quaestor.server.home import Home, default_directory
 
-    return Home(directory if directory is not None else default_directory(name))
+    with said():
+        return Home(directory if directory is not None else default_directory(name))
 
 
 def existing(name: str, directory: Path | None) -> "Home":
@@ -41,5 +42,5 @@ def said() -> Iterator[None]:
     try:
         yield
     except (MQError, ValueError, OSError) as error:
-        click.echo(f"quaestor: {error}", err=True)
+        click.echo(f"quaestor: {in_words(error)}", err=True)
         raise SystemExit(2) from error

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor.cli.numbers import Seconds
 from quaestor.cli.qmgr_place import directory_option, existing, said
+from quaestor.cli.refused import Refused
 
 if TYPE_CHECKING:
     from quaestor.server.home import Home
@@ -35,7 +37,7 @@ def start_command(name: str, directory: Path | None, background: bool) -> None:
     home = existing(name, directory)
     pid = home.running_pid()
     if pid is not None:
-        raise click.ClickException(f"{name} runs already (process {pid})")
+        raise Refused(f"{name} runs already (process {pid})")
     if background:
         _start_in_background(name, home)
         return
@@ -58,7 +60,7 @@ def _start_in_background(name: str, home: "Home") -> None:
     while _status(name, home)["state"] == "stopped":
         if process.poll() is not None or time.monotonic() > until:
             told = home.log.read_bytes()[size:].decode(errors="replace").strip().splitlines()
-            raise click.ClickException(told[-1] if told else f"{name} did not start; see {home.log}")
+            raise Refused(told[-1] if told else f"{name} did not start; see {home.log}")
         _pause()
     click.echo(f"{name} is running (process {process.pid})")
 
@@ -71,7 +73,7 @@ def _pause() -> None:
 @click.argument("name")
 @directory_option
 @click.option("--immediate", is_flag=True, help="Do not wait for applications to end; their units are backed out.")
-@click.option("--wait", "wait_s", type=float, default=60.0, show_default=True, help="Seconds to wait for the end.")
+@click.option("--wait", "wait_s", type=Seconds(), default=60.0, show_default=True, help="Seconds to wait for the end.")
 def stop_command(name: str, directory: Path | None, immediate: bool, wait_s: float) -> None:
     """Stop a queue manager: quiesce, or at once.
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from quaestor.cli.numbers import DAYS_MAX
 from quaestor.cli.qmgr_place import directory_option, existing, said
 
 
@@ -12,7 +13,9 @@ from quaestor.cli.qmgr_place import directory_option, existing, said
 @click.argument("name")
 @directory_option
 @click.option("--host", "hosts", multiple=True, help="A name or address clients use.  [default: localhost, 127.0.0.1]")
-@click.option("--days", type=click.IntRange(1), default=365, show_default=True, help="How long certificates are valid.")
+@click.option(
+    "--days", type=click.IntRange(1, DAYS_MAX), default=365, show_default=True, help="How long certificates are valid."
+)
 @click.option("--client", metavar="USER", help="Make a client's certificate instead, for this user.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for a client's files.")
 @click.option("--require-certificate", is_flag=True, help="Clients must show a certificate.")

@@ -9,6 +9,7 @@ from typing import TextIO
 import click
 
 from quaestor.cli.qmgr_place import directory_option, existing, said
+from quaestor.cli.refused import Refused
 
 
 @click.group("user")
@@ -34,15 +35,23 @@ def add_command(name: str, user: str, directory: Path | None, password_file: Tex
     from quaestor.server.users import Users
 
     home = existing(name, directory)
-    if password_file is not None:
-        password = password_file.read().rstrip("\r\n")
-    elif "QUAESTOR_PASSWORD" in os.environ:
-        password = os.environ["QUAESTOR_PASSWORD"]
-    else:
-        password = click.prompt("Password", hide_input=True, confirmation_prompt=sys.stdin.isatty())
     with said():
+        password = _password(password_file)
         Users(home.users).set(user, password)
     click.echo(f"User {user} of {name} is set; grant something: quaestor qmgr grant {name} connect {name} {user} read")
+
+
+def _password(file: TextIO | None) -> str:
+    if file is not None:
+        try:
+            return file.read().rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{file.name}: the password is not UTF-8: {error.reason}") from None
+    if "QUAESTOR_PASSWORD" in os.environ:
+        return os.environ["QUAESTOR_PASSWORD"]
+    if sys.stdin is None:
+        raise ValueError("there is nobody to ask for the password: standard input is closed")
+    return str(click.prompt("Password", hide_input=True, confirmation_prompt=sys.stdin.isatty()))
 
 
 @user_group.command("remove")
@@ -59,7 +68,7 @@ def remove_command(name: str, user: str, directory: Path | None) -> None:
     from quaestor.server.users import Users
 
     if not Users(existing(name, directory).users).remove(user):
-        raise click.ClickException(f"{name} has no user {user}")
+        raise Refused(f"{name} has no user {user}")
     click.echo(f"User {user} of {name} is removed")
 
 
@@ -104,9 +113,9 @@ def grant_command(name: str, resource: str, object_name: str, user: str, access:
 
     home = existing(name, directory)
     if resource not in CLASSES:
-        raise click.ClickException(f"resource is one of {', '.join(CLASSES)}")
+        raise Refused(f"resource is one of {', '.join(CLASSES)}")
     if not home.configuration().security:
-        raise click.ClickException(f"security of {name} is off: everybody may do everything")
+        raise Refused(f"security of {name} is off: everybody may do everything")
     with said():
         lines = home.grant(resource, object_name, user, access)
     pid = home.running_pid()

@@ -38,9 +38,15 @@ def unforeseen() -> Iterator[None]:
     except OSError as error:  # U2
         if error.errno in (None, errno.EPIPE):
             raise
-        raise Refused(
-            f"{error.filename}: {error.strerror}" if error.filename is not None else f"{error.strerror}"
-        ) from None
+        raise Refused(in_words(error)) from None
+
+
+def in_words(error: Exception, place: object = None) -> str:
+    """What went wrong; of the operating system's refusals with the file, or else the place, that it is about (U2)."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error) if place is None else f"{place}: {error}"
+    where = place if error.filename is None else error.filename
+    return error.strerror if where is None else f"{where}: {error.strerror}"
 
 
 def extra_with(package: str) -> str | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from quaestor.cli.refused import in_words
 from quaestor.cli.report_tables import cannot, lake_option, lake_tables, named_values
 from quaestor.cli.spark_door import SparkOptions, spark_options
 from quaestor.reports.catalog import Report, ReportError, find
@@ -70,4 +71,4 @@ def write(content: str, output: Path | None) -> None:
     try:
         output.write_text(content, encoding="utf-8")
     except OSError as error:
-        cannot(f"{output}: {error.strerror}")
+        cannot(in_words(error, output))

@@ -11,11 +11,13 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
 from quaestor.cli.damage import DamageReport
+from quaestor.cli.refused import Refused, in_words
 from quaestor.layout import CODE_PAGES
 from quaestor.smf.arrow_schema import Names
 from quaestor.smf.catalog import SECTIONS
-from quaestor.smf.export import STANDARD_INPUT, ExportOptions, Format, export
+from quaestor.smf.export import ExportOptions, Format, export
 from quaestor.smf.framing import Damage
+from quaestor.smf.records import STANDARD_INPUT
 
 
 @dataclass(slots=True)
@@ -77,7 +79,13 @@ def _bar(total: int) -> Progress:
 @click.option(
     "--page", type=click.Choice(list(CODE_PAGES)), default="1047", show_default=True, help="EBCDIC code page."
 )
-@click.option("--leap-seconds", type=int, default=0, show_default=True, help="How far the TOD clock is ahead of UTC.")
+@click.option(
+    "--leap-seconds",
+    type=click.IntRange(-100, 100),
+    default=0,
+    show_default=True,
+    help="How far the TOD clock is ahead of UTC.",
+)
 @click.option("--processes", type=click.IntRange(min=1), help="Processes that share the work; all cores by default.")
 @click.pass_context
 def export_command(
@@ -106,8 +114,7 @@ def export_command(
     try:
         rows = export(files, output, options, processes or _cores(), listener)
     except OSError as error:
-        click.echo(f"{output}: {error}", err=True)
-        ctx.exit(2)
+        raise Refused(in_words(error, output)) from None
     finally:
         listener.close()
     for structure, count in rows.items():

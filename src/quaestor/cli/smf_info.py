@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.table import Table
 
 from quaestor.cli.damage import DamageReport
-from quaestor.cli.dumps import opened, progress
+from quaestor.cli.dumps import progress
 from quaestor.layout import CODE_PAGES
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import DumpReader
 from quaestor.smf.inventory import Inventory, take_inventory
+from quaestor.smf.records import open_input
 
 
 @click.command("info")
@@ -50,7 +51,7 @@ def info_command(dumps: tuple[str, ...], page: str, *, as_json: bool) -> None:
 
 
 def _read(path: str, page: str, report: DamageReport) -> tuple[DumpReader, Inventory]:
-    with opened(path) as stream, progress(path) as advance:
+    with open_input(path) as stream, progress(path) as advance:
         reader = DumpReader(stream)
         inventory = Inventory()
         for inventory, damages in take_inventory(reader, CODE_PAGES[page]):
@@ -61,8 +62,8 @@ def _read(path: str, page: str, report: DamageReport) -> tuple[DumpReader, Inven
 
 
 def _show(path: str, reader: DumpReader, inventory: Inventory) -> None:
-    console = Console(width=None if sys.stdout.isatty() else 140, markup=False)  # names may hold brackets
-    console.print(path, style="bold", highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 140, markup=False, emoji=False)  # names are no markup
+    console.print(path, style="bold", highlight=False, soft_wrap=True)
     console.print(f"  {_framing(reader)}, {inventory.bytes:,} bytes, {inventory.records:,} records", highlight=False)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("record", "what", "system", "qmgr", "release", "records", "first (local)", "last (local)", "zone"):

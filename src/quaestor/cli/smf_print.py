@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import click
 
 from quaestor.cli.damage import DamageReport
-from quaestor.cli.dumps import opened
 from quaestor.layout import CODE_PAGES, CodePage
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import Damage, DumpReader
 from quaestor.smf.printing.plain import plain_record, plain_task
 from quaestor.smf.printing.programs import Program, printout, program_of, task_printout
-from quaestor.smf.records import SmfRecord, Task, read_records, tasks
+from quaestor.smf.records import SmfRecord, Task, open_input, read_records, tasks
 
 TASK_SUBTYPES = (1, 2)
 
@@ -150,5 +149,5 @@ def _task_records(path: str, selection: Selection, printer: Printer, report: Dam
 
 
 def _records(path: str, page: CodePage) -> Iterator[SmfRecord | Damage]:
-    with opened(path) as stream:
+    with open_input(path) as stream:
         yield from read_records(DumpReader(stream), page)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from quaestor.cli.refused import Refused
+from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
     from quaestor.smf.synth.profile import Profile
@@ -81,7 +81,7 @@ def synth_command(
     except ProfileError as error:
         raise Refused(str(error)) from None
     except OSError as error:
-        raise Refused(f"{error.filename or output}: {error.strerror or error}") from None
+        raise Refused(in_words(error, output)) from None
 
 
 def _write(
@@ -103,10 +103,11 @@ def _write(
     kind = {"rdw": Framing.RDW, "bdw": Framing.BDW, "vbs": Framing.BDW, "stripped": Framing.STRIPPED}[framing]
     spanned = framing == "vbs"
     console = Console(stderr=True)
-    columns = (TextColumn(f"[bold]{profile.name}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    name = TextColumn("{task.description}", style="bold", markup=False)
+    columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn())
     bar = Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal)
     with bar, output.open("wb") as stream:
-        task = bar.add_task("", total=size)
+        task = bar.add_task(profile.name, total=size)
         writer = DumpWriter(
             stream,
             kind,

@@ -37,9 +37,14 @@ def define(directory: Path, policy: Policy, facilities: Mapping[str, str]) -> No
     if (directory / POLICY_FILE).exists():
         raise PolicyError(f"{directory / POLICY_FILE} is there already")
     directory.mkdir(parents=True, exist_ok=True)
+    file = directory / POLICY_FILE
     lines = [f"{name} = {_toml(value)}\n" for name, value in asdict(policy).items() if value is not None]
     lines += ["\n[facilities]\n", *(f"{name} = {_toml(place)}\n" for name, place in facilities.items())]
-    (directory / POLICY_FILE).write_text("".join(lines), encoding="utf-8")
+    try:
+        file.write_text("".join(lines), encoding="utf-8")
+    except OSError:
+        file.unlink(missing_ok=True)  # half a policy would be in the way of the next
+        raise
 
 
 def read(directory: Path) -> tuple[Policy, dict[str, str]]:
@@ -52,7 +57,13 @@ def read(directory: Path) -> tuple[Policy, dict[str, str]]:
         if unknown:
             raise PolicyError(f"{directory / POLICY_FILE}: not known: {', '.join(sorted(unknown))}")
         return Policy(**told), places
-    except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+    except FileNotFoundError:
+        raise PolicyError(f"{directory}: no group is defined here: there is no {POLICY_FILE}") from None
+    except KeyError as error:
+        raise PolicyError(f"{directory / POLICY_FILE}: {error} is missing") from error
+    except OSError as error:
+        raise PolicyError(f"{directory / POLICY_FILE}: {error.strerror or error}") from error
+    except (ValueError, TypeError) as error:
         raise PolicyError(f"{directory / POLICY_FILE}: {error}") from error
 
 

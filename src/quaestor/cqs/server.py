@@ -45,7 +45,7 @@ class CommonQueueServer:
         overflow_exit: OverflowExit = lambda _queue, _elements: True,
     ) -> None:
         if not _SERVER.fullmatch(name):
-            raise ValueError(f"a server's name has one to eight letters or digits: {name!r}")
+            raise ValueError(f"a server's name has one to eight of A-Z 0-9 @ # $, not {name!r}")
         self.name, self.pair = name, StructurePair(policy, name, around)
         self.pair.overflow_exit = overflow_exit
         self._interest = Interest(self.pair)

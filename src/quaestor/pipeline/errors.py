@@ -28,5 +28,9 @@ class UnknownTableError(LakeError):
     """The lake has no table of that name."""
 
 
+class NoSparkError(LakeError):
+    """Spark did not start with the master and settings it was given."""
+
+
 class LoadError(LakeError):
     """The load was given up; the tables are as they were."""

@@ -29,6 +29,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from quaestor.pipeline.class_archive import options
+from quaestor.pipeline.errors import NoSparkError
 from quaestor.pipeline.java import java_home
 from quaestor.pipeline.jobs import importable, package_folder
 
@@ -90,7 +91,10 @@ def session(
     settings[_JAVA_OPTIONS] = f"{settings.get(_JAVA_OPTIONS, '')} {quiet}".strip()
     for key, value in settings.items():
         builder = builder.config(key, value)
-    made: SparkSession = builder.getOrCreate()
+    try:
+        made: SparkSession = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise NoSparkError(f"Spark did not start with the master {master}; --verbose shows what it said") from error
     return made
 
 

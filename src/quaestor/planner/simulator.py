@@ -93,6 +93,8 @@ class Model:
             above(0, arrivals_per_s=self.arrivals_per_s)
         elif self.putters == 0:
             raise OutOfRangeError("putters 0 is not valid: 1 or more, or arrivals_per_s")
+        elif not self.persistent and not self.put_cpu_us + self.commit_cpu_us:
+            raise OutOfRangeError("put_cpu_us 0 is not valid: putters that need no time would never let it pass")
         at_least(self.pages_per_unit * 20, buffers=self.buffers)
 
     @property

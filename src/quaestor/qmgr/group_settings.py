@@ -70,7 +70,7 @@ def group_in(directory: Path) -> GroupSettings | None:
         return None
     try:
         return GroupSettings(**tomllib.loads(file.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{file}: {error}") from error
 
 

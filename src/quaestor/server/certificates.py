@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from quaestor.clock import Clock, SystemClock
+from quaestor.server.users import check_user
 
 SERVER, CLIENT = "server", "client"
 
@@ -28,6 +29,7 @@ def server(directory: Path, name: str, hosts: Iterable[str], days: int, clock: C
 
 def client(directory: Path, user: str, out: Path, days: int, clock: Clock | None = None) -> Path:
     """A client's certificate and key, with the authority to believe, in a folder of their own (CT2)."""
+    check_user(user)
     if not (directory / "authority.key").exists():
         raise ValueError("there is no authority yet: make the server's certificate first")
     out.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -82,16 +82,26 @@ class CouplingFacility:
         self._verbs |= self._rebuilding.verbs
         self._packed = msgpack.Packer().pack  # one for all, and one room to receive in: there is one thread (FA1)
         self._room = memoryview(bytearray(RECEIVE))
+        self._server = self._listening()
         self._woken, self._waker = socket.socketpair()
-        self._server = socket.socket(socket.AF_UNIX)
-        self.path.unlink(missing_ok=True)
-        self._server.bind(str(self.path))
-        self.path.chmod(0o600)
-        self._server.listen(128)
         self._sockets = Readiness()
         self._accepting, self._ending = self._server.fileno(), self._woken.fileno()
         self._sockets.watch(self._accepting, READ, self._server)
         self._sockets.watch(self._ending, READ, self._woken)
+
+    def _listening(self) -> socket.socket:
+        """The socket, in place of that of a facility that is gone; any other file stays, and is in the way."""
+        server = socket.socket(socket.AF_UNIX)
+        try:
+            if self.path.is_socket() or self.path.is_symlink():
+                self.path.unlink()
+            server.bind(str(self.path))
+            self.path.chmod(0o600)
+            server.listen(128)
+        except OSError:
+            server.close()
+            raise
+        return server
 
     def serve(self) -> None:
         """Serve until `stop` (FA1)."""

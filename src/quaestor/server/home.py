@@ -3,7 +3,8 @@
 Rules
   HO1 A queue manager has one directory: its data sets, and beside them `server.toml`, `profiles`, `users`, the socket,
       the process number, the log and the audit. Only its owner can enter it. Stopped, it can be opened embedded.
-  HO2 Its place is `$QUAESTOR_HOME/NAME`, else `~/.local/share/quaestor/NAME`, unless a directory is named.
+  HO2 Its place is `$QUAESTOR_HOME/NAME`, else `~/.local/share/quaestor/NAME`, unless a directory is named. A name that
+      would lead out of there, or deeper into it, needs one.
   HO3 Security is on. It is off only when `server.toml` says so in so many words; then there is no file `profiles`.
   HO4 Whoever created it may do everything; what others may do is added to `profiles`.
   HO5 A process serves it if its number is in `pid` and it owns the data sets. A number alone says nothing: it may be
@@ -52,6 +53,8 @@ Table = TypeVar("Table")
 
 def default_directory(name: str) -> Path:
     """Where a queue manager of this name is when nothing else is said (HO2)."""
+    if "/" in name or name in {".", ".."}:
+        raise MQError(Reason.Q_MGR_NAME_ERROR, name=name, why="it names no folder: say where the queue manager is kept")
     root = os.environ.get(HOME_VARIABLE)
     return (Path(root) if root else Path.home() / ".local" / "share" / "quaestor") / name
 

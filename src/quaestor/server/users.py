@@ -13,12 +13,20 @@ import base64
 import hashlib
 import hmac
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 USER_MAX = 12
+_USER = re.compile(f"(?=.*[A-Za-z0-9])[A-Za-z0-9_-]{{1,{USER_MAX}}}")
 _N, _R, _P = 1 << 14, 8, 1
 _LENGTH, _SALT = 32, 16
+
+
+def check_user(user: str) -> None:
+    """Refuse what is no name of a user."""
+    if not _USER.fullmatch(user):
+        raise ValueError(f"a user has 1 to {USER_MAX} letters, digits, - and _; not {user!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +86,7 @@ class Users:
 
     def set(self, user: str, password: str) -> None:
         """Add a user, or give one another password."""
-        if (
-            not user
-            or len(user) > USER_MAX
-            or not user.isascii()
-            or not user.replace("_", "").replace("-", "").isalnum()
-        ):
-            raise ValueError(f"a user has 1 to {USER_MAX} letters, digits, - and _; not {user!r}")
+        check_user(user)
         if not password:
             raise ValueError("the password is empty")
         self._write(self._read() | {user: hashed(password)})

@@ -13,7 +13,6 @@ Called by the command line.  Calls splitting, crew, streaming, parquet_tables an
 """
 
 import shutil
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -32,11 +31,10 @@ from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import Block, Damage, DumpReader
 from quaestor.smf.memory import keep_freed_memory
 from quaestor.smf.parquet_tables import ParquetFile, ParquetPieces
-from quaestor.smf.records import open_dump
+from quaestor.smf.records import STANDARD_INPUT, open_dump, open_input
 from quaestor.smf.splitting import WHOLE, Part, split, together
 from quaestor.smf.streaming import decode_blocks
 
-STANDARD_INPUT = "-"
 WINDOW = 24 << 20
 _LAYOUTS: dict[str, Layout] = {structure: section.LAYOUT for structure, section in SECTIONS.items()}
 _MOST_DAMAGES = 100  # that a part names one by one; more are counted
@@ -148,10 +146,7 @@ def _watched(reader: DumpReader, done: _Done) -> Iterator[Block]:
 
 @contextmanager
 def _opened(path: str, part: Part) -> Iterator[BinaryIO]:
-    if path == STANDARD_INPUT:
-        yield sys.stdin.buffer
-        return
-    with open_dump(path) as stream:
+    with open_input(path) as stream:
         if part.start:
             stream.seek(part.start)
         yield stream

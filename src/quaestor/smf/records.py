@@ -10,6 +10,7 @@ Rules
 Called by the printouts, by info and by tests; columns does the same work for a whole block at once.
 """
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from quaestor.smf.sections.headers import Smf115Header, Smf116Header
 from quaestor.smf.sections.queue_accounting import QueueAccounting
 from quaestor.smf.sections.task import TaskAccounting, TaskIdentification
 
+STANDARD_INPUT = "-"
 S = TypeVar("S", bound=Record)
 Triplet = tuple[int, int, int]  # offset, length of one, count
 
@@ -92,6 +94,18 @@ def open_dump(path: str | Path) -> Iterator[BinaryIO]:
         raise UnusableDumpError(error.strerror or str(error)) from None
     with stream:
         yield stream
+
+
+@contextmanager
+def open_input(path: str) -> Iterator[BinaryIO]:
+    """The same for what a command line names: - is standard input."""
+    if path != STANDARD_INPUT:
+        with open_dump(path) as stream:
+            yield stream
+    elif sys.stdin is None:
+        raise UnusableDumpError("standard input is closed")
+    else:
+        yield sys.stdin.buffer
 
 
 def read_dump(path: str | Path, page: CodePage = CP1047) -> Iterator[SmfRecord | Damage]:

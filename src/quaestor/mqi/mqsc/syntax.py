@@ -68,7 +68,7 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
         if whole.strip(" ;"):
             yield begun, whole.rstrip(" ;")
         begun, parts = 0, ""
-    if parts:
+    if begun:
         raise MQSCError("the last line is continued, but nothing follows", begun)
 
 

@@ -4,8 +4,8 @@ Rules
   CS1 What the page sets hold is taken as it is: work that was not committed stays as far as it had reached them, and
       committed work that had not reached them is lost. It is for when log and archives are lost; nothing else is worse.
   CS2 The new log begins above every RBA on any page, so that no page is newer than its log.
-  CS3 Every page that the space map calls used must be whole, and no page set may be an image copy that was not
-      brought up to date: what is not is named, and nothing is changed.
+  CS3 Page set 0 must be there. Every page that the space map calls used must be whole, and no page set may be an image
+      copy that was not brought up to date: what is not is named, and nothing is changed.
   CS4 A cold start that is cut leaves page sets without a bootstrap data set, which refuse to start; it is made again.
       Pages that it writes over their old selves are durable in a file beside them before: what a cut tears is there.
   CS5 A page that the space map calls a message page may not have reached the page set: it was never written, or holds
@@ -67,6 +67,8 @@ def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bo
     numbers = numbers_on(disk)
     if not numbers:
         raise Abend("CS3", "there are no page sets to start with")
+    if 0 not in numbers:
+        raise Abend("CS3", "page set 0, which has the definitions, is not there", there_are=numbers)
     if not any(map(disk.exists, BOOTSTRAP_NAMES)):
         for number in numbers:
             _mend(disk, number)

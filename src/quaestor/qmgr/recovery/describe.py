@@ -57,7 +57,7 @@ def records(files: LogFiles, rba: int | None = None, end: int = END_OF_LOG) -> I
     for record in log.scan(start, end, repair=False):
         yield record
         reached = record.end
-    if reached == start:
+    if reached == start < end:
         raise Abend("L1", "no log record begins at this RBA", rba=f"{start:012X}")
     written = files.inventory.written_rba
     if reached < min(end, written):
