@@ -126,6 +126,12 @@ def test_the_clock_ends_where_it_wraps(beyond):
         clock.tod_from_datetime(beyond)
 
 
+@given(st.integers(-(10**15), 10**15))
+def test_microseconds_go_there_and_back(unix_us):
+    """With the leap seconds that most installations keep, none (C3)."""
+    assert unix_us == clock.us_from_tod(clock.tod_from_us(unix_us))
+
+
 def test_leap_seconds_count_towards_the_end_of_the_clock():
     last = LAST_MICROSECOND - timedelta(seconds=27)
     assert 0xFFFFFFFFFFFFF000 == clock.tod_from_datetime(last, leap_seconds=27)

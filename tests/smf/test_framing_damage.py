@@ -102,6 +102,27 @@ def test_a_record_whose_descriptor_says_too_much_ends_where_the_next_begins(fram
     assert [f"offset {begin}: record of {len(B) + by} bytes: another begins after {len(B)}"] == damages
 
 
+@pytest.mark.parametrize("windows_before", [1, 2, 3])
+def test_a_descriptor_that_lies_is_found_out_in_any_window(windows_before):
+    """Offsets in a window and in the dump are told apart."""
+    front = b"".join(RECORDS[40:50])
+    data = front * windows_before + longer(A, len(B) - 7) + b"".join(RECORDS[1:9])
+    found, damages, _ = read(data, len(front))
+    assert [each[4:] for each in (*RECORDS[40:50] * windows_before, *RECORDS[:9])] == [each[4:] for each in found]
+    begin = windows_before * len(front)
+    assert [f"offset {begin}: record of {len(A) + len(B) - 7} bytes: another begins after {len(A)}"] == damages
+
+
+def test_a_record_at_the_very_beginning_keeps_its_length_before_a_hole():
+    """Nothing begins inside it, so it ends where it says (R7)."""
+    found, damages, _ = read(A + bytes(40) + B + C)
+    assert [A, B, C] == found
+    assert 1 == len(damages)
+    found, damages, _ = read(A + B[:-3])
+    assert [A] == found
+    assert [f"offset {len(A)}: record cut short: {len(B)} bytes long, {len(B) - 3} are left"] == damages
+
+
 @pytest.mark.parametrize("by", [10, 5000, 30_000])
 def test_the_last_record_but_one_may_say_too_much(by):
     """Its end lies behind that of the dump: nothing is cut short but its length."""
@@ -131,9 +152,10 @@ def test_a_record_in_a_record_is_left_alone():
     assert ([], [held, C, held]) == (damages, found)
 
 
-def test_a_true_record_before_a_hole_keeps_what_looks_like_a_record():
+@pytest.mark.parametrize("behind", [bytes(20), b"\0\x10\0\0" + bytes(16)], ids=["zeros", "an RDW"])
+def test_a_true_record_before_a_hole_keeps_what_looks_like_a_record(behind):
     """Behind it the chain is lost, but nothing in it leads past its end (R7)."""
-    held = with_section(A + bytes(20))
+    held = with_section(A + behind)
     found, damages, _ = read(held + bytes(40) + C + D)
     assert [held, C, D] == found
     assert [f"offset {len(held)}: zero bytes where a record should begin; 40 bytes skipped"] == damages
