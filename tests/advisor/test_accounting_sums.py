@@ -203,3 +203,16 @@ def test_no_tasks_make_no_days():
     made = application_days({})
     assert isinstance(made, Rows)
     assert (0, 0) == (len(made), len(made.cpu_us_per_unit_before))
+
+
+def test_a_day_stands_beside_the_one_before_that_the_application_ran_on():
+    days = [(0, 1, 100, 1_000), (2, 2, 500, 6_000)]  # the day between it did not run
+    rows = [
+        task(commits=commits, commit_cpu_us=cpu, log_bytes=log, local_time=NINE + timedelta(days=day))
+        for day, commits, cpu, log in days
+    ]
+    made = application_days({"WTAS": table("WTAS", *rows)})
+    assert [100, 250] == made.cpu_us_per_unit.tolist()
+    assert [1_000, 3_000] == made.log_bytes_per_unit.tolist()
+    assert [True, False] == np.isnan(made.cpu_us_per_unit_before).tolist()
+    assert (100, 1_000) == (made.cpu_us_per_unit_before[1], made.log_bytes_per_unit_before[1])
