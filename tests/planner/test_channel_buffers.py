@@ -149,3 +149,14 @@ def test_a_dispatchers_buffer_is_not_taken_by_another():
     pools, other = take(give_back(pools, mine), dispatcher=2, request_kb=4)
     assert (1, 2) == (mine.owner, other.owner)
     assert (mine,) == pools.free
+
+
+def test_buffers_above_36_kb_are_of_all_dispatchers():
+    pools, first = take(BufferPools(), dispatcher=1, request_kb=37)
+    _, second = take(give_back(pools, first), dispatcher=2, request_kb=37)
+    assert first == second
+
+
+def test_no_dispatcher_has_a_negative_number():
+    with pytest.raises(OutOfRangeError, match="dispatcher -1 is not valid: 0 or more"):
+        take(BufferPools(), dispatcher=-1, request_kb=4)
