@@ -425,7 +425,7 @@ CASES = {
         {"structure": "APP1", "persistent_messages": 1, "backup_minutes_ago": 61, "backup_interval_min": 60},
         {"backup_minutes_ago": 59},
     ),
-    "mp16-ch2-3/CF-R28": ({"structure": "CSQ_ADMIN", "duplexed": 0}, {"duplexed": 1}),
+    "mp16-ch2-3/CF-R28": ({"structure": "APP1", "duplexed": 1, "admin_duplexed": 0}, {"duplexed": 0}),
     "mp16-ch2-3/CF-R53": ({"structure": "APP1", "cflevel": 2}, {"cflevel": 3}),
     "mp16-ch2-3/CF-R23": ({"structure": "APP1", "scm_use": "performance", "cflevel": 5}, {"offload_disabled": 1}),
     "mp16-ch2-3/CF-R45": ({"structure": "APP1", "scm_max_mb": 5000}, {"scm_max_mb": 1000}, {"cf_scm_mb": 4000}),

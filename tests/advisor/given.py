@@ -1,6 +1,9 @@
-"""One row of a view by hand: columns that are not given are not known."""
+"""One row of a view by hand: columns that are not given are not known. Tables by hand: numbers not given are 0."""
+
+from datetime import datetime
 
 import numpy as np
+import pyarrow as pa
 
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.cutoffs import Chosen
@@ -8,6 +11,8 @@ from quaestor.advisor.evaluate import empty_rows, run
 from quaestor.advisor.rows import Rows
 from quaestor.advisor.settings import Settings
 from quaestor.advisor.view_catalog import BY_NAME
+from quaestor.smf.arrow_schema import schema
+from quaestor.smf.catalog import SECTIONS
 
 STANDARD = {"queue_manager": "QM01", "system": "SYSA", "seconds": 1800.0}
 
@@ -50,3 +55,17 @@ def findings_on(rule, columns, settings=None, cut=None):
     view = BY_NAME[rule.table]
     known = settings_of(rule, settings or {}, columns)
     return run(Chosen(rule, cut or rule.defaults), view, given(view, columns), known)
+
+
+NINE = datetime(2026, 3, 2, 9)
+
+
+def table(structure, *rows):
+    made = schema(SECTIONS[structure])
+    plain = {each.name: 0 for each in made if pa.types.is_integer(each.type) or pa.types.is_floating(each.type)}
+    common = {"system": "SYSA", "queue_manager": "QM01", "local_time": NINE, "interval_us": 3.6e9}
+    return pa.Table.from_pylist([{**plain, **common, **row} for row in rows], schema=made)
+
+
+def task(correlator=b"1" * 16, **values):
+    return {"correlator": correlator, "task_connection_type": 2, "task_connection_name": "JOB1", **values}

@@ -208,6 +208,7 @@ LIMITS = {
         ("channel_type", 8, 9),
     ],
     "mp16-ch2-3/CH-R19": [
+        ("persistent_messages", 0, 1),
         ("achieved_batch", 2, 1.999),
         ("batch_interval", 0, 1),
         ("batches", 20, 21),
@@ -370,7 +371,7 @@ LIMITS = {
         ("backup_minutes_ago", 60, 61),
         ("persistent_messages", 0, 1),
     ],
-    "mp16-ch2-3/CF-R28": [("duplexed", 1, 0), ("structure", "APP1", "CSQ_ADMIN")],
+    "mp16-ch2-3/CF-R28": [("duplexed", 0, 1), ("admin_duplexed", 1, 0), ("structure", "CSQ_ADMIN", "APP1")],
     "mp16-ch2-3/CF-R53": [("cflevel", 3, 2)],
     "mp16-ch2-3/CF-R23": [("cflevel", 4, 5), ("scm_use", "overflow", "performance")],
     "mp16-ch2-3/CF-R45": [("scm_max_mb", 4000, 4001), ("cf_scm_mb", 5000, 4999)],
@@ -483,7 +484,11 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"dual_logging": 1}, "dual_bsds", 1, 0),
         ({"dual_logging": 1}, "dual_archive", 1, 0),
     ],
-    "mp16-ch4-11/DASD-3": [({"archives_striped": 1}, "version", 8.0, 7.1)],
+    "mp16-ch4-11/DASD-3": [
+        ({"archives_striped": 1}, "version", 8.0, 7.1),
+        ({"archives_striped": None}, "version", 8.0, 7.1),
+    ],
+    "mp16-ch2-3/CH-R19": [({"persistent_messages": 0}, "npmspeed", "FAST", "NORMAL")],
     "mp16-ch1/A-63": [({}, "ordered_replication", 1, 0), ({}, "restart_limit_s", 1, 0)],
     "mp16-ch1/A-43": [
         ({"queue_type": "QLOCAL"}, "queue", "SYSTEM.CHANNEL.SYNCQ", "SYSTEM.ADMIN.QMGR.EVENT"),

@@ -60,3 +60,31 @@ def test_a_live_row_equals_the_decoded_one(structure, synthetic_dump):
         stamped = column.field.kind.unit == "utc" or column.name in {"copies", "compression"}
         if column.source is Source.FIELD and not stamped:
             assert first[column.name] == live[column.name], column.name
+
+
+def test_a_live_row_says_whose_and_when_it_is():
+    (row,) = tables_of([LogStatistics()], NOW)["QJST"].to_pylist()
+    assert ("QM01", "SYSA", "9.4.5", None, datetime(2026, 3, 2, 9), 1.8e9) == tuple(
+        row[name] for name in ("queue_manager", "system", "release", "queue_sharing_group", "local_time", "interval_us")
+    )
+    grouped = Interval("QM01", "SYSA", NOW.end, 60.0, queue_sharing_group="QSG1")
+    (row,) = tables_of([LogStatistics()], grouped)["QJST"].to_pylist()
+    assert (None, "QSG1", 6e7) == (row["release"], row["queue_sharing_group"], row["interval_us"])
+
+
+def test_sections_of_one_structure_are_counted_through():
+    pools = [BufferStatistics(buffer_pool=number) for number in (0, 3, 7)]
+    table = tables_of([pools[0], LogStatistics(), *pools[1:]], NOW)
+    assert {"QPST", "QJST"} == set(table)
+    assert [(0, 0), (1, 3), (2, 7)] == [(row["occurrence"], row["buffer_pool"]) for row in table["QPST"].to_pylist()]
+
+
+def test_no_sections_make_no_tables():
+    assert {} == tables_of([], NOW)
+
+
+def test_both_copies_of_the_log_are_there_by_kind():
+    """Two copies with two kinds of I/O each: lists in lists, and none of them is taken for an unused slot."""
+    (row,) = tables_of([LogStatistics()], NOW)["QJST"].to_pylist()
+    assert [2, 2] == [len(copy["kinds"]) for copy in row["copies"]]
+    assert {0} == {kind["ios"] for copy in row["copies"] for kind in copy["kinds"]}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from advisor.given import rule_of
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.cutoffs import standard
 from quaestor.advisor.display_output import looks_like
@@ -168,3 +169,33 @@ def test_rules_on_settings_find_what_display_shows():
         ("mp16-ch1/A-43", "queue SYSTEM.COMMAND.REPLY.MODEL"),
         ("mp16-ch1/A-77", "queue DEEP"),
     } == found
+
+
+def found(rule, text):
+    return [(each.queue_manager, each.subject) for each in advise(standard([rule_of(rule)]), {}, load(text)).findings]
+
+
+@pytest.mark.parametrize(
+    ("admin", "structures"),
+    [
+        ("duplexed = false", ["structure APP1"]),
+        ("duplexed = true", []),
+        ("cflevel = 5", []),  # nobody said whether it is duplexed
+    ],
+)
+def test_a_duplexed_structure_leans_on_csq_admin(admin, structures):
+    """CF-R28: only where an application structure is duplexed does CSQ_ADMIN have to be."""
+    text = (
+        f"[QM01.structure.CSQ_ADMIN]\n{admin}\n[QM01.structure.APP1]\nduplexed = true\n"
+        "[QM01.structure.APP2]\nduplexed = false\n[QM02.structure.CSQ_ADMIN]\nduplexed = false\n"
+    )
+    assert [("QM01", structure) for structure in structures] == found("mp16-ch2-3/CF-R28", text)
+
+
+@pytest.mark.parametrize(("each_mb", "structures"), [(676, []), (677, ["structure APP1", "structure APP2"])])
+def test_storage_class_memory_of_all_structures_shares_what_is_free(each_mb, structures):
+    """CF-R46: 7.4 % of both structures' memory against 100 MB."""
+    text = "[QM01]\ncf_free_mb = 100\n" + "".join(
+        f"[QM01.structure.{name}]\nscm_max_mb = {each_mb}\n" for name in ("APP1", "APP2")
+    )
+    assert [("QM01", structure) for structure in structures] == found("mp16-ch2-3/CF-R46", text)

@@ -1,35 +1,20 @@
 """Views: what one row is, and what is put beside what."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+from advisor.given import NINE, table, task
 from quaestor.advisor.accounting_views import application_days, queue_hours, tasks
 from quaestor.advisor.evaluate import empty_rows
-from quaestor.advisor.rows import Groups, Rows, as_of, of_column, ratio
+from quaestor.advisor.rows import as_of
 from quaestor.advisor.shared_views import BASELINE_INTERVALS, cf_hours, channels, initiator_tasks, structures
 from quaestor.advisor.view_catalog import VIEWS
 from quaestor.advisor.views import RECORD
 from quaestor.layout import CP1047
 from quaestor.smf.arrow_schema import schema
 from quaestor.smf.catalog import SECTIONS
-
-NINE = datetime(2026, 3, 2, 9)
-
-
-def table(structure, *rows):
-    made = schema(SECTIONS[structure])
-    plain = {each.name: 0 for each in made if pa.types.is_integer(each.type) or pa.types.is_floating(each.type)}
-    common = {"system": "SYSA", "queue_manager": "QM01", "local_time": NINE, "interval_us": 3.6e9}
-    return pa.Table.from_pylist([{**plain, **common, **row} for row in rows], schema=made)
-
-
-def task(correlator=b"1" * 16, **values):
-    return {"correlator": correlator, "task_connection_type": 2, "task_connection_name": "JOB1", **values}
 
 
 def test_every_view_says_what_a_row_is_and_can_be_empty():
@@ -186,52 +171,6 @@ def test_asynchronous_requests_at_commit_by_the_hour():
 
 
 # --- arrays ----------------------------------------------------------------------------------------------------------
-
-numbers = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9) | st.none()), max_size=30)
-
-
-@given(numbers)
-def test_groups_sum_as_a_dictionary_would(pairs):
-    keys = np.array([key for key, _ in pairs], object)
-    values = np.array([np.nan if value is None else value for _, value in pairs], float)
-    group = Groups([keys])
-    expected = {}
-    for key, value in pairs:
-        expected.setdefault(key, []).append(value)
-    assert list(expected) == list(keys[group.first])
-    sums = [sum(known) if (known := [v for v in several if v is not None]) else None for several in expected.values()]
-    assert sums == [None if np.isnan(each) else each for each in group.sum(values)]
-    assert [len(each) for each in expected.values()] == list(group.counts)
-
-
-moments = st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 50)), max_size=20)
-
-
-@given(moments, moments)
-def test_as_of_finds_the_nearest_row_with_the_same_key(mine, theirs):
-    def split(pairs):
-        times = np.array([time for _, time in pairs], np.int64).astype("datetime64[us]")
-        return np.array([key for key, _ in pairs], object), times
-
-    found = as_of(*split(mine), *split(theirs), tolerance_us=0, earlier=True)
-    for (key, time), at in zip(mine, found, strict=True):
-        before = [other for other_key, other in theirs if other_key == key and other <= time]
-        assert (max(before) if before else None) == (theirs[at][1] if at >= 0 else None)
-
-
-def test_what_is_not_known_stays_so():
-    column = of_column(pa.array([1, None, 3], pa.int64()))
-    assert (1, 3) == (column[0], column[2])
-    assert np.isnan(column[1])
-    assert np.isnat(of_column(pa.array([None], pa.timestamp("us")))[0])
-    assert [None, "x"] == list(of_column(pa.array([None, "x"]).dictionary_encode()))
-    assert np.isnan(ratio(np.array([1.0]), np.array([0.0]))[0])
-    assert {"a": None} == Rows({"a": np.array([np.nan])}).row(0)
-
-
-def test_a_missing_column_says_which_there_are():
-    with pytest.raises(AttributeError, match="no column b; there are a"):
-        _ = Rows({"a": np.array([1.0])}).b
 
 
 def test_channels_know_the_type_they_are_altered_under():

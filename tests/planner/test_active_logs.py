@@ -200,3 +200,10 @@ def test_a_small_log_is_ten_cylinders():
 def test_impossible_values_name_what_is_valid(impossible):
     with pytest.raises(OutOfRangeError, match=r"is not valid: (more than 0|[01] or more)"):
         impossible()
+
+
+@pytest.mark.parametrize(("primary", "secondary", "name"), [(-1, 0, "primary"), (0, -1, "secondary")])
+def test_no_archive_has_a_negative_quantity(primary, secondary, name):
+    assert ArchiveQuantities(0, 0) == striped_quantities(ArchiveQuantities(0, 0), 4)
+    with pytest.raises(OutOfRangeError, match=f"{name} -1 is not valid: 0 or more"):
+        striped_quantities(ArchiveQuantities(primary, secondary), 4)

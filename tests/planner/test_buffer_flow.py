@@ -193,3 +193,93 @@ def test_every_state_can_be_reached_and_left():
 def test_impossible_values_name_the_range(call, says):
     with pytest.raises(OutOfRangeError, match=says):
         call()
+
+
+# --- the counters of one interval, one rule at a time -----------------------------------------------------------------
+
+QUIET = PoolInterval(3600.0, 1000, 500, 500, *[0] * 12)
+
+
+def said(life=Life.SHORT, **counts):
+    return [(each.rule, each.alarm, each.because) for each in pool.findings(replace(QUIET, **counts), life)]
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ({}, []),
+        ({"short_on_storage": 1}, [("BP-1", True, "SOS 1")]),
+        ({"synchronous_thresholds": 3}, [("BP-1", True, "DMC 3")]),
+        ({"stealable_low": 150}, [("BP-2", True, "DWT 0, lowest stealable 150 of 1000")]),  # 15 % or less
+        ({"stealable_low": 151}, []),
+        ({"deferred_write_starts": 2}, [("BP-2", True, "DWT 2, lowest stealable 500 of 1000")]),
+        ({"pages_written": 7}, [("BP-3", False, "TPW 7 with DWT 0: written by checkpoints")]),
+        ({"pages_written": 7, "deferred_write_starts": 1}, [("BP-2", True, "DWT 1, lowest stealable 500 of 1000")]),
+        ({"steals": 4}, [("BP-5", False, "STL 4: buffers not used before are being taken")]),
+        (
+            {"steals": 4, "steal_contentions": 1},
+            [
+                ("BP-1", True, "STLA 1 (25.0 % of steals)"),
+                ("BP-5", False, "STL 4: buffers not used before are being taken"),
+            ],
+        ),
+    ],
+    ids=str,
+)
+def test_one_count_of_a_short_lived_pool(counts, expected):
+    assert expected == said(**counts)
+
+
+def test_reads_are_repeated_above_the_cut_off_only():
+    """BP-9: two reads to a page written are still usual."""
+    thrashing = ("BP-9", True, "RIO 201 over TPW 100: 2 times")
+    assert [thrashing[0]] == [rule for rule, *_ in said(read_ios=201, pages_written=100) if rule == "BP-9"]
+    assert thrashing in said(read_ios=201, pages_written=100)
+    assert "BP-9" not in [rule for rule, *_ in said(read_ios=200, pages_written=100)]
+    assert ("BP-9", True, "RIO 1 over TPW 0: with no page written") in said(read_ios=1)
+
+
+def test_a_long_lived_pool_may_read_and_write():
+    assert [] == said(Life.LONG)
+    assert [("BP-7", False, "0.5 page set I/Os a second")] == said(
+        Life.LONG, read_ios=900, write_ios=900, pages_written=900
+    )
+    assert ["BP-4"] == [rule for rule, alarm, _ in said(read_ios=900, pages_written=900) if alarm]
+
+
+@pytest.mark.parametrize(
+    ("counts", "name", "value"),
+    [
+        ({}, "reads_per_page_written", 0.0),
+        ({"read_ios": 3}, "reads_per_page_written", float("inf")),
+        ({"read_ios": 3, "pages_written": 2}, "reads_per_page_written", 1.5),
+        ({}, "pages_per_write_io", 0.0),
+        ({"pages_written": 8, "write_ios": 2}, "pages_per_write_io", 4.0),
+        ({"steals": 9, "read_ios": 4, "steal_contentions": 2}, "new_page_steals", 3),
+        ({"steals": 1, "read_ios": 4}, "new_page_steals", 0),
+        ({"read_ios": 7200}, "reads_per_sec", 2.0),
+        ({"read_ios": 3600, "write_ios": 7200}, "ios_per_sec", 3.0),
+    ],
+    ids=str,
+)
+def test_a_figure_of_an_interval(counts, name, value):
+    assert value == getattr(replace(QUIET, **counts), name)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "browsing"),
+    [
+        ((100, 50), (200, 60), True),
+        ((100, 50), (200, 100), False),  # as large a share is changed
+        ((100, 50), (100, 10), False),  # no more pages are looked at
+        ((100, 50), (50, 10), False),
+    ],
+)
+def test_more_looking_and_less_changing_is_browsing(before, after, browsing):
+    intervals = [
+        replace(QUIET, get_pages=got, set_writes=changed, get_new_pages=10) for got, changed in (before, after)
+    ]
+    shift = pool.access_shift(*intervals)
+    assert browsing is shift.more_browsing
+    assert after[0] / before[0] == shift.get_pages_ratio
+    assert (before[0] / 10, after[0] / 10) == shift.gets_per_new_page

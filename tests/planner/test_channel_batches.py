@@ -162,3 +162,10 @@ def test_impossible_values_are_refused():
         achieved_batch_size(1, batchint_ms=-1)
     with pytest.raises(OutOfRangeError, match="header_bytes 299 is not valid: 300 or more"):
         bytes_with_compressed_header(100, header_bytes=299)
+
+
+def test_a_batch_interval_stays_below_five_minutes():
+    """One message in 5,999 ms fills a batch of 50 in 299,950 ms; one in six seconds would take five minutes."""
+    assert 299_950 == batchint_ms_for(1000 / 5_999)
+    with pytest.raises(OutOfRangeError, match=r"messages_per_s 0.166667 must be above 0.166667 for BATCHSZ 50"):
+        batchint_ms_for(1 / 6)

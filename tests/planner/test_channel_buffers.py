@@ -133,3 +133,30 @@ def test_impossible_values_are_refused():
         give_back(BufferPools(), Buffer(0, 4))
     with pytest.raises(OutOfRangeError, match="available_kb 0 is not valid: more than 0"):
         scavenger_due(1, 0)
+
+
+@pytest.mark.parametrize("size", [4, 36, 64, 1024])
+def test_a_request_of_a_buffers_size_takes_that_buffer(size):
+    pools, taken = take(BufferPools(), dispatcher=3, request_kb=size)
+    assert size == taken.size_kb == buffer_size_kb(size)
+    again, second = take(give_back(pools, taken), dispatcher=3, request_kb=size)
+    assert taken == second
+    assert () == again.free
+
+
+def test_a_dispatchers_buffer_is_not_taken_by_another():
+    pools, mine = take(BufferPools(), dispatcher=1, request_kb=4)
+    pools, other = take(give_back(pools, mine), dispatcher=2, request_kb=4)
+    assert (1, 2) == (mine.owner, other.owner)
+    assert (mine,) == pools.free
+
+
+def test_buffers_above_36_kb_are_of_all_dispatchers():
+    pools, first = take(BufferPools(), dispatcher=1, request_kb=37)
+    _, second = take(give_back(pools, first), dispatcher=2, request_kb=37)
+    assert first == second
+
+
+def test_no_dispatcher_has_a_negative_number():
+    with pytest.raises(OutOfRangeError, match="dispatcher -1 is not valid: 0 or more"):
+        take(BufferPools(), dispatcher=-1, request_kb=4)

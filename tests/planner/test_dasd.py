@@ -173,3 +173,50 @@ def test_stripes_are_between_one_and_all(size, stripes):
 def test_impossible_values_name_the_range(call, says):
     with pytest.raises(OutOfRangeError, match=says):
         call()
+
+
+def test_a_workload_fits_up_to_its_share():
+    """DS8800 writes 32.1 MB/s at 1 KB; half of that is planned with."""
+    exactly = 0.5 * 32.1 * 1_048_576 / 2048
+    fit = dasd.log_dasd_fit("DS8800 (RAID 5)", 1000, exactly, 2048)
+    assert 0.5 == pytest.approx(fit.used_share)
+    assert dasd.log_dasd_fit("DS8800 (RAID 5)", 1000, 0.999 * exactly, 2048).fits
+    assert not dasd.log_dasd_fit("DS8800 (RAID 5)", 1000, 1.001 * exactly, 2048).fits
+    assert dasd.LogDasdFit("any", 1.0, 2.0, 0.5).fits
+    assert not dasd.LogDasdFit("any", 1.01, 2.0, 0.5).fits
+
+
+def test_the_types_that_fit_come_slowest_first():
+    rates = [fit.attainable_mb_per_sec for fit in dasd.dasd_types_that_fit(1000, 100, 2048)]
+    assert len(rates) > 5
+    assert rates == sorted(rates)
+
+
+@pytest.mark.parametrize(
+    ("instances", "queue_rate", "ceiling", "rate"),
+    [
+        (1, None, Ceiling.ONE_INSTANCE, 1_000),
+        (10, None, Ceiling.LOG_DASD, 5_000),
+        (10, 2_000, Ceiling.ONE_QUEUE, 2_000),
+        (10, 0, Ceiling.ONE_QUEUE, 0),
+        (1, 2_000, Ceiling.ONE_INSTANCE, 1_000),
+    ],
+)
+def test_each_ceiling_holds_where_it_is_the_lowest(instances, queue_rate, ceiling, rate):
+    """10 MB/s at 2 KB a message are 5,120 messages; a message takes an instance 1 ms."""
+    given_log = {"log_mb_per_sec": 5_000 * 2048 / 1_048_576, "log_bytes_per_message": 2048}
+    found = dasd.persistent_rate_per_sec_max(
+        **given_log, instances=instances, elapsed_us_per_message=1_000, queue_rate_per_sec_max=queue_rate
+    )
+    assert (pytest.approx(rate), ceiling) == found
+
+
+def test_a_queue_without_a_rate_is_no_negative_one():
+    with pytest.raises(OutOfRangeError, match="queue_rate_per_sec_max -1 is not valid: 0 or more"):
+        dasd.persistent_rate_per_sec_max(
+            log_mb_per_sec=1,
+            log_bytes_per_message=1,
+            instances=1,
+            elapsed_us_per_message=1,
+            queue_rate_per_sec_max=-1,
+        )

@@ -4,7 +4,7 @@ import pytest
 
 import quaestor
 from quaestor import MQMD, LocalQueue
-from quaestor.planner.engine_log import ENGINE_CHARTS
+from quaestor.planner.engine_log import ENGINE_CHARTS, put_bytes
 from quaestor.planner.log_space import MP16_CHARTS, Action, QueueKind, Scope, log_bytes_per_message
 from quaestor.planner.questions.load import Load
 from quaestor.planner.workload_file import parse
@@ -74,3 +74,19 @@ def test_a_workload_may_be_planned_for_this_product():
     charts = [log_bytes_per_message(1024, action, charts=ENGINE_CHARTS) for action in Action]
     assert own.log_bytes_per_message(flow) == pytest.approx(sum(charts))
     assert own.peak_log_rate < papers.peak_log_rate
+
+
+@pytest.mark.parametrize(
+    ("size", "further"), [(0, 0), (1, 0), (3635, 0), (3636, 1), (7683, 1), (7684, 2), (20_000, 5)], ids=str
+)
+def test_a_put_by_hand(size, further):
+    """EL1, EL4: a record of 44 + 102 + 42 bytes beside the message, and 44 + 4 for each further page."""
+    assert 188 + size + further * 48 == put_bytes(size)
+
+
+def test_a_unit_of_work_by_hand():
+    """EL2: 72 bytes of identity and a commit of 44; ten messages share them."""
+    put, get = (ENGINE_CHARTS[QueueKind.LOCAL, action] for action in (Action.PUT, Action.GET))
+    assert (1024, 1328, 1328, 1224) == put.rows[2]
+    assert {(164, 164, 60)} == {row[1:] for row in get.rows}
+    assert (0, 1, 1024, 3635, 4096) == put.column("message_bytes")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaestor.planner.answer import Unit, plain, show
+from quaestor.planner.answer import HeadRoom, Unit, plain, show
 from quaestor.planner.answers import plan
 from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_message
 from quaestor.planner.questions.catalog import LISTS, QUESTIONS, question
@@ -151,6 +151,16 @@ def test_more_messages_never_leave_more_head_room(times):
         (90, Unit.SECONDS, "1 min 30 s"),
         (500.0, Unit.PER_S, "500/s"),
         (1234567, Unit.PAGES, "1,234,567 pages"),
+        (0.1234, Unit.MS, "0.123 ms"),
+        (12.34, Unit.MS, "12.3 ms"),
+        (99.96, Unit.MS, "100 ms"),
+        (123.4, Unit.MS, "123 ms"),
+        (999.6, Unit.MS, "1,000 ms"),
+        (-999.6, Unit.PERCENT, "-1,000 %"),
+        (1234.5, Unit.MS, "1,234 ms"),
+        (3, Unit.COUNT, "3"),
+        (False, Unit.FLAG, "no"),
+        ((1.5, 2048), Unit.BYTES, "2 B to 2 KiB"),
         ((15, 15), Unit.PERCENT, "15 %"),
         ((15, 55), Unit.PERCENT, "15 % to 55 %"),
         (Action.PUT, Unit.TEXT, "put"),
@@ -171,3 +181,14 @@ def test_a_plan_is_plain_for_other_programs(example):
 
 def test_no_number_without_end_reaches_json():
     assert plain(float("inf")) is None
+    assert plain(float("-inf")) is None
+    assert [1.5, {"1": "PUT"}, "x", None] == plain((1.5, {1: Action.PUT}, "x", None))
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "percent"),
+    [(25, 100, 75), (100, 100, 0), (150, 100, -50), (0, 100, 100), (0, 0, 0), (1, 0, float("-inf"))],
+)
+def test_head_room_is_what_is_left_of_a_limit(used, limit, percent):
+    """A3: below 0 the limit is passed; of nothing, nothing is left."""
+    assert percent == HeadRoom("x", used, limit).percent

@@ -14,7 +14,7 @@ Called by views' registry in catalog.  Calls rows, views.
 
 import numpy as np
 
-from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, codes, looked_up, ratio, unknown
+from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, codes, looked_up, ratio
 from quaestor.advisor.views import BUILT_TOGETHER_US, RECORD, Tables, View, base, before_in_time, table_of
 from quaestor.layout import CP1047
 
@@ -56,8 +56,7 @@ def application(rows: Rows) -> Array:
     """What a task is called: its job, with the transaction or PSB, or its channel (T3)."""
     named = Rows({each: getattr(rows, each) for each in _NAMED_BY}, len(rows))
     group = Groups([getattr(named, each) for each in _NAMED_BY])
-    made = [_called(named.row(int(first))) for first in group.first]
-    return np.array(made, object)[group.of_row] if made else np.empty(0, object)
+    return np.array([_called(named.row(int(first))) for first in group.first], object)[group.of_row]
 
 
 def _called(row: dict[str, object]) -> str:
@@ -129,10 +128,8 @@ def _by_task(queues: Rows, at: Array, size: int) -> dict[str, Floats]:
     made["log_write_wait_us"] = total(*_LOG_WAITS)
     made["page_set_wait_us"] = total("get_page_set_elapsed_us")
     shared = np.array([bool(name) for name in queues.structure], bool)
-    made["structures_used"] = np.zeros(size)
-    if shared.any():
-        pairs = np.unique(np.stack([at[shared], codes(queues.structure)[shared]]), axis=1)
-        np.add.at(made["structures_used"], pairs[0], 1)
+    pairs = np.unique(np.stack([at[shared], codes(queues.structure)[shared]]), axis=1)
+    made["structures_used"] = np.bincount(pairs[0], minlength=size).astype(np.float64)
     return made
 
 
@@ -196,8 +193,8 @@ def application_days(tables: Tables) -> Rows:
     )
     before = before_in_time([made.queue_manager, made.application], made.local_time)
     return made.plus(
-        cpu_us_per_unit_before=looked_up(made.cpu_us_per_unit, before) if len(made) else unknown(0),
-        log_bytes_per_unit_before=looked_up(made.log_bytes_per_unit, before) if len(made) else unknown(0),
+        cpu_us_per_unit_before=looked_up(made.cpu_us_per_unit, before),
+        log_bytes_per_unit_before=looked_up(made.log_bytes_per_unit, before),
     )
 
 

@@ -31,6 +31,8 @@ from quaestor.advisor.rows import Array, Rows, is_number
 from quaestor.advisor.setting_names import KINDS, SETTINGS
 
 ALL = "all"
+_BESIDE = {"structure": {"admin_duplexed": ("CSQ_ADMIN", "duplexed")}}
+"""What stands beside every object of a kind: a setting of one object that the others lean on."""
 
 
 class SettingsError(ValueError):
@@ -66,11 +68,13 @@ class Settings:
         return as_array(found, SETTINGS[kind][key].type)
 
     def table(self, kind: str) -> Rows:
-        """One row for each object of a kind, with all that can be said about one."""
+        """One row for each object of a kind, with all that can be said about one, and what it leans on."""
         rows = self.objects(kind)
         managers = np.array([manager for manager, _ in rows], object)
         names = [name for _, name in rows]
         columns = {key: self.column(managers, kind, names, key) for key in SETTINGS[kind]}
+        for beside, (other, key) in _BESIDE.get(kind, {}).items():
+            columns[beside] = self.column(managers, kind, [other] * len(rows), key)
         return Rows(
             {
                 "queue_manager": managers,

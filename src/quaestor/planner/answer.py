@@ -222,6 +222,6 @@ def _finite(value: float) -> float | None:
 
 def _figures(value: float) -> str:
     """Whole numbers whole, others with three figures that count."""
-    if value == int(value) or abs(value) >= 1000:
+    if value == int(value) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"

@@ -106,9 +106,11 @@ RULES = (
         id="mp16-ch2-3/CH-R19",
         title="BATCHINT holds every message back",
         table="channels",
+        settings=("channel.npmspeed",),
         when=lambda at, cut: (
             sends(at)
             & (at.batch_interval > 0)
+            & ((at.persistent_messages > 0) | (at.maybe("npmspeed") == "NORMAL"))
             & (at.achieved_batch < cut.achieved_min)
             & (at.batches > cut.batches_min)
         ),

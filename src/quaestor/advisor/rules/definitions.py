@@ -201,7 +201,7 @@ RULES = (
         title="Active logs are faster than archives",
         table=SYSTEM,
         when=lambda at, cut: (
-            (at.active_logs_striped == cut.yes) & ((at.maybe("version") < 8) | (at.archives_striped == 0))
+            (at.active_logs_striped == cut.yes) & ((at.maybe("version") < 8) | (at.maybe("archives_striped") == 0))
         ),
         measure="active_logs_striped",
         cutoffs=(Cutoff("yes", 1, "so it is"),),

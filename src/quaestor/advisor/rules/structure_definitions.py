@@ -114,11 +114,10 @@ RULES = (
         title="CSQ_ADMIN is not duplexed",
         table=STRUCTURE,
         severity=Severity.NOTE,
-        when=lambda at, cut: (at.structure == "CSQ_ADMIN") & (at.duplexed == cut.no),
-        measure="duplexed",
+        when=lambda at, cut: (at.structure != "CSQ_ADMIN") & (at.duplexed == 1) & (at.admin_duplexed == cut.no),
+        measure="admin_duplexed",
         cutoffs=(Cutoff("no", 0, "it is not so"),),
-        advice="CSQ_ADMIN is not duplexed. Where application structures are, it should be too: their protection"
-        " rests on it.",
+        advice="The structure is duplexed and CSQ_ADMIN is not. Duplex it too: the structure's protection rests on it.",
         lines="2680, 3233",
     ),
     Rule(
@@ -167,12 +166,12 @@ RULES = (
         title="Storage class memory needs more control storage than is free",
         table=STRUCTURE,
         settings=("cf_free_mb",),
-        figures={"augmented_mb": lambda at: augmented_mb(1.0) * at.scm_max_mb},
+        figures={"promised_mb": promised_mb, "augmented_mb": lambda at: augmented_mb(1.0) * at.promised_mb},
         when=lambda at, cut: at.cf_free_mb < cut.share * at.augmented_mb,
         measure="augmented_mb",
         cutoffs=(Cutoff("share", 1.0, "free storage to augmented space"),),
-        advice="Storage class memory of {scm_max_mb:,.0f} MB takes up to {augmented_mb:,.0f} MB of augmented space"
-        " and {cf_free_mb:,.0f} MB are free: the coupling facility runs out first.",
+        advice="Storage class memory of {promised_mb:,.0f} MB for all structures takes up to {augmented_mb:,.0f} MB of"
+        " augmented space and {cf_free_mb:,.0f} MB are free: the coupling facility runs out first.",
         lines="3043, 3056, 3112",
     ),
     Rule(
