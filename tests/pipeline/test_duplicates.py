@@ -175,7 +175,7 @@ PARTS = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(PARTS, st.lists(MINUTES, min_size=9, max_size=9), st.sampled_from([1, 2, 1000]))
 def test_of_every_record_one_is_left(tmp_path_factory, parts, times, window):
     """Whatever parts hold which records; a record has one time, whoever holds it."""

@@ -90,7 +90,7 @@ def test_the_horizon_moves_forward_when_details_go(days, details, horizon, expec
     assert expected == _horizon(snapshot(days, horizon), Retention(details=details))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.sets(st.integers(1, 30), min_size=1, max_size=8), st.integers(1, 40))
 def test_what_is_kept_is_the_newest_days_and_all_of_them(days, kept):
     gone = set(over(sorted(days), Retention(details=kept)).get("WTAS", []))
