@@ -134,7 +134,7 @@ def test_plain_python_knows_every_function():
     assert set(FUNCTIONS) == {*ABOUT_NULL, *KNOWN}
 
 
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(st.one_of(numbers, doubles, texts, dates, tests), ROWS)
 def test_arrow_gives_what_plain_python_gives(tree, rows):
     assert [value_of(tree, row) for row in rows] == by_arrow(tree, rows)
@@ -224,7 +224,7 @@ def generated(count, seed):
 
 def test_spark_gives_what_plain_python_gives(spark):
     """All examples and generated trees on generated rows, in one job."""
-    trees, rows = generated(36, 1)
+    trees, rows = generated(30, 1)
     trees += [tree for tree, *_ in EXAMPLES]
     rows += [PAIR, PLAIN, NULLS]
     frame = spark.createDataFrame(pa.Table.from_pylist(rows, schema=SCHEMA)).alias("R").coalesce(1)

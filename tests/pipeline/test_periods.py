@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaestor.pipeline.arrow_expressions import array_of
@@ -143,6 +143,7 @@ RULES = st.builds(
 )
 
 
+@settings(max_examples=25)
 @given(
     st.lists(RULES, max_size=4),
     st.lists(st.datetimes(datetime(2000, 1, 1), datetime(2040, 1, 1)), min_size=1, max_size=5),
@@ -166,6 +167,7 @@ def test_the_first_rule_that_fits_names_the_period(rules, moments):
     assert expected == named(PeriodPlan(tuple(rules)), moments, systems)
 
 
+@settings(max_examples=20)
 @given(st.frozensets(st.integers(0, 6), min_size=1))
 def test_days_that_are_listed_are_those_days(tmp_path_factory, days):
     names = ("monday", "tue", "Wednes", "THU", "friday", "Sat", "sunday")

@@ -49,7 +49,7 @@ def test_figures_are_doubles_and_null_where_nothing_was_counted():
         ("PUTS > 0", "row:1:1: no column PUTS"),
         ("GETS > @LIMIT", "row:1:8: no column @LIMIT"),
         ("QUEUE > 3", "row:1:1: cannot compare double with string|row:1:1: cannot compare integer with string"),
-        ("GETS >", "ends before"),
+        ("GETS >", "something is missing at the end"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_a_row_is_looked_at(condition, says):

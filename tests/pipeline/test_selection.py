@@ -60,6 +60,11 @@ def test_what_stands_in_a_header():
     assert HEADERS.dated.all()
 
 
+def test_a_subtype_has_two_bytes():
+    record = RECORDS[0][:22] + b"\x01\x02" + RECORDS[0][24:]
+    assert [0x0102] == BlockHeaders(block_of([record])).subtypes.tolist()
+
+
 @pytest.mark.parametrize(
     ("given_filter", "expected"),
     [
@@ -132,7 +137,7 @@ def test_a_record_of_no_day_has_no_time_to_be_selected_by():
         assert ([1], 1) == selected(each(("local_time",), past), headers=headers)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 86_399), min_size=1, max_size=5), st.integers(0, 86_399), st.sampled_from("<>"))
 def test_times_are_compared_as_times(seconds, bound, how):
     headers = BlockHeaders(block_of([task(1, MONDAY_US + each * SECOND_US) for each in seconds]))

@@ -120,7 +120,7 @@ def test_a_large_dump_is_several_ranges(tmp_path, monkeypatch):
     assert list(range(8)) == query.rows
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, ENDS[8])), max_size=8), st.booleans())
 def test_however_two_dumps_grow_every_record_is_read_once(tmp_path_factory, growth, late):
     """Bytes arrive in pieces of any length, before a batch is planned or between plan and reading."""

@@ -91,13 +91,17 @@ def _overlaps(place: Place, files: list[LakeFile]) -> Iterator[Window]:
     """Windows between neighbouring ends of files, where at least two files are open."""
     edges = sorted({edge for each in files for edge in (each.first, each.last) if edge is not None})
     for first, last in list(pairwise(edges)) or [(edges[0], edges[0])]:
-        open_now = [each for each in files if _holds(each, first, last)]
+        closed = last == edges[-1]
+        open_now = [each for each in files if _holds(each, first, last, closed=closed)]
         if len(open_now) > 1:
-            yield from _cut(place, first, last, open_now, closed=last == edges[-1])
+            yield from _cut(place, first, last, open_now, closed=closed)
 
 
-def _holds(file: LakeFile, first: datetime, last: datetime) -> bool:
-    return file.first is not None and file.last is not None and file.first <= last and first <= file.last
+def _holds(file: LakeFile, first: datetime, last: datetime, *, closed: bool) -> bool:
+    """Whether a file has rows within a window, whose end is in it only when it is closed."""
+    if file.first is None or file.last is None or file.last < first:
+        return False
+    return file.first < last or (closed and file.first == last)
 
 
 def _cut(place: Place, first: datetime, last: datetime, files: list[LakeFile], *, closed: bool) -> Iterator[Window]:

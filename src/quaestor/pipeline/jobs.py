@@ -194,6 +194,6 @@ def _plain(error: Exception) -> Exception:
         return NoSpaceError("no space left on the device; the tables are as they were")
     if isinstance(error, LakeError) or not (isinstance(error, PySparkException) or "py4j" in type(error).__module__):
         return error
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
     told = next((line for line in lines if "Error: " in line and not line.startswith(("org.", "at "))), lines[0])
     return LoadError(f"a task failed: {told}")

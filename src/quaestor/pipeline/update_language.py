@@ -158,7 +158,8 @@ def _parsed(text: str, source: str, what: str) -> Any:
     try:
         return _Tree(source).transform(_grammar().parse(text, start=what))
     except UnexpectedInput as error:
-        raise _unexpected(error, text, source) from None
+        missing = "the definition ends before its ';'" if what == "start" else "something is missing at the end"
+        raise _unexpected(error, text, source, missing) from None
     except VisitError as error:
         if isinstance(error.orig_exc, DefinitionError):
             raise error.orig_exc from None
@@ -172,11 +173,11 @@ def _grammar() -> Lark:
     return Lark(text, start=starts, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
 
-def _unexpected(error: UnexpectedInput, text: str, source: str) -> DefinitionError:
+def _unexpected(error: UnexpectedInput, text: str, source: str, missing: str) -> DefinitionError:
     place = Place(error.line, error.column)
     if isinstance(error, UnexpectedEOF) or (isinstance(error, UnexpectedToken) and error.token.type == "$END"):
         lines = text.rstrip().splitlines() or [""]
-        return DefinitionError("the definition ends before its ';'", Place(len(lines), len(lines[-1]) + 1), source)
+        return DefinitionError(missing, Place(len(lines), len(lines[-1]) + 1), source)
     if isinstance(error, UnexpectedToken):
         expected = ", ".join(sorted(_spelled(name) for name in error.accepts or error.expected))
         return DefinitionError(f"'{error.token}' is not expected here; expected {expected}", place, source)
@@ -202,12 +203,13 @@ _SPELLINGS = {
     "CONCAT": "'||'",
     "DOT": "'.'",
     "_EQUAL": "'='",
+    "$END": "the end",
     "UNIT": "DAYS, HOURS or MINUTES",
 }
 
 
 def _spelled(terminal: str) -> str:
-    return _SPELLINGS.get(terminal, terminal)
+    return _SPELLINGS.get(terminal, terminal.removeprefix("_"))
 
 
 class _Tree(Transformer[Token, list[Update]]):

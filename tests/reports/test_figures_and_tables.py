@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaestor.reports import charts
@@ -141,6 +141,7 @@ def rows_of(rows):
     )
 
 
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(TEXTS, st.none() | st.integers(-(10**12), 10**12), st.none() | st.floats(-1e6, 1e6)),
