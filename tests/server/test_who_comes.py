@@ -1,0 +1,150 @@
+"""Who comes and goes before there is a link (SV7)."""
+
+import errno
+import socket
+import struct
+
+import pytest
+
+from quaestor.clock import FakeClock
+from quaestor.server import certificates
+from quaestor.server.coupling_facility import CouplingFacility
+from quaestor.server.listeners import Tls
+from quaestor.server.protocol import Op
+from server.conftest import HELLO, Turns, hello
+
+RESET = struct.pack("ii", 1, 0)  # SO_LINGER: the end is a reset
+
+
+class Listener(socket.socket):
+    """A listening socket that may say that no file is left."""
+
+    failing = 0
+
+    def accept(self):
+        if self.failing:
+            raise OSError(self.failing, "Too many open files")
+        return super().accept()
+
+    @property
+    def address(self):
+        return self.getsockname()
+
+
+@pytest.fixture
+def listener():
+    with Listener() as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen()
+        sock.setblocking(False)
+        yield sock
+
+
+@pytest.fixture
+def turns(tmp_path):
+    """A service on a clock that the test moves."""
+    made = []
+
+    def make(**limits):
+        clock = FakeClock()
+        made.append(Turns(tmp_path, clock, **limits))
+        made[-1].clock = clock
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.forget_peers()
+        one.service._close()
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("tls")
+    certificates.server(directory, "QM1", ["localhost"], 10)
+    return Tls(directory / "server.pem", directory / "server.key").context()
+
+
+def comes_and_goes(listener, data=b""):
+    """A port scanner, or a client that was killed: gone before anybody has looked."""
+    with socket.create_connection(listener.address) as sock:
+        sock.sendall(data)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+
+def served(server, listener):
+    """Whether a client that comes now is."""
+    with socket.create_connection(listener.address) as sock:
+        sock.settimeout(10)
+        server.turn(2)
+        sock.sendall(hello(HELLO))
+        server.turn(2)
+        return sock.recv(1 << 16)[4] == Op.REPLY
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"\x16\x03\x01"])
+@pytest.mark.parametrize("secured", [False, True])
+def test_who_has_gone_before_the_link_is_made_was_never_there(turns, listener, tls, data, secured):
+    server = turns()
+    server.service.listen(listener, tls if secured else None)
+    comes_and_goes(listener, data)
+    server.turn(3)
+    assert not server.service.links
+    if not secured:
+        assert served(server, listener)
+
+
+def test_one_too_many_that_has_gone_is_told_to_the_operator_alone(turns, listener):
+    server = turns(connections=0)
+    server.service.listen(listener)
+    comes_and_goes(listener, b"x")
+    server.turn(2)
+    assert "too many connections" in server.last_line()
+
+
+@pytest.mark.parametrize("why", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS])
+def test_without_a_file_for_another_socket_whoever_comes_waits(turns, listener, why):
+    """SV7: one line, no running in circles, and after the next look over the links they are served."""
+    server = turns()
+    server.service.listen(listener)
+    listener.failing = why
+    with socket.create_connection(listener.address):
+        server.turn()
+        for _ in range(3):
+            assert [] == server.service._readiness.now()  # nobody is asked again and again
+            server.clock.advance(seconds=2)
+            server.turn(2)  # looks over, and tries again
+    assert 1 == server.out.getvalue().count("QSV011W")
+    listener.failing = 0
+    server.clock.advance(seconds=2)
+    server.turn(2)
+    assert served(server, listener)
+    listener.failing = why
+    with socket.create_connection(listener.address):
+        server.turn()
+    assert 2 == server.out.getvalue().count("QSV011W")
+
+
+# -- the coupling facility, rule FA4
+
+
+def test_a_facility_without_a_file_for_another_socket_goes_on(tmp_path, caplog):
+    facility = CouplingFacility(tmp_path / "cf.sock")
+    turn = lambda: facility.turn(facility._sockets.now())  # noqa: E731 - of this one
+    first, second = (socket.socket(socket.AF_UNIX) for _ in range(2))
+    with first, second:
+        first.connect(str(facility.path))
+        assert turn()
+        accepted, facility._server = facility._server, Listener(fileno=facility._server.detach())
+        facility._server.failing = errno.EMFILE
+        second.connect(str(facility.path))
+        assert turn()
+        assert "nobody is accepted" in caplog.text
+        assert [] == facility._sockets.now()
+        facility._server.failing = 0
+        first.close()
+        assert turn()
+        assert turn()
+        assert 1 == len(facility._links)
+    facility.stop()
+    assert not turn()
+    accepted.close()
