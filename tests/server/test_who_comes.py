@@ -1,4 +1,4 @@
-"""Who comes and goes before there is a link (SV7)."""
+"""Who comes and goes before there is a link, and who is cut off when (SV4, SV7), to the second and without waiting."""
 
 import errno
 import socket
@@ -6,12 +6,14 @@ import struct
 
 import pytest
 
+from quaestor import GetOptions
 from quaestor.clock import FakeClock
 from quaestor.server import certificates
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.server.listeners import Tls
-from quaestor.server.protocol import Op
-from server.conftest import HELLO, Turns, hello
+from quaestor.server.protocol import WAITS, Op, frame
+from quaestor.server.wire import GET
+from server.conftest import HELLO, Turns, call, hello
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: the end is a reset
 
@@ -122,6 +124,101 @@ def test_without_a_file_for_another_socket_whoever_comes_waits(turns, listener, 
     with socket.create_connection(listener.address):
         server.turn()
     assert 2 == server.out.getvalue().count("QSV011W")
+
+
+# -- who is cut off, rule SV4
+
+
+LIMITS = {"hello_s": 10, "stalled_s": 60, "heartbeat_s": 30}
+WAITING_GET = frame(Op.GET, WAITS, 1, 9, GET.pack(1, int(GetOptions.NO_SYNCPOINT), -1, 0))
+HEARTBEAT = frame(Op.HEARTBEAT, 0, 0, 0)
+
+
+def passes(server, seconds):
+    server.clock.advance(seconds=seconds)
+    server.turn()
+
+
+def open_links(server):
+    return len(server.service.links)
+
+
+def test_who_does_not_say_who_it_is(turns):
+    server = turns(**LIMITS)
+    server.link()
+    passes(server, 10)
+    assert 1 == open_links(server)
+    passes(server, 1)
+    assert 0 == open_links(server)
+    assert "did not say who it is" in server.last_line()
+
+
+def test_who_has_said_it_and_is_idle_stays(turns):
+    server = turns(**LIMITS)
+    server.introduced()
+    for _ in range(5):
+        passes(server, 3600)
+    assert 1 == open_links(server)
+
+
+def test_who_stops_in_a_frame(turns):
+    server = turns(**LIMITS)
+    peer = server.introduced()
+    server.say(peer, call("status")[:-1])
+    passes(server, 60)
+    assert 1 == open_links(server)
+    passes(server, 1)
+    assert 0 == open_links(server)
+    assert "stopped in the middle of a frame" in server.last_line()
+
+
+def test_a_frame_that_comes_slowly_comes_all_the_same(turns):
+    """Each byte is a sign of life: a long message on a slow line is not cut off for its length."""
+    server = turns(**LIMITS)
+    peer, asked = server.introduced(), call("status")
+    for byte in asked[:-1]:
+        assert b"" == server.say(peer, bytes([byte]))
+        passes(server, 30)
+    assert server.say(peer, asked[-1:])
+
+
+def test_who_does_not_take_its_answers(turns):
+    server = turns(**LIMITS, output_bytes=1000)
+    peer = server.introduced()
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    (link,) = server.service.links
+    link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    while not link.stuck:
+        peer.send(call("status"))
+        server.turn()
+    passes(server, 60)
+    assert 1 == open_links(server)
+    passes(server, 1)
+    assert 0 == open_links(server)
+    assert "does not take its answers" in server.last_line()
+
+
+def test_who_waits_is_sent_heartbeats_and_must_answer_them(turns):
+    server = turns(**LIMITS)
+    peer = server.introduced()
+    assert b"" == server.say(peer, WAITING_GET)
+    passes(server, 30)
+    assert b"" == server.say(peer)
+    passes(server, 1)
+    assert HEARTBEAT == server.say(peer)
+    server.say(peer, HEARTBEAT)
+    passes(server, 59)
+    assert 1 == open_links(server)
+    passes(server, 2)
+    assert 0 == open_links(server)
+    assert "does not answer heartbeats" in server.last_line()
+
+
+def test_who_waits_for_nothing_is_sent_no_heartbeat(turns):
+    server = turns(**LIMITS)
+    peer = server.introduced()
+    passes(server, 31)
+    assert b"" == server.say(peer)
 
 
 # -- the coupling facility, rule FA4

@@ -359,7 +359,7 @@ class Service:
             return "did not say who it is" if now - link.since > limits.hello_s else None
         if link.stuck and now - link.took > limits.stalled_s:
             return "does not take its answers"
-        if link.partial_since and now - link.partial_since > limits.stalled_s:
+        if link.partial_since and now - max(link.partial_since, link.heard) > limits.stalled_s:
             return "stopped in the middle of a frame"
         if any(one.parked or one.busy for one in link.conversations.values()):
             silent = now - link.heard
