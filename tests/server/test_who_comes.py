@@ -1,15 +1,18 @@
 """Who comes and goes before there is a link, and who is cut off when (SV4, SV7), to the second and without waiting."""
 
 import errno
+import io
 import socket
 import struct
 
 import pytest
 
 from quaestor import GetOptions
-from quaestor.clock import FakeClock
+from quaestor.clock import FakeClock, SystemClock
 from quaestor.server import certificates
 from quaestor.server.coupling_facility import CouplingFacility
+from quaestor.server.home import Configuration, Home
+from quaestor.server.journal import Journal
 from quaestor.server.listeners import Tls
 from quaestor.server.protocol import WAITS, Op, frame
 from quaestor.server.wire import GET
@@ -219,6 +222,37 @@ def test_who_waits_for_nothing_is_sent_no_heartbeat(turns):
     peer = server.introduced()
     passes(server, 31)
     assert b"" == server.say(peer)
+
+
+# -- lines that cannot be written, rule JO5
+
+
+class Full(io.StringIO):
+    """A file on a disk without room."""
+
+    def flush(self):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_ends_nothing(tmp_path):
+    audit = tmp_path / "audit.log"
+    audit.symlink_to("/dev/full")
+    journal = Journal(SystemClock(), Full(), audit)
+    journal.tell("QSV003I")
+    journal.audit("QSV020W", user="alice")
+    journal.close()
+
+
+# -- grants
+
+
+def test_a_grant_is_a_line_of_its_own_also_behind_one_that_was_not_ended(tmp_path):
+    """Editors leave the last line without an end."""
+    home = Home(tmp_path / "QM1")
+    home.create(Configuration("QM1"))
+    home.profiles.write_text("connect * alice read")
+    home.grant("queue", "ORDERS", "*", "put")
+    assert ["connect * alice read", "queue ORDERS * put"] == home.profiles.read_text().splitlines()
 
 
 # -- the coupling facility, rule FA4
