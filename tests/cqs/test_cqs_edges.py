@@ -2,9 +2,13 @@
 
 import pytest
 
-from cqs.group import Group, texts
+from cqs.group import Group, on_structure, texts
+from quaestor.cqs import query
+from quaestor.cqs.group_directory import POLICY_FILE, PolicyError, define, read
 from quaestor.cqs.interest import LOOK_AT_ALL
 from quaestor.cqs.messages import QBUFFER_BYTES, Message
+from quaestor.cqs.overflow import enlarged
+from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import lterm, message_id, remote, serial_transaction, suspended, transaction
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.storage.lists.operations import Count
@@ -168,3 +172,108 @@ def test_segments_are_gathered_into_records_and_never_divided(sizes, records):
 def test_a_segment_that_fits_no_record_is_refused():
     with pytest.raises(CQSError, match="SEGMENT_TOO_LONG"):
         Message.made(transaction("A"), ID, [bytes(QBUFFER_BYTES - 18 - 3)])
+
+
+# -- overflow, rule OV2
+
+
+@pytest.mark.parametrize(
+    ("total", "used", "most", "size"),
+    [
+        (100, 70, 200, 140),  # 70 per cent become 50
+        (100, 70, 120, 120),
+        (1000, 900, 5000, 1286),
+        (100, 21, 5000, 2100),
+        (100, 20, 200, 200),  # 20 points less than 20 per cent
+        (100, 10, 200, 200),
+        (100, 0, 200, 200),
+    ],
+)
+def test_how_far_a_structure_is_enlarged(total, used, most, size):
+    assert size == enlarged(total, used, most)
+
+
+@pytest.mark.parametrize("percent", [1, 15, 20, 21])
+def test_a_small_threshold_enlarges_and_goes_on(percent):
+    group = Group(Policy(size=400, initsize=200, overflow_threshold_percent=percent))
+    server = group.start("CQS1")
+    client, before = server.register("IMS1"), server.pair.primary.space()
+    number = 0
+    while server.pair.primary.space().elements_total == before.elements_total:
+        client.put(transaction("A"), [b"%d" % number, bytes(3000)])
+        number += 1
+    used = 100 * number * 6 / before.elements_total
+    assert percent <= used + 6 * 100 / before.elements_total
+    assert number == len(client.browse(transaction("A")))
+
+
+# -- policies, rule PO4
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ({"size": 0}, "size is 0: a size in KB from 1 up"),
+        ({"initsize": 0}, "initsize is 0"),
+        ({"overflow_size": -1}, "overflow_size is -1"),
+        ({"size": 10, "initsize": 11}, "initsize is 11: 10 at most, which is size"),
+        ({"overflow_threshold_percent": 0}, "threshold is 0: a percentage from 1 up"),
+        ({"rebuild_percent": 0}, "rebuild_percent is 0"),
+        ({"preference": ()}, "preference is empty"),
+    ],
+)
+def test_a_policy_that_no_structure_can_have_is_refused(wrong, why):
+    with pytest.raises(ValueError, match=why):
+        Policy(**wrong)
+
+
+def test_a_policy_comes_back(tmp_path):
+    policy = Policy("EMHQ", 500, 200, 300, 25, ("CF02", "CF01"), 3, 80, fast_path=True)
+    define(tmp_path, policy, {"CF01": "/run/cf.sock", "CF02": 'redis://host/"x"'})
+    assert (policy, {"CF01": "/run/cf.sock", "CF02": 'redis://host/"x"'}) == read(tmp_path)
+    with pytest.raises(PolicyError, match="there already"):
+        define(tmp_path, policy, {})
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("size = 0", "size is 0"),
+        ('size = "large"', "not supported between"),
+        ("sise = 5", "not known: sise"),
+        ("size = ", "Invalid value"),
+        ("preference = 5", "not iterable"),
+    ],
+)
+def test_a_policy_that_was_written_by_hand_is_refused_in_one_line(tmp_path, line, why):
+    text = f'preference = ["CF01"]\n{line}\n[facilities]\nCF01 = "/run/cf.sock"\n'
+    (tmp_path / POLICY_FILE).write_text(text.replace('preference = ["CF01"]\n', "") if "preference" in line else text)
+    with pytest.raises(PolicyError, match=why) as refused:
+        read(tmp_path)
+    assert str(tmp_path / POLICY_FILE) in str(refused.value)
+
+
+# -- what operators see
+
+
+def test_what_stands_on_a_pair(group, server, client):
+    """Each queue with its messages and elements; servers with their state; clients with their server."""
+    group.start("CQS2").register("IMS2")
+    client.put(transaction("B"), [b"x" * 600])
+    client.put(transaction("A"), LONG)
+    client.put(transaction("A"), [b"x"])
+    unit = client.begin()
+    unit.read(transaction("A"))
+    told = query.status(server.pair)
+    assert [("1A", "transaction ready", 1, 1, False), ("1B", "transaction ready", 1, 2, False)] == [
+        (each["queue"], each["type"], each["messages"], each["elements"], each["overflow"]) for each in told["queues"]
+    ]
+    assert {"IMS1": "CQS1", "IMS2": "CQS2"} == told["clients"]
+    assert [("CQS2", "active")] == [(each["name"], each["state"]) for each in told["servers"]]
+    assert (1, 0) == (told["locked"], told["cold"])
+    assert 3 == told["structures"][0]["messages"] == len(on_structure(server).placed)
+    group.kill("CQS2")
+    assert [("CQS2", "failed")] == [(each["name"], each["state"]) for each in query.status(server.pair)["servers"]]
+    server.step()
+    assert [("CQS2", "ended")] == [(each["name"], each["state"]) for each in query.status(server.pair)["servers"]]
+    assert {"IMS1": "CQS1"} == query.status(server.pair)["clients"]

@@ -52,7 +52,7 @@ def read(directory: Path) -> tuple[Policy, dict[str, str]]:
         if unknown:
             raise PolicyError(f"{directory / POLICY_FILE}: not known: {', '.join(sorted(unknown))}")
         return Policy(**told), places
-    except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+    except (OSError, KeyError, TypeError, ValueError) as error:
         raise PolicyError(f"{directory / POLICY_FILE}: {error}") from error
 
 
