@@ -38,8 +38,12 @@ def add_command(name: str, user: str, directory: Path | None, password_file: Tex
         password = password_file.read().rstrip("\r\n")
     elif "QUAESTOR_PASSWORD" in os.environ:
         password = os.environ["QUAESTOR_PASSWORD"]
+    elif sys.stdin.isatty():
+        password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     else:
-        password = click.prompt("Password", hide_input=True, confirmation_prompt=sys.stdin.isatty())
+        password = sys.stdin.readline().rstrip("\r\n")
+        if not password:
+            raise click.UsageError("there is no terminal to ask for the password on: use --password-file")
     with said():
         Users(home.users).set(user, password)
     click.echo(f"User {user} of {name} is set; grant something: quaestor qmgr grant {name} connect {name} {user} read")
