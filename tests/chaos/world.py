@@ -43,6 +43,8 @@ KINDS = ("putter", "putter", "getter", "getter", "mover")
 DECIDES = ("putter", "getter", "getter", "coordinator", "coordinator")
 TRIGGERS = ("requester", "requester", "monitor", "monitor", "monitor")
 READY_S = 30
+START_S = 120
+"""Three processes that begin at once, on a machine that may have other work."""
 AWAY_S = 1.5
 
 
@@ -169,7 +171,7 @@ class World:
         self.store.start()
         for program in self.members.values():
             program.start()
-        self.wait_until(self._all_answer, "the members do not start")
+        self.wait_until(self._all_answer, "the members do not start", START_S)
         self.mqsc(
             "QM1",
             *(f"DEFINE CFSTRUCT({name}) {OFFLOADED_TO[name]} CFLEVEL(5) RECOVER(YES)" for name in STRUCTURES),

@@ -170,6 +170,22 @@ def test_users_come_and_go(run):
     assert "bob\n" == run("user", "list", "QM1")
 
 
+def test_without_a_terminal_a_password_comes_from_elsewhere(run):
+    """One line says from where; nobody is asked where nobody can answer."""
+    run("create", "QM1")
+    told = run("user", "add", "QM1", "alice", input="", code=2)
+    assert "no terminal to ask for the password on: use --password-file" in told
+    assert "Password:" not in told
+    assert "" == run("user", "list", "QM1")
+
+
+def test_tls_of_one_that_runs_is_for_its_next_start(run, monkeypatch):
+    run("create", "QM1")
+    assert "next start" not in run("tls", "QM1")
+    monkeypatch.setattr(Home, "running_pid", lambda _home: 4711)
+    assert "QM1 is running: it uses this from its next start on" in run("tls", "QM1")
+
+
 def test_what_is_hinted_at_for_a_user_holds_beside_other_grants(run, tmp_path):
     run("create", "QM1")
     run("grant", "QM1", "connect", "QM1", "alice", "read")

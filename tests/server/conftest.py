@@ -1,6 +1,7 @@
 """Queue managers as servers, for tests: on pages with a log, served by a thread, reached through a socket."""
 
 import io
+import socket
 import threading
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.clock import SystemClock
+from quaestor.server import values
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import Place
 from quaestor.server.home import Configuration, Home
@@ -16,6 +18,7 @@ from quaestor.server.journal import Journal
 from quaestor.server.limits import Limits
 from quaestor.server.listeners import listen_local
 from quaestor.server.process import Server
+from quaestor.server.protocol import MAGIC, VERSION, Op, frame
 from quaestor.server.service import Service
 from quaestor.server.users import Users
 
@@ -92,6 +95,67 @@ def serve(home):
 @pytest.fixture
 def server(serve):
     return serve()
+
+
+HELLO = {"versions": [VERSION], "user": "ALICE"}
+OPEN_FOR_ALL = int(EVERYTHING)
+
+
+def hello(said):
+    return frame(Op.HELLO, 0, 0, 1, MAGIC + values.pack(said))
+
+
+def call(*words, number=3):
+    return frame(Op.CALL, 0, 1, number, values.pack(list(words)))
+
+
+class Turns:
+    """A service of a small queue manager, turn by turn."""
+
+    def __init__(self, directory, clock=None, **limits):
+        self.small, self.out = page_queue_manager(), io.StringIO()
+        self.small.queue("ORDERS")
+        manager, clock = self.small.manager, clock or SystemClock()
+        identity = Identity(Users(directory / "users"), security=False)
+        self.service = Service(manager, identity, Journal(clock, self.out), clock, Limits(**limits), None)
+        self.peers = []
+
+    def link(self):
+        """The client's end of a new link."""
+        here, there = socket.socketpair()
+        self.service._accepted(there, "test", None)
+        here.setblocking(False)
+        self.peers.append(here)
+        return here
+
+    def say(self, peer, *frames):
+        """Send, let the service work, and give what came: bytes, or None when the link has ended."""
+        peer.send(b"".join(frames))
+        self.turn(3)
+        try:
+            return peer.recv(1 << 20) or None
+        except BlockingIOError:
+            return b""
+
+    def turn(self, times=1):
+        for _ in range(times):
+            self.service.turn(self.service._readiness.now())
+
+    def introduced(self):
+        peer = self.link()
+        assert self.say(peer, hello(HELLO))
+        assert self.say(peer, call("connect", number=1))
+        assert self.say(peer, call("open", "ORDERS", "", "", OPEN_FOR_ALL, number=2))
+        return peer
+
+    def last_line(self):
+        return self.out.getvalue().splitlines()[-1]
+
+    def forget_peers(self):
+        for peer in self.peers:
+            peer.close()
+        self.peers = []
+        self.turn()
 
 
 class Door:

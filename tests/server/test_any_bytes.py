@@ -3,80 +3,22 @@
 The service runs on the test's own thread, so what it cannot carry out would be raised here.
 """
 
-import io
-import socket
 from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qmgr.small import page_queue_manager
 from quaestor import LocalQueue
-from quaestor.clock import SystemClock
-from quaestor.server import values
 from quaestor.server.calls import CALLS
-from quaestor.server.identity import Identity
-from quaestor.server.journal import Journal
-from quaestor.server.limits import Limits
-from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, frame
-from quaestor.server.service import Service
-from quaestor.server.users import Users
-
-HELLO = {"versions": [VERSION], "user": "ALICE"}
-EVERYTHING = 1 | 2 | 8 | 16 | 32 | 64  # MQOO_INPUT_AS_Q_DEF, _INPUT_SHARED, _BROWSE, _OUTPUT, _INQUIRE, _SET
-
-
-class Serving:
-    """A service of a small queue manager, turn by turn."""
-
-    def __init__(self, directory):
-        self.small, self.out = page_queue_manager(), io.StringIO()
-        self.small.queue("ORDERS")
-        manager, clock = self.small.manager, SystemClock()
-        identity = Identity(Users(directory / "users"), security=False)
-        self.service = Service(manager, identity, Journal(clock, self.out), clock, Limits(), None)
-        self.peers = []
-
-    def link(self):
-        """The client's end of a new link."""
-        here, there = socket.socketpair()
-        self.service._accepted(there, "test", None)
-        here.setblocking(False)
-        self.peers.append(here)
-        return here
-
-    def say(self, peer, *frames):
-        """Send, let the service work, and give what came: bytes, or None when the link has ended."""
-        peer.send(b"".join(frames))
-        for _ in range(3):
-            self.service.turn(self.service._readiness.now())
-        try:
-            return peer.recv(1 << 20) or None
-        except BlockingIOError:
-            return b""
-
-    def introduced(self):
-        peer = self.link()
-        assert self.say(peer, hello(HELLO))
-        assert self.say(peer, call("connect", number=1))
-        assert self.say(peer, call("open", "ORDERS", "", "", EVERYTHING, number=2))
-        return peer
-
-    def last_line(self):
-        return self.out.getvalue().splitlines()[-1]
-
-    def forget_peers(self):
-        for peer in self.peers:
-            peer.close()
-        self.peers = []
-        self.service.turn(self.service._readiness.now())
+from quaestor.server.protocol import HEADER, HEADER_LENGTH, Op, frame
+from server.conftest import HELLO, Turns, call, hello
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """One for all: whatever it is sent, it goes on."""
-    made = Serving(tmp_path_factory.mktemp("server"))
+    made = Turns(tmp_path_factory.mktemp("server"))
     yield made
     made.forget_peers()
     made.service._close()
@@ -89,14 +31,6 @@ def others_are_served(server):
     yield
     assert [(Op.REPLY, 4)] == answered(server.say(other, call("status", number=4)))
     server.forget_peers()
-
-
-def hello(said):
-    return frame(Op.HELLO, 0, 0, 1, MAGIC + values.pack(said))
-
-
-def call(*words, number=3):
-    return frame(Op.CALL, 0, 1, number, values.pack(list(words)))
 
 
 def answered(data):

@@ -72,18 +72,18 @@ def define_command(directory: Path, structure: str, size: int, threshold: int, f
     from quaestor.cqs.policy import Policy
 
     places = dict(_place(each) for each in more["facilities"])
-    policy = Policy(
-        structure,
-        size,
-        more["initsize"],
-        more["overflow_size"],
-        preference=tuple(places),
-        overflow_threshold_percent=threshold,
-        fast_path=fast_path,
-    )
     try:
+        policy = Policy(
+            structure,
+            size,
+            more["initsize"],
+            more["overflow_size"],
+            preference=tuple(places),
+            overflow_threshold_percent=threshold,
+            fast_path=fast_path,
+        )
         define(directory, policy, places)
-    except (PolicyError, OSError) as error:
+    except (PolicyError, OSError, ValueError) as error:
         raise _one_line(error) from None
     click.echo(f"{directory}: structure {structure} of {size:,} KB")
 

@@ -56,3 +56,5 @@ def tls_command(
             )
         )
     click.echo(f"TLS of {name} is set; give clients {home.directory / 'authority.pem'}")
+    if home.running_pid() is not None:
+        click.echo(f"{name} is running: it uses this from its next start on")

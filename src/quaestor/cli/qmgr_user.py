@@ -51,7 +51,12 @@ def _password(file: TextIO | None) -> str:
         return os.environ["QUAESTOR_PASSWORD"]
     if sys.stdin is None:
         raise ValueError("there is nobody to ask for the password: standard input is closed")
-    return str(click.prompt("Password", hide_input=True, confirmation_prompt=sys.stdin.isatty()))
+    if sys.stdin.isatty():
+        return str(click.prompt("Password", hide_input=True, confirmation_prompt=True))
+    password = sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise click.UsageError("there is no terminal to ask for the password on: use --password-file")
+    return password
 
 
 @user_group.command("remove")

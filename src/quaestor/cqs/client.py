@@ -95,7 +95,11 @@ class Client:
             unit = self.begin()
             message = unit.read(source)
             if message is not None:
-                unit.move(message, target)
+                try:
+                    unit.move(message, target)
+                except CQSError:
+                    unit.backout()
+                    raise
                 moved += 1
             unit.commit()
         return moved

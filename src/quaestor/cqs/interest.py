@@ -7,6 +7,7 @@ Rules
   IN3 Interest is registered in queues that a client can be told of: not in staging, suspend, APPC and OTMA queues.
   IN4 When something may have been missed, because a structure was rebuilt or a connection was lost, every queue with
       work is told again.
+  IN5 What was on its way when the last client deregistered is for nobody.
 
 Called by server, client.  Calls pair.
 """
@@ -43,7 +44,7 @@ class Interest:
             token = self._tokens.setdefault(queue, next(self._numbers))
             self._queues[token] = queue
             self._clients.setdefault(queue, {})[client] = inform
-        if self._pair.active(lambda: self._watch(queue)):
+        if self._pair.active(lambda: self._watch(queue, token)):
             inform(queue)
 
     def deregister(self, queue: QueueName, client: str) -> None:
@@ -68,7 +69,8 @@ class Interest:
     def told(self, _structure: int, token: int) -> None:
         """The structure says that a queue has work (IN2); it may be in any thread."""
         with self._lock:
-            queues = list(self._clients) if token == LOOK_AT_ALL else [self._queues[token]] * (token in self._queues)
+            known = [self._queues[token]] if token in self._queues else []  # IN5
+            queues = list(self._clients) if token == LOOK_AT_ALL else known
             tell = [(inform, queue) for queue in queues for inform in self._clients[queue].values()]
         for inform, queue in tell:
             inform(queue)
@@ -78,12 +80,12 @@ class Interest:
         with self._lock:
             queues = dict(self._tokens)
         for queue, token in queues.items():
-            if self._watch(queue):
+            if self._watch(queue, token):
                 self.told(0, token)
 
-    def _watch(self, queue: QueueName) -> bool:
+    def _watch(self, queue: QueueName, token: int) -> bool:
         """Watch a queue on every structure of the pair; whether there is work."""
-        watch = Watch(self._pair.server, self._tokens[queue], queue.header, *queue.range)
+        watch = Watch(self._pair.server, token, queue.header, *queue.range)
         work = [structure.ask(watch)[0] for structure in self._pair.structures]
         return any(work)
 

@@ -3,7 +3,8 @@
 Rules
   OV1 It begins when the data elements in use of the primary structure reach the threshold, 70 % unless the policy says
       otherwise.
-  OV2 A structure that is smaller than SIZE is enlarged first, so that its use falls by 20 points.
+  OV2 A structure that is smaller than SIZE is enlarged first, so that its use falls by 20 points; to SIZE where that is
+      not enough, or where no more than 20 per cent are in use.
   OV3 Else the queue names that use the most data elements are candidates, while activity is quiesced, until they make
       up 20 % of the data elements of the structure, 512 of them at most. An exit may spare a name.
   OV4 With an overflow structure the messages of the candidates move there, and their names are in overflow status;
@@ -47,7 +48,7 @@ def _reached(policy: Policy, space: Space) -> bool:
 def enlarged(total: int, used: int, most: int) -> int:
     """The size at which the use of a structure is 20 points lower, at most `most` (OV2)."""
     percent = 100 * used / total - RELIEF_POINTS
-    return min(most, round(100 * used / percent))
+    return min(most, round(100 * used / percent)) if percent > 0 else most
 
 
 def process(pair: StructurePair) -> frozenset[QueueName]:

@@ -4,6 +4,7 @@ Rules
   PO1 Sizes are kilobytes. A structure begins with INITSIZE, where there is one, and can be altered up to SIZE.
   PO2 A structure is rebuilt when the share of its systems that have lost it reaches REBUILDPERCENT.
   PO3 Coupling facilities are tried in the order of the preference list.
+  PO4 A policy that no structure can have is a ValueError, which names what is wrong.
 
 Called by pair, overflow, rebuild.  Calls storage.lists.
 """
@@ -33,6 +34,21 @@ class Policy:
     """The pair of fast path (EMHQ): its input is not recoverable, and its messages fit one buffer."""
 
     qbuffer_bytes: int = QBUFFER_BYTES
+
+    def __post_init__(self) -> None:
+        """PO4."""
+        sizes = {"size": self.size, "initsize": self.initsize, "overflow_size": self.overflow_size}
+        for what, kilobytes in sizes.items():
+            if kilobytes is not None and kilobytes < 1:
+                raise ValueError(f"{what} is {kilobytes}: a size in KB from 1 up")
+        if self.initsize is not None and self.initsize > self.size:
+            raise ValueError(f"initsize is {self.initsize}: {self.size} at most, which is size")
+        shares = {"rebuild_percent": self.rebuild_percent, "threshold": self.overflow_threshold_percent}
+        for what, percent in shares.items():
+            if percent < 1:
+                raise ValueError(f"{what} is {percent}: a percentage from 1 up")
+        if not self.preference:
+            raise ValueError("preference is empty: it names a coupling facility at least")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ Rules
   UW4 An insert that a full structure would refuse is refused (status QF). Output that was inserted before and finds
       the structure full at commit is kept: the unit has committed, and its output is put at a later system checkpoint.
   UW5 Of a serial transaction one message at a time is read by its client, in the order of arrival.
+  UW6 A message of several records that moves to a queue whose continuations are staged elsewhere (QN6) is put there
+      anew, with the same segments, and deleted where it was.
 
 Called by client.  Calls pair, overflow.
 """
@@ -26,7 +28,7 @@ from quaestor.cqs.refusals import NO_ROOM, CQSError, Why
 
 
 class UnitOfWork:
-    """Reads and inserts of one client on one pair (UW1-UW5)."""
+    """Reads and inserts of one client on one pair (UW1-UW6)."""
 
     def __init__(self, pair: StructurePair, client: str, serial: set[QueueName]) -> None:
         self._pair, self._client, self._serial = pair, client, serial
@@ -70,7 +72,10 @@ class UnitOfWork:
         self._check()
         if message.id not in self._read:
             raise CQSError(Why.NOT_LOCKED, message=message.id)
-        self._moved[message.id] = queue
+        if len(message.records) > 1 and message.queue.type.staging is not queue.type.staging:
+            self.insert(queue, message.segments)  # UW6
+        else:
+            self._moved[message.id] = queue
 
     def suspend(self, message: Message) -> None:
         """A message whose transaction cannot run now goes to the suspend queue at commit."""

@@ -197,7 +197,7 @@ class Conversation:
         return frame(_REPLY, WARNED, self.number, number, wire.LENGTH.pack(len(packed)) + packed + payload)
 
     def answered(self, answer: bytes) -> bool:
-        """The log has been forced: answer at once, if that is all there is to do (CV2, GC6)."""
+        """The log has been forced: answer at once, if that is all there is to do (GC6)."""
         link = self.link
         if self.backlog or self.ending or link.shared or not link.reading:
             return False

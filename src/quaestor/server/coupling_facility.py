@@ -6,7 +6,8 @@ Rules
       recovered it.
   FA3 Nobody is waited for: what a socket does not take at once is kept and sent when it does. One that has more than
       `UNSENT_MAX` to take is dropped; that ends the connector, never the facility.
-  FA4 What is no frame of ours ends that socket, with one line in the log.
+  FA4 What is no frame of ours ends that socket, with one line in the log. When no file is left for another socket there
+      is a line too, and whoever comes waits until one of the others has ended.
   FA5 The memory of this process is the structure: when it ends, structures are lost and are recovered from the logs of
       the queue managers, as after the loss of a real one.
   FA6 Structures have no cycles. In a process of their own the cyclic collector would walk over every entry again and
@@ -145,7 +146,12 @@ class CouplingFacility:
             self.path.symlink_to(heir)  # FA7
 
     def _accept(self) -> None:
-        sock, _ = self._server.accept()
+        try:
+            sock, _ = self._server.accept()
+        except OSError as error:
+            LOG.warning("nobody is accepted before a socket has ended: %s", error)  # FA4
+            self._sockets.watch(self._accepting, 0, None)
+            return
         link = self._links[sock.fileno()] = _Link(sock)
         self._sockets.watch(link.number, READ, link)
 
@@ -275,6 +281,7 @@ class CouplingFacility:
             return
         self._sockets.watch(link.number, 0, link)
         link.sock.close()
+        self._sockets.watch(self._accepting, READ, self._server)
         self._listeners = {key: kept for key, kept in self._listeners.items() if kept is not link}
         if link.connection is not None and not link.parted:
             link.connection.fail()  # FA2

@@ -182,8 +182,9 @@ class Home:
         known = any((p.resource, p.name) == (resource, name) for p in parse_profiles(text))
         me = getpass.getuser()[:USER_MAX]
         first = "" if known or user in (me, EVERYBODY) else f"{resource} {name} {me} control\n"
+        end = "\n" if text and not text.endswith("\n") else ""
         with self.profiles.open("a", encoding="utf-8") as profiles:
-            profiles.write(first + line)
+            profiles.write(end + first + line)
         return first + line
 
     def settings(self, configuration: Configuration) -> EngineSettings | None:

@@ -7,6 +7,7 @@ Rules
   JO3 What the managers of the queue manager say to operators (`operator_log`) stands in the same log.
   JO4 Lines are text, or JSON when the configuration says so: one object each, with time, level, qmgr, id, text and the
       values by name.
+  JO5 A line that cannot be written, because the disk is full, ends nothing: the service goes on without it.
 
 Called by everything in the server.  Calls the clock.
 """
@@ -14,6 +15,7 @@ Called by everything in the server.  Calls the clock.
 import json
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -61,22 +63,24 @@ class Journal:
         entry = self._entry(identifier, facts)
         self._write(entry)
         if self._audit is not None:
-            with self._lock:
-                self._audit.write(self._written(entry))
-                self._audit.flush()
+            self._put(self._audit, entry)
 
     def _entry(self, identifier: str, facts: dict[str, Any]) -> Entry:
         return Entry(self._clock.now_us(), self._qmgr, identifier, MESSAGES[identifier], facts)
 
     def _write(self, entry: Entry) -> None:
-        with self._lock:
-            self._out.write(self._written(entry))
-            self._out.flush()
+        self._put(self._out, entry)
+
+    def _put(self, file: TextIO, entry: Entry) -> None:
+        with self._lock, suppress(OSError):  # JO5
+            file.write(self._written(entry))
+            file.flush()
 
     def close(self) -> None:
         LOGGER.removeHandler(self._managers)
         if self._audit is not None:
-            self._audit.close()
+            with suppress(OSError):  # what could not be written before (JO5)
+                self._audit.close()
 
 
 class _Managers(logging.Handler):
@@ -91,7 +95,7 @@ class _Managers(logging.Handler):
         if isinstance(entry, Entry) and entry.queue_manager == self._qmgr:
             try:
                 self._write(entry)
-            except (OSError, ValueError):
+            except ValueError:
                 self.handleError(record)
 
 

@@ -14,6 +14,8 @@ Rules
       out everybody at once.
   SV6 When the engine fails nothing is answered any more: every link ends, and so does the service. Commits in flight
       have then committed or not, as restart will find.
+  SV7 Whoever has gone before a link is made was never there. When no file is left for another socket the operator is
+      told once, and those who come wait until the links have been looked over (SV4).
 
 Why a loop of our own: turns are what group commit needs (ADR 50), and asyncio's cost per event is as large as a put.
 Called by process.  Calls link, group_commit, the queue manager.
@@ -91,7 +93,8 @@ class Service:
         self._readiness.watch(self._wake_in, READ, self._woken)
         if self.commits.told_by is not None:
             self._readiness.watch(self.commits.told_by, READ, lambda _: self.commits.land())
-        self._listeners: list[socket.socket] = []
+        self._listeners: dict[socket.socket, Callable[[int], None]] = {}
+        self._no_files = False
         self._thread = 0
         self._stopping = False
         self._quiesce_until = 0.0
@@ -108,8 +111,8 @@ class Service:
 
     def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         """Serve whoever connects to this socket."""
-        self._listeners.append(sock)
-        self._readiness.watch(sock.fileno(), READ, lambda _: self._accept(sock, tls))
+        self._listeners[sock] = lambda _: self._accept(sock, tls)
+        self._readiness.watch(sock.fileno(), READ, self._listeners[sock])
 
     def _accept(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
         for _ in range(ACCEPT_AT_ONCE):
@@ -117,7 +120,21 @@ class Service:
                 sock, peer = listener.accept()
             except (BlockingIOError, ConnectionError):
                 return
-            self._accepted(sock, f"{peer[0]}:{peer[1]}" if peer else "local", tls)
+            except OSError as error:
+                self._accept_later(listener, str(error))
+                return
+            self._no_files = False
+            try:
+                self._accepted(sock, f"{peer[0]}:{peer[1]}" if peer else "local", tls)
+            except OSError:
+                sock.close()  # SV7
+
+    def _accept_later(self, listener: socket.socket, why: str) -> None:
+        """There is no file for whoever has come (SV7)."""
+        if not self._no_files:
+            self.journal.tell("QSV011W", why=why)
+        self._no_files = True
+        self._readiness.watch(listener.fileno(), 0, None)
 
     def _accepted(self, sock: socket.socket, peer: str, tls: ssl.SSLContext | None) -> None:
         sock.setblocking(False)
@@ -131,6 +148,7 @@ class Service:
         if sock.family != socket.AF_UNIX:
             tune_tcp(sock)
         if tls is not None:
+            sock.getpeername()  # of one that has gone nothing is left here; TLS would leave it half made
             secured = tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
             link: Link = TlsLink(self, secured, peer, self.now)
         else:
@@ -326,6 +344,9 @@ class Service:
         """Look the links over (SV4)."""
         self._next_sweep = self.now + self._sweep_s
         self.commits.others.clear()
+        if self._no_files:
+            for listener, told in self._listeners.items():
+                self._readiness.watch(listener.fileno(), READ, told)
         for link in tuple(self.links):
             why = self._why_cut_off(link)
             if why:
@@ -339,7 +360,7 @@ class Service:
             return "did not say who it is" if now - link.since > limits.hello_s else None
         if link.stuck and now - link.took > limits.stalled_s:
             return "does not take its answers"
-        if link.partial_since and now - link.partial_since > limits.stalled_s:
+        if link.partial_since and now - max(link.partial_since, link.heard) > limits.stalled_s:
             return "stopped in the middle of a frame"
         if any(one.parked or one.busy for one in link.conversations.values()):
             silent = now - link.heard

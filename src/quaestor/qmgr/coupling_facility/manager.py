@@ -19,7 +19,7 @@ Called by queue_manager, message, recovery.  Calls structures, store, peers.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from threading import RLock
@@ -397,9 +397,12 @@ class CouplingFacilityManager:
             except MQError:
                 break  # the others are behind the same way
         with self.latch:
-            return self.connect_step(reached)
+            more = self.connect_step(reached)
+        for unused in reached.values():
+            unused.fail()  # CS7: a unit is between its decision and the end of its force
+        return more
 
-    def connect_step(self, reached: Mapping[str, ListStructure] | None = None) -> bool:
+    def connect_step(self, reached: dict[str, ListStructure] | None = None) -> bool:
         """Connect to what was lost, and finish what could not be finished (CF3)."""
         if not self.number:
             return False
@@ -422,14 +425,14 @@ class CouplingFacilityManager:
     def _all_structures(self) -> tuple[SharedStructure, ...]:
         return (self.admin, *self.structures.values())
 
-    def _look_at(self, structure: SharedStructure, reached: Mapping[str, ListStructure] | None) -> None:
+    def _look_at(self, structure: SharedStructure, reached: dict[str, ListStructure] | None) -> None:
         """Connect to a structure that was lost; units in doubt look for what they have in one that is another (ID2)."""
         before = structure.incarnation
         if structure.connected:
             with suppress(MQError):  # lost: connected to again now, or by the next step if it has to be reached first
                 structure.look_again()
         if not structure.connected and not structure.committing and (reached is None or structure.name in reached):
-            self._connect_again(structure, (reached or {}).get(structure.name))
+            self._connect_again(structure, None if reached is None else reached.pop(structure.name))
         if structure.failing is None and structure is not self.admin:
             if structure.incarnation != before:
                 self.data_sets.another(structure.name)

@@ -17,6 +17,8 @@ Rules
   LR7 A server that was started again has what it had only if it forces every write (`appendonly yes`, `appendfsync
       always`). Otherwise it may come back with an older state, in which messages are missing or twice: the first
       connector throws that away, and the structure is lost.
+  LR8 Several threads may use a connection: one that fails is closed when nobody is in the middle of asking any more.
+      Afterwards it is lost to whoever still has it.
 
 Called by whoever was given an address.  Calls structure, operations, redis_wire, the library beside this module.
 """
@@ -26,7 +28,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 from importlib.resources import files
 from secrets import token_hex
-from threading import Event, Lock, Thread
+from threading import Event, Lock, RLock, Thread
 from typing import Any
 
 import redis
@@ -65,9 +67,9 @@ class RedisConnection:
         self._client = redis.Redis.from_url(url, socket_timeout=AWAY_S, retry=Retry(NoBackoff(), 0), protocol=2)
         self._forms = RequestForms(_NAME, 1, self._prefix, _token_of(connector), self._token)
         self.used = (0, 0)
-        self._gone = self._left = False
+        self._gone = self._left = self._closed = False
         self._requests: Any = None
-        self._lock = Lock()
+        self._lock, self._asking = Lock(), RLock()
         self._ending = Event()
         try:
             self._load()
@@ -152,10 +154,13 @@ class RedisConnection:
     @contextmanager
     def _reached(self) -> Iterator[None]:
         """What the server does not answer is lost, whoever asked (LR5)."""
-        try:
-            yield
-        except (redis.RedisError, OSError) as error:
-            raise StructureLostError(f"{self.shape.name}: {error}") from error
+        with self._asking:  # LR8
+            if self._closed:
+                raise StructureLostError(f"{self.shape.name}: the connection has ended")
+            try:
+                yield
+            except (redis.RedisError, OSError) as error:
+                raise StructureLostError(f"{self.shape.name}: {error}") from error
 
     def disconnect(self) -> None:
         self._end()
@@ -179,9 +184,11 @@ class RedisConnection:
             thread.join()
 
     def _close(self) -> None:
-        self._subscription.close()
-        self._client.connection_pool.release(self._requests)
-        self._client.close()
+        with self._asking, self._lock:  # LR8
+            self._closed = True
+            self._subscription.close()
+            self._client.connection_pool.release(self._requests)
+            self._client.close()
 
     def _alive(self, connector: str) -> str:
         return f"{self._prefix}:alive:{connector}"
