@@ -3,15 +3,19 @@
 Rules
   AT1 A selector from 1 to 2000 means a number, one from 2001 to 4000 text of a fixed length.
   AT2 A queue manager answers here as one on UNIX does: it is where it runs.
-  AT3 A selector nobody knows is 2067; one of another type of object is 2068 and comes from the queue manager.
+  AT3 A selector nobody knows is 2067, one of another type of object 2068: as the queue manager says, or where the same
+      attribute has a selector for each type, as it is said here.
+  AT4 A queue has the name and the type of the definition that was opened: an alias or a remote definition its own, a
+      dynamic queue those it has, not its model's.
 
-Called by calls.  Calls reasons.
+Called by bound.  Calls reasons.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from quaestor.mqi.headers import text_field
+from quaestor.mqi.objects import QueueType
 from quaestor.mqi.reasons import MQError, Reason
 
 FIRST_TEXT = 2001
@@ -104,19 +108,33 @@ TEXTS = {
     2024: ("XMITQ", 48),
     2025: ("DEFXMITQ", 48),
 }
-PROCESS_NAME, PROCESS_OF_QUEUE = 2012, ("PROCESS", 48)
+QUEUE, NAMELIST, PROCESS, STORAGE_CLASS, QUEUE_MANAGER = 1, 2, 3, 4, 5  # MQOT
 MAX_PRIORITY, QUEUE_TYPE, SYNCPOINT, LEVEL, PLATFORM = 14, 20, 30, 31, 32
 FIXED = {MAX_PRIORITY: 9, SYNCPOINT: 1, LEVEL: COMMAND_LEVEL, PLATFORM: 3}  # AT2: MQPL_UNIX
-NAMES = {2010: 48, 2012: 48, 2015: 48, 2016: 48, 2032: 48}  # the name of a namelist, process, queue manager, queue
-COMMAND_QUEUE = 2003
+COMMAND_QUEUE, PROCESS_NAME, QUEUE_NAME = 2003, 2012, 2016
+PROCESS_OF_QUEUE = ("PROCESS", 48)
+NAMES = {2010: NAMELIST, PROCESS_NAME: PROCESS, 2015: QUEUE_MANAGER, QUEUE_NAME: QUEUE, 2032: QUEUE_MANAGER}
+NAME_LENGTH = 48
+OF_ONE_TYPE = {
+    **dict.fromkeys((*FIXED, COMMAND_QUEUE), QUEUE_MANAGER),
+    QUEUE_TYPE: QUEUE,
+    2009: NAMELIST,
+    2011: PROCESS,
+    2013: QUEUE,
+    2014: QUEUE_MANAGER,
+    **NAMES,
+}
+"""Selectors that only one type of object has (AT3)."""
 
 
 class Inquired(NamedTuple):
-    """What an open object is called, and how its attributes are read by keyword."""
+    """What an open object is called, its type, and how its attributes are read by keyword."""
 
     name: str
-    queue_type: int  # 0 when it is no queue
+    object_type: int
     read: Callable[..., dict[str, Any]]
+    asked_for: str = ""
+    """The name under which a queue was opened; `name` is that of the queue it leads to (AT4)."""
 
 
 def inquire(what: Inquired, selectors: Sequence[int]) -> tuple[list[int], bytes]:
@@ -131,11 +149,25 @@ def inquire(what: Inquired, selectors: Sequence[int]) -> tuple[list[int], bytes]
     return numbers, b"".join(texts)
 
 
+def _queue_type(what: Inquired) -> QueueType:
+    """The type of the definition that was opened, by what it can be asked (AT4)."""
+    told = what.read()
+    return QueueType.ALIAS if "TARGET" in told else QueueType.REMOTE if "RNAME" in told else QueueType.LOCAL
+
+
+def _check_type(what: Inquired, selector: int) -> None:
+    """AT3."""
+    owner = OF_ONE_TYPE.get(selector, what.object_type)
+    if owner != what.object_type and (selector, what.object_type) != (PROCESS_NAME, QUEUE):
+        raise MQError(Reason.SELECTOR_NOT_FOR_TYPE, selector=selector, type=what.object_type)
+
+
 def _number(what: Inquired, selector: int) -> int:
+    _check_type(what, selector)
     if selector in FIXED:
         return FIXED[selector]
-    if selector == QUEUE_TYPE and what.queue_type:
-        return what.queue_type
+    if selector == QUEUE_TYPE:
+        return _queue_type(what)
     if selector not in NUMBERS:
         raise MQError(Reason.SELECTOR_ERROR, selector=selector)  # AT3
     attribute = NUMBERS[selector]
@@ -143,14 +175,21 @@ def _number(what: Inquired, selector: int) -> int:
 
 
 def _text(what: Inquired, selector: int) -> bytes:
+    _check_type(what, selector)
     if selector == COMMAND_QUEUE:
-        return text_field(ADMIN_QUEUE, 48)
-    if selector in NAMES and not (selector == PROCESS_NAME and what.queue_type):
-        return text_field(what.name, NAMES[selector])
+        return text_field(ADMIN_QUEUE, NAME_LENGTH)
+    if NAMES.get(selector) == what.object_type:
+        return text_field(_name(what), NAME_LENGTH)
     keyword, length = PROCESS_OF_QUEUE if selector == PROCESS_NAME else TEXTS.get(selector, ("", 0))
     if not length:
         raise MQError(Reason.SELECTOR_ERROR, selector=selector)
     return text_field(str(what.read(keyword)[keyword]), length)
+
+
+def _name(what: Inquired) -> str:
+    """AT4."""
+    leads_elsewhere = what.object_type == QUEUE and what.asked_for not in {"", what.name}
+    return what.asked_for if leads_elsewhere and _queue_type(what) is not QueueType.LOCAL else what.name
 
 
 def settings(selectors: Sequence[int], numbers: Sequence[int], text: bytes) -> dict[str, Any]:

@@ -9,6 +9,8 @@ Rules
       needs includes the properties that travel with the message, so it may be more than the body.
   BO5 Properties of a message handle travel in front of the body and come back into the handle of a get.
   BO6 A request on the command queue is answered when it is there for others: with the put, or with the commit.
+  BO7 An object descriptor keeps the name that was asked for, so that it can be used again; a model's becomes that of
+      the queue that was made from it. The names resolved are those of the queue here, also of one that leads elsewhere.
 
 Called by calls.  Calls the native API, structures, consumers.
 """
@@ -19,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ibmmqc import attributes
-from ibmmqc.attributes import ADMIN_QUEUE, Inquired
+from ibmmqc.attributes import ADMIN_QUEUE, NAMELIST, PROCESS, QUEUE, QUEUE_MANAGER, STORAGE_CLASS, Inquired
 from ibmmqc.consumers import Call, Consumers
 from ibmmqc.descriptors import converted, envelope, group_status, returned
 from ibmmqc.doors import Door
@@ -32,9 +34,12 @@ from quaestor.mqi.objects import MQObject, Namelist, Process, QueueManagerAttrib
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions, put1_plan
 from quaestor.mqi.reasons import CompCode, MQError, Reason
 
-QUEUE = 1
-KINDS: dict[int, type[MQObject]] = {2: Namelist, 3: Process, 4: StorageClass, 5: QueueManagerAttributes}
-OBJECT_TYPE_ERROR = 2043
+KINDS: dict[int, type[MQObject]] = {
+    NAMELIST: Namelist,
+    PROCESS: Process,
+    STORAGE_CLASS: StorageClass,
+    QUEUE_MANAGER: QueueManagerAttributes,
+}
 
 OPEN_DROPPED = 16384 | 32768 | 65536 | 131072 | 262144 | 524288 | 1048576 | 4194304  # BO3
 PUT_DROPPED = 65536 | 131072 | 262144 | 8388608
@@ -56,8 +61,12 @@ Got = tuple[bytes, bytes, bytes, int, int, int]
 class Other(NamedTuple):
     """An open object that is no queue: it can be inquired about."""
 
-    kind: type[MQObject]
+    object_type: int
     name: str
+
+    @property
+    def kind(self) -> type[MQObject]:
+        return KINDS[self.object_type]
 
 
 @dataclass
@@ -70,6 +79,16 @@ class AsyncPuts:
     comp_code: int = 0
     reason: int = 0
     queue: str = ""
+
+    def note(self, said: MQError | None) -> None:
+        """Count a put by its warning or failure, None when it has neither."""
+        failed = said is not None and said.comp_code is CompCode.FAILED
+        self.done += said is None
+        self.warned += said is not None and not failed
+        self.failed += failed
+        if said is not None and int(said.comp_code) > self.comp_code:
+            self.comp_code, self.reason = int(said.comp_code), int(said.reason)
+            self.queue = str(said.facts.get("queue", ""))
 
 
 class Bound:
@@ -88,6 +107,7 @@ class Bound:
         self.consumers = Consumers(hconn, self.get, callback)
         self._message_handles = message_handles
         self._objects: dict[int, QueueHandle | Other] = {}
+        self._asked_for: dict[int, str] = {}
         self._number = itertools.count(1)
 
     # -- objects
@@ -100,8 +120,16 @@ class Bound:
         else:
             opened = self._other(asked, options)
         hobj = next(self._number)
-        self._objects[hobj] = opened
-        return hobj, OD.write(od, ObjectName=opened.name, ResolvedQName=opened.name, ResolvedQMgrName=self.name)
+        self._objects[hobj], self._asked_for[hobj] = opened, asked["ObjectName"]
+        return hobj, OD.write(od, **self._resolved(asked, opened))
+
+    def _resolved(self, asked: dict[str, Any], opened: QueueHandle | Other) -> dict[str, str]:
+        """Names in the descriptor of an object that was opened (BO7)."""
+        if isinstance(opened, Other):
+            return {}
+        made = _is_made_from(opened.name, asked["DynamicQName"])
+        name = {"ObjectName": opened.name} if made and opened.name != asked["ObjectName"] else {}
+        return {"ResolvedQName": opened.name, "ResolvedQMgrName": self.name, **name}
 
     def _other(self, asked: dict[str, Any], options: int) -> Other:
         kind = KINDS.get(asked["ObjectType"])
@@ -111,7 +139,7 @@ class Bound:
             raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, options=options, type=kind.MQSC_TYPE)
         name = "" if kind is QueueManagerAttributes else asked["ObjectName"]
         self.connection.inquire(kind, name)
-        return Other(kind, asked["ObjectName"] or self.name)
+        return Other(asked["ObjectType"], asked["ObjectName"] or self.name)
 
     def close(self, hobj: int, options: int) -> None:
         """MQCLOSE; a consumer of the queue goes with it."""
@@ -119,7 +147,7 @@ class Bound:
         self.consumers.deregister(hobj)
         if not isinstance(opened, Other):
             opened.close(options)
-        del self._objects[hobj]
+        del self._objects[hobj], self._asked_for[hobj]
 
     def inquire(self, hobj: int, selectors: list[int]) -> tuple[list[int], bytes]:
         """MQINQ: numbers and text."""
@@ -127,8 +155,9 @@ class Bound:
         if isinstance(opened, Other):
             name = "" if opened.kind is QueueManagerAttributes else opened.name
             read = lambda *keywords: self.connection.inquire(opened.kind, name, *keywords)  # noqa: E731 - bound here
-            return attributes.inquire(Inquired(opened.name, 0, read), selectors)
-        return attributes.inquire(Inquired(opened.name, QUEUE, opened.inquire), selectors)
+            return attributes.inquire(Inquired(opened.name, opened.object_type, read), selectors)
+        asked_for = self._asked_for[hobj]
+        return attributes.inquire(Inquired(opened.name, QUEUE, opened.inquire, asked_for), selectors)
 
     def set(self, hobj: int, selectors: list[int], numbers: list[int], text: bytes) -> None:
         """MQSET."""
@@ -267,6 +296,12 @@ class Bound:
 
 def _target(asked: dict[str, Any]) -> Target:
     return Target(asked["ObjectName"], asked["ObjectQMgrName"], asked["DynamicQName"], asked["AlternateUserId"])
+
+
+def _is_made_from(name: str, pattern: str) -> bool:
+    """Whether a queue of this name can have been made from a model, with this name for dynamic queues (BO7)."""
+    prefix, generated, _ = pattern.partition("*")
+    return name.startswith(prefix) if generated else name == pattern
 
 
 def put_options(options: int) -> int:

@@ -3,7 +3,8 @@
 Rules
   CA1 Every call answers completion and reason code last, and never raises for what a queue manager can refuse.
   CA2 A connection handle that is not connected is 2018.
-  CA3 A put that asks for no response is counted, and its failure kept for MQSTAT instead of being answered.
+  CA3 A put that asks for no response is counted, and what it warned of or failed with kept for MQSTAT instead of being
+      answered: the first of them, and the first failure rather than a warning before it.
   CA4 Publish and subscribe is not there: 2298.
 
 Called by the module `ibmmqc`.  Calls bound, doors.
@@ -18,15 +19,16 @@ from ibmmqc import consumers, doors
 from ibmmqc.bound import ASYNC_RESPONSE, AsyncPuts, Bound, Got
 from ibmmqc.consumers import Call, Consumer
 from ibmmqc.properties import MessageHandle, shown
-from ibmmqc.structures import CBD, CNO, CSP, IMPO, PMO, STS, connection_name, pointed
+from ibmmqc.structures import CBD, CNO, CSP, DMPO, IMPO, PMO, STS, connection_name, pointed
 from quaestor.mqi.reasons import CompCode, MQError, Reason
 
 Codes = tuple[int, int]
-OK, FAILED = int(CompCode.OK), int(CompCode.FAILED)
+OK, WARNING, FAILED = int(CompCode.OK), int(CompCode.WARNING), int(CompCode.FAILED)
 UNUSABLE = -1
-FUNCTION_NOT_SUPPORTED, HMSG_ERROR, PROPERTY_NAME_ERROR, PROPERTY_NOT_AVAILABLE = 2298, 2460, 2442, 2471
-PROPERTY_VALUE_TOO_BIG = 2469
-INQ_NEXT = 8
+FUNCTION_NOT_SUPPORTED, HMSG_ERROR, PROPERTY_NOT_AVAILABLE, PROPERTY_VALUE_TOO_BIG = 2298, 2460, 2471, 2469
+STAT_TYPE_ERROR = 2430
+ASYNC_ERRORS, RECONNECTION_ERRORS = 0, 2
+INQ_NEXT, INQ_UNDER_CURSOR, DELETE_UNDER_CURSOR = 8, 16, 1
 
 _connections: dict[int, Bound] = {}
 _message_handles: dict[int, MessageHandle] = {}
@@ -82,8 +84,8 @@ def MQCONNX(
     """TLS comes from the connection's own settings: a key repository of IBM's form is not read."""
     options = CNO.read(cno) if cno else {}
     said = CSP.read(csp) if csp else {}
-    user = pointed(said.get("UserIdPtr", 0), said.get("UserIdLength", 0)).decode()
-    password = pointed(said.get("PasswordPtr", 0), said.get("PasswordLength", 0)).decode()
+    user = pointed(said.get("UserIdPtr", 0), said.get("UserIdLength", 0)).decode(errors="replace")
+    password = pointed(said.get("PasswordPtr", 0), said.get("PasswordLength", 0)).decode(errors="replace")
     conname = connection_name(cd) if cd else ""
     return _connect(_text(name), conname, user, password, options.get("ApplName", ""))
 
@@ -101,7 +103,7 @@ def MQDISC(hconn: int) -> Codes:
 
 
 def _text(name: bytes | str) -> str:
-    text = name.decode() if isinstance(name, bytes) else name
+    text = name.decode(errors="replace") if isinstance(name, bytes) else name
     return text.split("\0", 1)[0].strip()
 
 
@@ -153,14 +155,12 @@ def _put(hconn: int, md: bytes, pmo: bytes, put: Put) -> tuple[bytes, bytes, int
     except MQError as error:
         if counts is None:
             return md, pmo, int(error.comp_code), int(error.reason)
-        counts.failed += 1
-        if not counts.reason:  # CA3
-            counts.comp_code, counts.reason = int(error.comp_code), int(error.reason)
-            counts.queue = str(error.facts.get("queue", ""))
+        counts.note(error)
         return md, pmo, OK, 0
-    if counts is not None:
-        counts.done += 1
-    return md, pmo, *_warned(bound)
+    if counts is None:
+        return md, pmo, *_warned(bound)
+    counts.note(bound.connection.warning)
+    return md, pmo, OK, 0
 
 
 def MQPUT(hconn: int, hobj: int, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes, int, int]:
@@ -178,11 +178,15 @@ def MQGET(hconn: int, hobj: int, md: bytes, gmo: bytes, room: int) -> Got:
         return b"", md, gmo, 0, int(error.comp_code), int(error.reason)
 
 
-def MQSTAT(hconn: int, _kind: int, sts: bytes) -> tuple[bytes, int, int]:
+def MQSTAT(hconn: int, kind: int, sts: bytes) -> tuple[bytes, int, int]:
     try:
         bound = _bound(hconn)
     except MQError as error:
         return sts, int(error.comp_code), int(error.reason)
+    if not ASYNC_ERRORS <= kind <= RECONNECTION_ERRORS:
+        return sts, FAILED, STAT_TYPE_ERROR
+    if kind != ASYNC_ERRORS:
+        return sts, OK, 0
     counts, bound.async_puts = bound.async_puts, AsyncPuts()
     sts = STS.write(
         sts,
@@ -265,7 +269,8 @@ def MQSETMP(_hconn: int, hmsg: int, _smpo: bytes, name: bytes, _pd: bytes, kind:
         return FAILED, HMSG_ERROR
     if isinstance(value, bytes) and length >= 0:
         value = value[:length]
-    return (OK, 0) if handle.set(_text(name), kind, value) else (FAILED, PROPERTY_NAME_ERROR)
+    reason = handle.set(_text(name), kind, value)
+    return (FAILED, reason) if reason else (OK, 0)
 
 
 def MQINQMP(
@@ -274,22 +279,31 @@ def MQINQMP(
     handle = _message_handles.get(hmsg)
     if handle is None:
         return None, 0, None, FAILED, HMSG_ERROR
-    sought = _text(name)
-    found = handle.find(sought, following=bool(IMPO.read(impo)["Options"] & INQ_NEXT))
+    sought, options = _text(name), IMPO.read(impo)["Options"]
+    if options & INQ_UNDER_CURSOR:
+        found = handle.under_cursor()
+    else:
+        found = handle.find(sought, following=bool(options & INQ_NEXT))
     if found is None:
         return None, 0, None, FAILED, PROPERTY_NOT_AVAILABLE
     key, prop = found
-    told = shown(key) if "%" in sought else None
+    told = shown(key) if "%" in sought or options & INQ_UNDER_CURSOR else None
     if isinstance(prop.value, (str, bytes)) and prop.length > room:
         return prop.value[:room], prop.length, told, FAILED, PROPERTY_VALUE_TOO_BIG
     return prop.value, prop.length, told, OK, 0
 
 
-def MQDLTMP(_hconn: int, hmsg: int, _dmpo: bytes, name: bytes) -> Codes:
+def MQDLTMP(_hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> Codes:
     handle = _message_handles.get(hmsg)
     if handle is None:
         return FAILED, HMSG_ERROR
-    return (OK, 0) if handle.delete(_text(name)) else (FAILED, PROPERTY_NOT_AVAILABLE)
+    if not DMPO.read(dmpo)["Options"] & DELETE_UNDER_CURSOR:
+        return (OK, 0) if handle.delete(_text(name)) else (WARNING, PROPERTY_NOT_AVAILABLE)
+    found = handle.under_cursor()
+    if found is None:
+        return FAILED, PROPERTY_NOT_AVAILABLE
+    handle.delete(found[0])
+    return OK, 0
 
 
 # -- publish and subscribe, rule CA4

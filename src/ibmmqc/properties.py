@@ -4,8 +4,10 @@ Rules
   PR1 A property without a folder is in `usr`; `usr.colour` and `colour` are the same property.
   PR2 Properties travel in an MQRFH2 in front of the body, one folder an XML element, in the byte order of the
       message's encoding; the header keeps the format and character set of what follows it.
-  PR3 A value has the type it was set with, and comes back with it.
-  PR4 A name with % means the next property of that folder after the last one inquired, then 2471.
+  PR3 A value has the type it was set with, and comes back with it. One that its type has no room for, or that no XML
+      can carry, is refused (2004), as a type that nobody knows is (2473) and a name that no property can have (2442).
+  PR4 A name with % means the next property of that folder after the last one inquired, then 2471; deleting some on the
+      way passes none over. The cursor is on the last one inquired until it is deleted.
   PR5 A header that cannot be read is no header: the message is given as it is.
 
 Called by calls.  Calls nothing.
@@ -34,6 +36,9 @@ _WORDS = {
 }
 _TYPES = {word: number for number, word in _WORDS.items() if word}
 _LENGTHS = {BOOLEAN: 4, INT8: 1, INT16: 2, INT32: 4, INT64: 8, FLOAT32: 4, FLOAT64: 8, NULL: 0}
+NAME_ERROR, TYPE_ERROR, VALUE_ERROR = 2442, 2473, 2004
+_FORMATS = {INT8: "b", INT16: "h", INT32: "i", INT64: "q", FLOAT32: "f", FLOAT64: "d"}
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = re.compile(r"[A-Za-z_][\w\-]*(\.[A-Za-z_][\w\-]*)+$", re.ASCII)
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
 _WRAPPED = "<folders xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance'>{}</folders>"
@@ -61,37 +66,51 @@ class MessageHandle:
 
     def __init__(self) -> None:
         self._values: dict[str, Property] = {}
-        self._cursor = -1
+        self._cursor, self._is_on_one = -1, False
 
     def __len__(self) -> int:
         return len(self._values)
 
-    def set(self, name: str, kind: int, value: Any) -> bool:
-        """Whether the name can be a property's."""
+    def set(self, name: str, kind: int, value: Any) -> int:
+        """Set a property; 0, or the reason why it cannot be (PR3)."""
         key = full(name)
-        if not _NAME.match(key) or kind not in _WORDS:
-            return False
-        self._values[key] = Property(kind, _plain(kind, value))
-        return True
+        if kind not in _WORDS:
+            return TYPE_ERROR
+        if not _NAME.match(key):
+            return NAME_ERROR
+        try:
+            self._values[key] = Property(kind, _plain(kind, value))
+        except (ValueError, TypeError, OverflowError, struct.error):
+            return VALUE_ERROR
+        return 0
 
     def delete(self, name: str) -> bool:
-        return self._values.pop(full(name), None) is not None
+        key = full(name)
+        if key not in self._values:
+            return False
+        at = list(self._values).index(key)
+        del self._values[key]
+        if at <= self._cursor:
+            self._is_on_one &= at != self._cursor
+            self._cursor -= 1  # PR4
+        return True
 
     def clear(self) -> None:
         self._values.clear()
-        self._cursor = -1
+        self._cursor, self._is_on_one = -1, False
+
+    def under_cursor(self) -> tuple[str, Property] | None:
+        """The property last inquired, if it is still there (PR4)."""
+        return list(self._values.items())[self._cursor] if self._is_on_one else None
 
     def find(self, name: str, *, following: bool) -> tuple[str, Property] | None:
         """The property of a name, or the next one that a name with % means (PR4)."""
-        if "%" not in name:
-            key = full(name)
-            return (key, self._values[key]) if key in self._values else None
-        prefix = full(name).rstrip("%")
-        anything = name.strip() == "%"
-        start = self._cursor + 1 if following else 0
+        several, anything = "%" in name, name.strip() == "%"
+        sought = full(name).rstrip("%")
+        start = self._cursor + 1 if following and several else 0
         for at, (key, value) in enumerate(self._values.items()):
-            if at >= start and (anything or key.startswith(prefix)):
-                self._cursor = at
+            if at >= start and (anything or key == sought or (several and key.startswith(sought))):
+                self._cursor, self._is_on_one = at, True
                 return key, value
         return None
 
@@ -155,20 +174,25 @@ def shown(key: str) -> str:
 
 def _plain(kind: int, value: Any) -> Any:
     if kind == STRING:
-        return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+        text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+        if _NO_XML.search(text):
+            raise ValueError("XML has no place for a character of it")
+        return text
     if kind == BYTES:
-        return bytes(value)
+        return bytes(memoryview(value))
     if kind == NULL:
         return None
     if kind == BOOLEAN:
         return int(str(value).upper() in ("1", "TRUE"))
-    return float(value) if kind in (FLOAT32, FLOAT64) else int(value)
+    number = float(value) if kind in (FLOAT32, FLOAT64) else int(value)
+    struct.pack(f"<{_FORMATS[kind]}", number)  # whether there is room for it
+    return number
 
 
 def _element(name: str, prop: Property) -> str:
     if prop.kind == NULL:
         return f"<{name} xsi:nil='true'/>"
-    text = prop.value.hex() if prop.kind == BYTES else escape(str(prop.value))
+    text = prop.value.hex() if prop.kind == BYTES else escape(str(prop.value), {"\r": "&#13;"})
     typed = "" if prop.kind == STRING else f" dt='{_WORDS[prop.kind]}'"
     return f"<{name}{typed}>{text}</{name}>"
 
@@ -186,7 +210,9 @@ def _read_folder(handle: MessageHandle, text: bytes) -> bool:
             for element in folder:
                 kind = NULL if element.get(_NIL) else _TYPES.get(element.get("dt", "string"), STRING)
                 written = element.text or ""
-                handle.set(f"{folder.tag}.{element.tag}", kind, bytes.fromhex(written) if kind == BYTES else written)
+                value = bytes.fromhex(written) if kind == BYTES else written
+                if handle.set(f"{folder.tag}.{element.tag}", kind, value) == VALUE_ERROR:
+                    return False
     except (ET.ParseError, UnicodeError, ValueError):
         return False
     return True

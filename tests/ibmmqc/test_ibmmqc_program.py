@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from programs_of_ibm import reason_of
 
 import ibmmqc
 import quaestor
@@ -11,35 +12,7 @@ from quaestor.qmgr.queue_manager import QueueManager
 
 mq = pytest.importorskip("ibmmq", reason="IBM's package is not installed")
 CMQC = mq.CMQC
-BOTH_WAYS = CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT | CMQC.MQOO_BROWSE | CMQC.MQOO_INQUIRE | CMQC.MQOO_SET
 IN_SYNCPOINT = CMQC.MQPMO_SYNCPOINT
-
-
-@pytest.fixture
-def qmgr(tmp_path, monkeypatch):
-    monkeypatch.setenv("QUAESTOR_EMBEDDED", str(tmp_path))
-    with quaestor.connect("QM1", tmp_path / "QM1") as admin:
-        admin.define(quaestor.LocalQueue("ORDERS", share=True, def_exclusive=False, descr="what is wanted"))
-        admin.define(quaestor.ModelQueue("REPLIES.MODEL"))
-        admin.define(quaestor.Process("BILLING", appl_id="bill.py"))
-        connected = mq.connect("QM1")
-        yield connected
-        if connected.is_connected:
-            connected.disconnect()
-
-
-@pytest.fixture
-def orders(qmgr):
-    queue = mq.Queue(qmgr, "ORDERS", BOTH_WAYS)
-    yield queue
-    if qmgr.is_connected:
-        queue.close()
-
-
-def reason_of(call, *args, **named):
-    with pytest.raises(mq.MQMIError) as refused:
-        call(*args, **named)
-    return refused.value.reason
 
 
 def test_put_and_get(orders):
@@ -397,7 +370,11 @@ def test_who_reads_the_command_queue_alone_answers_himself(qmgr, orders):
 def test_an_alternate_user_of_the_object_descriptor(qmgr):
     """Without profiles everybody may act for everybody; what is put names the other."""
     described = mq.OD(ObjectName=b"ORDERS", AlternateUserId=b"ZOE")
-    queue = mq.Queue(qmgr, described, BOTH_WAYS | CMQC.MQOO_ALTERNATE_USER_AUTHORITY | CMQC.MQOO_SAVE_ALL_CONTEXT)
+    queue = mq.Queue(
+        qmgr,
+        described,
+        CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT | CMQC.MQOO_ALTERNATE_USER_AUTHORITY | CMQC.MQOO_SAVE_ALL_CONTEXT,
+    )
     put = [mq.MD() for _ in range(3)]
     queue.put(b"1", put[0])
     qmgr.put1(described, b"2", put[1], mq.PMO(Options=CMQC.MQPMO_ALTERNATE_USER_AUTHORITY))

@@ -1,9 +1,13 @@
 """The MQI's structures, as IBM's package packs them."""
 
+import ctypes
+import re
+import struct
+
 import pytest
 
 from ibmmqc import structures
-from ibmmqc.structures import GMO, MD, OD, Structure, connection_name, pointed
+from ibmmqc.structures import GMO, MD, OD, VERSIONS, Structure, connection_name, pointed
 
 ibmmq = pytest.importorskip("ibmmq", reason="IBM's package is not installed")
 
@@ -50,3 +54,77 @@ def test_the_address_of_a_client_channel():
 
 def test_a_pointer_to_nothing():
     assert b"" == pointed(0, 5)
+
+
+def declared(layout):
+    """Names and kinds of the fields of a structure of ours."""
+    kinds = re.findall(r"\d*[a-zA-Z]", layout._struct.format.lstrip("@"))
+    return layout._names, kinds
+
+
+def distinct(kind, number):
+    """A value that only this field has, in as many bytes as it has."""
+    if kind.endswith("s"):
+        return chr(ord("A") + number % 26).encode() * int(kind[:-1])
+    return bytes([number]) if kind == "c" else number
+
+
+def as_text(value):
+    return value.decode().rstrip("\0 ") if isinstance(value, bytes) else value
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_every_field_is_read_where_ibms_package_puts_it(name):
+    """Each field has a value that no other has; ours reads the same value under the same name."""
+    layout = getattr(structures, name)
+    names, kinds = declared(layout)
+    values = {field: distinct(kind, number) for number, (field, kind) in enumerate(zip(names, kinds, strict=True), 1)}
+    packed = struct.pack("@" + "".join(kinds), *values.values())
+    theirs = getattr(ibmmq, name)().unpack(packed)
+    ours = layout.read(packed)
+    assert set(names) == set(ours)
+    for field, kind in zip(names, kinds, strict=True):
+        if hasattr(theirs, field) and isinstance(getattr(theirs, field), bytes | int):
+            assert as_text(getattr(theirs, field)) == as_text(ours[field]), (field, kind)
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_writing_a_field_changes_its_bytes_alone(name):
+    layout = getattr(structures, name)
+    names, kinds = declared(layout)
+    blank, sizes = layout.blank(), 0
+    touched = [0] * layout.length
+    for number, (field, kind) in enumerate(zip(names, kinds, strict=True), 1):
+        written = layout.write(blank, **{field: distinct(kind, number)})
+        assert distinct(kind, number) == struct.unpack("@" + "".join(kinds), written)[number - 1]
+        for at, (before, after) in enumerate(zip(blank, written, strict=True)):
+            touched[at] += before != after
+        sizes += struct.calcsize(kind)
+    assert max(touched) == 1
+    assert layout.length - sizes < 16, "no more is left over than alignment asks for"
+
+
+def test_versions_are_those_that_ibms_package_may_be_told():
+    for name, version in VERSIONS.items():
+        constants = ibmmq.CMQXC if name == "cd" else ibmmq.CMQC
+        assert 1 <= version <= getattr(constants, f"MQ{name.upper()}_CURRENT_VERSION"), name
+
+
+@pytest.mark.parametrize(
+    ("packed", "text"),
+    [(b"NAME    ", "NAME"), (b"NA\0ME   ", "NA"), (b"  NAME  ", "  NAME"), (b"\xff       ", "\ufffd"), (bytes(8), "")],
+)
+def test_a_character_field_is_text_without_its_padding(packed, text):
+    assert {"Format": text} == Structure("one", "Format:8s").read(packed)
+
+
+def test_an_identifier_stays_bytes():
+    one = Structure("one", "MsgId:24s CorrelId:24s GroupId:24s AccountingToken:32s MsgToken:16s ConnTag:128s")
+    assert {bytes} == {type(value) for value in one.read(one.blank()).values()}
+
+
+def test_a_pointer_is_followed_as_far_as_it_says():
+    text = ctypes.create_string_buffer(b"secret")
+    assert b"sec" == pointed(ctypes.addressof(text), 3)
+    assert b"" == pointed(ctypes.addressof(text), 0)
+    assert b"" == pointed(ctypes.addressof(text), -1)

@@ -37,7 +37,7 @@ class OpenOptions(IntFlag):
     SET_ALL_CONTEXT = 2048
     ALTERNATE_USER_AUTHORITY = 4096
     FAIL_IF_QUIESCING = 8192
-    READ_AHEAD = 524288  # a client may be sent non-persistent messages before it asks; elsewhere without effect
+    READ_AHEAD = 1048576  # a client may be sent non-persistent messages before it asks; elsewhere without effect
 
     INPUT = INPUT_AS_Q_DEF
 
