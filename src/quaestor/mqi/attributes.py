@@ -12,12 +12,16 @@ Called by objects.  Calls reasons, names.
 """
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 NAME_FIELD = "name"
+TEXTS_MAX = 256
+SEPARATOR = "\0"
+_WHOLE = re.compile("-?[0-9]{1,18}")
 SIGNED_LENGTH = 9  # a number stored in so many bytes is negative; others have no leading zeros
 
 
@@ -82,13 +86,23 @@ class Attribute(NamedTuple):
     def _number(self, written: str) -> int | str:
         if self.named is not None and written.upper() in self.named:
             return self.named[written.upper()]
-        return int(written) if written.lstrip("-").isdecimal() else written
+        number = whole_number(written)
+        return written if number is None else number
+
+
+def whole_number(written: str) -> int | None:
+    """The number that MQSC wrote, None when it wrote none: digits, perhaps with a sign, no more than any can have."""
+    return int(written) if _WHOLE.fullmatch(written) else None
 
 
 def _check_texts(attribute: Attribute, value: object) -> None:
-    good = isinstance(value, tuple) and all(isinstance(v, str) and len(v) <= attribute.length for v in value)
+    good = isinstance(value, tuple) and all(
+        isinstance(v, str) and len(v) <= attribute.length and SEPARATOR not in v for v in value
+    )
     if not good:
         raise AttributeValueError(attribute.keyword, value, f"names of at most {attribute.length} characters")
+    if isinstance(value, tuple) and len(value) > TEXTS_MAX:
+        raise AttributeValueError(attribute.keyword, f"{len(value)} names", f"at most {TEXTS_MAX}")
 
 
 def text(keyword: str, number: int, length: int, default: str = "", *, fixed: bool = False) -> Any:
@@ -150,12 +164,16 @@ def unpack_attributes(packed: bytes, attributes: Mapping[str, Attribute]) -> dic
         number, length = packed[at], int.from_bytes(packed[at + 1 : at + 3], "big")
         stored = packed[at + 3 : at + 3 + length]
         at += 3 + length
+        if at > len(packed):
+            raise ValueError(f"the stored form is cut in attribute number {number}")
         if number == 0:
             values[NAME_FIELD] = stored.decode()
         elif number in by_number:
             values[by_number[number].field] = _bytes_value(stored, by_number[number])
         else:
             raise ValueError(f"attribute number {number} was written by a newer release")
+    if NAME_FIELD not in values:
+        raise ValueError("the stored form has no name")
     return values
 
 
@@ -163,7 +181,7 @@ def _value_bytes(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode()
     if isinstance(value, tuple):
-        return "\0".join(value).encode()
+        return SEPARATOR.join(value).encode()
     return (
         int(value).to_bytes(9, "big", signed=True).lstrip(b"\0")
         if value >= 0
@@ -173,7 +191,7 @@ def _value_bytes(value: Any) -> bytes:
 
 def _bytes_value(stored: bytes, attribute: Attribute) -> Any:
     if isinstance(attribute.default, tuple):
-        return tuple(stored.decode().split("\0"))
+        return tuple(stored.decode().split(SEPARATOR))
     if attribute.length:
         return stored.decode()
     value = int.from_bytes(stored, "big", signed=len(stored) == SIGNED_LENGTH)

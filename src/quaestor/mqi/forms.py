@@ -4,8 +4,8 @@ Rules
   FO1 Form is what can be told of a put or get without the queue manager: the kinds of its parameters, numbers that have
       no room in 32 bits, a body longer than any message. What is wrong in its form cannot be sent.
   FO2 Of several mistakes in a call that of form is told before all others but a handle that is not open, behind any
-      door. Of several of form it is the first of: object (2044), options (2046), body (2005, 2031), descriptor and
-      correlation identifier (2026); with a get options, wait interval (2090), length (2010), selection (2247).
+      door. Of several of form it is the first of: object (2044), options (2046), body (2004, 2031), descriptor and
+      correlation identifier (2026); with a get options, wait interval (2090), length (2005), selection (2247).
   FO3 Form is looked at when a call has been refused, for whatever reason; one that has not pays nothing for it.
 
 Called by the connection and by clients.  Calls descriptors, reasons.

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quaestor.mqi.attributes import Attribute, AttributeValueError
+from quaestor.mqi.attributes import Attribute, AttributeValueError, whole_number
 from quaestor.mqi.mqsc import syntax
 from quaestor.mqi.mqsc.syntax import Item, MQSCError, Statement, quoted, statements
 from quaestor.mqi.mqsc.words import KINDS, LIVE, OBJECTS_OF, QUEUE, keywords_of, meant
@@ -61,8 +61,9 @@ _COMPARES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _comparable(found: object, value: str) -> tuple[Any, Any]:
-    if isinstance(found, int) and value.lstrip("-").isdigit():
-        return found, int(value)
+    number = whole_number(value) if isinstance(found, int) else None
+    if number is not None:
+        return found, number
     return str(found).rstrip(), value.rstrip()
 
 
@@ -83,10 +84,11 @@ class Command:
     def number(self, keyword: str, otherwise: int, low: int, high: int) -> int:
         """The one value of a keyword, as a number in a range (K2)."""
         written = self.value(keyword, str(otherwise))
-        if not written.removeprefix("-").isdecimal() or not low <= int(written) <= high:
+        number = whole_number(written)
+        if number is None or not low <= number <= high:
             why = f"{keyword}({written}) is not valid: a number from {low} to {high}"
             raise MQSCError(why, self.line, code=syntax.UNACCEPTABLE)
-        return int(written)
+        return number
 
     def word(self, keyword: str, otherwise: str, *choices: str) -> str:
         """The one value of a keyword, as one of some words (K2)."""
@@ -199,7 +201,7 @@ def _comparisons(noun: str, keyword: str, value: str) -> tuple[tuple[str, ...], 
     kinds = QUEUE_TYPES if noun == QUEUE else (KINDS[noun],) if noun in KINDS else ()
     declared = (attribute for kind in kinds for attribute in attributes_of(kind).values())
     attribute = next((each for each in declared if keyword in (each.bare or (each.keyword,))), None)
-    number = value.removeprefix("-").isdecimal()
+    number = whole_number(value) is not None
     if attribute is None:
         return (VALUES if number else (), "a number") if keyword in LIVE else (OPERATORS, "")
     if attribute.bare is not None and keyword != attribute.keyword:
