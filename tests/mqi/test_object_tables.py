@@ -67,7 +67,9 @@ QLOCAL = """
 """
 TABLES = {
     LocalQueue: QLOCAL,
-    ModelQueue: QLOCAL.replace("PREDEFINED PERMDYN TEMPDYN SHAREDYN  | PREDEFINED fixed", "TEMPDYN PERMDYN SHAREDYN | TEMPDYN"),
+    ModelQueue: QLOCAL.replace(
+        "PREDEFINED PERMDYN TEMPDYN SHAREDYN  | PREDEFINED fixed", "TEMPDYN PERMDYN SHAREDYN | TEMPDYN"
+    ),
     AliasQueue: """
  1 TARGET    text 48          |
  2 DESCR     text 64          |
@@ -143,7 +145,16 @@ TABLES = {
 20 FULLTHRESHOLD 1 to 100                         | 80
 """,
 }
-TYPE_CODES = {1: "QLOCAL", 2: "QMODEL", 3: "QALIAS", 4: "QREMOTE", 5: "PROCESS", 6: "NAMELIST", 7: "STGCLASS", 8: "QMGR"}
+TYPE_CODES = {
+    1: "QLOCAL",
+    2: "QMODEL",
+    3: "QALIAS",
+    4: "QREMOTE",
+    5: "PROCESS",
+    6: "NAMELIST",
+    7: "STGCLASS",
+    8: "QMGR",
+}
 
 
 def rows(kind):
@@ -156,7 +167,14 @@ def rows(kind):
         else:
             values = f"{attribute.low} to {attribute.high}"
         default = ",".join(attribute.written(attribute.default))
-        yield [str(attribute.number), attribute.keyword, *values.split(), "|", *default.split(), *["fixed"] * attribute.fixed]
+        yield [
+            str(attribute.number),
+            attribute.keyword,
+            *values.split(),
+            "|",
+            *default.split(),
+            *["fixed"] * attribute.fixed,
+        ]
 
 
 @pytest.mark.parametrize("kind", list(TABLES))
@@ -221,7 +239,9 @@ def test_an_attribute_is_stored_under_its_number_when_it_is_not_the_default(kind
 )
 def test_a_number_is_stored_without_leading_zeros(value, stored):
     packed = QueueManagerAttributes("QM1", trigger_interval_ms=value).pack()
-    whole = b"\x08\x00\x00\x03QM1" + (b"" if value == 999_999_999 else b"\x06" + len(stored).to_bytes(2, "big") + stored)
+    whole = b"\x08\x00\x00\x03QM1" + (
+        b"" if value == 999_999_999 else b"\x06" + len(stored).to_bytes(2, "big") + stored
+    )
     assert whole == packed
 
 

@@ -40,7 +40,15 @@ def test_what_is_no_number_is_no_option(call, value):
 
 @pytest.mark.parametrize(
     ("value", "bits", "there"),
-    [(6, 2, True), (6, 1, False), (0, 1, False), (PMO.SYNCPOINT, 2, True), (True, 1, True), ("2", 2, False), (None, 1, False)],
+    [
+        (6, 2, True),
+        (6, 1, False),
+        (0, 1, False),
+        (PMO.SYNCPOINT, 2, True),
+        (True, 1, True),
+        ("2", 2, False),
+        (None, 1, False),
+    ],
 )
 def test_a_bit_of_what_may_be_a_number(value, bits, there):
     assert there is has(value, bits)
@@ -224,7 +232,9 @@ def test_one_place_at_most(one, other):
     assert "more than one of browse and cursor" == why(get_plan, one | other)
 
 
-@pytest.mark.parametrize(("one", "other"), list(combinations([GMO.SYNCPOINT, GMO.NO_SYNCPOINT, GMO.SYNCPOINT_IF_PERSISTENT], 2)))
+@pytest.mark.parametrize(
+    ("one", "other"), list(combinations([GMO.SYNCPOINT, GMO.NO_SYNCPOINT, GMO.SYNCPOINT_IF_PERSISTENT], 2))
+)
 def test_one_syncpoint_option_at_most(one, other):
     assert "more than one syncpoint option" == why(get_plan, one | other)
 

@@ -208,8 +208,7 @@ class Conversation:
 
     def hardened(self, answer: bytes) -> None:
         """The log has been forced and the unit has ended: answer, and go on (CV2)."""
-        if answer:
-            self.link.send(answer)
+        self.link.send(answer)
         self.resume()
 
     def resume(self) -> None:
