@@ -68,6 +68,9 @@ class Security(Protocol):
     def check(self, user: str, resource: str, name: str, access: Access, acting: str = "") -> None:
         """Return when allowed, raise 2035 when not (S1)."""
 
+    def allows(self, user: str, resource: str, name: str, access: Access) -> bool:
+        """Whether `check` would return; nobody hears that it was asked."""
+
 
 class Itself(str):
     """The queue manager's own name where a user is asked for (S6)."""
@@ -147,15 +150,18 @@ class SecurityManager:
         self._answers.clear()
 
     def check(self, user: str, resource: str, name: str, access: Access, acting: str = "") -> None:
-        if self._profiles is None or type(user) is Itself:  # S6
-            return
-        missing = access & ~self._granted(user, resource, name)
-        if missing:
+        if not self.allows(user, resource, name, access):
+            missing = access & ~self._granted(user, resource, name)
             refusal = MQError(Reason.NOT_AUTHORIZED, user=user, resource=resource, name=name, access=missing.name)
             if acting:
                 refusal.facts["acting"] = acting  # S7
             self.refused(refusal)  # S5
             raise refusal
+
+    def allows(self, user: str, resource: str, name: str, access: Access) -> bool:
+        if self._profiles is None or type(user) is Itself:  # S6
+            return True
+        return not access & ~self._granted(user, resource, name)
 
     def _granted(self, user: str, resource: str, name: str) -> Access:
         key, now = (user, resource, name), self._clock.now_us()

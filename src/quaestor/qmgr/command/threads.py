@@ -25,8 +25,11 @@ from quaestor.qmgr.command.selecting import generic, named, selected
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.message import ApplicationThread
 from quaestor.qmgr.recovery import RecoveryManager
+from quaestor.qmgr.security import Itself
 
 IN_DOUBT = "D"
+AUTHORISED = Itself("")
+"""Who gave the command has been checked for it."""
 
 
 class ThreadCommands:
@@ -86,7 +89,7 @@ class ThreadCommands:
 
     def _in_doubt(self) -> Iterator[Row]:
         logged = {unit.xid: unit for unit in self._recovery.in_doubt()}
-        for xid in self._connections.prepared.in_doubt():
+        for xid in self._connections.prepared.in_doubt(AUTHORISED):
             unit = logged.get(xid)
             identity = None if unit is None else unit.identity
             yield {
@@ -109,7 +112,7 @@ class ThreadCommands:
         if not found and nid != "*":
             raise MQError(Reason.UNKNOWN_OBJECT_NAME, type="INDOUBT", name=nid)
         for row in found:
-            self._connections.prepared.decide(bytes.fromhex(row["NID"]), commit=commit)
+            self._connections.prepared.decide(bytes.fromhex(row["NID"]), AUTHORISED, commit=commit)
             how = "COMMIT" if commit else "BACKOUT"
             yield Said(
                 "CSQV414I", f"THREAD NID={row['NID']} {how} SCHEDULED", rows=({"NID": row["NID"], "ACTION": how},)

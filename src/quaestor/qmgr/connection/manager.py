@@ -52,7 +52,7 @@ class ConnectionManager:
         self._security = security
         self._clock = clock
         self.accounts: Accounts = NoAccounts()
-        self.prepared = Prepared(recovery)
+        self.prepared = Prepared(recovery, security)
         self._numbers = count(1)
         self.failure: BaseException | None = None
         self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}

@@ -188,19 +188,19 @@ class Connection:
         """Phase 2: the coordinator has decided to commit."""
         self._check_connected()
         with self.calling():
-            self._prepared.decide(xid, commit=True)
+            self._prepared.decide(xid, self._thread.user, commit=True)
 
     def backout_prepared(self, xid: bytes) -> None:
         """Phase 2: the coordinator has decided to back out."""
         self._check_connected()
         with self.calling():
-            self._prepared.decide(xid, commit=False)
+            self._prepared.decide(xid, self._thread.user, commit=False)
 
     def in_doubt(self) -> tuple[bytes, ...]:
-        """The units that wait for a coordinator's decision."""
+        """The units that wait for a coordinator's decision, as far as they are this user's to decide."""
         self._check_connected()
         with self.calling():
-            return self._prepared.in_doubt()
+            return self._prepared.in_doubt(self._thread.user)
 
     @contextmanager
     def calling(self) -> Iterator[None]:

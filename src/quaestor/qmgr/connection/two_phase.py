@@ -4,7 +4,9 @@ Rules
   TP1 `prepare` ends an application's part of the work: from then on the unit is in doubt, over any number of restarts,
       until somebody decides. Its messages are there for nobody. No two units have the same identifier. Whoever ends the
       connection while the log is waited for does not end the unit.
-  TP2 Any connection may decide: `commit_prepared` or `backout_prepared`, by the coordinator's identifier.
+  TP2 Any connection of the same user may decide: `commit_prepared` or `backout_prepared`, by the coordinator's
+      identifier. A user is known by the sixteen bytes of his name that the log keeps. To decide for another user takes
+      the access to RESOLVE INDOUBT; whoever has it is told of all units in doubt, anybody else of his own.
   TP3 After a restart the coordinator asks `in_doubt` and decides each, commonly by looking up its own record of
       decisions (`settle`): what it does not know to be committed is backed out.
   TP4 A unit that changed nothing recoverable is in doubt only as long as the queue manager runs. Work on shared queues
@@ -14,11 +16,14 @@ Called by session.  Calls recovery.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.needs import Recovery, Unit
+from quaestor.qmgr.security import Access, Security
+from quaestor.storage.log_record import Identity, pack_identity, unpack_identity
 
+_RESOLVE = "command", "RESOLVE.INDOUBT", Access.ADMINISTER
 XID_MAX = 140  # bytes: format, global transaction and branch of the X/Open XID
 
 
@@ -37,16 +42,16 @@ class Participant(Protocol):
 class Prepared:
     """The units in doubt of one queue manager. The latch is held in every call."""
 
-    def __init__(self, recovery: Recovery) -> None:
-        self._recovery = recovery
-        self._volatile: dict[bytes, Unit] = {}  # TP4
+    def __init__(self, recovery: Recovery, security: Security) -> None:
+        self._recovery, self._security = recovery, security
+        self._volatile: dict[bytes, Any] = {}  # TP4
         self._under_way: set[bytes] = set()  # being prepared: the log is waited for
 
     def prepare(self, unit: Unit, xid: bytes) -> None:
         """Put a unit in doubt (TP1)."""
         if not isinstance(xid, bytes):
             raise TypeError(f"an xid is bytes, not {type(xid).__name__}")  # before anything of it is on the log
-        if not 1 <= len(xid) <= XID_MAX or xid in self._under_way or xid in self.in_doubt():
+        if not 1 <= len(xid) <= XID_MAX or xid in self._under_way or xid in self._units():
             raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
         if not unit.urid and unit.shared is None:
             self._volatile[xid] = unit
@@ -57,8 +62,11 @@ class Prepared:
         finally:
             self._under_way.remove(xid)
 
-    def decide(self, xid: bytes, *, commit: bool) -> None:
+    def decide(self, xid: bytes, user: str, *, commit: bool) -> None:
         """End a unit in doubt (TP2)."""
+        found = self._units().get(xid)
+        if found is not None and not _is_of(found, user):
+            self._security.check(user, *_RESOLVE)
         unit = self._volatile.pop(xid, None)
         if unit is None:
             self._recovery.resolve(xid, commit=commit)
@@ -67,8 +75,19 @@ class Prepared:
         else:
             self._recovery.back_out(unit)
 
-    def in_doubt(self) -> tuple[bytes, ...]:
-        return (*self._volatile, *(unit.xid for unit in self._recovery.in_doubt()))
+    def in_doubt(self, user: str) -> tuple[bytes, ...]:
+        """The units that a user may decide (TP2)."""
+        every = self._security.allows(user, *_RESOLVE)
+        return tuple(xid for xid, unit in self._units().items() if every or _is_of(unit, user))
+
+    def _units(self) -> dict[bytes, Any]:
+        return self._volatile | {unit.xid: unit for unit in self._recovery.in_doubt()}
+
+
+def _is_of(unit: Any, user: str) -> bool:
+    """Whether a unit is this user's, as far as the log can tell (TP2)."""
+    kept = (unpack_identity(pack_identity(Identity(user=name))).user for name in (unit.identity.user, user))
+    return len(set(kept)) == 1
 
 
 def settle(participant: Participant, committed: Callable[[bytes], bool]) -> None:
