@@ -173,7 +173,7 @@ def without_overflow_table(patch):
 def without_looking_at_registration(patch):
     """IN1: who registers is told when there is work already."""
     watch = Interest._watch
-    patch.setattr(Interest, "_watch", lambda self, queue: watch(self, queue) and False)
+    patch.setattr(Interest, "_watch", lambda self, queue, token: watch(self, queue, token) and False)
 
 
 def prove_order():
