@@ -196,20 +196,17 @@ class Conversation:
         packed = values.pack_error(warning)
         return frame(_REPLY, WARNED, self.number, number, wire.LENGTH.pack(len(packed)) + packed + payload)
 
-    def answered(self, answer: bytes) -> bool:
-        """The log has been forced: answer at once, if that is all there is to do (GC6)."""
+    def hardened(self, answer: bytes) -> None:
+        """The log has been forced: answer, and go on (CV2)."""
         link = self.link
         if self.backlog or self.ending or link.shared or not link.reading:
-            return False
-        self.busy = False
-        if answer:
-            link.send_now(answer)
-        return True
-
-    def hardened(self, answer: bytes) -> None:
-        """The log has been forced and the unit has ended: answer, and go on (CV2)."""
-        self.link.send(answer)
-        self.resume()
+            if answer:
+                link.send(answer)
+            self.resume()
+        else:
+            self.busy = False
+            if answer:
+                link.send_now(answer)
 
     def resume(self) -> None:
         """What was waited for has come: go on with the backlog (CV1)."""

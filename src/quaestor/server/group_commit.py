@@ -4,8 +4,8 @@ Rules
   GC1 To a conversation this is the recovery manager. Its `commit` logs the end of the unit and returns; the unit has
       committed when a force that began after that is over, and nobody is told before.
   GC2 One force serves all commits that were started before it; then their units end, in the order in which they were
-      started, and their answers are sent. There is one force in flight at most: commits that are started meanwhile go
-      with the next.
+      started, and their answers are `durable`. There is one force in flight at most: commits that are started meanwhile
+      go with the next.
   GC3 A unit that logged nothing has nothing to wait for and ends at once.
   GC4 There is no timer and no thread. When everybody who has called since the last force waits for this one, the loop
       waits too (`harden`): nobody else is there to be served, and requests gather in the sockets for a force that
@@ -15,9 +15,6 @@ Rules
       they keep the kernel's workers from ending the write (`overlaps`).
   GC5 A task that is accounted for is charged with its own wait: from the end of its call until the force was over,
       whomever else that force served.
-  GC6 Clients are answered before their units end: they work on meanwhile. Nobody can tell, for the loop ends the units
-      before it takes another request. Answered later (`durable`) is who has more to do than to be answered, and
-      everybody if a unit has work in structures, where other members of the group look for themselves.
 
 Called by conversation (through the connection) and service.  Calls recovery and its log.
 Why not always in flight: two forces of few cost more processor time than one of many, and gain nothing where all wait
@@ -37,8 +34,6 @@ class Answered(Protocol):
 
     @property
     def link(self) -> object: ...
-
-    def answered(self, answer: bytes) -> bool: ...
 
     def hardened(self, answer: bytes) -> None: ...
 
@@ -64,8 +59,7 @@ class GroupCommit:
         self.count = 0  # commits that were started and wait for the log, since the beginning
         self.started: list[UnitOfRecovery] = []
         self.deferred: list[Deferred] = []  # the answers of those
-        self.durable: list[Deferred] = []  # answers that may be sent and have not been (GC6)
-        self.over = False  # a force is over, its units have ended: the loop has not heard of it yet
+        self.durable: list[Deferred] = []  # answers that may be sent
         self.others: set[Answered] = set()  # who was served without the log since the last force, if it `overlaps`
         self.in_flight = False
         self.overlaps = not LOOK_NS
@@ -136,14 +130,12 @@ class GroupCommit:
         return taken
 
     def _end(self, units: list[UnitOfRecovery], answers: list[Deferred], charged: list[Charged]) -> None:
-        now_ns = self._now_ns() if charged else 0
-        if all(unit.shared is None for unit in units):
-            answers = [(one, answer) for one, answer in answers if not one.answered(answer)]  # GC6
         end_commit = self._recovery.end_commit
         with self.latch:
             for unit in units:
                 end_commit(unit)
         self.durable += answers
-        self.over = True
-        for waited, since_ns in charged:
-            waited(now_ns - since_ns)
+        if charged:
+            now_ns = self._now_ns()
+            for waited, since_ns in charged:
+                waited(now_ns - since_ns)

@@ -4,8 +4,7 @@ Rules
   SV1 One thread reads all sockets and calls the engine directly. A turn takes what the sockets have, carries it out,
       sends the answers that need no log, takes in who has come meanwhile, forces the log once for all commits, ends
       those units and sends the rest. The force is waited for, or in flight while further turns serve those who need no
-      log, and its end comes like a request (`group_commit`). Nothing else happens between its end and the answers, and
-      nothing is taken in between the answers and the end of the units (GC6).
+      log, and its end comes like a request (`group_commit`). Nothing else happens between its end and the answers.
   SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread.
   SV3 What comes from other threads (a posted wait, a proven identity, a signal) is put on a list and wakes the loop.
   SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame,
@@ -184,7 +183,7 @@ class Service:
         self.now = self._monotonic_ns() / 1e9
         self._take(events)
         commits = self.commits
-        if commits.started or commits.over:
+        if commits.started or commits.durable:
             self._commit(commits)
         if self.talking:
             self._flush()
@@ -210,8 +209,8 @@ class Service:
     def _commit(self, commits: GroupCommit) -> None:
         """Answer those whose commits are durable, and make the others durable (GC2, GC4)."""
         while True:
-            if commits.over:
-                durable, commits.durable, commits.over = commits.durable, [], False
+            if commits.durable:
+                durable, commits.durable = commits.durable, []
                 self._manager.messages.catalogue.unit_ended()
                 for conversation, answer in durable:
                     conversation.hardened(answer)

@@ -1,4 +1,4 @@
-"""After a force clients are answered before their units end, and nobody can tell (GC2, GC5, GC6)."""
+"""Group commit by itself: one force, the ends of units in their order, then the answers (GC1-GC3, GC5)."""
 
 from types import SimpleNamespace
 
@@ -9,7 +9,7 @@ from quaestor import MQMD, GetOptions, PutOptions
 from quaestor.clock import FakeClock
 from quaestor.server.group_commit import GroupCommit
 
-FORCE_US, ANSWER_US, END_US = 200, 7, 30
+FORCE_US, END_US = 200, 30
 
 
 class Recovery:
@@ -42,22 +42,6 @@ class Recovery:
         self.told.append(f"{unit.name} ends")
 
 
-class Client:
-    """A conversation that has nothing to do but to be answered, unless it is `busy` with more."""
-
-    link = None
-
-    def __init__(self, told, clock, *, busy=False):
-        self.told, self.clock, self.busy = told, clock, busy
-
-    def answered(self, answer):
-        if self.busy:
-            return False
-        self.clock.us += ANSWER_US
-        self.told.append(f"{answer.decode()} answered")
-        return True
-
-
 class Group:
     """A group commit with its clients."""
 
@@ -66,12 +50,12 @@ class Group:
         self.recovery = Recovery(self.told, self.clock)
         self.commits = GroupCommit(self.recovery, self.clock)
 
-    def commit(self, name, *, shared=None, busy=False, logs=1):
-        self.commits.commit(SimpleNamespace(name=name, shared=shared, logs=logs))
+    def commit(self, name, *, logs=1):
+        self.commits.commit(SimpleNamespace(name=name, logs=logs))
         if logs:
-            self.commits.deferred.append((Client(self.told, self.clock, busy=busy), name.encode()))
+            self.commits.deferred.append((SimpleNamespace(link=name), name.encode()))
 
-    def late(self):
+    def answers(self):
         return [answer.decode() for _, answer in self.commits.durable]
 
 
@@ -80,31 +64,40 @@ def group():
     return Group()
 
 
-def test_clients_are_answered_behind_the_force_and_before_their_units_end(group):
+def test_one_force_serves_all_and_their_units_end_in_order(group):
     group.commit("A")
     group.commit("B")
     assert [] == group.told
-    group.commits.harden()
-    assert ["forced to 2", "A answered", "B answered", "latch", "A ends", "B ends", "free"] == group.told
-    assert [] == group.late()
-    assert group.commits.over
-
-
-def test_who_has_more_to_do_is_answered_when_its_unit_has_ended(group):
-    group.commit("A")
-    group.commit("B", busy=True)
-    group.commits.harden()
-    assert ["forced to 2", "A answered", "latch", "A ends", "B ends", "free"] == group.told
-    assert ["B"] == group.late()
-
-
-def test_work_in_structures_is_over_before_anybody_is_answered(group):
-    """Whoever hears of a commit may look for its messages at another member of the group."""
-    group.commit("A")
-    group.commit("B", shared=object())
+    assert [] == group.answers()
     group.commits.harden()
     assert ["forced to 2", "latch", "A ends", "B ends", "free"] == group.told
-    assert ["A", "B"] == group.late()
+    assert ["A", "B"] == group.answers()
+
+
+def test_what_is_started_after_a_force_goes_with_the_next(group):
+    group.commit("A")
+    group.commits.harden()
+    group.commit("B")
+    assert ["A"] == group.answers()
+    group.commits.harden()
+    assert ["A", "B"] == group.answers()
+    assert 2 == group.commits.count
+
+
+def test_a_link_is_concerned_until_its_commit_is_over(group):
+    group.commit("A")
+    assert group.commits.concerns("A")
+    assert not group.commits.concerns("B")
+    group.commits.harden()
+    assert not group.commits.concerns("A")
+
+
+def test_when_the_engine_has_failed_nobody_is_answered(group):
+    group.commit("A")
+    group.commits.abandon()
+    assert [] == group.answers()
+    assert [] == group.told
+    assert not group.commits.concerns("A")
 
 
 def test_a_unit_that_logged_nothing_ends_at_once_and_waits_for_nobody(group):
@@ -123,30 +116,21 @@ def test_a_force_that_fails_answers_nobody(group):
     with pytest.raises(OSError, match="no more disk"):
         group.commits.harden()
     assert [] == group.told
-    assert not group.commits.over
+    assert [] == group.answers()
 
 
-def test_a_task_is_charged_for_the_force_and_not_for_the_answers_of_others(group):
+def test_a_task_is_charged_for_its_own_wait(group):
     charged = []
     group.recovery.served.task = SimpleNamespace(waits_for_log=lambda: charged.append)
     group.commit("A")
     group.clock.us += 50
     group.commit("B")
     group.commits.harden()
-    assert [(50 + FORCE_US) * 1000, FORCE_US * 1000] == charged
-
-
-def test_the_loop_hears_of_every_force_once(group):
-    for name in "AB":
-        group.commit(name)
-        group.commits.harden()
-        assert group.commits.over
-        group.commits.over = False
-    assert ["A answered", "B answered"] == [each for each in group.told if "answered" in each]
+    ended = 2 * END_US  # of both units, before anybody is charged
+    assert [(50 + FORCE_US + ended) * 1000, (FORCE_US + ended) * 1000] == charged
 
 
 def test_a_message_is_there_for_whoever_heard_of_its_commit(app, other, qm, orders):
-    """The answer comes before the unit has ended, the next request after that."""
     same = other.open("ORDERS")
     for number in range(200):
         orders.put(f"{number}", MQMD(persistence=1), PutOptions.NO_SYNCPOINT)
