@@ -23,6 +23,7 @@ NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptio
 NOW_LATER = NOW | LATER
 KINDS = {True: MQMD(persistence=1), False: MQMD(persistence=0)}
 BOTH = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT
+AWAKE = ("--awake",) if os.environ.get("QUAESTOR_BENCH_AWAKE") else ()
 LOG, POOL = ("--log-mb", "64"), "ALTER BUFFPOOL(1) BUFFERS(100000)"
 """Room for what a line puts in its seconds: the messages stay in the buffer pool, as they do in the peers' memory."""
 
@@ -41,7 +42,7 @@ class Quaestor(Peer):
     def start(self) -> None:
         env, log = {**os.environ, "PYTHONPATH": SRC}, str(Path(self.dir) / "log")
         if not (Path(self.dir) / "server.toml").exists():
-            made = self._command("qmgr", "create", "QM1", "--no-security", *LOG, "--listen", f"{LOOPBACK}:0")
+            made = self._command("qmgr", "create", "QM1", "--no-security", *LOG, *AWAKE, "--listen", f"{LOOPBACK}:0")
             spawn(made, log, env=env).wait()
         self.proc = spawn(self._command("qmgr", "start", "QM1"), log, env=env)
         self.address = address_of(self)

@@ -2,6 +2,7 @@
 
     python bench/server_bench.py                       what is installed of the peers, one short round
     python bench/server_bench.py --peers beanstalkd    and ours beside it
+    python bench/server_bench.py --awake               ours with processors that are kept awake while it works
 
 The measures and the peers are those of the harness in `../shared/bench/peers` (its README says what to install); our
 side is `peer_quaestor.py`. Rounds visit every peer in turn, so that other work on the machine falls on all alike.
@@ -74,6 +75,7 @@ def main() -> None:
     asked.add_argument("--rounds", default="1")
     asked.add_argument("--seconds", default="1.5")
     asked.add_argument("--out", default="server_bench.json")
+    asked.add_argument("--awake", action="store_true", help="our queue manager keeps processors from halting (ADR 55)")
     given = asked.parse_args()
     if not HARNESS.is_dir():
         sys.exit(f"the harness of peers is not there: {HARNESS}")
@@ -85,6 +87,7 @@ def main() -> None:
         "BENCH_EXTRA": EXTRA,
         "PYTHONPATH": path,
         "PYTHONDONTWRITEBYTECODE": "1",
+        **({"QUAESTOR_BENCH_AWAKE": "1"} if given.awake else {}),
     }
     command = [sys.executable, str(HARNESS / "run.py"), "--peers", peers, "--measures", given.measures]
     command += ["--rounds", given.rounds, "--seconds", given.seconds, "--out", str(Path(given.out).resolve())]
