@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.contestants import BODY, AtOnce, Contestant, Disk, Lmdb, Quaestor, Singly, Sqlite, contest
-from engine.table import ahead, in_turns, show, verdict
+from engine.table import Rounds, ahead, every_round, in_turns, medians, share, show, verdict
 from quaestor.embedded import Operator, operate
 from quaestor.qmgr.log import manager as log_manager
 
@@ -24,14 +24,19 @@ def one_per_commit(directory: Path, rounds: int, each: int = 300) -> None:
     """Persistent, one message per commit; the queue is as deep after a round as before it.
 
     The promise of the disk is on one call for message and commit, which is what the peers have; beside it put, then
-    commit, which is judged against the peers too.
+    commit, which is judged against the peers too. Rounds are short and many, and ours is compared with the disk round
+    by round: what the disk allows differs by a fifth from one tenth of a second to the next.
     """
     disk = Disk(directory)
     with contest(directory) as everybody:
-        puts, gets = in_turns_with_gets([*everybody, AtOnce(everybody[0])], rounds, each, disk)
-    limit, ours = puts[disk.name], (AtOnce.name, "quaestor")
-    allowed = [(f"{name}, of what the disk allows", puts[name] / limit, "at least 0.85") for name in ours]
-    show("persistent put, one per commit", puts, *allowed, *ours_ahead(puts, besides=[disk.name]))
+        rates = with_gets([*everybody, AtOnce(everybody[0])], rounds * 3, each, disk)
+    puts, gets = its_own(rates, "put "), medians(its_own(rates, "get "))
+    allowed = [
+        (f"{name}, of what the disk allows", share(puts, name, disk.name), "at least 0.85")
+        for name in (AtOnce.name, "quaestor")
+    ]
+    put = medians(puts)
+    show("persistent put, one per commit", put, *allowed, *ours_ahead(put, besides=[disk.name]))
     show("persistent get, one per commit", gets, *ours_ahead(gets))
 
 
@@ -45,16 +50,17 @@ def ours_ahead(rates: dict[str, float], besides: Sequence[str] = ()) -> list[tup
     return told
 
 
-def in_turns_with_gets(
-    there: list[Contestant], rounds: int, each: int, disk: Disk
-) -> tuple[dict[str, float], dict[str, float]]:
+def with_gets(there: list[Contestant], rounds: int, each: int, disk: Disk) -> Rounds:
     """Everybody puts, then everybody gets, in every round."""
-    put = [(disk.name, partial(disk.write, each), each)]
+    put = [(f"put {disk.name}", partial(disk.write, each), each)]
     put += [(f"put {one.name}", partial(repeat_put, one, each), each) for one in there]
     get = [(f"get {one.name}", partial(repeat_get, one, each), each) for one in there]
-    rates = in_turns([put, get], rounds)
-    puts = {name.removeprefix("put "): rate for name, rate in rates.items() if not name.startswith("get ")}
-    return puts, {name.removeprefix("get "): rate for name, rate in rates.items() if name.startswith("get ")}
+    return every_round([put, get], rounds)
+
+
+def its_own(rates: Rounds, verb: str) -> Rounds:
+    """Those of one verb, by the name of who was measured."""
+    return {name.removeprefix(verb): each for name, each in rates.items() if name.startswith(verb)}
 
 
 def repeat_put(one: Contestant, times: int, batch: int = 1) -> None:

@@ -1,28 +1,46 @@
 """Measuring in turns, and the table that comes of it.
 
 Machines are shared: everybody is measured in short turns, one after the other, and the median of the turns counts. Each
-round begins with another, so that what one leaves behind for the disk does not always fall on the same neighbour.
+round has another order, so that what one leaves behind for the disk does not always fall on the same neighbour.
 """
 
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from random import Random
 
 Turn = tuple[str, Callable[[], None], int]
 """name, what is done, how many messages that is"""
 
 
+Rounds = dict[str, list[float]]
+"""messages a second in each round, by name"""
+
+
 def in_turns(phases: Sequence[Sequence[Turn]], rounds: int) -> dict[str, float]:
     """Messages a second by name: the median of `rounds` turns each; in a round everybody's first phase comes first."""
-    rates: dict[str, list[float]] = {}
+    return medians(every_round(phases, rounds))
+
+
+def every_round(phases: Sequence[Sequence[Turn]], rounds: int) -> Rounds:
+    """The same, turn by turn."""
+    rates: Rounds = {}
     for number in range(rounds):
         for turns in phases:
-            first = number % len(turns)
-            for name, work, count in (*turns[first:], *turns[:first]):
+            for name, work, count in Random(number).sample(turns, len(turns)):  # noqa: S311 - an order, not a secret
                 began = time.perf_counter()
                 work()
                 rates.setdefault(name, []).append(count / (time.perf_counter() - began))
+    return rates
+
+
+def medians(rates: Rounds) -> dict[str, float]:
     return {name: statistics.median(each) for name, each in rates.items()}
+
+
+def share(rates: Rounds, name: str, of: str) -> float:
+    """One rate over another: the median of what it was round by round, where neighbours fell on both alike."""
+    return statistics.median(one / other for one, other in zip(rates[name], rates[of], strict=True))
 
 
 def show(what: str, rates: dict[str, float], *promises: tuple[str, float, str]) -> None:
