@@ -8,7 +8,7 @@ Rules
       record that can be true (D1, D3). What was readable is delivered.
   R4  A spanned record ends with its last segment. A first segment that meets another first, or a continuation without
       a beginning, is damage.
-  R5  Only records with a header that can be true reach a reader.
+  R5  Only records with a header that can be true, and MQ's with the whole of it, reach a reader.
   R6  An RDW-stripped record ends where its last section ends, for nothing else tells its length.
   R7  Lengths may be damaged, too. The end that a block descriptor tells is proven when another block begins there;
       until it is, every record of the block is looked at, so that no block is taken for a record. A record behind which
@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaestor.smf import stripped
+from quaestor.smf.catalog import HEADER_SIZE
 from quaestor.smf.detection import (
     LARGEST_SEGMENT,
     SMALLEST_RECORD,
@@ -57,6 +58,7 @@ _MAX_SPANNED = 64 << 20
 _OVERLAP = 32  # more than any header needs
 _LOOK_WINDOWS = 64
 _NO_HEADER = "record without a true SMF header"
+_SHORT_HEADER = "record is shorter than its SMF header"
 _BLOCK_INSIDE = "block descriptor before the end that was told"
 
 
@@ -117,8 +119,11 @@ class _Found:
         offsets, lengths, positions = self._records(data)
         good = lengths >= SMALLEST_RECORD
         good[good] = true_headers(data, offsets[good])
-        for position in positions[~good]:
-            self.damages.append(Damage(int(position), _NO_HEADER))
+        self.damages += [Damage(position, _NO_HEADER) for position in positions[~good].tolist()]
+        short = np.flatnonzero(good & (lengths < HEADER_SIZE))
+        short = short[np.isin(np.frombuffer(data, np.uint8)[offsets[short] + 5], (115, 116))]
+        self.damages += [Damage(position, _SHORT_HEADER) for position in positions[short].tolist()]
+        good[short] = False
         self.damages.sort(key=lambda damage: damage.offset)
         if not good.all():
             offsets, lengths, positions = offsets[good], lengths[good], positions[good]
@@ -224,7 +229,7 @@ class DumpReader:
             keep = max(0, min(first, len(head) - _OVERLAP) - 5)
             self._base += keep
             head = self._read(head[keep:])
-        raise UnusableDumpError(refused)
+        raise UnusableDumpError("; ".join(filter(None, (refused, self._ended_early))))
 
     def _read(self, head: bytearray) -> bytearray:
         """A window more behind `head`; a broken gzip stream ends the dump early and is remembered as damage."""

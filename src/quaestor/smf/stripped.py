@@ -16,13 +16,13 @@ Called by framing.  Calls catalog for the number of triplets, detection to find 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE
+from quaestor.smf.catalog import CATALOG, FIRST_SECTION, HEADER_SIZE, TRIPLET_SIZE
 from quaestor.smf.detection import STRIPPED, is_header, is_stripped_record, next_stripped
 
 Report = Callable[[int, str], None]
 NO_HEADER = "no SMF record header"
 _LONGEST = 1 << 20
-_SHORTEST = HEADER_SIZE + TRIPLET_SIZE - STRIPPED
+_SHORTEST = FIRST_SECTION - STRIPPED
 _HEADER_AND_TRIPLETS = 128  # more than any record needs before its first section
 
 
@@ -106,7 +106,7 @@ def _end_of_sections(data: bytearray, at: int, size: int) -> int:
     record_type, subtype = data[at + 1], int.from_bytes(data[at + 18 : at + 20], "big")
     kind = CATALOG.get((record_type, subtype))
     most = kind.triplets.LAYOUT.size // TRIPLET_SIZE if kind else 1
-    first_section = end = HEADER_SIZE + TRIPLET_SIZE
+    end = FIRST_SECTION
     limit = HEADER_SIZE + most * TRIPLET_SIZE
     for index in range(most):
         triplet = at + HEADER_SIZE - STRIPPED + index * TRIPLET_SIZE
@@ -118,4 +118,4 @@ def _end_of_sections(data: bytearray, at: int, size: int) -> int:
         if offset and count:
             limit = min(limit, offset)
             end = max(end, offset + length * count)
-    return max(end, first_section)
+    return end
