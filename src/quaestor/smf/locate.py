@@ -201,8 +201,8 @@ def _damages(kinds: Ints, lengths: Ints, positions: Ints, triplets: _Triplets, b
         kind = _KINDS[kinds[row]]
         known = {0: "header section"} | {slot.triplet: slot.section.LAYOUT.structure for slot in kind.slots}
         if index in known:
-            triplet = (int(each[row, index]) for each in (triplets.offset, triplets.length, triplets.count))
-            wrong = wrong_with(known[index], *triplet, int(lengths[row]))
+            offset, length, count = (each[row, index] for each in (triplets.offset, triplets.length, triplets.count))
+            wrong = wrong_with(known[index], offset, length, count, lengths[row])
             made.append(Damage(int(positions[row]), f"{kind.name}: {wrong}"))
     return sorted(made, key=lambda damage: damage.offset)
 
