@@ -168,10 +168,11 @@ def test_triplets_stand_before_the_first_section_only():
 def test_a_walk_says_where_the_rest_begins():
     """A window that is not the last leaves what it cannot judge (R1); records are put behind the data (T4)."""
     data, found = bytearray(DUMP), []
-    rest = walk(data, 1000, lambda *each: found.append(each), lambda *_: None, last=False)
+    rest, lost_at = walk(data, 1000, lambda *each: found.append(each), lambda *_: None, last=False)
+    assert lost_at is None
     assert 0 < rest < len(DUMP)
     assert len(DUMP) - rest >= 128
     assert [1000 + each for each in WHOLE[: len(found)]] == [position for _, _, position in found]
     assert RECORDS[: len(found)] == [bytes(data[at : at + length]) for at, length, _ in found]
     assert len(DUMP) == found[0][0]
-    assert len(DUMP) == walk(bytearray(DUMP), 0, lambda *_: None, lambda *_: None, last=True)
+    assert (len(DUMP), None) == walk(bytearray(DUMP), 0, lambda *_: None, lambda *_: None, last=True)

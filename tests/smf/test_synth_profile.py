@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from synthetic import dump_of, thin
 
+from quaestor.layout import CP1047
 from quaestor.smf.catalog import LEVELS
 from quaestor.smf.framing import DumpReader
 from quaestor.smf.records import read_records
@@ -263,3 +264,29 @@ def test_a_queue_manager_that_accounts_for_some_classes_has_their_records(classe
 def test_an_accounting_class_that_there_is_not_is_named():
     with pytest.raises(ProfileError, match="queue_manager QM01, accounting: 2 is not one of 1, 3, 4"):
         profile_of(tomllib.loads(MINIMAL.replace('system = "SYSA"', 'system = "SYSA"\naccounting = [2]')), "wrong")
+
+
+@pytest.mark.parametrize(
+    ("kind", "transactions", "names"),
+    [
+        ("cics", (), ("ORDE",)),
+        ("ims", (), ("ORDERENT",)),
+        ("cics", ("ORD1", "ORD2"), ("ORD1", "ORD2")),
+        ("ims", ("PSBORDER",), ("PSBORDER",)),
+    ],
+)
+def test_an_application_without_transactions_has_its_own_name_as_far_as_it_fits(kind, transactions, names):
+    """Once such an application could not be synthesised: its name did not fit where a transaction's stands."""
+    made = minimal(replace={'name = "JOB1"': 'name = "ORDERENTRY"', '"batch"': f'"{kind}"'})
+    (application,) = made.applications
+    application = replace(application, transactions=transactions)
+    assert names == application.transaction_names
+    dump, _ = dump_of(replace(made, days=1, interval_minutes=240, applications=(application,)))
+    tasks = [each for each in read_records(DumpReader(io.BytesIO(dump))) if each.name == "116-1"]
+    seen = {each.sections["WTID"][0].correlation[4 : 4 + application.transaction_bytes] for each in tasks}
+    assert {CP1047.encode(name, application.transaction_bytes) for name in names} >= seen > set()
+
+
+def test_an_application_s_name_that_stands_for_a_transaction_must_be_ebcdic():
+    with pytest.raises(ProfileError, match="has characters that EBCDIC does not have"):
+        minimal(replace={'name = "JOB1"': 'name = "\u6ce8\u6587"', '"batch"': '"cics"'})

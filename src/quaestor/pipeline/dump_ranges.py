@@ -108,7 +108,7 @@ def _for_spark(table: pa.Table) -> pa.Table:
 def _selected(block: Block, selection: Selection) -> Block:
     """The MQ records that the query asks for (R8)."""
     types = np.frombuffer(block.data, np.uint8)[block.offsets + 5]
-    ours = ((types == 115) | (types == 116)) & (block.lengths >= HEADER_SIZE)
+    ours = (types == 115) | (types == 116)
     chosen = Block(block.data, block.offsets[ours], block.lengths[ours], block.positions[ours])
     if not selection.tests or not len(chosen.offsets):
         return chosen

@@ -41,7 +41,7 @@ from quaestor.pipeline.raw_tables import (
     REJECTS_SCHEMA,
 )
 from quaestor.smf.arrays import Ints, Mask
-from quaestor.smf.catalog import HEADER_SIZE, SECTIONS
+from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.columns import decode
 from quaestor.smf.detection import Framing, UnusableDumpError
 from quaestor.smf.framing import Block, Damage, DumpReader
@@ -181,7 +181,7 @@ class _Loader:
     def _block(self, block: Block, report: PieceReport, late: dict[date, tuple[int, int]]) -> None:
         for damage in block.damages:
             self._reject(report, damage)
-        ours = self._mq_records(block, report)
+        ours = _mq_records(block)
         report.records += len(ours.offsets)
         if not len(ours.offsets):
             return
@@ -206,16 +206,6 @@ class _Loader:
         """Records of rare kinds, of several blocks together (O6)."""
         for block in self._waiting.leave():
             self._write(block, np.arange(len(block.offsets)), record_ids(block), _Groups(block), report)
-
-    def _mq_records(self, block: Block, report: PieceReport) -> Block:
-        """The records of MQ; one too short for its header is damage."""
-        types = np.frombuffer(block.data, np.uint8)[block.offsets + 5]
-        ours = (types == 115) | (types == 116)
-        short = ours & (block.lengths < HEADER_SIZE)
-        for position in block.positions[short].tolist():
-            self._reject(report, Damage(position, "record is shorter than its SMF header"))
-        ours &= ~short
-        return block if ours.all() else _chosen(block, ours)
 
     def _in_time(self, block: Block, groups: "_Groups", report: PieceReport, late: dict[date, tuple[int, int]]) -> Mask:
         """Records whose day exists and still has its details."""
@@ -288,6 +278,12 @@ class _Groups:
         self.partitions = [
             Partition(date_from_packed(key >> 32), name_of(key & 0xFFFFFFFF) or None) for key in keys.tolist()
         ]
+
+
+def _mq_records(block: Block) -> Block:
+    types = np.frombuffer(block.data, np.uint8)[block.offsets + 5]
+    ours = (types == 115) | (types == 116)
+    return block if ours.all() else _chosen(block, ours)
 
 
 def _chosen(block: Block, these: Mask) -> Block:

@@ -49,6 +49,8 @@ from quaestor.smf.sections.topic import TopicStatistics
 
 HEADER_SIZE = 28
 TRIPLET_SIZE = 8
+FIRST_SECTION = HEADER_SIZE + TRIPLET_SIZE
+SHORTEST_SECTION = 4
 
 LEVELS = (
     "5.2",
@@ -206,3 +208,14 @@ STRUCTURES: Mapping[str, type[Record]] = {
 def homes(structure: str) -> list[str]:
     """The records that hold a structure, such as ['115-2', '115-215']."""
     return [kind.name for kind in KINDS for slot in kind.slots if slot.section.LAYOUT.structure == structure]
+
+
+def wrong_with(what: str, offset: int, length: int, count: int, size: int) -> str | None:
+    """What is wrong with the triplet of a section in a record of `size` bytes, None when nothing is."""
+    if count == 0:
+        return None
+    if offset < FIRST_SECTION:
+        return f"triplet of {what} points into the header of the record ({offset}+{length}x{count} of {size})"
+    if offset + length * count > size:
+        return f"triplet of {what} points past the record ({offset}+{length}x{count} of {size})"
+    return f"{what} is {length} bytes long, shorter than its own beginning" if length < SHORTEST_SECTION else None

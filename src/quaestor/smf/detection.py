@@ -6,7 +6,8 @@ Rules
       chain soon falls onto the true one.
   D2  Framing is told by where the first header stands: at 0 (RDW), behind a block descriptor (BDW + RDW), or four
       bytes early (RDW-stripped).
-  D3  After damage the next record is searched byte by byte, vectorised; it must be followed by another RDW or the end.
+  D3  After damage the next record is searched byte by byte, vectorised; it must be followed by another RDW or the end,
+      and not be older than SMF is: where a small number stands before a block, the two can make a date of 1900.
   D4  A dump in which no header is found is refused with the likeliest reason.
 
 Called by framing, splitting.  Calls nothing.
@@ -21,6 +22,7 @@ LARGEST_SEGMENT = 32767
 SMALLEST_RECORD = 18
 STRIPPED = 4  # bytes missing before the header when RDWs were dropped in transfer
 _END_OF_DAY = 8_640_000
+_OLDEST_YEAR = 0x60  # of the last century, packed
 _BCD = frozenset(high << 4 | low for high in range(10) for low in range(10))
 
 
@@ -119,6 +121,7 @@ def _candidates(data: bytes | bytearray, start: int, end: int) -> list[int]:
         return []
     good = (window[3 : 3 + count] == 0) & (window[2 : 2 + count] < 2) & (window[10 : 10 + count] < 2)
     good &= (window[13 : 13 + count] & 0x0F == 0x0F) & (window[6 : 6 + count] == 0)
+    good &= (window[10 : 10 + count] == 1) | (window[11 : 11 + count] >= _OLDEST_YEAR)
     return [start + int(at) for at in np.flatnonzero(good)]
 
 

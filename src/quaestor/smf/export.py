@@ -208,11 +208,16 @@ def _jobs(paths: Sequence[str], folder: Path, options: ExportOptions, listener: 
 
 
 def _split(path: str, part_bytes: int) -> list[Part]:
-    if path == STANDARD_INPUT:
+    if path == STANDARD_INPUT or _is_read_once(Path(path)):
         return [WHOLE]
     with open_dump(path):
         pass  # says why not
     return split(Path(path), part_bytes) if part_bytes else split(Path(path))
+
+
+def _is_read_once(path: Path) -> bool:
+    """Whether what is read is gone, so that a look at it would cost it (Y4)."""
+    return path.is_fifo() or path.is_char_device() or path.is_socket()
 
 
 def _in_order(jobs: list[_Job], processes: int) -> Iterator[tuple[_Job, _Done]]:

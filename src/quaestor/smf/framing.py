@@ -8,12 +8,15 @@ Rules
       record that can be true (D1, D3). What was readable is delivered.
   R4  A spanned record ends with its last segment. A first segment that meets another first, or a continuation without
       a beginning, is damage.
-  R5  Only records with a header that can be true reach a reader.
+  R5  Only records with a header that can be true, and MQ's with the whole of it, reach a reader.
   R6  An RDW-stripped record ends where its last section ends, for nothing else tells its length.
   R7  Lengths may be damaged, too. The end that a block descriptor tells is proven when another block begins there;
       until it is, every record of the block is looked at, so that no block is taken for a record. A record behind which
-      the chain is lost ends where a true chain begins inside it, as far as a window shows. Either way damage costs the
+      the chain is lost, or leads to what can be no record, ends where a true chain begins inside it. So that this is
+      seen in time, a record is delivered together with the beginning of what follows it. Either way damage costs the
       record that it is in.
+  R8  Damage has one line, however many windows it is long. Where a dump begins with damage, its first record is looked
+      for in as many windows as `_LOOK_WINDOWS`: what goes on longer is no dump.
 
 Called by records, columns, splitting.  Calls detection.
 """
@@ -30,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaestor.smf import stripped
+from quaestor.smf.catalog import HEADER_SIZE
 from quaestor.smf.detection import (
     LARGEST_SEGMENT,
     SMALLEST_RECORD,
@@ -48,10 +52,13 @@ from quaestor.smf.memory import unset_bytes
 
 WINDOW = 16 << 20
 _RDW = struct.Struct(">HBB")
+_RDW_AND_SIGN = struct.Struct(">HH9xB")  # up to the last byte of the date, which ends in the sign of a packed number
 _WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
 _MAX_SPANNED = 64 << 20
 _OVERLAP = 32  # more than any header needs
+_LOOK_WINDOWS = 64
 _NO_HEADER = "record without a true SMF header"
+_SHORT_HEADER = "record is shorter than its SMF header"
 _BLOCK_INSIDE = "block descriptor before the end that was told"
 
 
@@ -112,8 +119,11 @@ class _Found:
         offsets, lengths, positions = self._records(data)
         good = lengths >= SMALLEST_RECORD
         good[good] = true_headers(data, offsets[good])
-        for position in positions[~good]:
-            self.damages.append(Damage(int(position), _NO_HEADER))
+        self.damages += [Damage(position, _NO_HEADER) for position in positions[~good].tolist()]
+        short = np.flatnonzero(good & (lengths < HEADER_SIZE))
+        short = short[np.isin(np.frombuffer(data, np.uint8)[offsets[short] + 5], (115, 116))]
+        self.damages += [Damage(position, _SHORT_HEADER) for position in positions[short].tolist()]
+        good[short] = False
         self.damages.sort(key=lambda damage: damage.offset)
         if not good.all():
             offsets, lengths, positions = offsets[good], lengths[good], positions[good]
@@ -162,23 +172,23 @@ class DumpReader:
         self._block_end = 0  # absolute offset at which the next block descriptor stands
         self._told = True  # whether a descriptor says so
         self._proven = True  # whether that was seen to be true (R7)
+        self._at_end = False
         self._ended_early = ""
         self._lost: Damage | None = None  # damage whose end is not found yet
 
     def blocks(self) -> Iterator[Block]:
         """Every block of the dump. Raises `UnusableDumpError` when nothing in it can be a record."""
-        data, fresh = self._begin(), True
+        data = self._begin()
         while True:
-            size = len(data)  # the walk appends joined records behind (R2)
-            block, rest = self._walk(data, last=not fresh)
+            size, last = len(data), self._at_end  # the walk appends joined records behind (R2)
+            block, rest = self._walk(data, last=last)
             tail = data[rest:size]
             self._base += rest
             if len(block.offsets) or block.damages:
                 yield block
-            if not fresh:
+            if last:
                 return
             data = self._read(tail)
-            fresh = len(data) > len(tail)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -193,11 +203,33 @@ class DumpReader:
             raise UnusableDumpError(self._ended_early)
         first = 0
         if self.framing is None:
-            self.framing, first = detect(head)
-        if first and self.framing is not Framing.STRIPPED:
-            self._lost = Damage(self._base, _bad_rdw(*_RDW.unpack_from(head)[:2]))
+            begin, descriptor = self._base, bytes(head[:4]).ljust(4, b"\0")
+            self.framing, first, head = self._find_first(head)
+            if self._base + first > begin:
+                stripped_dump = self.framing is Framing.STRIPPED
+                reason = stripped.NO_HEADER if stripped_dump else _bad_rdw(*_RDW.unpack(descriptor)[:2])
+                self._lost = Damage(begin, reason)
         self._block_end = self._base + first
         return head
+
+    def _find_first(self, head: bytearray) -> tuple[Framing, int, bytearray]:
+        """The framing, where the first record is in the window that shows it, and that window (R8)."""
+        refused = ""
+        for _ in range(_LOOK_WINDOWS):
+            first = len(head)
+            try:
+                framing, first = detect(head)
+                if self._at_end or 2 * first <= len(head):
+                    return framing, first, head
+            except UnusableDumpError as error:
+                refused = refused or str(error)
+                if self._at_end:
+                    break
+            # blocks are told by what follows and by their descriptor, unless it is the first thing that is seen
+            keep = max(0, min(first, len(head) - _OVERLAP) - 5)
+            self._base += keep
+            head = self._read(head[keep:])
+        raise UnusableDumpError("; ".join(filter(None, (refused, self._ended_early))))
 
     def _read(self, head: bytearray) -> bytearray:
         """A window more behind `head`; a broken gzip stream ends the dump early and is remembered as damage."""
@@ -213,6 +245,7 @@ class DumpReader:
             if not got:
                 break
             at += got
+        self._at_end = at < len(data)
         del data[at:]
         return data
 
@@ -232,15 +265,21 @@ class DumpReader:
         """The block in `data`, and the offset from which the rest must be carried over (R1)."""
         found = _Found(self._base)
         if self.framing is Framing.STRIPPED:
-            rest = stripped.walk(data, self._base, found.record, self._damage_into(found), last=last)
+            rest = self._walk_stripped(data, found, last=last)
         else:
             rest = self._walk_rdws(data, found, last=last)
         if last:
             self._close(found, len(data))
         return found.block(data), rest
 
-    def _damage_into(self, found: _Found) -> "stripped.Report":
-        return lambda position, reason: found.damages.append(Damage(position, reason))
+    def _walk_stripped(self, data: bytearray, found: _Found, *, last: bool) -> int:
+        def damaged(position: int, reason: str) -> None:
+            found.damages.append(Damage(position, reason))
+
+        lost_at = self._lost.offset if self._lost else None
+        rest, lost_at = stripped.walk(data, self._base, found.record, damaged, last=last, lost_at=lost_at)
+        self._lost = None if lost_at is None else Damage(lost_at, stripped.NO_HEADER)
+        return rest
 
     def _close(self, found: _Found, size: int) -> None:
         self._drop_segments(found)
@@ -249,8 +288,8 @@ class DumpReader:
 
     def _walk_rdws(self, data: bytearray, found: _Found, *, last: bool) -> int:
         at, size, base = 0, len(data), self._base
+        limit = size if last else size - _OVERLAP  # what stands behind a record is seen before it is delivered (R7)
         blocked = self.framing is Framing.BDW
-        unpack, whole = _RDW.unpack_from, found.whole.append
         while at + 4 <= size:
             if self._lost is not None:
                 at = self._resync(self._lost, data, at, size, found, last=last)
@@ -260,14 +299,20 @@ class DumpReader:
             if blocked and base + at >= self._block_end:
                 if at + 8 > size and not last:
                     break
-                at = self._begin_block(data, at)
+                at = self._begin_block(data, at, found)
                 continue
-            length, segment, zero = unpack(data, at)
+            if self._proven and not self._segments:
+                at = _run_of_records(data, at, min(limit, self._block_end - base) if blocked else limit, found.whole)
+                if at + 4 > size or (blocked and base + at >= self._block_end):
+                    continue
+            length, segment, zero = _RDW.unpack_from(data, at)
             if length < 4 or segment > _MIDDLE or zero or length > LARGEST_SEGMENT:
                 self._lost = Damage(base + at, _bad_rdw(length, segment))
                 continue
-            if at + length > size:
-                inner = self._cut_at_next(data, at, length, found) if last else -1
+            if at + length > limit:
+                inner = -1 if self._can_follow(data, at, segment) else self._cut_before(data, at, found)
+                if inner < 0 and last:
+                    inner = self._cut_at_next(data, at, length, found)
                 if inner < 0:
                     break
                 at = inner
@@ -275,11 +320,10 @@ class DumpReader:
             if not self._proven and segment == _WHOLE and not is_header(data, at):
                 self._lost = Damage(base + at, _BLOCK_INSIDE if is_block(data, at) else _NO_HEADER)
                 continue
-            if segment == _WHOLE and not self._segments:
-                whole(at)
-            else:
+            inner = -1 if self._can_follow(data, at, segment) else self._cut_before(data, at, found)
+            if inner < 0:
                 self._segment(data, at, length, segment, found)
-            at += length
+            at = at + length if inner < 0 else inner
         if last and at == size and blocked and self._told and base + at < self._block_end and not self._ended_early:
             missing = self._block_end - base - at
             found.damages.append(Damage(base + at, f"block cut short: {missing} bytes are missing"))
@@ -290,8 +334,12 @@ class DumpReader:
         self._cut_short(data, at, size, found)
         return size
 
-    def _begin_block(self, data: bytearray, at: int) -> int:
+    def _begin_block(self, data: bytearray, at: int, found: _Found) -> int:
         """Where the first record of the block at `at` stands (R7)."""
+        if self._told and self._base + at > self._block_end:  # a record leads out of its block
+            inner = self._cut_before(data, at, found)
+            if inner >= 0:
+                return inner
         length = block_length(data, at)
         if is_block(data, at) or (length and at + 4 == len(data)):
             self._block_end, self._told = self._base + at + length, True
@@ -305,13 +353,10 @@ class DumpReader:
 
     def _resync(self, lost: Damage, data: bytearray, at: int, size: int, found: _Found, *, last: bool) -> int:
         """Skip to the next record that can be true (R3); while none is in sight, keep what might begin one."""
-        before = found.whole_before(data, lost.offset - self._base)
-        if before is not None:
-            inner = self._cut_at_next(data, before, lost.offset - self._base - before, found)
-            if inner >= 0:
-                found.whole.pop()
-                self._lost = None
-                return inner
+        inner = self._cut_before(data, lost.offset - self._base, found)
+        if inner >= 0:
+            self._lost = None
+            return inner
         skip_to = next_record(data, at, size)
         if skip_to < 0 and not last:
             return max(at, size - _OVERLAP)
@@ -331,6 +376,18 @@ class DumpReader:
             at -= 4
             self._block_end = self._base + at
         return at
+
+    def _can_follow(self, data: bytearray, at: int, segment: int) -> bool:
+        """Whether the record or segment at `at` can be next in the chain."""
+        return is_header(data, at) if segment in (_WHOLE, _FIRST) else bool(self._segments)
+
+    def _cut_before(self, data: bytearray, end: int, found: _Found) -> int:
+        """Where another record begins inside the one that ends at `end`, which is then cut; -1 for nowhere (R7)."""
+        before = found.whole_before(data, end)
+        inner = -1 if before is None else self._cut_at_next(data, before, end - before, found)
+        if inner >= 0:
+            found.whole.pop()
+        return inner
 
     def _cut_at_next(self, data: bytearray, begin: int, length: int, found: _Found) -> int:
         """Where another record begins inside that at `begin`, which then ends there; -1 for nowhere (R7)."""
@@ -358,7 +415,7 @@ class DumpReader:
         if segment in (_WHOLE, _FIRST):
             self._drop_segments(found)
             if segment == _WHOLE:
-                found.record(at, length, position)
+                found.whole.append(at)
                 return
             self._segments, self._spanned_at = [bytes(data[at : at + length])], position
             return
@@ -384,6 +441,19 @@ class DumpReader:
             f"record cut short: {length} bytes long, {left} are left" if left >= 4 else f"{left} stray bytes at the end"
         )
         found.damages.append(Damage(self._base + at, reason))
+
+
+def _run_of_records(data: bytearray, at: int, stop: int, whole: list[int]) -> int:
+    """Add the whole records that follow each other from `at` on, up to `stop`; returns where they end."""
+    unpack, add = _RDW_AND_SIGN.unpack_from, whole.append
+    while at + SMALLEST_RECORD <= stop:
+        length, code, last_of_date = unpack(data, at)
+        end = at + length
+        if code or last_of_date & 0x0F != 0x0F or not SMALLEST_RECORD <= length <= LARGEST_SEGMENT or end > stop:
+            break
+        add(at)
+        at = end
+    return at
 
 
 def _bad_rdw(length: int, segment: int) -> str:

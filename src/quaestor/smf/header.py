@@ -4,7 +4,7 @@ Rules
   H1  The length in triplet 0 tells which headers stand there: 36 or 52 bytes of QWHS, 128 = QWHS (36) + QWHC (92),
       16 more = QWHX. The flag bit for QWHX holds residue in 116-1 and is not trusted.
   H2  The SMF header and QWHSTIME are local time, QWHSSTCK is UTC. Header minus QWHSSTCK, to the quarter of an hour,
-      is the record's own zone offset.
+      is the record's own zone offset. A day or more is none: one of the two clocks was never set.
   H3  The release is QWHX's where there is one, for the SMF header has said 946 ever since V10; otherwise the header's.
   H4  QWHSDURN is microseconds, but TOD units in 115-231 and 116-10.
 
@@ -24,6 +24,7 @@ COMMON_BEFORE_CORRELATION = 36
 CORRELATION_SIZE = 92
 EXTENSION_SIZE = 16
 STUB_SIZE = 4
+NO_ZONE = timedelta(days=1)
 
 SmfHeader = Smf115Header | Smf116Header
 
@@ -76,7 +77,10 @@ def utc_of(common: CommonHeader | None) -> datetime | None:
 
 def zone_of(local: datetime | None, utc: datetime | None) -> timedelta | None:
     """The record's own zone offset (H2)."""
-    return clock.zone_offset(local, utc) if local is not None and utc is not None else None
+    if local is None or utc is None:
+        return None
+    zone = clock.zone_offset(local, utc)
+    return zone if abs(zone) < NO_ZONE else None
 
 
 def interval_us(common: CommonHeader | None, kind: RecordKind) -> float | None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaestor.smf.arrays import Bytes, Ints, Mask
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE
+from quaestor.smf.catalog import CATALOG, FIRST_SECTION, HEADER_SIZE, SHORTEST_SECTION, TRIPLET_SIZE, wrong_with
 from quaestor.smf.framing import Block, Damage
 from quaestor.smf.gather import gather
 from quaestor.smf.header import STUB_SIZE, header_lengths
@@ -30,11 +30,9 @@ _COUNTS_TRIPLETS = np.array([kind.counts_triplets for kind in _KINDS])
 _TOD_INTERVAL = np.array([kind.tod_interval for kind in _KINDS])
 _STUB = np.array([STUB_SIZE if kind.stub else 0 for kind in _KINDS])
 _KIND_OF_KEY = {key: number for number, key in enumerate(CATALOG)}
-_FIRST_SECTION = HEADER_SIZE + TRIPLET_SIZE
 _MOST = int(_TRIPLETS.max())
 _AREA = HEADER_SIZE + _MOST * TRIPLET_SIZE
 _TRIPLET_ENDS = HEADER_SIZE + TRIPLET_SIZE * np.arange(1, _MOST + 1)
-_SHORTEST_SECTION = 4
 _SECTIONS_AT, _SECTIONS_END = 6, 7  # QWHSNSDA
 _FAR = 1 << 40
 
@@ -160,8 +158,8 @@ def _triplets(area: Bytes, lengths: Ints, most: int) -> _Triplets:
         for at, dtype in ((0, ">u4"), (4, ">u2"), (6, ">u2"))
     )
     used = count > 0
-    past = used & ((offset < _FIRST_SECTION) | (offset + length * count > lengths[:, None]))
-    return _Triplets(offset, length, count, past, used & ~past & (length < _SHORTEST_SECTION))
+    past = used & ((offset < FIRST_SECTION) | (offset + length * count > lengths[:, None]))
+    return _Triplets(offset, length, count, past, used & ~past & (length < SHORTEST_SECTION))
 
 
 def _headers(kinds: Ints, starts: Ints, triplets: _Triplets, headed: Mask) -> Headers:
@@ -204,12 +202,8 @@ def _damages(kinds: Ints, lengths: Ints, positions: Ints, triplets: _Triplets, b
         known = {0: "header section"} | {slot.triplet: slot.section.LAYOUT.structure for slot in kind.slots}
         if index in known:
             offset, length, count = (each[row, index] for each in (triplets.offset, triplets.length, triplets.count))
-            reason = (
-                f"triplet of {known[index]} points past the record ({offset}+{length}x{count} of {lengths[row]})"
-                if triplets.past[row, index]
-                else f"{known[index]} is {length} bytes long, shorter than its own beginning"
-            )
-            made.append(Damage(int(positions[row]), f"{kind.name}: {reason}"))
+            wrong = wrong_with(known[index], offset, length, count, lengths[row])
+            made.append(Damage(int(positions[row]), f"{kind.name}: {wrong}"))
     return sorted(made, key=lambda damage: damage.offset)
 
 

@@ -11,6 +11,7 @@ Called by columns.  Calls gather, cells and arrays, and header for what a releas
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import cached_property
 
 import numpy as np
@@ -24,11 +25,12 @@ from quaestor.smf.arrow_schema import Column
 from quaestor.smf.catalog import CATALOG
 from quaestor.smf.cells import Reading, field_column
 from quaestor.smf.gather import Rows, gather, unix_us
-from quaestor.smf.header import release_of
+from quaestor.smf.header import NO_ZONE, release_of
 from quaestor.smf.locate import Located
 from quaestor.smf.sections.headers import CommonHeader, ExtensionHeader, Smf115Header
 
 _QUARTER_US = 15 * 60 * 1_000_000
+_NO_ZONE_US = NO_ZONE // timedelta(microseconds=1)
 _MINUTE_US = 60 * 1_000_000
 _BUILT_AT = CommonHeader.LAYOUT["built_at"]
 _INTERVAL_START = CommonHeader.LAYOUT["interval_start_local"]
@@ -146,7 +148,8 @@ class RecordColumns:
     def _zone_us(self) -> tuple[Ints, Mask]:
         """Local minus UTC to the nearest quarter of an hour (H2)."""
         (local, local_good), (utc, utc_good) = self._local_us, self._utc_us
-        return np.rint((local - utc) / _QUARTER_US).astype(np.int64) * _QUARTER_US, local_good & utc_good
+        zone = np.rint((local - utc) / _QUARTER_US).astype(np.int64) * _QUARTER_US
+        return zone, local_good & utc_good & (np.abs(zone) < _NO_ZONE_US)
 
     def _zone_minutes(self) -> Values:
         zone, good = self._zone_us

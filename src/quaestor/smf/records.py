@@ -1,8 +1,8 @@
 """Records one by one: every section of a record as an object.
 
 Rules
-  O1  Sections are found by the catalogue (K1, K2); a triplet that points past its record, or a section too short for
-      its own beginning, is damage of that section alone: the others are delivered.
+  O1  Sections are found by the catalogue (K1, K2); a triplet that points past its record or into its header, or a
+      section too short for its own beginning, is damage of that section alone: the others are delivered.
   O2  A record of another SMF type, or of a subtype nobody knows, is counted and passed on without sections.
   O3  A 116-2 record continues the 116-1 of the same task: same queue manager, same thread identification, next in the
       dump. Its queues join those of the task. One that has lost its identification continues nobody.
@@ -21,7 +21,7 @@ from typing import BinaryIO, TypeVar
 from quaestor import clock
 from quaestor.layout import CP1047, CodePage, Record, unpack
 from quaestor.smf import header as headers
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE, RecordKind
+from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE, RecordKind, wrong_with
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import Block, Damage, DumpReader
 from quaestor.smf.header import HeaderSection, SmfHeader
@@ -186,17 +186,10 @@ def _triplets_present(record: SmfRecord, kind: RecordKind, data: bytes) -> int:
 
 def _inside(record: SmfRecord, what: str, triplet: Triplet, size: int) -> bool:
     """Whether a section lies inside its record; otherwise it is damage (O1)."""
-    offset, length, count = triplet
-    if count == 0:
-        return True
-    if offset < HEADER_SIZE + TRIPLET_SIZE or offset + length * count > size:
-        reason = f"{record.name}: triplet of {what} points past the record ({offset}+{length}x{count} of {size})"
-    elif length < 4:
-        reason = f"{record.name}: {what} is {length} bytes long, shorter than its own beginning"
-    else:
-        return True
-    record.damages.append(Damage(record.position, reason))
-    return False
+    wrong = wrong_with(what, *triplet, size)
+    if wrong:
+        record.damages.append(Damage(record.position, f"{record.name}: {wrong}"))
+    return wrong is None
 
 
 def tasks(records: Iterable[SmfRecord | Damage]) -> Iterator[Task]:

@@ -8,36 +8,60 @@ Rules
   T5  Triplets may be damaged, so an end is believed when a record begins there or the dump ends. Otherwise the record
       ends where the next one begins, if that is earlier: damage costs the record that it is in, and a section that
       then lies outside is named by who reads the sections.
+  T6  Where no record begins, the next one is looked for; what is skipped has one line, however many windows it is long.
 
 Called by framing.  Calls catalog for the number of triplets, detection to find the next record.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE
+from quaestor.smf.catalog import CATALOG, FIRST_SECTION, HEADER_SIZE, TRIPLET_SIZE
 from quaestor.smf.detection import STRIPPED, is_header, is_stripped_record, next_stripped
 
 Report = Callable[[int, str], None]
+NO_HEADER = "no SMF record header"
 _LONGEST = 1 << 20
+_SHORTEST = FIRST_SECTION - STRIPPED
 _HEADER_AND_TRIPLETS = 128  # more than any record needs before its first section
 
 
-def walk(data: bytearray, base: int, record: Callable[[int, int, int], None], damage: Report, *, last: bool) -> int:
-    """Find every record in `data`; append each with an RDW behind `data` (T4). Returns where the rest begins."""
+class Rest(NamedTuple):
+    """Where the rest of a window begins, and where in the dump the damage it begins with, if it does."""
+
+    at: int
+    lost_at: int | None
+
+
+def walk(
+    data: bytearray,
+    base: int,
+    record: Callable[[int, int, int], None],
+    damage: Report,
+    *,
+    last: bool,
+    lost_at: int | None = None,
+) -> Rest:
+    """Find every record in `data`, which begins with damage from `lost_at` on, if any (T6).
+
+    Each is appended with an RDW behind `data` (T4).
+    """
     at, size = 0, len(data)
     rebuilt = bytearray()
     found: list[tuple[int, int, int]] = []
-    length = _length(data, at, size)
+    length = _length(data, at, size) if lost_at is None else None
     while at < size and (last or size - at >= _HEADER_AND_TRIPLETS):
         more = not last and size - at <= _LONGEST  # what is not in sight may be in the next window
         if length is None:
-            skip_to = next_stripped(data, at + 1, size)
-            if skip_to < 0:
-                if more:
-                    break
-                skip_to = size
-            damage(base + at, f"no SMF record header; {skip_to - at} bytes skipped")
-            at, length = skip_to, _length(data, skip_to, size)
+            if lost_at is None:
+                lost_at, at = base + at, at + 1
+            skip_to = next_stripped(data, at, size)
+            if skip_to < 0 and not last:
+                at = max(at, size - _SHORTEST + 1)
+                break
+            at = size if skip_to < 0 else skip_to
+            damage(lost_at, f"{NO_HEADER}; {base + at - lost_at} bytes skipped")
+            lost_at, length = None, _length(data, at, size)
             continue
         end = at + length
         if more and end + _HEADER_AND_TRIPLETS > size:
@@ -57,7 +81,7 @@ def walk(data: bytearray, base: int, record: Callable[[int, int, int], None], da
     data += rebuilt
     for each in found:
         record(*each)
-    return at
+    return Rest(at, lost_at)
 
 
 def _no_end(length: int, left: int, *, last: bool) -> str:
@@ -70,7 +94,7 @@ def _length(data: bytearray, at: int, size: int) -> int | None:
     """The length of the record at `at` without its RDW (T1, T2); None when none begins there."""
     if size - at >= 14 and data[at + 1] in (2, 3) and is_header(data[at : at + 32].ljust(32, b"\0"), -STRIPPED):
         return 14
-    if size - at < HEADER_SIZE + TRIPLET_SIZE - STRIPPED:
+    if size - at < _SHORTEST:
         return None
     if not is_stripped_record(data, at):
         return None
@@ -82,7 +106,7 @@ def _end_of_sections(data: bytearray, at: int, size: int) -> int:
     record_type, subtype = data[at + 1], int.from_bytes(data[at + 18 : at + 20], "big")
     kind = CATALOG.get((record_type, subtype))
     most = kind.triplets.LAYOUT.size // TRIPLET_SIZE if kind else 1
-    first_section = end = HEADER_SIZE + TRIPLET_SIZE
+    end = FIRST_SECTION
     limit = HEADER_SIZE + most * TRIPLET_SIZE
     for index in range(most):
         triplet = at + HEADER_SIZE - STRIPPED + index * TRIPLET_SIZE
@@ -94,4 +118,4 @@ def _end_of_sections(data: bytearray, at: int, size: int) -> int:
         if offset and count:
             limit = min(limit, offset)
             end = max(end, offset + length * count)
-    return max(end, first_section)
+    return end

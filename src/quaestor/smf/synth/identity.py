@@ -91,7 +91,7 @@ class Names:
             return np.hstack(
                 [_words(0x14000000 + number * 0x40, ">u4"), _words(np.full(count, 0xE7E75C5C), ">u4")] * 2
             )[:, :12]
-        names = self.application.transactions or (self.application.name,)
+        names = self.application.transaction_names
         chosen = self.rng.integers(0, len(names), count)
         if kind == "ims":
             regions = _texts([f"{n:04d}" for n in range(1, 41)], 4)[number % 40]

@@ -167,6 +167,16 @@ class Application:
         return (self.channel or self.name) if self.is_channel else ""
 
     @property
+    def transaction_bytes(self) -> int:
+        """How long the name of a transaction may be: eight characters of a PSB, four of CICS."""
+        return 8 if self.kind == "ims" else 4
+
+    @property
+    def transaction_names(self) -> tuple[str, ...]:
+        """The transactions that its tasks are; without any the application's name, as much as fits."""
+        return self.transactions or (self.name[: self.transaction_bytes],)
+
+    @property
     def long_running(self) -> bool:
         return self.instances > 0
 

@@ -161,10 +161,10 @@ def _check_application(profile: Profile, application: Application) -> None:
 
 
 def _check_names(place: str, application: Application) -> None:
-    transaction = 8 if application.kind == "ims" else 4
     limits = [(application.connection, 8), (application.channel_name, 20), (application.partner, 48)]
     limits += [(user, 8) for user in application.users]
-    limits += [(name, transaction) for name in application.transactions]
+    named = application.transaction_names if application.kind in ("cics", "ims") else application.transactions
+    limits += [(name, application.transaction_bytes) for name in named]
     for text, size in limits:
         _fits(place, text, size)
     if not application.users or not application.uses:
