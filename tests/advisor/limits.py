@@ -227,8 +227,8 @@ LIMITS = {
     ],
     "mp16-ch2-3/CH-R24": [
         ("batch_data_limit", 0, 1),
-        ("batch_data_limit", 6125, 6124),
-        ("bytes_per_batch", 4_000_000, 4_000_001),
+        ("batch_data_limit", 5982, 5981),
+        ("bytes_per_batch", 4_096_000, 4_096_001),
         ("channel_type", 0, 1),
         ("channel_type", 3, 2),
         ("channel_type", 8, 9),

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from advisor.given import findings_on, rule_of
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.rule import Severity
+from quaestor.planner.batches import achieved_batch_size
 from quaestor.planner.buffer_flow import Life, PoolInterval, findings
 
 FIELDS = {  # PoolInterval's names and the columns of QPST
@@ -153,3 +154,15 @@ def test_what_sysprint_of_the_sample_program_says():
     assert "buffer pool 3" == findings_on(rule_of("mp1b/A-24"), pool)[0].subject
     assert "OUTBUFF" in findings_on(rule_of("mp1b/A-36"), {"waits_no_buffer": 1})[0].command
     assert "Archive logs are read" == findings_on(rule_of("mp1b/A-39"), {"reads_from_archive": 1})[0].rule.title
+
+
+@pytest.mark.parametrize(("message_bytes", "messages"), [(512_000, 10), (1_024_000, 5), (5_120_000, 1)])
+def test_batchlim_counts_kilobytes_of_1024_bytes_here_as_in_the_plan(message_bytes, messages):
+    """BATCHLIM is 5000 KB when nobody says otherwise [3528], and 63 KB are 64,512 bytes [2374]: a batch that the planner
+    expects to end there is one that the rule finds ended there, to the byte.
+    """
+    assert messages == achieved_batch_size(1e6, 50, 1000, message_bytes)
+    row = {"channel": "TO.QM2", "channel_type": 1, "batch_data_limit": 5000}
+    (found,) = findings_on(rule_of("mp16-ch2-3/CH-R24"), {**row, "bytes_per_batch": messages * message_bytes})
+    assert 1.0 == found.figures["limit_share"]
+    assert "A batch carries 5,120,000 bytes, 100% of BATCHLIM 5,000 KB: the limit ends it." == found.advice

@@ -10,6 +10,7 @@ from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.pipeline.hours import hourly
 from quaestor.planner.batches import (
     BATCHINT_BELOW_MS,
+    BATCHLIM_UNIT_BYTES,
     BATCHSZ_ADVISED_MAX,
     VERY_LARGE_BYTES,
     advised_batchsz_max,
@@ -166,7 +167,7 @@ RULES = (
         title="BATCHLIM ends batches",
         table="channels",
         severity=Severity.NOTE,
-        figures={"limit_share": lambda at: ratio(at.bytes_per_batch, 1000 * at.batch_data_limit)},
+        figures={"limit_share": lambda at: ratio(at.bytes_per_batch, BATCHLIM_UNIT_BYTES * at.batch_data_limit)},
         when=lambda at, cut: sends(at) & (at.limit_share > cut.share_min) & (at.batch_data_limit > 0),
         measure="limit_share",
         cutoffs=(Cutoff("share_min", 0.8, "bytes of a batch to BATCHLIM", ours=True),),
