@@ -384,8 +384,11 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"deferred_write_starts": 0, "page_reads": 100}, "pages_written", 50, 49),
         ({"deferred_write_starts": 0, "pages_written": 0}, "page_reads", 2, 3),
         ({"deferred_write_starts": 0, "stealable_low": 150}, "buffers", 999, 1000),
+        ({"deferred_write_starts": 0, "page_reads": 500}, "after_gap", 1, 0),
+        ({"deferred_write_starts": 0, "page_reads": 500, "after_gap": 1}, "stealable_low", 151, 150),
     ],
     "mp16-ch1/A-47": [({"page_reads": 0}, "write_ios", 180_000, 180_001)],
+    "mp16-ch1/A-80": [({}, "after_gap", 1, 0)],
     "mp1b/A-26": [
         ({}, "after_gap", 1, 0),
         ({}, "messages_live", "long", "short"),

@@ -5,6 +5,8 @@ sets: the rules on spilling pass them over. Nothing said, a pool counts as short
 
 Pool 0 holds the objects and the channels' synchronization queue, which is indexed: what looks like a search there is a
 pool that messages have filled, so BP-12 speaks for it and the rules that lead to an index do not.
+
+After a start every page is read once: reads of an interval that follows a gap say nothing about the pool.
 """
 
 import numpy as np
@@ -241,7 +243,7 @@ RULES = (
             & (
                 (at.deferred_write_starts > 0)
                 | (at.stealable_share <= cut.share_min)
-                | (at.reads_per_written > cut.times)
+                | ((at.reads_per_written > cut.times) & (at.maybe("after_gap") != 1))
             )
         ),
         measure="page_reads",
@@ -264,9 +266,14 @@ RULES = (
         table="QPST",
         settings=("objects",),
         figures={"object_pages": lambda at: np.ceil(at.objects / 2)},
-        when=lambda at, cut: (at.buffer_pool == 0) & (at.buffers < at.object_pages) & (at.page_reads > cut.reads),
+        when=lambda at, cut: (
+            (at.buffer_pool == 0)
+            & (at.buffers < at.object_pages)
+            & (at.page_reads > cut.reads)
+            & (at.maybe("after_gap") != 1)
+        ),
         measure="page_reads",
-        cutoffs=(Cutoff("reads", 0, "pages read into pool 0 in an interval"),),
+        cutoffs=(Cutoff("reads", 0, "pages read into pool 0 in an interval that does not follow a start"),),
         shows=("objects",),
         advice="{objects:,.0f} objects take about {object_pages:,.0f} pages and pool 0 has {buffers}: {page_reads}"
         " pages were read. Enlarge it.",
