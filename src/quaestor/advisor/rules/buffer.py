@@ -11,6 +11,7 @@ After a start every page is read once: reads of an interval that follows a gap s
 
 import numpy as np
 
+from quaestor.advisor.by_row import by_row
 from quaestor.advisor.rows import Floats, Mask, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.buffer_flow import DEFERRED_WRITE_BELOW, READS_PER_WRITE_HIGH, buffers_that_keep_messages
@@ -38,8 +39,11 @@ def buffers_wanted(at: Columns) -> Floats:
     """Buffers with which 15 % stay stealable at this peak; what lay on the page set is not in it. Not known for a pool
     that was shrunk within the interval and had more stealable before than it has buffers now.
     """
-    made = [float(buffers_that_keep_messages(int(pages))) if pages >= 0 else np.nan for pages in pages_used(at)]
-    return np.asarray(np.maximum(np.array(made, np.float64), 1.25 * at.buffers), np.float64)
+    return np.asarray(np.maximum(by_row(_keep, pages_used(at)), 1.25 * at.buffers), np.float64)
+
+
+def _keep(pages: float) -> float:
+    return buffers_that_keep_messages(int(pages))
 
 
 def reads_per_written(at: Columns) -> Floats:
