@@ -5,16 +5,16 @@ SENDS are the channel types that end batches: sender, server, cluster sender.
 
 import numpy as np
 
+from quaestor.advisor.by_row import by_row
 from quaestor.advisor.rows import Floats, Groups, Mask, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.pipeline.hours import hourly
 from quaestor.planner.batches import (
     BATCHINT_BELOW_MS,
     BATCHLIM_UNIT_BYTES,
-    BATCHSZ_ADVISED_MAX,
-    VERY_LARGE_BYTES,
     advised_batchsz_max,
     batchint_ms_for,
+    synchronous_per_s,
 )
 from quaestor.planner.log_rate import Path, batch_log_bytes
 from quaestor.planner.storage_use import channels_at_once
@@ -40,12 +40,22 @@ def _fuller_batches(row: Row) -> str:
     return f"at ten messages to a batch the sender logs {then:,.0f} bytes a message for its batches, now {now:,.0f}"
 
 
-def _interval(row: Row) -> str:
-    return f"BATCHINT({batchint_ms_for(row.messages_per_s)}) would fill a batch of 50 at this rate"
+def batchint_wanted(at: Columns) -> Floats:
+    """The BATCHINT in which BATCHSZ messages come; not known where that takes five minutes or more."""
+    return by_row(lambda rate, size: batchint_ms_for(rate, int(size)), at.messages_per_s, at.batch_size)
 
 
-def _size(row: Row) -> str:
-    return f"BATCHSZ({advised_batchsz_max(int(row.bytes_per_message))}) is the most for messages of this size"
+def _filled(row: Row) -> str:
+    if row.batchint_wanted is None:
+        return ""
+    return f"BATCHINT({row.batchint_wanted:.0f}) fills a batch of {row.batch_size:.0f} at this rate"
+
+
+def _waiting(row: Row) -> str:
+    now, then = synchronous_per_s(row.batch_interval), synchronous_per_s(0)
+    return (
+        f"a requester that waits for each reply has {now:.3g} a second at the most now, and {then:.0f} without BATCHINT"
+    )
 
 
 def _at_once(row: Row) -> str:
@@ -70,11 +80,12 @@ RULES = (
             Cutoff("achieved_min", 1.5, "messages to a batch that are about one", ours=True),
             Cutoff("batches_min", 20, "batches from which on it matters", ours=True),
         ),
+        figures={"batchint_wanted": batchint_wanted},
         shows=("messages", "achieved_batch", "messages_per_s"),
         advice="{messages} messages went in {batches} batches, {achieved_batch:.1f} each, with BATCHSZ {batch_size}."
         " Where response time matters set BATCHSZ(1) BATCHINT(0) and save the waiting; where it does not, a"
         " BATCHINT fills the batches.",
-        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(nnn)",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT({batchint_wanted:.0f})",
         effect=_fuller_batches,
         lines="704-711, 3602, 3679, 3698-3700",
     ),
@@ -120,11 +131,10 @@ RULES = (
             Cutoff("achieved_min", 2, "messages to a batch", ours=True),
             Cutoff("batches_min", 20, "batches from which on it matters", ours=True),
         ),
-        shows=("messages_per_s",),
         advice="BATCHINT is {batch_interval} ms and a batch holds {achieved_batch:.1f} messages: a requester that"
         " waits for its reply waits for the interval too. Set BATCHINT(0).",
         command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(0)",
-        effect=_interval,
+        effect=_waiting,
         lines="3677, 4099-4102",
     ),
     Rule(
@@ -145,13 +155,7 @@ RULES = (
         also=("mp16-ch1/A-60",),
         title="BATCHSZ is too large for the messages",
         table="channels",
-        figures={
-            "batchsz_most": lambda at: np.where(
-                at.bytes_per_message >= VERY_LARGE_BYTES,
-                1,
-                np.where(at.bytes_per_message > 100_000, 10, BATCHSZ_ADVISED_MAX),
-            ).astype(np.float64)
-        },
+        figures={"batchsz_most": lambda at: by_row(advised_batchsz_max, at.bytes_per_message)},
         when=lambda at, cut: sends(at) & (at.batch_size > at.batchsz_most) & (at.messages > cut.messages_min),
         measure="batch_size",
         cutoffs=(Cutoff("messages_min", 10, "messages from which on an average means something", ours=True),),
@@ -159,7 +163,7 @@ RULES = (
         advice="Messages average {bytes_per_message:,.0f} bytes and BATCHSZ is {batch_size}: at most"
         " {batchsz_most:.0f} is advised. A failure in mid-batch sends all of it again.",
         command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHSZ({batchsz_most:.0f})",
-        effect=_size,
+        effect=lambda row: f"BATCHSZ({row.batchsz_most:.0f}) is the most for messages of this size",
         lines="1642, 3607, 3690-3692",
     ),
     Rule(
@@ -212,8 +216,10 @@ RULES = (
         cutoffs=(Cutoff("rate_min", 1, "messages a second from which on it matters", ours=True),),
         advice="Only non-persistent messages on a FAST channel, {messages_per_s:.1f} a second: they are delivered at"
         " once, and a BATCHINT saves ends of batches.",
+        figures={"batchint_wanted": batchint_wanted},
         shows=("messages_per_s",),
-        effect=_interval,
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT({batchint_wanted:.0f})",
+        effect=_filled,
         lines="3682-3684",
     ),
     Rule(
