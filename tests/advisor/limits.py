@@ -488,6 +488,7 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"dual_logging": 1}, "dual_bsds", 1, 0),
         ({"dual_logging": 1}, "dual_archive", 1, 0),
     ],
+    "mp16-ch1/A-12": [({}, "version", 7.1, 8.0), ({}, "version", 7.999, None)],
     "mp16-ch4-11/DASD-3": [
         ({"archives_striped": 1}, "version", 8.0, 7.1),
         ({"archives_striped": None}, "version", 8.0, 7.1),

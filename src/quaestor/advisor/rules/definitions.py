@@ -144,7 +144,12 @@ RULES = (
         id="mp16-ch1/A-12",
         title="Archives need a large format",
         table=SYSTEM,
-        when=lambda at, cut: (at.archive == "DASD") & (at.archive_mb > cut.mb_max) & (at.archive_large_format == 0),
+        when=lambda at, cut: (
+            (at.archive == "DASD")
+            & (at.archive_mb > cut.mb_max)
+            & (at.archive_large_format == 0)
+            & ~(at.maybe("version") < 8)  # before V8 there are no such archives: A-11
+        ),
         measure="archive_mb",
         cutoffs=(Cutoff("mb_max", TRACKS_MAX_MIB, "65,535 tracks in MiB"),),
         advice="Archives of {archive_mb:,.0f} MiB exceed 65,535 tracks: give them a data class of name type EXT"
