@@ -12,6 +12,8 @@ from quaestor.pipeline.hours import hourly
 from quaestor.planner.batches import (
     BATCHINT_BELOW_MS,
     BATCHLIM_UNIT_BYTES,
+    BATCHSZ_DEFAULT,
+    LARGE_BYTES,
     advised_batchsz_max,
     batchint_ms_for,
     synchronous_per_s,
@@ -105,9 +107,9 @@ RULES = (
         measure="full_share",
         cutoffs=(
             Cutoff("share_min", 0.8, "share of batches that were full", ours=True),
-            Cutoff("batch_size_max", 50, "BATCHSZ of a busy channel"),
+            Cutoff("batch_size_max", BATCHSZ_DEFAULT, "BATCHSZ of a busy channel"),
             Cutoff("batches_min", 20, "batches from which on it matters", ours=True),
-            Cutoff("bytes_max", 100_000, "mean message from which on small batches are right"),
+            Cutoff("bytes_max", LARGE_BYTES, "mean message from which on small batches are right"),
         ),
         advice="{full_share:.0%} of {batches} batches were full at BATCHSZ {batch_size}: the channel is busy. Leave"
         " it at 50 unless data must be visible early, or the link is unreliable, slow or costly.",

@@ -9,10 +9,9 @@ from quaestor.advisor.rows import Floats, Groups, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Figure, Row, Rule, Severity
 from quaestor.pipeline.hours import hourly
 from quaestor.planner import dasd
+from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.log_flow import WRITE_THRESHOLD_PAGES, log_buffers
-
-PAGE_BYTES = 4096
-MIB = 1 << 20
+from quaestor.planner.quantity import MIB
 
 
 def per_hour(name: str) -> Figure:

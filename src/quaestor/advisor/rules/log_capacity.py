@@ -5,10 +5,12 @@ import numpy as np
 from quaestor.advisor.by_row import by_row
 from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
-from quaestor.advisor.rules.log import MIB, PAGE_BYTES, log_mb_per_s, per_hour
+from quaestor.advisor.rules.log import log_mb_per_s, per_hour
 from quaestor.planner import dasd
+from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.logload import logload_for_restart, restart_s_max
-from quaestor.planner.logs import active_log_size, active_logs_needed, fill_time_s
+from quaestor.planner.logs import FILL_TIME_MIN_S, active_log_size, active_logs_needed, fill_time_s
+from quaestor.planner.quantity import MIB, MINUTE_S
 
 
 def fill_minutes(at: Columns) -> Floats:
@@ -147,7 +149,7 @@ RULES = (
         when=lambda at, cut: at.fill_minutes < cut.minutes_min,
         measure="fill_minutes",
         low_is_worse=True,
-        cutoffs=(Cutoff("minutes_min", 30, "minutes an active log should last at peak"),),
+        cutoffs=(Cutoff("minutes_min", FILL_TIME_MIN_S / MINUTE_S, "minutes an active log should last at peak"),),
         advice="An active log of {active_log_mb:,.0f} MiB lasts {fill_minutes:.0f} minutes at {log_mb_per_s:.2f}"
         " MiB/s. Frequent switches take checkpoints and leave many archives to manage.",
         shows=("log_mb_per_s",),
