@@ -1,12 +1,18 @@
 """What a finding advises in figures (U6): the command to type and what it would bring, by the planner's formulas."""
 
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from advisor.cases import CASES
 from advisor.given import findings_on, rule_of
+from advisor.sources import SOURCES
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.rule import names_in
 
+ADVICE = tomllib.loads((Path(__file__).parent / "advices.toml").read_text(encoding="utf-8"))
 ENLARGE = "ALTER BUFFPOOL(3) BUFFERS(1250)"
 HALF_USED = (
     "1,250 buffers leave 60% stealable with the pages in memory at the worst moment;"
@@ -290,3 +296,45 @@ def test_a_pool_that_was_shrunk_in_the_interval_is_told_without_a_size(name):
 )
 def test_figures_stand_in_the_units_of_their_names(name, changes, figure, value):
     assert value == finding(name, changes).figures[figure]
+
+
+# --- advice ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [rule.id for rule in RULES])
+def test_a_finding_says_how_bad_it_is_where_and_what_to_do(name):
+    found = finding(name, {})
+    said = {"severity": found.severity.name.lower(), "subject": found.subject, "advice": found.advice}
+    assert ADVICE[name] == said
+
+
+@pytest.mark.parametrize("name", [rule.id for rule in RULES])
+def test_a_rule_cites_the_lines_of_its_extract(name):
+    """What the extract prints beside a rule is within what the rule cites; it may cite more, of rules it covers."""
+    assert set(lines(SOURCES[name])) <= set(lines(rule_of(name).lines))
+
+
+def lines(text):
+    for begin, end in re.findall(r"(?<!\d)(\d+)(?:-(\d+))?", text.replace("002:", "")):
+        yield from range(int(begin), int(end or begin) + 1)
+
+
+def test_more_log_wants_backups_as_much_more_often():
+    """A-54: the interval between backups shrinks as the log grows (F-27): 3,600 MiB an hour are 3.6 times 1,000."""
+    found = finding("mp16-ch1/A-54", {})
+    assert 3.6 == found.figures["as_often"]
+    assert "3.6 times as often" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"single_us": 70, "multiple_us": 633},
+            "took 70 microseconds against 70 usually, a multi-entry call 633 against",
+        ),
+        ({"multiple_us_usual": None}, "multi-entry call 210 against not known: one of them 2.1 times"),
+    ],
+)
+def test_the_slow_kind_of_call_is_told(changes, said):
+    assert said in finding("mp1b/A-21", changes).advice

@@ -123,7 +123,7 @@ RULES = (
         advice="{hash_chain_changes} of {steals} steals met another task at the same page: the pool is too small.",
         command=ALTER,
         effect=_enlarge,
-        lines="981, 4593",
+        lines="981, 4593, 4628",
     ),
     Rule(
         id="mp1b/A-25",

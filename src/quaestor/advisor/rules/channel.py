@@ -147,7 +147,7 @@ RULES = (
         when=lambda at, cut: at.batch_interval >= cut.ms_max,
         measure="batch_interval",
         cutoffs=(Cutoff("ms_max", BATCHINT_BELOW_MS, "milliseconds a batch may be held open"),),
-        advice="BATCHINT {batch_interval} ms holds a unit of recovery open for {ms_max:.0f} ms or more: restart"
+        advice="BATCHINT {batch_interval} ms holds a unit of recovery open for {ms_max:,.0f} ms or more: restart"
         " reads the log back to its begin. Shorten it.",
         command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(60000)",
         lines="818, 1608, 3705",
@@ -166,7 +166,7 @@ RULES = (
         " {batchsz_most:.0f} is advised. A failure in mid-batch sends all of it again.",
         command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHSZ({batchsz_most:.0f})",
         effect=lambda row: f"BATCHSZ({row.batchsz_most:.0f}) is the most for messages of this size",
-        lines="1642, 3607, 3690-3692",
+        lines="1642, 3607, 3690-3693",
     ),
     Rule(
         id="mp16-ch2-3/CH-R24",

@@ -140,7 +140,7 @@ RULES = (
         advice="{ssls:.0f} SSL tasks for {dispatchers:.0f} dispatchers; at least one more than dispatchers is advised.",
         command="ALTER QMGR SSLTASKS({ssl_wanted:.0f})",
         effect=lambda row: f"SSLTASKS({ssl_tasks(int(row.dispatchers))}) lets every dispatcher have one at once",
-        lines="3947-3958",
+        lines="3936-3948",
     ),
     Rule(
         id="mp16-ch2-3/CH-R31",

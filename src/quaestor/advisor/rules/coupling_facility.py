@@ -106,10 +106,10 @@ RULES = (
             Cutoff("times", 2, "mean time over the usual one", ours=True),
             Cutoff("calls_min", 20, "calls from which on an average means something", ours=True),
         ),
-        shows=("single_us", "single_us_usual"),
-        advice="A single-entry call took {single_us:.0f} microseconds against {single_us_usual:.0f} usually,"
-        " {slowdown:.1f} times over all. Look at the load of the coupling facility, its engines and the"
-        " links.",
+        shows=("single_us", "single_us_usual", "multiple_us", "multiple_us_usual"),
+        advice="A single-entry call took {single_us:.0f} microseconds against {single_us_usual:.0f} usually, a"
+        " multi-entry call {multiple_us:.0f} against {multiple_us_usual:.0f}: one of them {slowdown:.1f} times its"
+        " usual time. Look at the load of the coupling facility, its engines and the links.",
         lines="1791, 1903",
     ),
     Rule(

@@ -42,7 +42,7 @@ def _verb(means: Array, verbs: tuple[str, ...]) -> Array:
     """The verb with the highest mean, as people write it: SCS update is one of the shared channel status."""
     at = np.argmax(np.where(np.isnan(means), -np.inf, means), axis=0)
     names = [verb.replace("scs_", "SCS ").replace("ssk_", "SSK ") for verb in verbs]
-    return np.array(names, object)[at]
+    return np.asarray(np.array(names, object)[at])
 
 
 RULES = (
@@ -59,7 +59,7 @@ RULES = (
         cutoffs=(Cutoff("ms_max", SLOW_MS, "milliseconds of a change to rows; 5 to 10 are normal"),),
         advice="Of the verbs that change rows {slowest_verb} was the slowest, with {slowest_ms:.1f} ms in Db2 on"
         " average. They wait for the Db2 log: look at its volumes and at Db2 itself.",
-        lines="1408, 1507-1517",
+        lines="1408, 1416-1417, 1507-1517",
     ),
     Rule(
         id="mp1b/A-17",
@@ -134,6 +134,6 @@ RULES = (
         " Shared message data sets cost far less CPU; until then give the tables a 32 KB buffer pool of their"
         " own.",
         command="ALTER CFSTRUCT(name) CFLEVEL(5) OFFLOAD(SMDS) DSGROUP('prefix.*.suffix')",
-        lines="2833, 2860-2863, 2977, 4893",
+        lines="2833, 2860-2863, 2977, 3229, 4893",
     ),
 )

@@ -76,7 +76,7 @@ RULES = (
         " are affordable.",
         command="STOP TRACE(CHINIT)",
         effect=_chinit_traced,
-        lines="488, 3664",
+        lines="488, 3707-3715",
     ),
     Rule(
         id="mp16-ch1/A-2",
@@ -382,7 +382,7 @@ RULES = (
         severity=Severity.ALERT,
         advice="{used_share:.0%} of {total_pages:,.0f} pages are in use and EXPAND is NONE: 2192 is near.",
         command="ALTER PSID({page_set}) EXPAND(SYSTEM)",
-        lines="797",
+        lines="797, 872, 896",
     ),
     Rule(
         id="mp16-ch2-3/CF-R15",
@@ -394,7 +394,7 @@ RULES = (
         advice="MAXUMSGS is {maxumsgs:,.0f} in a queue-sharing group: a unit of more than {messages_max:,.0f}"
         " messages does not fit into CSQ_ADMIN (CSQE038E). Lower it, or enlarge CSQ_ADMIN.",
         command="ALTER QMGR MAXUMSGS(10000)",
-        lines="2405-2413",
+        lines="2354-2356",
     ),
     Rule(
         id="mp16-ch2-3/CF-R31",

@@ -69,7 +69,7 @@ RULES = (
         " the response time of the log volumes: buffers are freed as fast as they are written.",
         command="CSQ6LOGP OUTBUFF=4000",
         effect=_more_buffers,
-        lines="2491-2515",
+        lines="2491-2515, 4791",
     ),
     Rule(
         id="mp1b/A-37",

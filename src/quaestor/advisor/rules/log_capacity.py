@@ -161,12 +161,15 @@ RULES = (
         title="More log than the backups were planned for",
         table="QJST",
         settings=("planned_log_mb_per_hour",),
-        figures={"log_mb_per_hour": lambda at: per_hour("buffers_filled")(at) * PAGE_BYTES / MIB},
-        when=lambda at, cut: at.log_mb_per_hour > cut.times * at.planned_log_mb_per_hour,
+        figures={
+            "log_mb_per_hour": lambda at: per_hour("buffers_filled")(at) * PAGE_BYTES / MIB,
+            "as_often": lambda at: ratio(at.log_mb_per_hour, at.planned_log_mb_per_hour),
+        },
+        when=lambda at, cut: at.as_often > cut.times,
         measure="log_mb_per_hour",
         cutoffs=(Cutoff("times", 1.25, "measured over planned", ours=True),),
         advice="{log_mb_per_hour:,.0f} MiB of log an hour against {planned_log_mb_per_hour:,.0f} planned: page sets"
-        " must be backed up {times:g} times as often or more for the same recovery time.",
+        " must be backed up {as_often:.1f} times as often for the same recovery time.",
         lines="1112-1114",
     ),
     Rule(

@@ -38,7 +38,7 @@ RULES = (
         " 4000.",
         command="CSQ6LOGP OUTBUFF=4000",
         effect=_more_buffers,
-        lines="1639",
+        lines="1639, 4791",
     ),
     Rule(
         id="mp16-ch1/A-64",

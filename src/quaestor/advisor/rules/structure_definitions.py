@@ -60,7 +60,7 @@ RULES = (
         advice="SIZE {size_kb:,.0f} KB is {times:.1f} times INITSIZE {initsize_kb:,.0f} KB: control storage for the"
         " difference is taken from the start. Lower SIZE or raise INITSIZE.",
         effect=_sizes,
-        lines="2515-2529",
+        lines="2338-2340",
     ),
     Rule(
         id="mp16-ch2-3/CF-R10",
@@ -75,7 +75,7 @@ RULES = (
         advice="ALLOWAUTOALT(YES) with MINSIZE {minsize_kb:,.0f} KB below INITSIZE {initsize_kb:,.0f} KB: storage"
         " may be taken away when it is needed. Set MINSIZE to INITSIZE.",
         effect=_sizes,
-        lines="2535-2549",
+        lines="2339-2344, 2535-2537",
     ),
     Rule(
         id="mp16-ch2-3/CF-R13",
@@ -91,7 +91,7 @@ RULES = (
         advice="CSQ_ADMIN has {entries_total:,.0f} entries for {group_members:.0f} members; each needs 1,000."
         " Enlarge it before a queue manager joins.",
         effect=lambda row: f"it carries {queue_managers_supported(int(row.entries_total))} members",
-        lines="2401-2413",
+        lines="2348-2352",
     ),
     Rule(
         id="mp16-ch2-3/CF-R25",

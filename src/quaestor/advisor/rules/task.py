@@ -124,7 +124,7 @@ RULES = (
         " commits). Commit at least every 200: locks take storage, and searches pass over what is not"
         " committed.",
         effect=_scans,
-        lines="4895-4922",
+        lines="1757-1776, 2263-2269, 4895-4922",
     ),
     Rule(
         id="mp16-ch1/A-68",
