@@ -119,10 +119,10 @@ def test_intervals_are_put_in_order_before_they_are_compared():
 
 @pytest.mark.parametrize(
     ("seconds_after", "checkpoints"),
-    [(0, 4), (4, 4), (-5, 4), (-6, None)],
+    [(0, 4), (4, 4), (5, 4), (6, None), (3600, None), (-5, 4), (-6, None)],
 )
 def test_checkpoints_of_the_record_that_was_built_with_the_pools(seconds_after, checkpoints):
-    """Records of one interval are built within five seconds of each other; the log's comes with or after the pool's."""
+    """Records of one interval are built within five seconds of each other; what an hour later counted is not of it."""
     log = table("QJST", {"checkpoints": 4, "local_time": NINE + timedelta(seconds=seconds_after)})
     made = view("QPST", QPST=table("QPST", pool()), QJST=log)
     assert [checkpoints] == [None if np.isnan(each) else each for each in made.log_checkpoints]
@@ -196,3 +196,19 @@ def test_the_depth_of_a_page_sets_queues():
     assert [5000, 1] == list(made.message_size[:2])
     assert np.isnan(made.depth[2])
     assert 2000 == made.depth[3]
+
+
+@pytest.mark.parametrize(("seconds", "depth"), [(-6, None), (-5, 9), (5, 9), (6, None), (3600, None)])
+def test_queues_of_another_interval_say_nothing_about_a_page_set(seconds, depth):
+    """Queue statistics that were switched on later have no depth for the hours before."""
+    queues = table("QQST", page_set(at=NINE + timedelta(seconds=seconds), depth=9, message_size_average=100))
+    made = view("QIS1", QIS1=table("QIS1", page_set()), QQST=queues)
+    assert [depth] == [None if np.isnan(each) else each for each in made.depth]
+
+
+def test_of_two_intervals_each_has_its_own():
+    """Records of three intervals of a minute, the pool's of the second one missing in the log."""
+    times = [NINE, NINE + MINUTE, NINE + 2 * MINUTE]
+    log = table("QJST", *({"checkpoints": n, "local_time": times[n] + timedelta(seconds=1)} for n in (0, 2)))
+    made = view("QPST", QPST=table("QPST", *(pool(at) for at in times)), QJST=log)
+    assert [0, None, 2] == [None if np.isnan(each) else each for each in made.log_checkpoints]
