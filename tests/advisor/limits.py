@@ -4,6 +4,8 @@ Values stand in the row of `cases`, whose other figures fire, so that each line 
 and the side on which it lies, a rate over half an hour, a ratio of two counts. A figure with two limits has two lines.
 """
 
+from advisor.cases import DB2_VERBS
+
 LIMITS = {
     "mp1b/A-36": [("waits_no_buffer", 0, 1)],
     "mp1b/A-37": [("reads_from_buffer", 50, 51)],
@@ -118,16 +120,7 @@ LIMITS = {
         ("logload", 1_000_000, 999_999),
     ],
     "mp1b/A-16": [("write_server_elapsed_us", 10_000, 10_001), ("writes", 0, 1), ("writes", 11, 10)],
-    "mp1b/A-17": [
-        ("delete_server_elapsed_us", 128_000, 127_999),
-        ("deletes", 138, 137),
-        ("read_server_elapsed_us", 128_000, 127_999),
-        ("reads", 138, 137),
-        ("update_server_elapsed_us", 128_000, 127_999),
-        ("updates", 138, 137),
-        ("write_server_elapsed_us", 128_000, 127_999),
-        ("writes", 138, 137),
-    ],
+    "mp1b/A-17": [("write_server_elapsed_us", 32_000, 31_999), ("writes", 0, 1), ("writes", 42, 41)],
     "mp1b/A-18": [("queue_depth_high", 10, 11)],
     "mp1b/A-19": [("deadlocks", 0, 1)],
     "mp16-ch2-3/CF-R39": [("read_server_elapsed_us", 190_000, 190_001), ("reads", 5, 6), ("reads", 40, 39)],
@@ -227,8 +220,8 @@ LIMITS = {
     ],
     "mp16-ch2-3/CH-R24": [
         ("batch_data_limit", 0, 1),
-        ("batch_data_limit", 6125, 6124),
-        ("bytes_per_batch", 4_000_000, 4_000_001),
+        ("batch_data_limit", 5982, 5981),
+        ("bytes_per_batch", 4_096_000, 4_096_001),
         ("channel_type", 0, 1),
         ("channel_type", 3, 2),
         ("channel_type", 8, 9),
@@ -391,8 +384,11 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"deferred_write_starts": 0, "page_reads": 100}, "pages_written", 50, 49),
         ({"deferred_write_starts": 0, "pages_written": 0}, "page_reads", 2, 3),
         ({"deferred_write_starts": 0, "stealable_low": 150}, "buffers", 999, 1000),
+        ({"deferred_write_starts": 0, "page_reads": 500}, "after_gap", 1, 0),
+        ({"deferred_write_starts": 0, "page_reads": 500, "after_gap": 1}, "stealable_low", 151, 150),
     ],
     "mp16-ch1/A-47": [({"page_reads": 0}, "write_ios", 180_000, 180_001)],
+    "mp16-ch1/A-80": [({}, "after_gap", 1, 0)],
     "mp1b/A-26": [
         ({}, "after_gap", 1, 0),
         ({}, "messages_live", "long", "short"),
@@ -405,20 +401,28 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
     "mp1b/A-33": [({"pages_written": 0}, "write_ios", 100, 101)],
     "mp1b/A-31": [({"write_ios": 1001}, "page_reads", 1000, 1001)],
     "mp16-ch4-11/BP-8": [({"pages_written": 100}, "page_reads", 100, 101)],
-    "mp1b/A-16": [
-        ({"write_server_elapsed_us": 0}, "update_server_elapsed_us", 100_000, 100_001),
-        ({"write_server_elapsed_us": 0}, "delete_server_elapsed_us", 10_000, 10_001),
-        ({"writes": 0, "update_server_elapsed_us": 90_001}, "updates", 10, 9),
-        ({"writes": 0, "delete_server_elapsed_us": 20_001}, "deletes", 3, 2),
-    ],
-    "mp1b/A-17": [
-        (
-            {f"{other}_thread_elapsed_us": 0 for other in ("read", "update", "write", "delete") if other != verb},
-            f"{verb}_thread_elapsed_us",
-            40_000,  # 40 requests
-            40_001,
+    "mp1b/A-16": [  # each verb that changes rows by itself: its mean, and how often it was used
+        line
+        for verb in DB2_VERBS
+        if verb not in {"write", "list", "read", "scs_select", "ssk_select"}
+        for line in (
+            ({"writes": 0, "updates": 0, "deletes": 0, f"{verb}s": 5}, f"{verb}_server_elapsed_us", 50_000, 50_001),
+            ({"writes": 0, "updates": 0, "deletes": 0, f"{verb}_server_elapsed_us": 20_001}, f"{verb}s", 3, 2),
         )
-        for verb in ("read", "update", "write", "delete")
+    ],
+    "mp1b/A-17": [  # each verb by itself: thread less server time, and how often it was used
+        line
+        for verb in DB2_VERBS
+        for line in (
+            ({"writes": 0, f"{verb}s": 40}, f"{verb}_thread_elapsed_us", 40_000, 40_001),
+            (
+                {"writes": 0, f"{verb}s": 40, f"{verb}_thread_elapsed_us": 50_000},
+                f"{verb}_server_elapsed_us",
+                1e4,
+                9999,
+            ),
+            ({"writes": 0, f"{verb}_thread_elapsed_us": 2001, f"{verb}_server_elapsed_us": 0}, f"{verb}s", 3, 2),
+        )
     ],
     "mp1b/A-19": [({"deadlocks": 0}, "abends", 0, 1)],
     "mp1b/A-46": [({"cis_written": 180_000}, "log_ios", 180_000, 180_001)],
@@ -484,6 +488,7 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"dual_logging": 1}, "dual_bsds", 1, 0),
         ({"dual_logging": 1}, "dual_archive", 1, 0),
     ],
+    "mp16-ch1/A-12": [({}, "version", 7.1, 8.0), ({}, "version", 7.999, None)],
     "mp16-ch4-11/DASD-3": [
         ({"archives_striped": 1}, "version", 8.0, 7.1),
         ({"archives_striped": None}, "version", 8.0, 7.1),

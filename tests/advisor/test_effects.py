@@ -1,12 +1,18 @@
 """What a finding advises in figures (U6): the command to type and what it would bring, by the planner's formulas."""
 
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from advisor.cases import CASES
 from advisor.given import findings_on, rule_of
+from advisor.sources import SOURCES
 from quaestor.advisor.catalog import RULES
 from quaestor.advisor.rule import names_in
 
+ADVICE = tomllib.loads((Path(__file__).parent / "advices.toml").read_text(encoding="utf-8"))
 ENLARGE = "ALTER BUFFPOOL(3) BUFFERS(1250)"
 HALF_USED = (
     "1,250 buffers leave 60% stealable with the pages in memory at the worst moment;"
@@ -112,13 +118,19 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     (
         "mp16-ch2-3/CH-R17",
         {"messages_per_s": 1, "chltype": "SDR"},
-        "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHINT(nnn)",
+        "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHINT(50000)",
         BATCH,
     ),
     (  # a name in small letters is typed in quotation marks; less than a message to a batch counts as one
         "mp16-ch2-3/CH-R17",
         {"messages_per_s": 1, "chltype": "SDR", "channel": "to.qm2", "achieved_batch": 0.5},
-        "ALTER CHANNEL('to.qm2') CHLTYPE(SDR) BATCHINT(nnn)",
+        "ALTER CHANNEL('to.qm2') CHLTYPE(SDR) BATCHINT(50000)",
+        BATCH,
+    ),
+    (  # at a message in ten seconds a batch of 50 would be held open for more than eight minutes
+        "mp16-ch2-3/CH-R17",
+        {"messages_per_s": 0.1, "chltype": "SDR"},
+        "",
         BATCH,
     ),
     ("talks/A-3", {"chltype": "SDR"}, "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHSZ(50)", ""),
@@ -126,7 +138,7 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
         "mp16-ch2-3/CH-R19",
         {"chltype": "SDR"},
         "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHINT(0)",
-        "BATCHINT(50000) would fill a batch of 50 at this rate",
+        "a requester that waits for each reply has 1 a second at the most now, and 800 without BATCHINT",
     ),
     ("mp16-ch1/A-34", {"chltype": "SDR"}, "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHINT(60000)", ""),
     (
@@ -141,8 +153,32 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
         "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHSZ(10)",
         "BATCHSZ(10) is the most for messages of this size",
     ),
+    (  # command and effect are of one mind about half a byte
+        "mp16-ch2-3/CH-R21",
+        {"chltype": "SDR", "bytes_per_message": 100_000.5},
+        "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHSZ(10)",
+        "BATCHSZ(10) is the most for messages of this size",
+    ),
     ("mp16-ch1/A-27", {"chltype": "SDR"}, "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) NPMSPEED(FAST)", ""),
-    ("mp16-ch2-3/CH-R18", {}, "", "BATCHINT(2500) would fill a batch of 50 at this rate"),
+    ("mp16-ch2-3/CH-R18", {}, "", "BATCHINT(2500) fills a batch of 50 at this rate"),
+    (  # ORACLE 60 the other way round: 30 messages a second fill 50 in 1,667 ms
+        "mp16-ch2-3/CH-R18",
+        {"messages_per_s": 30, "chltype": "SDR"},
+        "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHINT(1667)",
+        "BATCHINT(1667) fills a batch of 50 at this rate",
+    ),
+    (  # it is the channel's own BATCHSZ that must fit
+        "mp16-ch2-3/CH-R18",
+        {"messages_per_s": 30, "batch_size": 100, "chltype": "SDR"},
+        "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHINT(3334)",
+        "BATCHINT(3334) fills a batch of 100 at this rate",
+    ),
+    (  # so many messages do not come in five minutes
+        "mp16-ch2-3/CH-R18",
+        {"messages_per_s": 2, "batch_size": 600, "chltype": "SDR"},
+        "",
+        "",
+    ),
     ("mp16-ch1/A-61", {}, "", "storage suffices for about 15 such channels at once"),
     ("mp16-ch2-3/CH-R28", {"chltype": "SDR"}, "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) DISCINT(6000)", ""),
     (
@@ -260,3 +296,45 @@ def test_a_pool_that_was_shrunk_in_the_interval_is_told_without_a_size(name):
 )
 def test_figures_stand_in_the_units_of_their_names(name, changes, figure, value):
     assert value == finding(name, changes).figures[figure]
+
+
+# --- advice ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [rule.id for rule in RULES])
+def test_a_finding_says_how_bad_it_is_where_and_what_to_do(name):
+    found = finding(name, {})
+    said = {"severity": found.severity.name.lower(), "subject": found.subject, "advice": found.advice}
+    assert ADVICE[name] == said
+
+
+@pytest.mark.parametrize("name", [rule.id for rule in RULES])
+def test_a_rule_cites_the_lines_of_its_extract(name):
+    """What the extract prints beside a rule is within what the rule cites; it may cite more, of rules it covers."""
+    assert set(lines(SOURCES[name])) <= set(lines(rule_of(name).lines))
+
+
+def lines(text):
+    for begin, end in re.findall(r"(?<!\d)(\d+)(?:-(\d+))?", text.replace("002:", "")):
+        yield from range(int(begin), int(end or begin) + 1)
+
+
+def test_more_log_wants_backups_as_much_more_often():
+    """A-54: the interval between backups shrinks as the log grows (F-27): 3,600 MiB an hour are 3.6 times 1,000."""
+    found = finding("mp16-ch1/A-54", {})
+    assert 3.6 == found.figures["as_often"]
+    assert "3.6 times as often" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"single_us": 70, "multiple_us": 633},
+            "took 70 microseconds against 70 usually, a multi-entry call 633 against",
+        ),
+        ({"multiple_us_usual": None}, "multi-entry call 210 against not known: one of them 2.1 times"),
+    ],
+)
+def test_the_slow_kind_of_call_is_told(changes, said):
+    assert said in finding("mp1b/A-21", changes).advice

@@ -10,6 +10,7 @@ from quaestor.advisor.cutoffs import standard
 from quaestor.advisor.evaluate import advise
 from quaestor.advisor.findings import as_records
 from quaestor.advisor.rule import Severity
+from quaestor.advisor.settings import Settings
 from quaestor.smf.arrow_schema import schema
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.smf.sections.db2 import Db2Statistics
@@ -139,6 +140,26 @@ def test_rules_without_rows_or_settings_are_listed():
     assert "setting objects is not known" == advice.not_run["mp16-ch1/A-80"]
     assert "no settings of kind system" == advice.not_run["mp16-ch1/A-8"]
     assert len(RULES) == advice.rules_run + len(advice.not_run)
+
+
+def test_a_rule_runs_where_one_row_has_what_it_needs():
+    """Z4: of two queue managers one writes the older, shorter section."""
+    old, new = (9, "QM01", 3, {"hash_chain_changes": None}), (9, "QM02", 3, {"hash_chain_changes": 1, "steals": 9})
+    rules = standard([rule_of("mp16-ch1/A-41")])
+    advice = advise(rules, pools(old))
+    assert ({"mp16-ch1/A-41": "hash_chain_changes of QPST is not known"}, 0) == (advice.not_run, advice.rules_run)
+    advice = advise(rules, pools(old, new))
+    assert ({}, 1, ["QM02"]) == (advice.not_run, advice.rules_run, [each.queue_manager for each in advice.findings])
+
+
+def test_settings_that_others_need_are_told_one_by_one():
+    settings = Settings()
+    settings.put("QM01", "system", "", {"active_logs": 4})
+    advice = advise(standard(RULES), {}, settings)
+    assert "mp16-ch1/A-8" not in advice.not_run
+    assert "setting trace_global is not known" == advice.not_run["mp16-ch1/A-1"]
+    assert "setting archive is not known" == advice.not_run["mp16-ch1/A-13"]
+    assert 1 == advice.rules_run
 
 
 def test_no_rows_at_all_find_nothing():

@@ -3,10 +3,11 @@
 import pytest
 
 from advisor.cases import CASES
-from advisor.given import findings_on, rule_of
+from advisor.given import findings_on, given, rule_of, settings_of
 from quaestor.advisor.catalog import RULES
-from quaestor.advisor.evaluate import reads
+from quaestor.advisor.evaluate import cannot_run, reads
 from quaestor.advisor.rule import names_in
+from quaestor.advisor.view_catalog import BY_NAME
 
 NAMES = [rule.id for rule in RULES]
 
@@ -48,6 +49,28 @@ def test_what_is_not_known_meets_no_rule(name):
         assert [] == findings_on(rule, missing, settings), f"fires without {column}"
     for setting in sorted(seen.settings & set(settings)):
         assert [] == findings_on(rule, columns, {key: value for key, value in settings.items() if key != setting})
+
+
+def reason(rule, columns, settings):
+    """Why the rule is not run on the row."""
+    view = BY_NAME[rule.table]
+    return cannot_run(rule, view, given(view, columns), settings_of(rule, settings, columns))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_not_known_is_told(name):
+    """Z4: a rule that lacks a figure is not among those that found nothing."""
+    columns, _, settings, _ = case(name)
+    rule = rule_of(name)
+    seen = reads(rule)
+    assert "" == reason(rule, columns, settings)
+    of_view = "setting {} is not known" if BY_NAME[rule.table].settings_kind else f"{{}} of {rule.table} is not known"
+    for column in seen.columns & set(columns):
+        missing = {key: value for key, value in columns.items() if key != column}
+        assert of_view.format(column) == reason(rule, missing, settings)
+    for setting in seen.settings:
+        without = {key: value for key, value in settings.items() if key != setting}
+        assert f"setting {setting} is not known" == reason(rule, columns, without)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -94,6 +94,17 @@ def test_backouts_stand_beside_the_log_reads_of_their_interval():
     assert [90, 7] == list(made.log_reads_from_buffer)
 
 
+@pytest.mark.parametrize(
+    ("minutes", "reads"),
+    [(1, 90), (0, 90), (60, 90), (-1, None)],
+)
+def test_log_reads_of_a_later_interval_are_not_beside_a_backout(minutes, reads):
+    """The log's record of ten o'clock covers the hour from nine; the one before is not there."""
+    log = table("QJST", {"reads_from_buffer": 90, "local_time": NINE + timedelta(hours=1)})
+    made = tasks({"WTAS": table("WTAS", task(backouts=1, local_time=NINE + timedelta(minutes=minutes))), "QJST": log})
+    assert [reads] == [None if np.isnan(each) else each for each in made.log_reads_from_buffer]
+
+
 def test_what_is_built_right_after_the_hour_belongs_to_the_hour():
     rows = [
         task(base_name="Q", gets_any=3, local_time=NINE + timedelta(seconds=1)),

@@ -249,7 +249,7 @@ EDGES = [
     ("structures.is_small", {}, [("structure_kb", -1, 0)]),
     ("cfrm.extra_kb_for_upgrade", {"to_cfcc_level": 17}, [("from_cfcc_level", 0, 1)]),
     ("cfrm.extra_kb_for_upgrade", {"from_cfcc_level": 14}, [("to_cfcc_level", 13, 14)]),
-    ("batches.achieved_batch_size", {"messages_per_s": 1}, [("message_kb", -0.001, 0)]),
+    ("batches.achieved_batch_size", {"messages_per_s": 1}, [("message_bytes", -0.001, 0)]),
     ("batches.synchronous_per_s", {"batchint_ms": 1}, [("unbatched_per_s", 0, 0.001)]),
     ("channel_tls.tls_percent_of_whole", {"plain_us": 1}, [("tls_us", -0.001, 0)]),
     (

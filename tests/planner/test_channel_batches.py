@@ -100,8 +100,9 @@ def test_advised_limits_by_message_size():
 
 
 def test_a_batch_ends_at_its_limit_of_kilobytes():
-    assert 5 == achieved_batch_size(1000, 50, 1000, message_kb=1000)
-    assert 1 == achieved_batch_size(1000, 50, 1000, message_kb=6000)
+    assert 5 == achieved_batch_size(1000, 50, 1000, message_bytes=1_024_000)
+    assert 6 == achieved_batch_size(1000, 50, 1000, message_bytes=1_023_999)
+    assert 1 == achieved_batch_size(1000, 50, 1000, message_bytes=6_144_000)
     assert 50 == achieved_batch_size(0, preloaded=True)
     assert 200 == achieved_batch_size(0, batchsz=200, preloaded=True)
     assert 1 == achieved_batch_size(1_000_000)
@@ -146,13 +147,13 @@ def test_the_size_in_effect_suits_both_ends(sender, receiver):
     rate=st.floats(0, 1e4),
     batchsz=st.integers(1, 100),
     interval=st.floats(0, 3e5),
-    kb=st.floats(0.01, 1e5),
+    size=st.floats(1, 1e8),
     more=st.floats(0, 1e4),
 )
-def test_achieved_batches_stay_within_bounds_and_grow_with_the_interval(rate, batchsz, interval, kb, more):
-    achieved = achieved_batch_size(rate, batchsz, interval, kb)
+def test_achieved_batches_stay_within_bounds_and_grow_with_the_interval(rate, batchsz, interval, size, more):
+    achieved = achieved_batch_size(rate, batchsz, interval, size)
     assert 1 <= achieved <= batchsz
-    assert achieved <= achieved_batch_size(rate, batchsz, interval + more, kb)
+    assert achieved <= achieved_batch_size(rate, batchsz, interval + more, size)
 
 
 def test_impossible_values_are_refused():

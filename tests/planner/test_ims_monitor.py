@@ -94,6 +94,33 @@ def test_checkpoints_past_midnight_and_none():
     before, after = ims.checkpoint_seconds(["DFS994I *CHKPT 08296/235950*", "DFS994I *CHKPT 08297/000010*"])
     assert 20 == after - before
     assert () == ims.checkpoint_seconds(CONSOLE[:1])
+    assert () == ims.checkpoint_seconds([])
+
+
+@pytest.mark.parametrize(("last", "first"), [("08366", "09001"), ("09365", "10001")])
+def test_checkpoints_past_new_year(last, first):
+    """Days are year and day of the year; 2008 was a leap year."""
+    before, after = ims.checkpoint_seconds([f"DFS994I *CHKPT {last}/235950*", f"DFS994I *CHKPT {first}/000010*"])
+    assert (86_390, 86_410) == (before, after)
+
+
+def test_seconds_are_counted_from_the_first_days_midnight():
+    assert (3723,) == ims.checkpoint_seconds(["DFS994I *CHKPT 08296/010203*"])
+
+
+@pytest.mark.parametrize(
+    ("percent", "verdict"),
+    [
+        (100, RegionVerdict.FULL),
+        (99, RegionVerdict.FULL),
+        (98.99, RegionVerdict.SOME_SPARE),
+        (90, RegionVerdict.SOME_SPARE),
+        (89.99, RegionVerdict.NOT_THE_LIMIT),
+        (0, RegionVerdict.NOT_THE_LIMIT),
+    ],
+)
+def test_the_least_occupied_region_decides(percent, verdict):
+    assert verdict is ims.region_verdict([100, percent])
 
 
 @pytest.mark.oracle("mp16-ch4-11/61", kind="exact", lines="5913-5937")
@@ -172,6 +199,10 @@ def test_cut_never_rounds_up(value, decimals):
     ("call", "says"),
     [
         (lambda: RunProfile(0, 1, 1, 1), "interval_sec 0 is not valid: more than 0"),
+        (lambda: RunProfile(60, 0, 1, 1), "messages_dequeued 0 is not valid: 1 or more"),
+        (lambda: RunProfile(60, 1, 0, 1), "schedules 0 is not valid: 1 or more"),
+        (lambda: RegionTime(0, 5, 5), "occurrences 0 is not valid: 1 or more"),
+        (lambda: ims.region_verdict([5], full_percent=50, moderate_percent=51), "moderate_percent 51 is not valid"),
         (lambda: RegionTime(1, 5, 6), "not_wait_us 6 is not valid: 0 to 5"),
         (lambda: ims.occupancy_percent(61e6, MINUTE), "execution_us 61000000 is not valid: 0 to 60000000"),
         (lambda: ims.region_verdict([]), "regions 0 is not valid: 1 or more"),

@@ -83,14 +83,6 @@ def tasks(tables: Tables) -> Rows:
     elapsed_us = sums["verb_elapsed_us"] + rows.commit_elapsed_us + beside_commit
     covered = (rows.interval_end - rows.wtas_interval_start).astype("timedelta64[us]").astype(np.float64) / 1e6
     log = base(table_of(tables, "QJST"))
-    interval = as_of(
-        rows.queue_manager,
-        rows.local_time,
-        log.queue_manager,
-        log.local_time,
-        tolerance_us=BUILT_TOGETHER_US,
-        earlier=False,
-    )
     return rows.plus(
         **sums,
         application=application(rows),
@@ -102,8 +94,24 @@ def tasks(tables: Tables) -> Rows:
         elapsed_us_per_unit=ratio(elapsed_us, rows.commits),
         log_wait_share=ratio(rows.log_force_elapsed_us + sums["log_write_wait_us"], elapsed_us),
         force_us=ratio(rows.log_force_elapsed_us, rows.log_forces),
-        log_reads_from_buffer=looked_up(log.reads_from_buffer, interval),
+        log_reads_from_buffer=looked_up(log.reads_from_buffer, _interval_of(rows, log)),
     )
+
+
+def _interval_of(rows: Rows, log: Rows) -> Array:
+    """For each task the interval of the log in which its record was cut; -1 where that interval is not there."""
+    at = as_of(
+        rows.queue_manager,
+        rows.local_time,
+        log.queue_manager,
+        log.local_time,
+        tolerance_us=BUILT_TOGETHER_US,
+        earlier=False,
+    )
+    if not len(log):
+        return at
+    begun = log.local_time - (np.nan_to_num(log.seconds) * 1e6).astype("timedelta64[us]")
+    return np.where(begun[np.maximum(at, 0)] <= rows.local_time, at, -1)
 
 
 def _owners(rows: Rows, queues: Rows) -> Array:

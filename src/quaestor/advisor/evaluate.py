@@ -5,7 +5,8 @@ Rules
   Z2  What the rules need is asked for by structure and column before anything is read, so that a dump is decoded and a
       lake is projected narrowly.
   Z3  A view is made once for all rules on it.
-  Z4  A rule that cannot run is listed with the reason: no rows of its view, or settings that nobody gave.
+  Z4  A rule that cannot run is listed with the reason: no rows of its view, settings that nobody gave, or a column that
+      is known in no row, as those of sections that an older release does not write.
 
 Called by the command and by who watches a live queue manager.  Calls rule, rows, views, settings, findings.
 """
@@ -145,7 +146,7 @@ def advise(chosen: Iterable[Chosen], tables: Tables, settings: Settings | None =
         if rule.table not in views:
             views[rule.table] = _rows(view, tables, known)
         rows = views[rule.table]
-        reason = _cannot_run(rule, view, rows, known)
+        reason = cannot_run(rule, view, rows, known)
         if reason:
             made.not_run[rule.id] = reason
             continue
@@ -161,14 +162,19 @@ def _rows(view: View, tables: Tables, settings: Settings) -> Rows:
     return view.make(tables)
 
 
-def _cannot_run(rule: Rule, view: View, rows: Rows, settings: Settings) -> str:
+def cannot_run(rule: Rule, view: View, rows: Rows, settings: Settings) -> str:
+    """Why the rule says nothing about these rows; empty where it can be run (Z4)."""
     if not len(rows):
         what = view.name.removeprefix(SETTINGS_PREFIX)
         return f"no settings of kind {what}" if view.settings_kind else f"no rows of {view.name}: {view.grain}"
     kinds = dict(map(_setting, rule.settings))
-    for name in sorted(reads(rule).settings):
+    wanted = reads(rule)
+    for name in sorted(wanted.settings):
         if not any(key[1] == kinds[name] and key[3] == name for key in settings.values):
             return f"setting {name} is not known"
+    for name in sorted(wanted.columns):
+        if not is_known(getattr(rows, name)).any():
+            return f"setting {name} is not known" if view.settings_kind else f"{name} of {view.name} is not known"
     return ""
 
 

@@ -19,12 +19,12 @@ from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
 
-from quaestor.advisor.rows import Floats, Mask
+from quaestor.advisor.rows import Array, Mask
 
 Columns = Any  # the rows under evaluation: attributes are columns, figures and settings
 Row = SimpleNamespace  # the worst row: attributes are scalars, None where not known
 Condition = Callable[[Columns, SimpleNamespace], Mask]
-Figure = Callable[[Columns], Floats]
+Figure = Callable[[Columns], Array]
 Effect = Callable[[Row], str]
 
 

@@ -117,14 +117,7 @@ def _pools(tables: Tables) -> Rows:
     rows = base(table_of(tables, "QPST"))
     before = before_in_time([rows.queue_manager, rows.buffer_pool], rows.local_time)
     log = base(table_of(tables, "QJST"))
-    at = as_of(
-        rows.queue_manager,
-        rows.local_time,
-        log.queue_manager,
-        log.local_time,
-        tolerance_us=BUILT_TOGETHER_US,
-        earlier=False,
-    )
+    at = built_with(rows.queue_manager, rows.local_time, log.queue_manager, log.local_time)
     begun = rows.local_time - (np.nan_to_num(rows.seconds) * 1e6).astype("timedelta64[us]")
     gap_s = (begun - _earlier_times(rows.local_time, before)).astype("timedelta64[us]").astype(np.float64) / 1e6
     after_gap = np.where(before >= 0, gap_s > rows.seconds / 2, False)
@@ -144,6 +137,15 @@ def _earlier_times(times: Array, before: Array) -> Array:
 def _bit(rows: Rows, bit: int) -> Floats:
     known = ~np.isnan(rows.location)
     return np.where(known, (np.where(known, rows.location, 0).astype(np.int64) & bit) != 0, np.nan)
+
+
+def built_with(keys: Array, times: Array, other_keys: Array, other_times: Array) -> Array:
+    """For each row the index of the other row of its key that was built with it, for the same interval; -1 for none."""
+    at = as_of(keys, times, other_keys, other_times, tolerance_us=BUILT_TOGETHER_US, earlier=False)
+    if not len(other_times):
+        return at
+    late = other_times[np.maximum(at, 0)] - times > np.timedelta64(BUILT_TOGETHER_US, "us")
+    return np.where(late, -1, at)
 
 
 def before_in_time(keys: list[Array], times: Array) -> Array:
@@ -188,7 +190,7 @@ def _page_sets(tables: Tables) -> Rows:
     own = queues.take(group.first)
     depth, size = group.sum(queues.depth), group.highest(queues.message_size_average)
     both = _pairs([rows.queue_manager, rows.page_set], [own.queue_manager, own.page_set])
-    at = as_of(both[0], rows.local_time, both[1], own.local_time, tolerance_us=BUILT_TOGETHER_US, earlier=False)
+    at = built_with(both[0], rows.local_time, both[1], own.local_time)
     return rows.plus(
         depth=looked_up(depth, at),
         message_size=looked_up(size, at),

@@ -4,13 +4,14 @@ Rules
   K1  The batch size in effect is the least of both ends' BATCHSZ and both ends' limit: MAXUMSGS less 3 on z/OS,
       MAXUMSGS elsewhere, and 1 where that is not positive.
   K2  A batch ends at BATCHSZ messages, at BATCHLIM kilobytes (after the message that reaches it), or when the
-      transmission queue is empty and BATCHINT has passed.
+      transmission queue is empty and BATCHINT has passed. A kilobyte is 1024 bytes, as everywhere in the chapter
+      (63 KB are 64,512 bytes [2374]).
   K3  Without BATCHINT a batch of 1 is what most channels achieve, unless the queue is preloaded.
   K4  NPMSPEED is FAST only if both ends say so.  A non-persistent message on a FAST channel is outside the batch.
   K5  The log is forced at the end of a batch that holds anything else.
   K6  Where each message waits for its answer inside a batch, BATCHINT is the time of every one.
 
-Called by the planner's answers.  Calls bounds, cfrm, source.
+Called by the planner's answers.  Calls bounds, cfrm, quantity, source.
 """
 
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from math import ceil, inf
 
 from quaestor.planner.bounds import above, at_least
 from quaestor.planner.cfrm import MAXUMSGS_DEFAULT
+from quaestor.planner.quantity import KIB
 from quaestor.planner.source import OutOfRangeError, Source, formula
 
 EXTRACT = "mp16-ch2-3"
@@ -28,6 +30,7 @@ BATCHSZ_ADVISED_MAX = 100
 BATCHINT_DEFAULT_MS = 0
 BATCHINT_BELOW_MS = 300_000
 BATCHLIM_DEFAULT_KB = 5000
+BATCHLIM_UNIT_BYTES = KIB
 ZOS_RESERVED_MESSAGES = 3
 LARGE_BYTES = 100_000
 VERY_LARGE_BYTES = 1_048_576
@@ -100,16 +103,16 @@ def achieved_batch_size(
     messages_per_s: float,
     batchsz: int = BATCHSZ_DEFAULT,
     batchint_ms: float = BATCHINT_DEFAULT_MS,
-    message_kb: float = 0.0,
+    message_bytes: float = 0.0,
     batchlim_kb: float = BATCHLIM_DEFAULT_KB,
     preloaded: bool = False,
 ) -> float:
     """Messages per batch to expect (K2, K3)."""
     at_least(1, batchsz=batchsz)
-    at_least(0, batchint_ms=batchint_ms, messages_per_s=messages_per_s, message_kb=message_kb)
+    at_least(0, batchint_ms=batchint_ms, messages_per_s=messages_per_s, message_bytes=message_bytes)
     above(0, batchlim_kb=batchlim_kb)
     in_interval = inf if preloaded else messages_per_s * batchint_ms / 1000
-    by_limit = ceil(batchlim_kb / message_kb) if message_kb > 0 else inf
+    by_limit = ceil(batchlim_kb * BATCHLIM_UNIT_BYTES / message_bytes) if message_bytes > 0 else inf
     return min(batchsz, max(1.0, in_interval), by_limit)
 
 

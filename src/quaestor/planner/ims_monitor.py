@@ -15,10 +15,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import Enum
 from itertools import pairwise
 
 from quaestor.planner.bounds import above, at_least, within
+from quaestor.planner.quantity import DAY_S, HOUR_S, MINUTE_S
 from quaestor.planner.source import formula
 
 EXTRACT = "mp16-ch4-11"
@@ -159,8 +161,16 @@ _CHECKPOINT = re.compile(r"\bDFS994I\s+\*CHKPT\s+(\d{5})/(\d{2})(\d{2})(\d{2})\b
 def checkpoint_seconds(console: Iterable[str]) -> tuple[int, ...]:
     """Seconds, counted from the first day's midnight, of the checkpoints a console log reports (DFS994I)."""
     found = [tuple(map(int, match.groups())) for line in console if (match := _CHECKPOINT.search(line))]
-    first_day = found[0][0] if found else 0
-    return tuple((day - first_day) * 86_400 + h * 3_600 + m * 60 + s for day, h, m, s in found)
+    days = [_day(date_of) for date_of, *_ in found]
+    return tuple(
+        (day - days[0]) * DAY_S + h * HOUR_S + m * MINUTE_S + s for day, (_, h, m, s) in zip(days, found, strict=True)
+    )
+
+
+def _day(yyddd: int) -> int:
+    """A day of IMS, year and day of the year, as a number that goes up by one over New Year, too."""
+    year, day = divmod(yyddd, 1000)
+    return date(2000 + year, 1, 1).toordinal() + day
 
 
 @formula(EXTRACT, "9.5 IMS-1", "5636, 5877")

@@ -5,10 +5,13 @@ sets: the rules on spilling pass them over. Nothing said, a pool counts as short
 
 Pool 0 holds the objects and the channels' synchronization queue, which is indexed: what looks like a search there is a
 pool that messages have filled, so BP-12 speaks for it and the rules that lead to an index do not.
+
+After a start every page is read once: reads of an interval that follows a gap say nothing about the pool.
 """
 
 import numpy as np
 
+from quaestor.advisor.by_row import by_row
 from quaestor.advisor.rows import Floats, Mask, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.buffer_flow import DEFERRED_WRITE_BELOW, READS_PER_WRITE_HIGH, buffers_that_keep_messages
@@ -36,8 +39,11 @@ def buffers_wanted(at: Columns) -> Floats:
     """Buffers with which 15 % stay stealable at this peak; what lay on the page set is not in it. Not known for a pool
     that was shrunk within the interval and had more stealable before than it has buffers now.
     """
-    made = [float(buffers_that_keep_messages(int(pages))) if pages >= 0 else np.nan for pages in pages_used(at)]
-    return np.asarray(np.maximum(np.array(made, np.float64), 1.25 * at.buffers), np.float64)
+    return np.asarray(np.maximum(by_row(_keep, pages_used(at)), 1.25 * at.buffers), np.float64)
+
+
+def _keep(pages: float) -> float:
+    return buffers_that_keep_messages(int(pages))
 
 
 def reads_per_written(at: Columns) -> Floats:
@@ -117,7 +123,7 @@ RULES = (
         advice="{hash_chain_changes} of {steals} steals met another task at the same page: the pool is too small.",
         command=ALTER,
         effect=_enlarge,
-        lines="981, 4593",
+        lines="981, 4593, 4628",
     ),
     Rule(
         id="mp1b/A-25",
@@ -241,7 +247,7 @@ RULES = (
             & (
                 (at.deferred_write_starts > 0)
                 | (at.stealable_share <= cut.share_min)
-                | (at.reads_per_written > cut.times)
+                | ((at.reads_per_written > cut.times) & (at.maybe("after_gap") != 1))
             )
         ),
         measure="page_reads",
@@ -264,9 +270,14 @@ RULES = (
         table="QPST",
         settings=("objects",),
         figures={"object_pages": lambda at: np.ceil(at.objects / 2)},
-        when=lambda at, cut: (at.buffer_pool == 0) & (at.buffers < at.object_pages) & (at.page_reads > cut.reads),
+        when=lambda at, cut: (
+            (at.buffer_pool == 0)
+            & (at.buffers < at.object_pages)
+            & (at.page_reads > cut.reads)
+            & (at.maybe("after_gap") != 1)
+        ),
         measure="page_reads",
-        cutoffs=(Cutoff("reads", 0, "pages read into pool 0 in an interval"),),
+        cutoffs=(Cutoff("reads", 0, "pages read into pool 0 in an interval that does not follow a start"),),
         shows=("objects",),
         advice="{objects:,.0f} objects take about {object_pages:,.0f} pages and pool 0 has {buffers}: {page_reads}"
         " pages were read. Enlarge it.",

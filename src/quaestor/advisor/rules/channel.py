@@ -5,15 +5,18 @@ SENDS are the channel types that end batches: sender, server, cluster sender.
 
 import numpy as np
 
+from quaestor.advisor.by_row import by_row
 from quaestor.advisor.rows import Floats, Groups, Mask, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.pipeline.hours import hourly
 from quaestor.planner.batches import (
     BATCHINT_BELOW_MS,
-    BATCHSZ_ADVISED_MAX,
-    VERY_LARGE_BYTES,
+    BATCHLIM_UNIT_BYTES,
+    BATCHSZ_DEFAULT,
+    LARGE_BYTES,
     advised_batchsz_max,
     batchint_ms_for,
+    synchronous_per_s,
 )
 from quaestor.planner.log_rate import Path, batch_log_bytes
 from quaestor.planner.storage_use import channels_at_once
@@ -39,12 +42,22 @@ def _fuller_batches(row: Row) -> str:
     return f"at ten messages to a batch the sender logs {then:,.0f} bytes a message for its batches, now {now:,.0f}"
 
 
-def _interval(row: Row) -> str:
-    return f"BATCHINT({batchint_ms_for(row.messages_per_s)}) would fill a batch of 50 at this rate"
+def batchint_wanted(at: Columns) -> Floats:
+    """The BATCHINT in which BATCHSZ messages come; not known where that takes five minutes or more."""
+    return by_row(lambda rate, size: batchint_ms_for(rate, int(size)), at.messages_per_s, at.batch_size)
 
 
-def _size(row: Row) -> str:
-    return f"BATCHSZ({advised_batchsz_max(int(row.bytes_per_message))}) is the most for messages of this size"
+def _filled(row: Row) -> str:
+    if row.batchint_wanted is None:
+        return ""
+    return f"BATCHINT({row.batchint_wanted:.0f}) fills a batch of {row.batch_size:.0f} at this rate"
+
+
+def _waiting(row: Row) -> str:
+    now, then = synchronous_per_s(row.batch_interval), synchronous_per_s(0)
+    return (
+        f"a requester that waits for each reply has {now:.3g} a second at the most now, and {then:.0f} without BATCHINT"
+    )
 
 
 def _at_once(row: Row) -> str:
@@ -69,11 +82,12 @@ RULES = (
             Cutoff("achieved_min", 1.5, "messages to a batch that are about one", ours=True),
             Cutoff("batches_min", 20, "batches from which on it matters", ours=True),
         ),
+        figures={"batchint_wanted": batchint_wanted},
         shows=("messages", "achieved_batch", "messages_per_s"),
         advice="{messages} messages went in {batches} batches, {achieved_batch:.1f} each, with BATCHSZ {batch_size}."
         " Where response time matters set BATCHSZ(1) BATCHINT(0) and save the waiting; where it does not, a"
         " BATCHINT fills the batches.",
-        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(nnn)",
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT({batchint_wanted:.0f})",
         effect=_fuller_batches,
         lines="704-711, 3602, 3679, 3698-3700",
     ),
@@ -93,9 +107,9 @@ RULES = (
         measure="full_share",
         cutoffs=(
             Cutoff("share_min", 0.8, "share of batches that were full", ours=True),
-            Cutoff("batch_size_max", 50, "BATCHSZ of a busy channel"),
+            Cutoff("batch_size_max", BATCHSZ_DEFAULT, "BATCHSZ of a busy channel"),
             Cutoff("batches_min", 20, "batches from which on it matters", ours=True),
-            Cutoff("bytes_max", 100_000, "mean message from which on small batches are right"),
+            Cutoff("bytes_max", LARGE_BYTES, "mean message from which on small batches are right"),
         ),
         advice="{full_share:.0%} of {batches} batches were full at BATCHSZ {batch_size}: the channel is busy. Leave"
         " it at 50 unless data must be visible early, or the link is unreliable, slow or costly.",
@@ -119,11 +133,10 @@ RULES = (
             Cutoff("achieved_min", 2, "messages to a batch", ours=True),
             Cutoff("batches_min", 20, "batches from which on it matters", ours=True),
         ),
-        shows=("messages_per_s",),
         advice="BATCHINT is {batch_interval} ms and a batch holds {achieved_batch:.1f} messages: a requester that"
         " waits for its reply waits for the interval too. Set BATCHINT(0).",
         command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(0)",
-        effect=_interval,
+        effect=_waiting,
         lines="3677, 4099-4102",
     ),
     Rule(
@@ -134,7 +147,7 @@ RULES = (
         when=lambda at, cut: at.batch_interval >= cut.ms_max,
         measure="batch_interval",
         cutoffs=(Cutoff("ms_max", BATCHINT_BELOW_MS, "milliseconds a batch may be held open"),),
-        advice="BATCHINT {batch_interval} ms holds a unit of recovery open for {ms_max:.0f} ms or more: restart"
+        advice="BATCHINT {batch_interval} ms holds a unit of recovery open for {ms_max:,.0f} ms or more: restart"
         " reads the log back to its begin. Shorten it.",
         command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT(60000)",
         lines="818, 1608, 3705",
@@ -144,13 +157,7 @@ RULES = (
         also=("mp16-ch1/A-60",),
         title="BATCHSZ is too large for the messages",
         table="channels",
-        figures={
-            "batchsz_most": lambda at: np.where(
-                at.bytes_per_message >= VERY_LARGE_BYTES,
-                1,
-                np.where(at.bytes_per_message > 100_000, 10, BATCHSZ_ADVISED_MAX),
-            ).astype(np.float64)
-        },
+        figures={"batchsz_most": lambda at: by_row(advised_batchsz_max, at.bytes_per_message)},
         when=lambda at, cut: sends(at) & (at.batch_size > at.batchsz_most) & (at.messages > cut.messages_min),
         measure="batch_size",
         cutoffs=(Cutoff("messages_min", 10, "messages from which on an average means something", ours=True),),
@@ -158,15 +165,15 @@ RULES = (
         advice="Messages average {bytes_per_message:,.0f} bytes and BATCHSZ is {batch_size}: at most"
         " {batchsz_most:.0f} is advised. A failure in mid-batch sends all of it again.",
         command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHSZ({batchsz_most:.0f})",
-        effect=_size,
-        lines="1642, 3607, 3690-3692",
+        effect=lambda row: f"BATCHSZ({row.batchsz_most:.0f}) is the most for messages of this size",
+        lines="1642, 3607, 3690-3693",
     ),
     Rule(
         id="mp16-ch2-3/CH-R24",
         title="BATCHLIM ends batches",
         table="channels",
         severity=Severity.NOTE,
-        figures={"limit_share": lambda at: ratio(at.bytes_per_batch, 1000 * at.batch_data_limit)},
+        figures={"limit_share": lambda at: ratio(at.bytes_per_batch, BATCHLIM_UNIT_BYTES * at.batch_data_limit)},
         when=lambda at, cut: sends(at) & (at.limit_share > cut.share_min) & (at.batch_data_limit > 0),
         measure="limit_share",
         cutoffs=(Cutoff("share_min", 0.8, "bytes of a batch to BATCHLIM", ours=True),),
@@ -211,8 +218,10 @@ RULES = (
         cutoffs=(Cutoff("rate_min", 1, "messages a second from which on it matters", ours=True),),
         advice="Only non-persistent messages on a FAST channel, {messages_per_s:.1f} a second: they are delivered at"
         " once, and a BATCHINT saves ends of batches.",
+        figures={"batchint_wanted": batchint_wanted},
         shows=("messages_per_s",),
-        effect=_interval,
+        command="ALTER CHANNEL({channel}) CHLTYPE({chltype}) BATCHINT({batchint_wanted:.0f})",
+        effect=_filled,
         lines="3682-3684",
     ),
     Rule(

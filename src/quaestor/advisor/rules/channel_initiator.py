@@ -4,8 +4,16 @@ import numpy as np
 
 from quaestor.advisor.rows import ratio
 from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
-from quaestor.planner.channel_tasks import dispatchers_for_channels, ssl_tasks
-from quaestor.planner.channels import EPVT_KB, SCAVENGER_PERCENT
+from quaestor.planner.channel_tasks import (
+    DISPATCHERS_FOR_MANY_CHANNELS,
+    MANY_CHANNELS,
+    RESTART_CHANNEL_BUSY_PERCENT,
+    dispatchers_for_channels,
+    ssl_tasks,
+)
+from quaestor.planner.channels import EPVT_KB, MAXCHL_LIMIT, SCAVENGER_PERCENT
+
+SSL_BUSY = RESTART_CHANNEL_BUSY_PERCENT / 100
 
 
 def _dispatchers(row: Row) -> str:
@@ -23,7 +31,7 @@ RULES = (
             "current_share": lambda at: ratio(at.channels_high, at.max_channels),
             "active_share": lambda at: ratio(at.active_channels_high, at.max_active_channels),
             "share": lambda at: np.fmax(at.current_share, at.active_share),
-            "maxchl_wanted": lambda at: np.minimum(9999, 2 * at.max_channels),
+            "maxchl_wanted": lambda at: np.minimum(MAXCHL_LIMIT, 2 * at.max_channels),
         },
         when=lambda at, cut: at.share > cut.share_max,
         grave=lambda at, cut: at.share >= cut.share_alert,
@@ -110,8 +118,8 @@ RULES = (
         when=lambda at, cut: (at.channels_high > cut.channels_min) & (at.dispatchers < cut.dispatchers_min),
         measure="channels_high",
         cutoffs=(
-            Cutoff("channels_min", 1000, "channels in use"),
-            Cutoff("dispatchers_min", 20, "dispatchers for so many"),
+            Cutoff("channels_min", MANY_CHANNELS, "channels in use"),
+            Cutoff("dispatchers_min", DISPATCHERS_FOR_MANY_CHANNELS, "dispatchers for so many"),
         ),
         shows=("channels_high", "dispatchers"),
         advice="{channels_high} channels share {dispatchers:.0f} dispatchers.",
@@ -132,7 +140,7 @@ RULES = (
         advice="{ssls:.0f} SSL tasks for {dispatchers:.0f} dispatchers; at least one more than dispatchers is advised.",
         command="ALTER QMGR SSLTASKS({ssl_wanted:.0f})",
         effect=lambda row: f"SSLTASKS({ssl_tasks(int(row.dispatchers))}) lets every dispatcher have one at once",
-        lines="3947-3958",
+        lines="3936-3948",
     ),
     Rule(
         id="mp16-ch2-3/CH-R31",
@@ -141,7 +149,7 @@ RULES = (
         figures={"ssl_wanted": lambda at: 2 * at.ssls},
         when=lambda at, cut: at.ssl_busy_high > cut.busy_max,
         measure="ssl_busy_high",
-        cutoffs=(Cutoff("busy_max", 0.9, "how busy an SSL task may be"),),
+        cutoffs=(Cutoff("busy_max", SSL_BUSY, "how busy an SSL task may be"),),
         shows=("ssls",),
         advice="The busiest of {ssls:.0f} SSL tasks was busy {ssl_busy_high:.0%} of the time: its channels wait."
         " Restart a channel to move it to another dispatcher and SSL task; add SSL tasks.",
@@ -169,7 +177,7 @@ RULES = (
         measure="ssl_ms",
         cutoffs=(
             Cutoff("ms_max", 20, "milliseconds of a request to an SSL task", ours=True),
-            Cutoff("busy_max", 0.9, "how busy an SSL task is when waiting explains the time"),
+            Cutoff("busy_max", SSL_BUSY, "how busy an SSL task is when waiting explains the time"),
         ),
         advice="A request to an SSL task took {ssl_ms:.0f} ms: without ICSF or a coprocessor negotiations cost tens"
         " of milliseconds of CPU.",

@@ -9,7 +9,7 @@ from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.offload import tiered_capacity
 from quaestor.planner.shared_access import REDRIVES_MAX, common_key_cost_factor
-from quaestor.planner.structures import Pools, auto_alter_gains
+from quaestor.planner.structures import HEADER_BYTES, LARGEST_WHOLE_BYTES, Pools, auto_alter_gains
 
 ADMIN = "CSQ_ADMIN"  # holds no messages
 SLOW_LINKS = ("CFP", "CBP")
@@ -33,7 +33,7 @@ def used_share(at: Columns) -> Floats:
 
 
 def _offload(row: Row) -> str:
-    size = max(0, int(row.bytes_per_entry) - 372)
+    size = max(0, int(row.bytes_per_entry) - HEADER_BYTES)
     capacity = tiered_capacity(Pools(int(row.entries_high), int(row.elements_high)), size)
     if capacity.total <= row.entries_high:
         return "entries ran out before elements: offload frees elements only, so the structure itself must grow"
@@ -106,10 +106,10 @@ RULES = (
             Cutoff("times", 2, "mean time over the usual one", ours=True),
             Cutoff("calls_min", 20, "calls from which on an average means something", ours=True),
         ),
-        shows=("single_us", "single_us_usual"),
-        advice="A single-entry call took {single_us:.0f} microseconds against {single_us_usual:.0f} usually,"
-        " {slowdown:.1f} times over all. Look at the load of the coupling facility, its engines and the"
-        " links.",
+        shows=("single_us", "single_us_usual", "multiple_us", "multiple_us_usual"),
+        advice="A single-entry call took {single_us:.0f} microseconds against {single_us_usual:.0f} usually, a"
+        " multi-entry call {multiple_us:.0f} against {multiple_us_usual:.0f}: one of them {slowdown:.1f} times its"
+        " usual time. Look at the load of the coupling facility, its engines and the links.",
         lines="1791, 1903",
     ),
     Rule(
@@ -242,7 +242,7 @@ RULES = (
         table="structures",
         severity=Severity.NOTE,
         settings=("structure.allowautoalt",),
-        figures={"message_bytes": lambda at: at.bytes_per_entry - 372},
+        figures={"message_bytes": lambda at: at.bytes_per_entry - HEADER_BYTES},
         when=lambda at, cut: (
             (at.allowautoalt == "NO")
             & (at.entries_high > cut.entries_min)
@@ -252,7 +252,7 @@ RULES = (
         cutoffs=(
             Cutoff("entries_min", 1000, "entries from which on it matters", ours=True),
             Cutoff("bytes_low", 908, "smallest message that fills six elements"),
-            Cutoff("bytes_high", 64_512, "largest message in a structure"),
+            Cutoff("bytes_high", LARGEST_WHOLE_BYTES, "largest message in a structure"),
         ),
         advice="Messages average about {message_bytes:,.0f} bytes with a fixed ratio of 6 elements to an entry:"
         " ALLOWAUTOALT(YES) gives considerably more messages.",

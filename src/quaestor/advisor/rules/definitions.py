@@ -3,19 +3,24 @@
 They read settings only: a TOML file, or what DISPLAY commands print.
 """
 
+import numpy as np
+
 from quaestor.advisor.rows import begins_with, ratio
 from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
 from quaestor.planner.backup import CopyMethod
+from quaestor.planner.cfrm import ADMIN_UNIT_MESSAGES_MAX
 from quaestor.planner.channel_costs import trace_change
+from quaestor.planner.coupling_facility import BUSY_LIMIT_PERCENT, BUSY_LIMIT_PERCENT_ONE_ENGINE
 from quaestor.planner.geometry import TRACK_BYTES
 from quaestor.planner.indexing import rebuild_s
-from quaestor.planner.logload import Shape, recommended_logload
+from quaestor.planner.logload import GENERAL, ORDERED_REPLICATION, Shape, recommended_logload
+from quaestor.planner.logs import ACTIVE_LOGS_MIN, BDAM_TRACKS_MAX
+from quaestor.planner.page_sets import EXPANSION_PERCENT
+from quaestor.planner.quantity import MIB
 from quaestor.planner.tracing import GlobalTrace, global_trace_cpu_us
 
 SYSTEM = "settings.system"
-MIB = 1 << 20
-TRACKS_MAX = 65_535
-TRACKS_MAX_MIB = TRACKS_MAX * TRACK_BYTES / MIB
+TRACKS_MAX_MIB = BDAM_TRACKS_MAX * TRACK_BYTES / MIB
 
 
 def _traced(_: Row) -> str:
@@ -71,7 +76,7 @@ RULES = (
         " are affordable.",
         command="STOP TRACE(CHINIT)",
         effect=_chinit_traced,
-        lines="488, 3664",
+        lines="488, 3707-3715",
     ),
     Rule(
         id="mp16-ch1/A-2",
@@ -124,7 +129,7 @@ RULES = (
         when=lambda at, cut: at.active_logs < cut.logs_min,
         measure="active_logs",
         low_is_worse=True,
-        cutoffs=(Cutoff("logs_min", 4, "active logs of one copy"),),
+        cutoffs=(Cutoff("logs_min", ACTIVE_LOGS_MIN, "active logs of one copy"),),
         advice="{active_logs} active logs; at least four keep running while one is archived.",
         lines="538",
     ),
@@ -144,7 +149,12 @@ RULES = (
         id="mp16-ch1/A-12",
         title="Archives need a large format",
         table=SYSTEM,
-        when=lambda at, cut: (at.archive == "DASD") & (at.archive_mb > cut.mb_max) & (at.archive_large_format == 0),
+        when=lambda at, cut: (
+            (at.archive == "DASD")
+            & (at.archive_mb > cut.mb_max)
+            & (at.archive_large_format == 0)
+            & ~(at.maybe("version") < 8)  # before V8 there are no such archives: A-11
+        ),
         measure="archive_mb",
         cutoffs=(Cutoff("mb_max", TRACKS_MAX_MIB, "65,535 tracks in MiB"),),
         advice="Archives of {archive_mb:,.0f} MiB exceed 65,535 tracks: give them a data class of name type EXT"
@@ -242,7 +252,7 @@ RULES = (
         ),
         measure="logload",
         low_is_worse=True,
-        cutoffs=(Cutoff("logload_min", 4_000_000, "LOGLOAD without a restart limit or replication"),),
+        cutoffs=(Cutoff("logload_min", GENERAL.low, "LOGLOAD without a restart limit or replication"),),
         advice="LOGLOAD is {logload:,.0f}: checkpoints come often, pages are written twice, and long units of"
         " recovery are moved forward in the log again and again.",
         command="SET SYSTEM LOGLOAD(4000000)",
@@ -256,7 +266,11 @@ RULES = (
         severity=Severity.NOTE,
         when=lambda at, cut: (at.ordered_replication == 1) & (at.logload > cut.logload_max),
         measure="logload",
-        cutoffs=(Cutoff("logload_max", 100_000, "LOGLOAD for replication that relies on order across channels"),),
+        cutoffs=(
+            Cutoff(
+                "logload_max", ORDERED_REPLICATION.low, "LOGLOAD for replication that relies on order across channels"
+            ),
+        ),
         advice="Replication relies on order across channels and LOGLOAD is {logload:,.0f}: if throughput is skewed"
         " to one channel try 100,000.",
         command="SET SYSTEM LOGLOAD(100000)",
@@ -364,11 +378,11 @@ RULES = (
         figures={"used_share": lambda at: ratio(at.total_pages - at.unused_pages, at.total_pages)},
         when=lambda at, cut: (at.used_share > cut.share_max) & (at.expand == "NONE"),
         measure="used_share",
-        cutoffs=(Cutoff("share_max", 0.9, "share of the pages in use"),),
+        cutoffs=(Cutoff("share_max", EXPANSION_PERCENT / 100, "share of the pages in use"),),
         severity=Severity.ALERT,
         advice="{used_share:.0%} of {total_pages:,.0f} pages are in use and EXPAND is NONE: 2192 is near.",
         command="ALTER PSID({page_set}) EXPAND(SYSTEM)",
-        lines="797",
+        lines="797, 872, 896",
     ),
     Rule(
         id="mp16-ch2-3/CF-R15",
@@ -376,11 +390,11 @@ RULES = (
         table=SYSTEM,
         when=lambda at, cut: (at.maxumsgs > cut.messages_max) & (at.queue_sharing_group != ""),
         measure="maxumsgs",
-        cutoffs=(Cutoff("messages_max", 40_000, "messages in a unit of recovery on shared queues"),),
+        cutoffs=(Cutoff("messages_max", ADMIN_UNIT_MESSAGES_MAX, "messages in a unit of recovery on shared queues"),),
         advice="MAXUMSGS is {maxumsgs:,.0f} in a queue-sharing group: a unit of more than {messages_max:,.0f}"
         " messages does not fit into CSQ_ADMIN (CSQE038E). Lower it, or enlarge CSQ_ADMIN.",
         command="ALTER QMGR MAXUMSGS(10000)",
-        lines="2405-2413",
+        lines="2354-2356",
     ),
     Rule(
         id="mp16-ch2-3/CF-R31",
@@ -400,7 +414,7 @@ RULES = (
         also=("mp16-ch2-3/CF-R33", "mp16-ch4-11/SHQ-2", "mp16-ch4-11/SHQ-7"),
         title="The coupling facility is too busy",
         table=SYSTEM,
-        figures={"limit": lambda at: (at.cf_engines == 1) * 30.0 + (at.cf_engines > 1) * 60.0},
+        figures={"limit": lambda at: np.where(at.cf_engines > 1, BUSY_LIMIT_PERCENT, BUSY_LIMIT_PERCENT_ONE_ENGINE)},
         when=lambda at, cut: at.cf_busy_percent > cut.share * at.limit,
         measure="cf_busy_percent",
         cutoffs=(Cutoff("share", 1.0, "share of 30 % with one engine and 60 % with several"),),

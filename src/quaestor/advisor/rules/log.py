@@ -9,10 +9,9 @@ from quaestor.advisor.rows import Floats, Groups, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Figure, Row, Rule, Severity
 from quaestor.pipeline.hours import hourly
 from quaestor.planner import dasd
+from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.log_flow import WRITE_THRESHOLD_PAGES, log_buffers
-
-PAGE_BYTES = 4096
-MIB = 1 << 20
+from quaestor.planner.quantity import MIB
 
 
 def per_hour(name: str) -> Figure:
@@ -70,7 +69,7 @@ RULES = (
         " the response time of the log volumes: buffers are freed as fast as they are written.",
         command="CSQ6LOGP OUTBUFF=4000",
         effect=_more_buffers,
-        lines="2491-2515",
+        lines="2491-2515, 4791",
     ),
     Rule(
         id="mp1b/A-37",

@@ -1,16 +1,16 @@
 """Rules of the log's capacity: the log rate of QJST against its data sets, its DASD, its backups and its restart."""
 
-from collections.abc import Callable
-
 import numpy as np
 
+from quaestor.advisor.by_row import by_row
 from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
-from quaestor.advisor.rules.log import MIB, PAGE_BYTES, log_mb_per_s, per_hour
+from quaestor.advisor.rules.log import log_mb_per_s, per_hour
 from quaestor.planner import dasd
+from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.logload import logload_for_restart, restart_s_max
-from quaestor.planner.logs import active_log_size, active_logs_needed, fill_time_s
-from quaestor.planner.source import OutOfRangeError
+from quaestor.planner.logs import FILL_TIME_MIN_S, active_log_size, active_logs_needed, fill_time_s
+from quaestor.planner.quantity import MIB, MINUTE_S
 
 
 def fill_minutes(at: Columns) -> Floats:
@@ -24,17 +24,11 @@ def bytes_per_force(at: Columns) -> Floats:
 
 def dasd_limit_mb_per_s(at: Columns) -> Floats:
     """What chapter 4 sustains on this DASD with units of work of this size; not known for DASD it does not list."""
-    made = [_limit(name, each) for name, each in zip(at.log_dasd, at.bytes_per_force, strict=True)]
-    return np.array(made, np.float64)
+    return by_row(_limit, at.log_dasd, at.bytes_per_force)
 
 
-def _limit(name: str | None, unit_bytes: float) -> float:
-    if name is None or np.isnan(unit_bytes):
-        return float("nan")
-    try:
-        return dasd.log_rate_mb_per_sec(name, min(max(unit_bytes, 1000.0), 1_048_576.0), interpolate=True)
-    except OutOfRangeError:
-        return float("nan")
+def _limit(name: str, unit_bytes: float) -> float:
+    return dasd.log_rate_mb_per_sec(name, min(max(unit_bytes, 1000.0), 1_048_576.0), interpolate=True)
 
 
 def _larger_logs(row: Row) -> str:
@@ -56,27 +50,13 @@ def _restart(row: Row) -> str:
     return f"LOGLOAD {row.logload_wanted:,.0f} at this load means a restart of up to {seconds:,.0f} s"
 
 
-def _each(formula: Callable[[float, float], float], left: Floats, right: Floats) -> Floats:
-    """A formula of the planner by row; not known where an argument is not, or where the formula refuses it."""
-    return np.array([_one(formula, *each) for each in zip(left, right, strict=True)], np.float64)
-
-
-def _one(formula: Callable[[float, float], float], left: float, right: float) -> float:
-    if np.isnan(left) or np.isnan(right):
-        return float("nan")
-    try:
-        return formula(float(left), float(right))
-    except OutOfRangeError:
-        return float("nan")
-
-
 def restart_s(at: Columns) -> Floats:
-    return _each(lambda logload, writes: restart_s_max(int(logload), writes), at.logload, at.writes_per_unit)
+    return by_row(lambda logload, writes: restart_s_max(int(logload), writes), at.logload, at.writes_per_unit)
 
 
 def logload_wanted(at: Columns) -> Floats:
     """The highest LOGLOAD that keeps the limit."""
-    return _each(logload_for_restart, at.restart_limit_s, at.writes_per_unit)
+    return by_row(logload_for_restart, at.restart_limit_s, at.writes_per_unit)
 
 
 RULES = (
@@ -169,7 +149,7 @@ RULES = (
         when=lambda at, cut: at.fill_minutes < cut.minutes_min,
         measure="fill_minutes",
         low_is_worse=True,
-        cutoffs=(Cutoff("minutes_min", 30, "minutes an active log should last at peak"),),
+        cutoffs=(Cutoff("minutes_min", FILL_TIME_MIN_S / MINUTE_S, "minutes an active log should last at peak"),),
         advice="An active log of {active_log_mb:,.0f} MiB lasts {fill_minutes:.0f} minutes at {log_mb_per_s:.2f}"
         " MiB/s. Frequent switches take checkpoints and leave many archives to manage.",
         shows=("log_mb_per_s",),
@@ -181,12 +161,15 @@ RULES = (
         title="More log than the backups were planned for",
         table="QJST",
         settings=("planned_log_mb_per_hour",),
-        figures={"log_mb_per_hour": lambda at: per_hour("buffers_filled")(at) * PAGE_BYTES / MIB},
-        when=lambda at, cut: at.log_mb_per_hour > cut.times * at.planned_log_mb_per_hour,
+        figures={
+            "log_mb_per_hour": lambda at: per_hour("buffers_filled")(at) * PAGE_BYTES / MIB,
+            "as_often": lambda at: ratio(at.log_mb_per_hour, at.planned_log_mb_per_hour),
+        },
+        when=lambda at, cut: at.as_often > cut.times,
         measure="log_mb_per_hour",
         cutoffs=(Cutoff("times", 1.25, "measured over planned", ours=True),),
         advice="{log_mb_per_hour:,.0f} MiB of log an hour against {planned_log_mb_per_hour:,.0f} planned: page sets"
-        " must be backed up {times:g} times as often or more for the same recovery time.",
+        " must be backed up {as_often:.1f} times as often for the same recovery time.",
         lines="1112-1114",
     ),
     Rule(

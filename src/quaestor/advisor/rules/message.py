@@ -3,7 +3,7 @@
 from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.log_flow import log_buffers
-from quaestor.planner.logload import Shape, recommended_logload
+from quaestor.planner.logload import LARGE_AT_LOW_DEPTH, LARGE_MESSAGE_BYTES, Shape, recommended_logload
 
 
 def persistent_bytes(at: Columns) -> Floats:
@@ -38,7 +38,7 @@ RULES = (
         " 4000.",
         command="CSQ6LOGP OUTBUFF=4000",
         effect=_more_buffers,
-        lines="1639",
+        lines="1639, 4791",
     ),
     Rule(
         id="mp16-ch1/A-64",
@@ -50,8 +50,8 @@ RULES = (
         when=lambda at, cut: (at.bytes_each > cut.bytes_min) & (at.logload < cut.logload_min),
         measure="bytes_each",
         cutoffs=(
-            Cutoff("bytes_min", 102_400, "mean persistent message"),
-            Cutoff("logload_min", 1_000_000, "LOGLOAD for such messages"),
+            Cutoff("bytes_min", LARGE_MESSAGE_BYTES, "mean persistent message"),
+            Cutoff("logload_min", LARGE_AT_LOW_DEPTH.low, "LOGLOAD for such messages"),
         ),
         shows=("bytes_each",),
         advice="Persistent messages average {bytes_each:,.0f} bytes and LOGLOAD is {logload:,.0f}: raise it if"

@@ -5,10 +5,10 @@ import numpy as np
 from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.deferred_write import burst_s
-from quaestor.planner.page_sets import MESSAGE_BYTES_MAX, messages_that_fit, pages_per_message
+from quaestor.planner.geometry import PAGE_BYTES
+from quaestor.planner.page_sets import EXPANSION_PERCENT, MESSAGE_BYTES_MAX, messages_that_fit, pages_per_message
+from quaestor.planner.quantity import MIB
 
-PAGE_BYTES = 4096
-MIB = 1 << 20
 NO_EXPANSION = 3  # MQUSAGE_EXPAND_NONE
 
 
@@ -39,7 +39,7 @@ RULES = (
         when=lambda at, cut: (at.full > 0) | (at.used_share > cut.share_max),
         grave=lambda at, _: (at.full > 0) | (at.maybe("expansion_method") == NO_EXPANSION),
         measure="used_share",
-        cutoffs=(Cutoff("share_max", 0.9, "share of the pages in use"),),
+        cutoffs=(Cutoff("share_max", EXPANSION_PERCENT / 100, "share of the pages in use"),),
         shows=("pages", "pages_unused", "message_size"),
         advice="{used_share:.0%} of {pages} pages are in use; the page set was full {full} times. Puts end with 2192"
         " when it is and cannot expand. Enlarge it, or move queues to another.",

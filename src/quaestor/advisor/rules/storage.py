@@ -2,8 +2,7 @@
 
 from quaestor.advisor.rows import ratio
 from quaestor.advisor.rule import Cutoff, Rule, Severity
-
-MIB = 1 << 20
+from quaestor.planner.quantity import GIB, MIB
 
 RULES = (
     Rule(
@@ -43,7 +42,7 @@ RULES = (
         severity=Severity.NOTE,
         figures={
             "free_share": lambda at: ratio(at.available_64, at.memlimit),
-            "available_gb": lambda at: at.available_64 / MIB / 1024,
+            "available_gb": lambda at: at.available_64 / GIB,
         },
         when=lambda at, cut: at.free_share > cut.share_min,
         measure="available_gb",

@@ -2,13 +2,11 @@
 
 from quaestor.advisor.rows import Floats, Groups, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
-from quaestor.planner.cfrm import queue_managers_supported, recommended_sizes
+from quaestor.planner.cfrm import ENTRIES_PER_QUEUE_MANAGER, queue_managers_supported, recommended_sizes
 from quaestor.planner.storage_class_memory import augmented_mb
-from quaestor.planner.structure_choice import structures_for_queues
+from quaestor.planner.structure_choice import QUEUES_PER_STRUCTURE, structures_for_queues
 
 STRUCTURE = "settings.structure"
-QUEUES_MAX = 512
-ENTRIES_PER_MEMBER = 1000
 
 
 def _sizes(row: Row) -> str:
@@ -29,7 +27,7 @@ RULES = (
         table=STRUCTURE,
         when=lambda at, cut: at.queues > cut.queues_max,
         measure="queues",
-        cutoffs=(Cutoff("queues_max", QUEUES_MAX, "queues of a structure"),),
+        cutoffs=(Cutoff("queues_max", QUEUES_PER_STRUCTURE, "queues of a structure"),),
         severity=Severity.ALERT,
         shows=("queues",),
         advice="{queues:,.0f} queues are defined on the structure and {queues_max:.0f} are the most.",
@@ -62,7 +60,7 @@ RULES = (
         advice="SIZE {size_kb:,.0f} KB is {times:.1f} times INITSIZE {initsize_kb:,.0f} KB: control storage for the"
         " difference is taken from the start. Lower SIZE or raise INITSIZE.",
         effect=_sizes,
-        lines="2515-2529",
+        lines="2338-2340",
     ),
     Rule(
         id="mp16-ch2-3/CF-R10",
@@ -77,23 +75,23 @@ RULES = (
         advice="ALLOWAUTOALT(YES) with MINSIZE {minsize_kb:,.0f} KB below INITSIZE {initsize_kb:,.0f} KB: storage"
         " may be taken away when it is needed. Set MINSIZE to INITSIZE.",
         effect=_sizes,
-        lines="2535-2549",
+        lines="2339-2344, 2535-2537",
     ),
     Rule(
         id="mp16-ch2-3/CF-R13",
         title="CSQ_ADMIN is too small for the group",
         table=STRUCTURE,
         settings=("group_members",),
-        figures={"members_carried": lambda at: at.entries_total // ENTRIES_PER_MEMBER},
+        figures={"members_carried": lambda at: at.entries_total // ENTRIES_PER_QUEUE_MANAGER},
         when=lambda at, cut: (at.structure == "CSQ_ADMIN") & (at.entries_total < cut.entries_each * at.group_members),
         measure="entries_total",
         low_is_worse=True,
-        cutoffs=(Cutoff("entries_each", ENTRIES_PER_MEMBER, "entries of CSQ_ADMIN for each member"),),
+        cutoffs=(Cutoff("entries_each", ENTRIES_PER_QUEUE_MANAGER, "entries of CSQ_ADMIN for each member"),),
         shows=("entries_total",),
         advice="CSQ_ADMIN has {entries_total:,.0f} entries for {group_members:.0f} members; each needs 1,000."
         " Enlarge it before a queue manager joins.",
         effect=lambda row: f"it carries {queue_managers_supported(int(row.entries_total))} members",
-        lines="2401-2413",
+        lines="2348-2352",
     ),
     Rule(
         id="mp16-ch2-3/CF-R25",

@@ -5,7 +5,7 @@ Channels have units of recovery by batch, not by application: rules on single un
 
 from quaestor.advisor.rows import ratio
 from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
-from quaestor.planner.applications import failed_get_ms
+from quaestor.planner.applications import UNIT_OF_WORK_MESSAGES_ADVISED, failed_get_ms
 from quaestor.planner.coupling_facility import crossing_structures
 from quaestor.planner.shared_access import undefined_open_us
 from quaestor.planner.tiers import SHORT_LIVED_BELOW_MESSAGES, connection_cost
@@ -118,13 +118,13 @@ RULES = (
         table="tasks",
         when=lambda at, cut: at.messages_per_unit > cut.messages_max,
         measure="messages_per_unit",
-        cutoffs=(Cutoff("messages_max", 200, "messages to a unit of recovery"),),
+        cutoffs=(Cutoff("messages_max", UNIT_OF_WORK_MESSAGES_ADVISED, "messages to a unit of recovery"),),
         shows=("messages", "commits"),
         advice="A unit of recovery holds {messages_per_unit:,.0f} messages ({messages:,.0f} messages, {commits}"
         " commits). Commit at least every 200: locks take storage, and searches pass over what is not"
         " committed.",
         effect=_scans,
-        lines="4895-4922",
+        lines="1757-1776, 2263-2269, 4895-4922",
     ),
     Rule(
         id="mp16-ch1/A-68",

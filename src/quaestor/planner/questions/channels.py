@@ -146,7 +146,7 @@ def batching(load: Load) -> Figures:
             messages_per_s=channel.average_per_s,
             batchsz=channel.batchsz,
             batchint_ms=channel.batchint_s * 1000,
-            message_kb=channel.message_bytes / 1024,
+            message_bytes=channel.message_bytes,
         )
         yield figure(
             batches.recommended_settings,

@@ -101,7 +101,7 @@ class Load:
 
     def achieved_batch(self, channel: Channel) -> float:
         achieved = achieved_batch_size(
-            channel.average_per_s, channel.batchsz, channel.batchint_s * 1000, channel.message_bytes / 1024
+            channel.average_per_s, channel.batchsz, channel.batchint_s * 1000, channel.message_bytes
         )
         return min(achieved, BATCH_MEASURED_MAX)
 
