@@ -41,7 +41,7 @@ from quaestor.qmgr.recovery.stamping import Change, Stamping
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import Task
 from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_part
-from quaestor.storage.log_record import FIRST, Kind, LogRecord
+from quaestor.storage.log_record import ALLOCATES, Kind, LogRecord
 
 SHUNT_AFTER = 2
 WHOLE_PAGES = 128
@@ -259,7 +259,7 @@ class CheckpointTaker:
                 return  # what is logged of it so far leads nowhere
             part = record.body if record.kind == Kind.SHUNTED else bytes((record.kind,)) + undo_part(record)
             previous = self.log.append(
-                Kind.SHUNTED, record.flags & ~FIRST, unit.urid, previous, record.page_set, record.page, part
+                Kind.SHUNTED, record.flags & ALLOCATES, unit.urid, previous, record.page_set, record.page, part
             )
             first = first or previous
         if unit.state is State.IN_DOUBT:

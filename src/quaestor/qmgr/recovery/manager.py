@@ -59,7 +59,7 @@ from quaestor.storage.changes import (
     starts_page,
     undo_of,
 )
-from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, pack_identity
+from quaestor.storage.log_record import ALLOCATES, Identity, Kind, LogRecord, pack_identity
 from quaestor.storage.page import HEADER_LENGTH as PAGE_HEADER
 from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
@@ -213,7 +213,8 @@ class RecoveryManager(CheckpointTaker):
         log = self.log
         if unit.last:
             raise Abend("V11", "a unit that was to make one change makes another", rba=unit.last)
-        rba = log.append(kind, flags | FIRST, log.end, 0, page_set, page, body, rest + pack_identity(unit.identity))
+        first, identity = pack_identity(unit.identity)
+        rba = log.append(kind, flags | first, log.end, 0, page_set, page, body, rest + identity)
         unit.urid = unit.first = unit.last = rba
         unit.born = self.checkpoints
         self.units[rba] = unit
