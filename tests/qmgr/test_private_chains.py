@@ -45,6 +45,7 @@ def test_a_new_queue_has_nothing():
         orders.harden_backout,
     )
     assert ([0] * 10, [0] * 20, orders) == (orders.by_priority, orders.last_pages, orders.counted)
+    assert not orders.shared
     assert (None, None, [], []) == (orders.first(), orders.top(), orders.available(), list(orders.walk(None)))
 
 
