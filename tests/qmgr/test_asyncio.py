@@ -1,11 +1,13 @@
 """The asyncio face: the same answers, and nothing that blocks the loop."""
 
 import asyncio
+from threading import Event, get_ident
+from types import SimpleNamespace
 
 import pytest
 
 from model.answers import fails
-from qmgr.small import EVERYTHING
+from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
@@ -224,3 +226,105 @@ def test_a_queue_whose_open_was_cancelled_is_closed(qm):
         await app.open("ORDERS", OpenOptions.INPUT_EXCLUSIVE)
 
     talk(qm, conversation)
+
+
+def test_a_cancelled_wait_out_of_syncpoint_leaves_no_waiter(qm):
+    """AS3: its thread may have left one on the queue by then."""
+
+    async def conversation(_app, orders):
+        await cancel(orders.get(GET_NOW, wait_ms=-1))
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get(GET_NOW)
+        assert not qm.messages.catalogue.anybody_waits
+
+    talk(qm, conversation)
+
+
+class SlowDisk:
+    """Each force of the log is held until somebody lets it go; which threads waited for one."""
+
+    def __init__(self, log, monkeypatch):
+        self.threads, self.forcing, self._go = [], Event(), Event()
+        force = log.force
+        loop_thread = get_ident()
+
+        def held(rba):
+            self.threads.append(get_ident())
+            self.forcing.set()
+            if get_ident() != loop_thread:
+                assert self._go.wait(5)
+            force(rba)
+
+        monkeypatch.setattr(log, "force", held)
+
+    async def serve_meanwhile(self, call):
+        """The loop serves others while a call waits for the log; gives the task of the call."""
+        task = asyncio.create_task(call)
+        assert await asyncio.to_thread(self.forcing.wait, 5)
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert get_ident() not in self.threads
+        assert not task.done()
+        return task
+
+    def let_go(self):
+        self._go.set()
+
+
+KEPT = MQMD(persistence=1)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """An application of a queue manager whose disk is slow from `slow.disk()` on."""
+    return SimpleNamespace(
+        qm=(qm := page_queue_manager()), disk=lambda: SlowDisk(qm.manager.engine.recovery.log, monkeypatch)
+    )
+
+
+@pytest.mark.parametrize("wait", [{}, {"wait_ms": 0}, {"wait_ms": 5000}, {"wait_ms": -1}], ids=str)
+def test_a_get_out_of_syncpoint_does_not_hold_up_the_loop(slow, wait):
+    """AS1: a persistent message is gone when the log says so, and that is waited for on a thread."""
+
+    async def conversation(_app, orders):
+        await orders.put("x", KEPT, NOW)
+        disk = slow.disk()
+        getting = await disk.serve_meanwhile(orders.get(GET_NOW, **wait))
+        disk.let_go()
+        assert (await getting).text == "x"
+
+    talk(slow.qm, conversation)
+
+
+def test_a_get_that_waited_does_not_hold_up_the_loop_when_its_message_comes(slow):
+    async def conversation(app, orders):
+        waiting = asyncio.create_task(orders.get(GET_NOW, wait_ms=5000))
+        while not slow.qm.messages.catalogue.anybody_waits:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0)
+        putter = slow.qm.connect()
+        putter.put1("ORDERS", "late", KEPT)
+        putter.commit()
+        disk = slow.disk()
+        getting = await disk.serve_meanwhile(asyncio.wait([waiting]))
+        disk.let_go()
+        await getting
+        assert (await waiting).text == "late"
+        putter.disconnect()
+
+    talk(slow.qm, conversation)
+
+
+def test_a_wait_that_is_cancelled_while_the_log_is_forced_loses_nothing(slow):
+    """AS3: the next get of the handle has the message."""
+
+    async def conversation(_app, orders):
+        await orders.put_all(["x", "y"], KEPT, NOW)
+        disk = slow.disk()
+        getting = await disk.serve_meanwhile(orders.get(GET_NOW, wait_ms=5000))
+        getting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await getting
+        disk.let_go()
+        assert ["x", "y"] == [(await orders.get(GET_NOW, wait_ms=5000)).text for _ in range(2)]
+
+    talk(slow.qm, conversation)

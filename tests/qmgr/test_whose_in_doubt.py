@@ -6,6 +6,7 @@ from model.answers import bodies, drain, fails
 from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.reasons import Reason
+from quaestor.storage import log_record
 from quaestor.testing import FaultyDisk
 
 PROFILES = """
@@ -14,7 +15,8 @@ queue   * * control
 command RESOLVE.INDOUBT OPERATOR administer
 """
 XID, KEPT, LOST = b"XID-1", MQMD(persistence=1), MQMD(persistence=0)
-LONG = "SIXTEEN.LETTERS." + "ALICE"
+LONG, LIKE_IT = "SIXTEEN.LETTERS." + "ALICE", "SIXTEEN.LETTERS." + "BOB"
+LONGEST = "U" * 255
 
 
 class Machine:
@@ -27,10 +29,14 @@ class Machine:
         self.qm = page_queue_manager(self.profiles, disk=self.disk)
         self.qm.security.refused = self.refusals.append
 
-    def prepared_by(self, user, md=KEPT, *, restart):
+    def prepared_by(self, user, md=KEPT, *, restart, checkpoint=False):
         app = self.qm.connect(user)
         app.put1("ORDERS", "put", md)
         app.prepare(XID)
+        recovery = self.qm.manager.engine.recovery
+        if checkpoint:
+            with recovery.latch:
+                recovery.checkpoint()
         if restart:
             self.disk = self.disk.after_power_cut()
             self.start()
@@ -44,7 +50,7 @@ def restart(request):
     return request.param
 
 
-@pytest.mark.parametrize("user", ["ALICE", "ÄRZTIN", LONG, "ärztinnen.und.ärzte"])
+@pytest.mark.parametrize("user", ["ALICE", "ÄRZTIN", LONG, "ärztinnen.und.ärzte", LONGEST])
 @pytest.mark.parametrize("decide", ["commit_prepared", "backout_prepared"])
 def test_another_connection_of_the_same_user_decides(restart, user, decide):
     machine = Machine()
@@ -82,6 +88,37 @@ def test_somebody_else_is_refused_after_a_restart():
     assert (XID,) == machine.qm.connect("ALICE").in_doubt()
 
 
+@pytest.mark.parametrize("checkpoint", [False, True], ids=["by the log", "by a checkpoint"])
+@pytest.mark.parametrize(
+    ("user", "other"), [(LONG, LIKE_IT), (LONG, LONG[:16]), (LONG[:16], LONG), (LONGEST, LONGEST[:-1])]
+)
+def test_whoevers_name_begins_alike_is_somebody_else(restart, checkpoint, user, other):
+    """TP2, L6: he is told nothing, and decides nothing."""
+    machine = Machine()
+    machine.prepared_by(user, restart=restart, checkpoint=checkpoint)
+    stranger = machine.qm.connect(other)
+    assert () == stranger.in_doubt()
+    with fails(Reason.NOT_AUTHORIZED):
+        stranger.commit_prepared(XID)
+    owner = machine.qm.connect(user)
+    assert (XID,) == owner.in_doubt()
+    owner.backout_prepared(XID)
+    assert [] == machine.orders()
+
+
+def test_of_a_long_name_that_an_older_log_has_cut_only_an_operator_decides(monkeypatch):
+    """TP2: nobody knows whose it was."""
+    machine = Machine()
+    pack = log_record._pack_names
+    monkeypatch.setattr(log_record, "_pack_names", lambda connection, user, thread: pack(connection, user[:16], thread))
+    machine.prepared_by(LONG, restart=True)
+    for user in (LONG, LIKE_IT):
+        assert () == machine.qm.connect(user).in_doubt()
+    operator = machine.qm.connect("OPERATOR")
+    operator.commit_prepared(XID)
+    assert ["put"] == machine.orders()
+
+
 def test_an_operator_sees_and_decides_everybodys(restart):
     machine = Machine()
     machine.prepared_by("ALICE", restart=restart)
@@ -105,3 +142,19 @@ def test_a_unit_that_is_nobodys_is_not_there():
     with fails(Reason.UNKNOWN_OBJECT_NAME):
         machine.qm.connect("BOB").commit_prepared(XID)
     assert [] == machine.refusals
+
+
+@pytest.mark.parametrize("user", ["U" * 256, "é" * 128, "\udc80"], ids=["256 letters", "256 bytes", "no text"])
+def test_a_name_that_messages_cannot_carry_is_refused_at_the_door(user):
+    """CM7."""
+    with fails(Reason.NOT_AUTHORIZED):
+        Machine(profiles=None).qm.connect(user)
+
+
+def test_the_longest_name_puts_and_gets():
+    machine = Machine()
+    with machine.qm.connect("é" * 127 + "u") as app:
+        app.put1("ORDERS", "put", KEPT)
+        app.commit()
+    with machine.qm.connect(LONGEST) as app:
+        assert "é" * 127 + "u" == app.open("ORDERS", EVERYTHING).get().descriptor.user_identifier

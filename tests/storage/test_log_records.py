@@ -1,14 +1,16 @@
-"""Log records: what was packed is read back where it stands, and nothing else is good (L1-L4)."""
+"""Log records: what was packed is read back where it stands, and nothing else is good (L1-L6)."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quaestor.storage.log_record import (
+    ALLOCATES,
     FIRST,
     HEADER,
     HEADER_LENGTH,
     IDENTITY_LENGTH,
+    LONG_USER,
     RECORD_MAX,
     Identity,
     Kind,
@@ -120,7 +122,9 @@ def test_a_header_claims_a_length_that_a_record_can_have(claimed, length):
 @given(st.binary(max_size=50), st.builds(Identity, NAMES, NAMES, NAMES, st.integers(0, 1 << 60)))
 def test_the_first_record_of_a_unit_names_it_and_whom_it_works_for(body, identity):
     """L3: its RBA is the unit's id, whatever the header says, and its identity is no part of the body."""
-    packed = run([(1, body, pack_identity(identity))], flags=FIRST)[1]
+    flags, identified = pack_identity(identity)
+    assert (FIRST, IDENTITY_LENGTH) == (flags, len(identified))
+    packed = run([(1, body, identified)], flags=flags)[1]
     record = parse(packed, START)
     assert (START, body, identity) == (record.urid, record.body, unpack_identity(record.identity))
     assert (PREVIOUS, PAGE_SET, 1, EPOCH, len(packed)) == (
@@ -138,11 +142,69 @@ def test_the_first_record_of_a_unit_names_it_and_whom_it_works_for(body, identit
     [
         (Identity(), Identity()),
         (Identity("C" * 16, "U" * 16, "T" * 32, 1), Identity("C" * 16, "U" * 16, "T" * 32, 1)),
-        (Identity("C" * 17, "U" * 17, "T" * 33, 1), Identity("C" * 16, "U" * 16, "T" * 32, 1)),
+        (Identity("C" * 17, "U" * 16, "T" * 33, 1), Identity("C" * 16, "U" * 16, "T" * 32, 1)),
         (Identity("é" * 9, "", "", 0), Identity("é" * 8, "", "", 0)),
         (Identity("x" + "é" * 8, "", "", 0), Identity("x" + "é" * 7 + "\N{REPLACEMENT CHARACTER}", "", "", 0)),
     ],
 )
 def test_names_are_kept_as_far_as_they_fit(given_, kept):
-    packed = pack_identity(given_)
-    assert (IDENTITY_LENGTH, kept) == (len(packed), unpack_identity(packed))
+    flags, packed = pack_identity(given_)
+    assert (FIRST, IDENTITY_LENGTH, kept) == (flags, len(packed), unpack_identity(packed))
+
+
+# -- long names of users
+
+
+@pytest.mark.parametrize(
+    ("user", "more"),
+    [
+        ("SIXTEEN.LETTERS.", 0),
+        ("SIXTEEN.LETTERS.A", 1),
+        ("SIXTEEN.LETTERS.ALICE", 5),
+        ("x" + "é" * 8, 1),  # the sixteenth byte is the first of two
+        ("U" * 16 + "\0", 1),
+        ("U" * 15 + "\0U", 1),
+        ("U" * 255, 239),
+    ],
+)
+def test_a_long_name_of_a_user_is_kept_whole_behind_the_identity(user, more):
+    """L6: with one byte for how much that is; a name of sixteen bytes costs what it did."""
+    identity = Identity("CONNECTION", user, "THREAD", 77)
+    flags, packed = pack_identity(identity)
+    assert IDENTITY_LENGTH + (more + 1 if more else 0) == len(packed)
+    assert (FIRST | LONG_USER if more else FIRST) == flags
+    assert identity == unpack_identity(packed)
+
+
+@given(
+    st.binary(max_size=50),
+    st.text(st.characters(codec="utf-8"), min_size=17, max_size=63),
+    st.sampled_from([0, ALLOCATES]),
+)
+def test_a_first_record_with_a_long_name_is_read_back(body, user, flag):
+    """L6: the body ends where the identity begins."""
+    flags, identified = pack_identity(Identity("C", user, "T", 5))
+    packed = run([(1, body, identified)], flags=flags | flag)[1]
+    record = parse(packed, START)
+    assert (START, body, flags | flag) == (record.urid, record.body, record.flags)
+    assert Identity("C", user, "T", 5) == unpack_identity(record.identity)
+
+
+def test_the_bytes_of_an_identity():
+    """L3, L6: connection, user, thread, when it began; then the rest of a long name and its length."""
+    _, packed = pack_identity(Identity("BATCH", "SIXTEEN.LETTERS.ALICE", "7", 0x0102))
+    words = [b"BATCH".ljust(16, b"\0"), b"SIXTEEN.LETTERS.", b"7".ljust(32, b"\0"), bytes.fromhex("0000000000000102")]
+    assert b"".join(words) + b"ALICE\x05" == packed
+
+
+def test_a_first_record_from_before_there_were_long_names_is_read():
+    """L6: the flag is not there, and the name was cut."""
+    before = b"BATCH".ljust(16, b"\0") + b"SIXTEEN.LETTERS." + bytes(32) + (9).to_bytes(8, "big")
+    record = parse(run([(1, b"body", before)], flags=FIRST)[1], START)
+    assert (b"body", Identity("BATCH", "SIXTEEN.LETTERS.", "", 9)) == (record.body, unpack_identity(record.identity))
+
+
+def test_a_flag_of_a_long_name_says_nothing_about_other_records():
+    """L6: only a first record has an identity."""
+    record = parse(run([(1, b"body\x02", b"")], flags=LONG_USER)[1], START)
+    assert (b"body\x02", b"") == (record.body, record.identity)

@@ -3,7 +3,7 @@
 Rules
   H1  Every page the space map calls taken is whole, names itself, and is of the kind the space map says.
   H2  Every text and reference page is referred to by exactly one record, and every page a record refers to is taken
-      for text. A page that nobody refers to is a leak.
+      for text. A page that nobody refers to is a leak, unless a unit whose backout waits for log has yet to free it.
   H3  A record lies inside its page; a sequence number occurs once.
   H4  What the data manager holds in memory is what the pages say: every arrival has its record, every record that is
       not deleted has its arrival, and counts agree.
@@ -19,7 +19,9 @@ from quaestor.qmgr.buffer import TornPageError
 from quaestor.qmgr.data.objects import ObjectManager
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.queue_store import AVAILABLE, TAKEN, Arrival
+from quaestor.qmgr.recovery.restart import work_of
 from quaestor.storage.changes import FREE, MESSAGE_PAGE, SPAN, SYSTEM_PAGE, TEXT_PAGE, VOLATILE_PAGE, map_page_of
+from quaestor.storage.log_record import Kind
 from quaestor.storage.page import (
     HEADER_LENGTH,
     KIND_NAMES,
@@ -104,8 +106,13 @@ class _Check:
                 yield f"page set {number} page {page}: {times} records refer to it (H2)"
             if (number, page) not in self._texts:
                 yield f"page set {number} page {page}: referred to and not taken for text (H2)"
-        for number, page in sorted(self._texts - set(self._referred)):
+        for number, page in sorted(self._texts - set(self._referred) - self._freed_later()):
             yield f"page set {number} page {page}: taken for text and nobody refers to it (H2)"
+
+    def _freed_later(self) -> set[tuple[int, int]]:
+        recovery = self._data.recovery
+        work = (record for unit in recovery.waiting for record in work_of(recovery, unit))
+        return {(record.page_set, record.page) for record in work if record.kind == Kind.TEXT}
 
     def _sequences(self) -> Iterator[str]:
         times = Counter(record.sequence for _, record in self._records.values())

@@ -12,6 +12,9 @@ Rules
   L4  A compensation record names in `body` what is undone and in its first eight bytes the record to undo next,
       so undoing is never undone and a backout that was cut goes on where it stopped.
   L5  The flag ALLOCATES says that the record also takes its page in the space map.
+  L6  An identity has sixteen bytes of the user's name. What a longer one has more stands behind it, with its length,
+      and the record is flagged LONG_USER: short names cost nothing, and logs from before there was the flag are read as
+      they are. Nobody has a name of more than 255 bytes (CM7).
 
 Called by log, recovery, the log printer.  Calls nothing.
 """
@@ -36,6 +39,7 @@ HEADER_LENGTH: Final = HEADER.size
 RECORD_MAX: Final = 1 << 18
 FIRST: Final = 1
 ALLOCATES: Final = 2
+LONG_USER: Final = 4
 
 
 class Kind(IntEnum):
@@ -106,22 +110,32 @@ class Identity(NamedTuple):
 _IDENTITY = struct.Struct(">16s16s32sQ")
 _NAMES = struct.Struct(">16s16s32s")
 IDENTITY_LENGTH: Final = _IDENTITY.size
+USER_MAX: Final = 255
+"""Bytes of a user's name (L6)."""
 
 
-def pack_identity(identity: Identity) -> bytes:
+def pack_identity(identity: Identity) -> tuple[int, bytes]:
+    """The flags of a first record, and what it ends with (L3, L6)."""
     connection, user, thread, started_us = identity
-    return _pack_names(connection, user, thread) + started_us.to_bytes(8, "big")
+    flags, names, rest = _pack_names(connection, user, thread)
+    return flags, names + started_us.to_bytes(8, "big") + rest
 
 
 @lru_cache(1024)
-def _pack_names(connection: str, user: str, thread: str) -> bytes:
-    """An application's part of the identity: the same in all its units."""
-    return _NAMES.pack(connection.encode()[:16], user.encode()[:16], thread.encode()[:32])
+def _pack_names(connection: str, user: str, thread: str) -> tuple[int, bytes, bytes]:
+    """An application's part of the identity, the same in all its units: what stands before the time and behind it."""
+    whole = user.encode()
+    names, rest = _NAMES.pack(connection.encode()[:16], whole[:16], thread.encode()[:32]), whole[16:]
+    return (FIRST | LONG_USER, names, rest + bytes((len(rest),))) if rest else (FIRST, names, b"")
 
 
 def unpack_identity(packed: bytes) -> Identity:
-    connection, user, thread, started_us = _IDENTITY.unpack(packed)
-    connection, user, thread = (part.rstrip(b"\0").decode("utf-8", "replace") for part in (connection, user, thread))
+    """What `pack_identity` packed; of a longer one the rest of the user's name is behind it (L6)."""
+    connection, user, thread, started_us = _IDENTITY.unpack_from(packed)
+    rest = packed[IDENTITY_LENGTH:-1]
+    user = user + rest if rest else user.rstrip(b"\0")
+    connection, thread = connection.rstrip(b"\0"), thread.rstrip(b"\0")
+    connection, user, thread = (name.decode("utf-8", "replace") for name in (connection, user, thread))
     return Identity(connection, user, thread, started_us)
 
 
@@ -173,5 +187,7 @@ def parse(raw: bytes, rba: int, epoch: int = 0) -> LogRecord | None:
     if not flags & FIRST:
         return LogRecord(rba, kind, flags, urid, previous, page_set, page, own_epoch, length, raw[HEADER_LENGTH:])
     end = length - IDENTITY_LENGTH
+    if flags & LONG_USER:
+        end -= 1 + raw[-1]
     body, identity = raw[HEADER_LENGTH:end], raw[end:]
     return LogRecord(rba, kind, flags, rba, previous, page_set, page, own_epoch, length, body, identity)

@@ -19,6 +19,9 @@ Rules
   B11 A checkpoint writes old pages (OP1) in pieces; between two of them anybody may do anything with any page.
   B12 A page whose changes wait (B8) is written from memory that is lent for it and goes on waiting: a message that
       stays takes its own size in memory, not a page.
+  B13 While no active log is ready behind the current one (J6) images do not go into its last quarter, which is for
+      ending units: a page that needs one (B4) stays changed, and others are written in its place. Only who finds no
+      buffer at all has some written all the same.
 
 Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
 Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.

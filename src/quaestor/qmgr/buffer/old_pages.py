@@ -2,7 +2,8 @@
 
 Rules
   OP1 A page is old when it was first changed two checkpoints ago, or before an RBA that is named. Pages of
-      non-persistent messages never are (B7), nor is one that was started again since (B10).
+      non-persistent messages never are (B7), nor is one that was started again since (B10). One that may not be written
+      for want of log (B13) waits for the next checkpoint.
   OP2 A piece is a bounded number of pages, looked at when its turn comes: in between anybody may change, write, forget
       or start again any of them.
   OP3 What a piece needs of the log (B2, B4) is forced between two holds of the latch; so are page sets synced (T5).
@@ -87,22 +88,31 @@ class OldPages:
         old = frame.born <= pool.checkpoint - CHECKPOINTS_OLD or frame.first_rba < self._before_rba
         if old and not frame.in_use:
             return True
+        self._keep(frame)
+        return False
+
+    def _keep(self, frame: Frame) -> None:
+        """A page stays changed (OP4)."""
         number, rba = frame.page_set.number, frame.first_rba
         if rba and rba < self._kept.get(number, self._now):
             self._kept[number] = rba
-        return False
 
     def _write(self, pool: BufferPool, frames: Sequence[Frame]) -> Iterator[Outside]:
-        frames = [frame for frame in frames if self._is_old(pool, frame)]
-        if not frames:
-            return
-        rba = pool.prepare(frames)
-        if rba >= self._log.hardened:
-            yield partial(pool.log_check, rba)
-            frames = [frame for frame in frames if self._is_old(pool, frame)]
-        pool.write(frames)
-        pool.wrote_at_checkpoint(frames)
-        self._written += len(frames)
+        """Write those that are old, as many at a time as there is log for (B13)."""
+        due: Sequence[Frame] = frames
+        while due := [frame for frame in due if self._is_old(pool, frame)]:
+            frames = pool.writable(due, len(due))
+            if not frames:
+                for frame in due:
+                    self._keep(frame)
+                return
+            rba = pool.prepare(frames)
+            if rba >= self._log.hardened:
+                yield partial(pool.log_check, rba)
+                frames = [frame for frame in frames if self._is_old(pool, frame)]
+            pool.write(frames)
+            pool.wrote_at_checkpoint(frames)
+            self._written += len(frames)
 
     def sync(self) -> Iterator[Outside]:
         """Sync every page set that was written to (B6)."""

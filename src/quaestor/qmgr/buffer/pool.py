@@ -1,4 +1,4 @@
-"""One buffer pool: requests, stealing and writing. The rules (B1-B11) stand in the package's own docstring."""
+"""One buffer pool: requests, stealing and writing. The rules (B1-B13) stand in the package's own docstring."""
 
 from collections.abc import Callable, Sequence
 from itertools import filterfalse, islice
@@ -389,6 +389,8 @@ class BufferPool(PageWriter):
         self._start_writing()
         self.deferred_write_step()
         if not self._stealable:
+            self.write(list(islice(filterfalse(_in_use, self._changed), STEP_PAGES)))  # B13
+        if not self._stealable:
             raise Abend("B3", "every buffer of the pool is in use", buffer_pool=self.number)
 
     def read_ahead(self, page_set: PageSet, page: int, count: int) -> None:
@@ -431,8 +433,13 @@ class BufferPool(PageWriter):
         return self._writing
 
     def _oldest(self, pages: int) -> list[Frame]:
-        """So many of the changed pages that nobody uses, the oldest first; the others are not looked at."""
-        return list(islice(filterfalse(_in_use, self._changed), pages))
+        """So many of the changed pages that nobody uses and that may be written (B13), the oldest first."""
+        return self.writable(filterfalse(_in_use, self._changed), pages)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether there is hardly a buffer left, and no log for the images that would make some stealable (B13)."""
+        return self.stealable * 20 < self.buffers and not self.images_left(1)
 
     def write_all(self) -> None:
         """At shutdown: write every changed page that holds something recoverable (W4)."""

@@ -1,16 +1,26 @@
-"""Writing pages: first the log, then in place, adjacent ones together. The rules (B2, B4, B6, B12): see the package."""
+"""Writing pages: first the log, then in place, adjacent ones together.
+
+The rules (B2, B4, B6, B12, B13) are the package's.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from operator import attrgetter
+from typing import Final
 
+from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.buffer.frame import Frame
 from quaestor.qmgr.buffer.meter import IoMeter
 from quaestor.qmgr.log import LogManager
 from quaestor.smf.sections.buffer import BufferStatistics
-from quaestor.storage.log_record import Kind
+from quaestor.storage.log_record import HEADER_LENGTH, Kind
 from quaestor.storage.page import PAGE, seal
 from quaestor.storage.page_set import PageSet
+
+IMAGE: Final = PAGE + HEADER_LENGTH
+NOT_FOR_IMAGES: Final = 4
+"""The last quarter of an active log (B13)."""
 
 _place, _rba = attrgetter("page_set.number", "page"), attrgetter("rba")
 
@@ -48,6 +58,31 @@ class PageWriter:
             run.append(frame)
             following = frame.page + 1
         self._write_run(run, immediate=immediate)
+
+    def writable(self, frames: Iterable[Frame], pages: int) -> list[Frame]:
+        """The first of some changed pages that may be written now, so many at most (B13)."""
+        images, chosen = self.images_left(pages), list[Frame]()
+        for frame in frames:
+            if not (frame.volatile or frame.whole):
+                if not images:
+                    continue
+                images -= 1
+            chosen.append(frame)
+            if len(chosen) == pages:
+                break
+        return chosen
+
+    def images_left(self, wanted: int) -> int:
+        """How many of so many images may be logged now (B13)."""
+        log = self._log
+        if self._room_for_images() < wanted and not log.ready:
+            with suppress(MQError):
+                log.check_space()
+        return max(0, min(wanted, self._room_for_images()))
+
+    def _room_for_images(self) -> int:
+        files = self._log.files
+        return (files.limit - self._log.end - files.size // NOT_FOR_IMAGES) // IMAGE
 
     def prepare(self, frames: Sequence[Frame]) -> int:
         """Log what must be logged before pages are written (B4); gives the RBA up to which the log is forced then."""

@@ -2,11 +2,12 @@
 
 Rules
   AS1 A call that cannot wait is made at once; one that waits for the log (commit, work out of syncpoint) is made on
-      a thread of the loop's executor.
+      a thread of the loop's executor. A get out of syncpoint looks there each time, whether or not it waits: a
+      message that it finds is gone when the log says so.
   AS2 A get that waits leaves its waiter on the queue and a future in the loop; cancelling the task takes the waiter
       away again and, if it had just been woken, wakes the next.
   AS3 A thread goes on when its task is cancelled. What it has got out of syncpoint is returned by the next get of the
-      handle that asks for it; what it has opened is closed again.
+      handle that asks for it; what it has opened is closed again; a waiter that it has left on the queue is taken away.
 
 Called by applications.  Calls session and handle.
 """
@@ -96,9 +97,12 @@ class AsyncHandle:
         if wait_ms is not None:
             return await self._wait(options, wait_ms, selecting)
         if has(options, _NO_SYNCPOINT):
-            keep = _nothing if has(options, ~_PLAIN) else self._late.append
-            return await self._threads.call(keep, self._handle.get, options, **selecting)
+            return await self._threads.call(self._keeper(options), self._handle.get, options, **selecting)
         return self._handle.get(options, **selecting)
+
+    def _keeper(self, options: int) -> Callable[[Message], None]:
+        """What becomes of a message that nobody waits for any more (AS3)."""
+        return _nothing if has(options, ~_PLAIN) else self._late.append
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         return await self.get(options, **selecting)
@@ -116,13 +120,29 @@ class AsyncHandle:
         loop = asyncio.get_running_loop()
         began_s, waited = loop.time(), None
         while True:
-            result = self._handle.look(options, wait_ms, waited, **selecting)
+            result = await self._look(options, wait_ms, waited, selecting)
             if not isinstance(result, Waiting):
                 return result
             limit = None if wait_ms < 0 else began_s + wait_ms / 1000
             waited = result
             if not await self._posted(waited, loop, limit):
                 raise MQError(Reason.NO_MSG_AVAILABLE, queue=self.name, waited_ms=wait_ms)
+
+    async def _look(
+        self, options: int, wait_ms: int, waited: Waiting | None, selecting: dict[str, Any]
+    ) -> Message | Waiting:
+        """Get, or be put on the queue as a waiter; where that may wait for the log, on a thread (AS1)."""
+        if not has(options, _NO_SYNCPOINT):
+            return self._handle.look(options, wait_ms, waited, **selecting)
+        keep = self._keeper(options)
+
+        def late(result: Message | Waiting) -> None:
+            if isinstance(result, Waiting):
+                self._handle.give_up(result)
+            else:
+                keep(result)
+
+        return await self._threads.call(late, self._handle.look, options, wait_ms, waited, **selecting)
 
     async def _posted(self, waiting: Waiting, loop: asyncio.AbstractEventLoop, limit: float | None) -> bool:
         """Wait until posted; False when the time is over (AS2)."""

@@ -10,6 +10,7 @@ Rules
       out and its handles are closed, by a background step or when the next application connects.
   CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
   CM6 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way.
+  CM7 A user's name is text of at most 255 bytes (2035): the descriptors of his messages and the log carry all of it.
 
 Called by queue_manager.  Calls session, message, security.
 """
@@ -29,6 +30,7 @@ from quaestor.qmgr.message.needs import Recovery
 from quaestor.qmgr.queue_store import Express
 from quaestor.qmgr.resource_manager import Task
 from quaestor.qmgr.security import Access, Security
+from quaestor.storage.log_record import USER_MAX
 
 REAP_EVERY_MS = 1000
 
@@ -80,6 +82,8 @@ class ConnectionManager:
         if self._lost:
             with self._recovery.latch:
                 self.reap()
+        if not _is_name(user):
+            raise MQError(Reason.NOT_AUTHORIZED, user=user[:USER_MAX], longest=USER_MAX)
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
         ending = self._recovery if recovery is None else recovery
         express, number = self._express if recovery is None else None, f"{next(self._numbers):08X}"
@@ -186,3 +190,11 @@ class ConnectionManager:
         self.accounts.end(thread)
         if then is not None:
             then()
+
+
+def _is_name(user: str) -> bool:
+    """Whether messages and the log can carry a user's name (CM7)."""
+    try:
+        return len(user.encode()) <= USER_MAX
+    except UnicodeEncodeError:
+        return False

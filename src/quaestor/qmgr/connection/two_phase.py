@@ -5,8 +5,9 @@ Rules
       until somebody decides. Its messages are there for nobody. No two units have the same identifier. Whoever ends the
       connection while the log is waited for does not end the unit.
   TP2 Any connection of the same user may decide: `commit_prepared` or `backout_prepared`, by the coordinator's
-      identifier. A user is known by the sixteen bytes of his name that the log keeps. To decide for another user takes
-      the access to RESOLVE INDOUBT; whoever has it is told of all units in doubt, anybody else of his own.
+      identifier. A user is known by his whole name (L6). To decide for another user takes the access to RESOLVE
+      INDOUBT; whoever has it is told of all units in doubt, anybody else of his own. A log from before names were kept
+      whole has sixteen bytes of them: a unit there of a user with a longer name is for those with that access.
   TP3 After a restart the coordinator asks `in_doubt` and decides each, commonly by looking up its own record of
       decisions (`settle`): what it does not know to be committed is backed out.
   TP4 A unit that changed nothing recoverable is in doubt only as long as the queue manager runs. Work on shared queues
@@ -21,7 +22,6 @@ from typing import Any, Protocol
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.needs import Recovery, Unit
 from quaestor.qmgr.security import Access, Security
-from quaestor.storage.log_record import Identity, pack_identity, unpack_identity
 
 _RESOLVE = "command", "RESOLVE.INDOUBT", Access.ADMINISTER
 XID_MAX = 140  # bytes: format, global transaction and branch of the X/Open XID
@@ -85,9 +85,8 @@ class Prepared:
 
 
 def _is_of(unit: Any, user: str) -> bool:
-    """Whether a unit is this user's, as far as the log can tell (TP2)."""
-    kept = (unpack_identity(pack_identity(Identity(user=name))).user for name in (unit.identity.user, user))
-    return len(set(kept)) == 1
+    """Whether a unit is this user's (TP2)."""
+    return bool(unit.identity.user == user)
 
 
 def settle(participant: Participant, committed: Callable[[bytes], bool]) -> None:

@@ -5,10 +5,12 @@ Rules
       that restart has in the buffer pool are taken from there, because they are newer.
   A2  Pages of non-persistent messages are free from now on. Nothing is logged about it (M-62).
   A3  A record that is not deleted is a message on the queue its page names. What units in doubt put is held by them;
-      what they got looks deleted on its page and is held by them too.
+      what they got looks deleted on its page and is held by them too. So it is with units whose backout waits for log
+      (X10), as far as they are not undone.
   A4  A page with no message left, or of a queue that no longer exists, is empty.
   A5  Text pages are given back after the commit of the get, by records that a cut may lose. If more text pages are
-      taken than messages account for, those that no message refers to are given back now.
+      taken than messages account for, those that no message refers to are given back now; not those of a message that
+      a unit in backout has lost already: they are given back when its backout goes on.
 
 Called by queue_manager after restart.  Calls the data manager.
 """
@@ -75,13 +77,16 @@ class _Loader:
         self._got: dict[Place, UnitOfRecovery] = {}
         self._texts: dict[int, list[int]] = {}
         self._long: dict[int, list[tuple[int, StoredRecord]]] = {}
-        for unit in data.recovery.in_doubt():
+        self._undone_later: dict[int, set[int]] = {}
+        for unit in (*data.recovery.in_doubt(), *data.recovery.waiting):
             for record in work_of(data.recovery, unit):
                 if record.kind == Kind.INSERT:
                     at = INSERTION.unpack_from(record.body)[3]
                     self._put[record.page_set, record.page, at] = unit
                 elif record.kind == Kind.DELETE:
                     self._got[record.page_set, record.page, MARK.unpack_from(record.body)[0]] = unit
+                elif record.kind == Kind.TEXT:
+                    self._undone_later.setdefault(record.page_set, set()).add(record.page)
 
     def page_set(self, page_set: PageSet) -> None:
         for base in spans(page_set.pages):
@@ -181,7 +186,7 @@ class _Loader:
             records = self._long.get(number, [])
             if len(texts) == sum(text_page_count(record) for _, record in records):
                 continue
-            page_set, referred = self._data.buffers.page_sets[number], set[int]()
+            page_set, referred = self._data.buffers.page_sets[number], set(self._undone_later.get(number, ()))
             for page, record in records:
                 references, pages = text_pages(self._bytes(page_set, page), record, partial(self._bytes, page_set))
                 referred.update(references, pages)

@@ -146,6 +146,9 @@ class ApplicationThread:
         if marked is None or marked[0] is not backed_out:
             return
         _, arrival, take = marked
+        if arrival.holder is backed_out:  # the backout waits for log (V12), and is to have it as well
+            self.warning = MQError(Reason.Q_SPACE_NOT_AVAILABLE)
+            return
         arrival.backout_count -= 1
         try:
             take(self.unit_in_syncpoint(max_uncommitted), arrival)

@@ -19,7 +19,8 @@ Rules
       LOGLOAD is reached again while one is under way, or the active log after the current one waits for it and the
       current one is short (J14). Where the ring is long enough (four logs), each checkpoint at a switch sees to it that
       the next switch finds one that waits for nothing.
-  CP7 A unit older than two checkpoints is shunted (V6), one unit in one piece.
+  CP7 A unit older than two checkpoints is shunted (V6), one unit in one piece. Where the log has no room for all of it
+      (V12) its records are needed where they are, as before.
   CP8 A log switch soon after a checkpoint (half a log, half of LOGLOAD) is one too, by which no page grows older: two
       of them in a row would have pages written that are changed again or emptied a moment later.
 
@@ -29,7 +30,9 @@ Called by the recovery manager, which is one of these, the scheduler, commands. 
 from _thread import LockType, allocate_lock
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Final
 
+from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.buffer import BufferManager, OldPages, Outside, nothing
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery.checkpoint import CheckpointBody, UnitEntry, pack_checkpoint, parts_of
@@ -38,11 +41,14 @@ from quaestor.qmgr.recovery.stamping import Change, Stamping
 from quaestor.qmgr.recovery.unit import State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import Task
 from quaestor.storage.changes import UNDO_NEXT, UNDONE, undo_part
-from quaestor.storage.log_record import FIRST, Kind, LogRecord
+from quaestor.storage.log_record import ALLOCATES, Kind, LogRecord
 
 SHUNT_AFTER = 2
 WHOLE_PAGES = 128
 """Pages at a time when everybody waits anyhow: a force of the log serves many."""
+
+ENDS_SHARE: Final = 8
+"""The last eighth of the log is for ending units: undoing stops before it, shunting leaves another one (V12)."""
 
 STEP_PAGES = 32
 """Pages in one hold of the latch: half a millisecond."""
@@ -220,6 +226,18 @@ class CheckpointTaker:
         """
         return min(self._needed_rba, self.kept_rba())
 
+    def has_room(self, size: int = 0) -> bool:
+        """Whether so much may be logged, and what ends units is still left (V12). The next log is made ready for it."""
+        log = self.log
+        least = size + log.files.size // ENDS_SHARE
+        if log.files.limit - log.end > least:
+            return True
+        try:
+            log.check_space()
+        except MQError:
+            return False
+        return log.files.limit - log.end > least
+
     # --- shunting -----------------------------------------------------------------------------------------------------
 
     def _is_to_shunt(self, unit: UnitOfRecovery) -> bool:
@@ -237,9 +255,11 @@ class CheckpointTaker:
             rba = undo_next(record)
         previous = first = 0
         for record in reversed(chain):
+            if not self.has_room(self.log.files.size // ENDS_SHARE):
+                return  # what is logged of it so far leads nowhere
             part = record.body if record.kind == Kind.SHUNTED else bytes((record.kind,)) + undo_part(record)
             previous = self.log.append(
-                Kind.SHUNTED, record.flags & ~FIRST, unit.urid, previous, record.page_set, record.page, part
+                Kind.SHUNTED, record.flags & ALLOCATES, unit.urid, previous, record.page_set, record.page, part
             )
             first = first or previous
         if unit.state is State.IN_DOUBT:

@@ -14,7 +14,8 @@ Rules
       `needed_rba`, and the log is kept from there.
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
       application does not hold the log back. Not one that worked on shared queues: its own records say where.
-  V7  A change for a unit is refused (2056) while the log could not hold the undoing of what is already there.
+  V7  A change for a unit is refused (2056) while no active log is ready behind the current one: what is left of that is
+      for ending the units there are (J6).
   V8  A unit may have a label: its client's name and number. The COMMIT record carries it and checkpoints repeat the
       last one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart
       too.
@@ -24,6 +25,11 @@ Rules
   V11 A unit that is `alone` makes one change of a page in the call that commits it, so it can never be backed out. Its
       record is that of a change for good, of no unit: the change and its commit in one. If it turns out to need
       another kind of change (text pages, a structure) it is a unit like any other.
+  V12 A unit may be longer than the log that is left when no other log can be made ready. Its backout goes as far as the
+      last eighth of a log, which is for commits and for the ends of other units; then it waits. Whoever asked for it is
+      answered: the unit is in backout on the log and nobody can commit it any more, whatever happens. What it put and
+      got is there for nobody until the background goes on with it, when there is log again. A restart without log
+      leaves it as it is (X10).
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log.
@@ -53,7 +59,7 @@ from quaestor.storage.changes import (
     starts_page,
     undo_of,
 )
-from quaestor.storage.log_record import ALLOCATES, FIRST, Identity, Kind, LogRecord, pack_identity
+from quaestor.storage.log_record import ALLOCATES, Identity, Kind, LogRecord, pack_identity
 from quaestor.storage.page import HEADER_LENGTH as PAGE_HEADER
 from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
@@ -61,6 +67,7 @@ from quaestor.storage.page_set import PageSet
 COMMIT: Final = int(Kind.COMMIT)
 DELETE: Final = int(Kind.DELETE)
 NOBODY = Identity()
+BACK_OUT_MS: Final = 200
 IN_DOUBT: Final = State.IN_DOUBT
 IN_COMMIT_2: Final = State.IN_COMMIT_2
 ENDED: Final = State.ENDED
@@ -75,6 +82,8 @@ class RecoveryManager(CheckpointTaker):
         super().__init__(log, buffers, logload, self.change)
         self._clock, self.served = clock, buffers.meter.served
         self.managers: list[ResourceManager] = []
+        self.waiting: list[UnitOfRecovery] = []
+        """Units in backout that the log has no room for (V12)."""
 
     # --- the one way to change a page ---------------------------------------------------------------------------------
 
@@ -204,7 +213,8 @@ class RecoveryManager(CheckpointTaker):
         log = self.log
         if unit.last:
             raise Abend("V11", "a unit that was to make one change makes another", rba=unit.last)
-        rba = log.append(kind, flags | FIRST, log.end, 0, page_set, page, body, rest + pack_identity(unit.identity))
+        first, identity = pack_identity(unit.identity)
+        rba = log.append(kind, flags | first, log.end, 0, page_set, page, body, rest + identity)
         unit.urid = unit.first = unit.last = rba
         unit.born = self.checkpoints
         self.units[rba] = unit
@@ -362,9 +372,11 @@ class RecoveryManager(CheckpointTaker):
         if unit.urid:
             unit.last = self.log.append(Kind.BEGIN_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
             unit.become(State.IN_BACKOUT)
-            rba = unit.last
-            while rba:
-                rba = self.undo(unit, self.log.read(rba))
+            if not self._undo_rest(unit):
+                self.wait_for_log(unit)
+                if decided:
+                    self._force(unit.last)
+                return
             ended = self.end_backout(unit)
             if decided:
                 self._force(ended)
@@ -372,9 +384,43 @@ class RecoveryManager(CheckpointTaker):
             raise Abend("V11", "a unit is backed out whose change was logged for good", rba=unit.last)
         elif decided:
             unit.become(State.IN_BACKOUT)
+        self._backed_out(unit)
+
+    def _undo_rest(self, unit: UnitOfRecovery) -> bool:
+        """Undo what is not undone yet of a unit in backout, as its last record says (V3); False without log (V12)."""
+        rba = unit.last
+        while rba:
+            record = self.log.read(rba)
+            if not self.may_undo(record):
+                return False
+            rba = self.undo(unit, record)
+        return True
+
+    def may_undo(self, record: LogRecord) -> bool:
+        """Whether there is log to undo a record, and to have a buffer for its page (V12)."""
+        return self.has_room() and not self.buffers.pool_of[record.page_set].is_stuck
+
+    def _backed_out(self, unit: UnitOfRecovery) -> None:
         unit.become(State.ENDED)
         for manager in self.managers:
             manager.backed_out(unit)
+
+    def wait_for_log(self, unit: UnitOfRecovery) -> None:
+        """A unit stays in backout until there is log for it (V12)."""
+        self.waiting.append(unit)
+        text = (
+            "no active log is left to back out a unit: that goes on when there is one, and holds its messages till then"
+        )
+        self.log.files.tell("CSQJ111A", text, urid=f"{unit.urid:012X}", user=unit.identity.user)
+
+    def back_out_step(self) -> bool:
+        """Background: go on with a unit that waits for log, when there is some (V12)."""
+        if not self.waiting or not self._undo_rest(self.waiting[0]):
+            return False
+        unit = self.waiting.pop(0)
+        self.end_backout(unit)
+        self._backed_out(unit)
+        return bool(self.waiting)
 
     def back_out_to(self, unit: UnitOfRecovery, savepoint: int) -> None:
         """Undo what a unit did after a savepoint (its `last` then): a call that failed half way leaves nothing."""
@@ -433,4 +479,5 @@ class RecoveryManager(CheckpointTaker):
             self.back_out(found[0])
 
     def tasks(self) -> Sequence[Task]:
-        return self.checkpoint_tasks()
+        waits = Task("back out what waits for log", self.back_out_step, BACK_OUT_MS, due=lambda: bool(self.waiting))
+        return (*self.checkpoint_tasks(), waits)

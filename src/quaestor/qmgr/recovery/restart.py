@@ -18,12 +18,14 @@ Rules
       before that.
   X9  A page set that is not the one which the log was written with, but older or another one, is refused (ST2). So is a
       bootstrap data set that knows too little of the log (F8).
+  X10 Where the log has no room to undo everything, the queue manager starts all the same: the units that are left stay
+      in backout, and what they put and got is theirs as if they were in doubt, until there is room (V12).
 
 Called by queue_manager before the data manager loads its queues.  Calls log, buffer, recovery.
 """
 
 from dataclasses import dataclass, field
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heapreplace
 from struct import Struct
 
 from quaestor.mqi.reasons import Abend
@@ -320,17 +322,22 @@ def _backward(recovery: RecoveryManager) -> None:
         unit.last = recovery.log.append(Kind.BEGIN_BACKOUT, 0, unit.urid, unit.last, 0, 0, b"")
     heapify(todo)
     while todo:
-        rba, urid = heappop(todo)
-        unit = recovery.units[urid]
-        following = recovery.undo(unit, recovery.log.read(-rba))
+        rba, urid = todo[0]
+        unit, record = recovery.units[urid], recovery.log.read(-rba)
+        if not recovery.may_undo(record):
+            break
+        following = recovery.undo(unit, record)
         if following:
-            heappush(todo, (-following, urid))
+            heapreplace(todo, (-following, urid))
         else:
+            heappop(todo)
             recovery.end_backout(unit)
+    for _, urid in sorted(todo):
+        recovery.wait_for_log(recovery.units[urid])  # X10
 
 
 def work_of(recovery: RecoveryManager, unit: UnitOfRecovery) -> list[LogRecord]:
-    """What a unit in doubt put and got, oldest first (X6); shunted records stand for the ones they repeat."""
+    """What a unit put and got and is not undone, oldest first (X6); shunted records stand for the ones they repeat."""
     work, rba = [], unit.last
     while rba:
         record = recovery.log.read(rba)
