@@ -93,7 +93,7 @@ def returned(packed: bytes, message: Message) -> bytes:
         GroupId=md.group_id,
         MsgSeqNumber=md.msg_seq_number,
         Offset=md.offset,
-        MsgFlags=md.msg_flags,
+        MsgFlags=_signed(md.msg_flags),
         OriginalLength=-1,
     )
 

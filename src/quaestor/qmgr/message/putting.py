@@ -25,7 +25,7 @@ from quaestor.mqi import forms, reports, triggering
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID, identifier
 from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
 from quaestor.mqi.objects import PRIORITY_MAX, Queue, TriggerType
-from quaestor.mqi.options import OpenOptions, PutOptions, PutPlan, put_plan
+from quaestor.mqi.options import GROUP_FLAGS, OpenOptions, PutOptions, PutPlan, put_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.message.catalogue import QueueState
@@ -347,6 +347,8 @@ class OutputPath:
             self._services.events.put(self._watch, self.state)
         if message.priority > PRIORITY_MAX:
             self._caller.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
+        elif message.envelope.report and reports.unknown(message.envelope.report):
+            self._caller.warning = MQError(Reason.UNKNOWN_REPORT_OPTION, report=message.envelope.report)
         if message.envelope.report & reports.COA and self._remote is None:
             self._services.consequences.report(reports.COA, message, unit)
             if self._caller.tally is not None:
@@ -388,7 +390,7 @@ class OutputPath:
     def _describe(self, md: MQMD) -> None:
         if type(md) is not MQMD:
             raise MQError(Reason.MD_ERROR, descriptor=type(md).__name__)
-        self._described = describe(md, self.definitions(), self._caller, self._user, self._catalogue.qmgr.name)
+        self._described = self._said(md)
         self._md_seen = md
 
     def _with_context(self, md: MQMD, plan: PutPlan, context: "InputPath | None") -> Described:
@@ -402,13 +404,18 @@ class OutputPath:
             if context.saved is None:
                 raise MQError(Reason.CONTEXT_NOT_AVAILABLE)
             md = pass_context(md, context.saved, plan.context)
-        return describe(md, self.definitions(), self._caller, self._user, self._catalogue.qmgr.name, plan.context)
+        return self._said(md, plan.context)
+
+    def _said(self, md: MQMD, context: int = 0) -> Described:
+        """What a descriptor means on this path."""
+        travels, qmgr = self._remote is not None, self._catalogue.qmgr.name
+        return describe(md, self.definitions(), self._caller, self._user, qmgr, context, travels=travels)
 
     def _physical(self, envelope: MQMD) -> tuple[MQMD, None]:
         """A message of a group put by its own numbers, perhaps in the middle of another group."""
         if self._group is not None:
             left_behind(self._group, self._caller)
-        if envelope.msg_flags and envelope.group_id == DEFAULT_DESCRIPTOR.group_id:
+        if envelope.msg_flags & GROUP_FLAGS and envelope.group_id == DEFAULT_DESCRIPTOR.group_id:
             envelope = replace(envelope, group_id=self._new_id())
         return envelope, None
 
