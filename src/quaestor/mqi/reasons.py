@@ -145,6 +145,7 @@ class Reason(IntEnum):
     INCONSISTENT_UOW = 2245, "messages of a group are partly in and partly out of syncpoint"
     INVALID_MSG_UNDER_CURSOR = 2246, "the message under the cursor is not the next in logical order"
     MATCH_OPTIONS_ERROR = 2247, "the match options are not valid here"
+    MDE_ERROR = 2248, "the extension of the message descriptor in front of the body is not valid"
     MSG_FLAGS_ERROR = 2249, "the message flags are not known here; segmentation is not supported"
     MSG_SEQ_NUMBER_ERROR = 2250, "the message sequence number is not valid"
     OFFSET_ERROR = 2251, "the segment offset is not valid"
