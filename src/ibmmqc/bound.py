@@ -21,6 +21,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from ibmmqc import attributes, extensions
@@ -66,6 +67,7 @@ class Other(NamedTuple):
 
     object_type: int
     name: str
+    alternate_user: str | None = None
 
     @property
     def kind(self) -> type[MQObject]:
@@ -138,11 +140,13 @@ class Bound:
         kind = KINDS.get(asked["ObjectType"])
         if kind is None:
             raise MQError(Reason.OBJECT_TYPE_ERROR, type=asked["ObjectType"])
-        if options & ~(OPEN_DROPPED | OpenOptions.FAIL_IF_QUIESCING) != OpenOptions.INQUIRE:
+        steering = OPEN_DROPPED | OpenOptions.FAIL_IF_QUIESCING | OpenOptions.ALTERNATE_USER_AUTHORITY
+        if options & ~steering != OpenOptions.INQUIRE:
             raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, options=options, type=kind.MQSC_TYPE)
         name = "" if kind is QueueManagerAttributes else asked["ObjectName"]
-        self.connection.inquire(kind, name)
-        return Other(asked["ObjectType"], asked["ObjectName"] or self.name)
+        other = asked["AlternateUserId"] if options & OpenOptions.ALTERNATE_USER_AUTHORITY else None
+        self.connection.inquire(kind, name, alternate_user=other)
+        return Other(asked["ObjectType"], asked["ObjectName"] or self.name, other)
 
     def close(self, hobj: int, options: int) -> None:
         """MQCLOSE; a consumer of the queue goes with it."""
@@ -157,7 +161,7 @@ class Bound:
         opened = self._object(hobj)
         if isinstance(opened, Other):
             name = "" if opened.kind is QueueManagerAttributes else opened.name
-            read = lambda *keywords: self.connection.inquire(opened.kind, name, *keywords)  # noqa: E731 - bound here
+            read = partial(self.connection.inquire, opened.kind, name, alternate_user=opened.alternate_user)
             return attributes.inquire(Inquired(opened.name, opened.object_type, read), selectors)
         asked_for = self._asked_for[hobj]
         return attributes.inquire(Inquired(opened.name, QUEUE, opened.inquire, asked_for), selectors)
