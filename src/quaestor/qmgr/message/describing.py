@@ -1,8 +1,9 @@
 """Describing: from what an application says about a message to what is stored with it.
 
 Rules
-  J1  A descriptor is checked as a whole before anything is put: type, expiry, priority, persistence, identifiers,
-      report options, flags (2029, 2013, 2050, 2047, 2026, 2061, 2027, 2249, 2250).
+  J1  A descriptor is checked as a whole before anything is put: type, feedback, expiry, priority, persistence,
+      identifiers, report options, flags (2029, 2014, 2013, 2050, 2047, 2026, 2061, 2027, 2249, 2250). Feedback is none,
+      a system's (1 to 65,535) or an application's (to 999,999,999).
   J2  Priority and persistence "as the queue says" come from the first definition of the path, at the put.
   J3  A priority above the maximum is kept in the descriptor; the message is queued at the maximum (2049, warning).
   J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
@@ -41,7 +42,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.thread import ApplicationThread
 
 _TYPES = frozenset({DATAGRAM, REQUEST, REPLY, REPORT})
-_SEQUENCE_MAX = 999_999_999
+_SEQUENCE_MAX = _FEEDBACK_MAX = 999_999_999
 _NO_CONTEXT = {
     "user_identifier": "",
     "accounting_token": NO_TOKEN,
@@ -94,6 +95,8 @@ def _check_values(md: MQMD, travels: bool) -> None:
         raise TypeError(f"expiry {md.expiry!r}, accounting token {md.accounting_token!r}")
     if md.msg_type not in _TYPES and not MSG_TYPE_APPL_FIRST <= md.msg_type <= MSG_TYPE_APPL_LAST:
         raise MQError(Reason.MSG_TYPE_ERROR, msg_type=md.msg_type)
+    if not 0 <= md.feedback <= _FEEDBACK_MAX:
+        raise MQError(Reason.FEEDBACK_ERROR, feedback=md.feedback)
     if md.priority < AS_Q_DEF:
         raise MQError(Reason.PRIORITY_ERROR, priority=md.priority)
     if md.persistence not in (0, 1, PERSISTENCE_AS_Q_DEF):

@@ -326,9 +326,10 @@ class OutputPath:
     def _queue_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
         """A message with a group, a remote queue, new identifiers, a trigger or a report to think of (PU5)."""
         message, group = self._finished(message, plan)
+        reported = message.envelope.report & reports.COA and self._remote is None
         unit: Unit | None
         if plan.in_syncpoint:
-            unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
+            unit = self._caller.unit_in_syncpoint(self._max_uncommitted, 2 if reported else 1)
         else:
             unit = self._caller.unit_of_call() if message.persistence else None
         stored = message if self._remote is None else for_transmission(message, self._remote)
@@ -349,7 +350,7 @@ class OutputPath:
             self._caller.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
         elif message.envelope.report and reports.unknown(message.envelope.report):
             self._caller.warning = MQError(Reason.UNKNOWN_REPORT_OPTION, report=message.envelope.report)
-        if message.envelope.report & reports.COA and self._remote is None:
+        if reported:
             self._services.consequences.report(reports.COA, message, unit)
             if self._caller.tally is not None:
                 self._caller.tally.generated()

@@ -70,6 +70,7 @@ class AsyncHandle(HandleRequests):
         put: list[Message] = []
         try:
             connection = self._usable()
+            connection.warning = None  # where there is nothing to put, too
             if has(options, ASYNC):
                 return [await self.put(body, descriptor, options) for body in every]
             for some, kind in self.put_frames(every):

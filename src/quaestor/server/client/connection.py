@@ -77,7 +77,7 @@ class Handle(HandleRequests):
         every = list(bodies)
         put: list[Message] = []
         try:
-            self._usable()
+            self._usable().warning = None  # where there is nothing to put, too
             if has(options, ASYNC):
                 put.extend(self.put(body, descriptor, options) for body in every)
             else:
