@@ -13,6 +13,7 @@ Rules
       notices the message (M-89), not here, unless every message does.
   PU6 Puts in one unit that differ in nothing but their bodies decide once, and have one time (`put_more`). The first
       that has anything more to think of, or would be refused, is left to a put of its own, which says why.
+  PU7 A put that is refused warns of nothing, also where one before it in the same call did.
 
 Called by opening (which makes an `OutputPath`) and connection.  Calls describing, grouping, consequences, the store.
 """
@@ -259,6 +260,7 @@ class OutputPath:
                 if self._refusal is not None:
                     self._md_seen = None  # the next put looks again
         except MQError:
+            self._caller.warning = None  # PU7
             forms.check_put(*given, options, correl_id)
             raise
         return body, self._described
@@ -324,7 +326,14 @@ class OutputPath:
             self._waiters.wake(self._store_put(None, self._stored, message, rank))
 
     def _queue_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
-        """A message with a group, a remote queue, new identifiers, a trigger or a report to think of (PU5)."""
+        """A message with a group, a remote queue, new identifiers, a trigger or a report to think of (PU5, PU7)."""
+        try:
+            return self._queued_with_care(message, rank, plan)
+        except MQError:
+            self._caller.warning = None
+            raise
+
+    def _queued_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
         message, group = self._finished(message, plan)
         reported = message.envelope.report & reports.COA and self._remote is None
         unit: Unit | None
@@ -421,11 +430,13 @@ class OutputPath:
         return envelope, None
 
     def _full(self) -> MQError:
+        self._caller.warning = None  # PU7
         if self._watch is not None:
             self._services.events.refused(self._watch)
         return MQError(Reason.Q_FULL, queue=self._path[-1], depth=self._stored.depth)
 
     def _too_long(self, length: int) -> MQError:
+        self._caller.warning = None  # PU7
         qmgr_max = self._catalogue.qmgr.max_msg_length
         if length > qmgr_max:
             return MQError(Reason.MSG_TOO_BIG_FOR_Q_MGR, length=length, max_length=qmgr_max)
