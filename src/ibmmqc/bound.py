@@ -11,16 +11,20 @@ Rules
   BO6 A request on the command queue is answered when it is there for others: with the put, or with the commit.
   BO7 An object descriptor keeps the name that was asked for, so that it can be used again; a model's becomes that of
       the queue that was made from it. The names resolved are those of the queue here, also of one that leads elsewhere.
+  BO8 A get with a descriptor of version 1 first asks with room for an extension (EX4). Where the message needs none
+      and fits without, that very message is asked for again; where somebody else has it by then, all begins anew.
 
-Called by calls.  Calls the native API, structures, consumers.
+Called by calls.  Calls the native API, structures, extensions, consumers.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
-from ibmmqc import attributes
+from ibmmqc import attributes, extensions
 from ibmmqc.attributes import ADMIN_QUEUE, NAMELIST, PROCESS, QUEUE, QUEUE_MANAGER, STORAGE_CLASS, Inquired
 from ibmmqc.consumers import Call, Consumers
 from ibmmqc.descriptors import converted, envelope, group_status, returned
@@ -52,7 +56,7 @@ _IN_OR_OUT = int(GetOptions.SYNCPOINT | GetOptions.NO_SYNCPOINT | GetOptions.SYN
 _NOT_TAKING = int(
     GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR | GetOptions.UNLOCK
 )
-_VERSION_WITH_MATCH = 2
+_VERSION_WITH_MATCH = _VERSION_WITH_GROUPS = 2
 _MATCHES = 1 | 2 | 4 | 8 | 32
 
 Got = tuple[bytes, bytes, bytes, int, int, int]
@@ -63,6 +67,7 @@ class Other(NamedTuple):
 
     object_type: int
     name: str
+    alternate_user: str | None = None
 
     @property
     def kind(self) -> type[MQObject]:
@@ -135,11 +140,13 @@ class Bound:
         kind = KINDS.get(asked["ObjectType"])
         if kind is None:
             raise MQError(Reason.OBJECT_TYPE_ERROR, type=asked["ObjectType"])
-        if options & ~(OPEN_DROPPED | OpenOptions.FAIL_IF_QUIESCING) != OpenOptions.INQUIRE:
+        steering = OPEN_DROPPED | OpenOptions.FAIL_IF_QUIESCING | OpenOptions.ALTERNATE_USER_AUTHORITY
+        if options & ~steering != OpenOptions.INQUIRE:
             raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, options=options, type=kind.MQSC_TYPE)
         name = "" if kind is QueueManagerAttributes else asked["ObjectName"]
-        self.connection.inquire(kind, name)
-        return Other(asked["ObjectType"], asked["ObjectName"] or self.name)
+        other = asked["AlternateUserId"] if options & OpenOptions.ALTERNATE_USER_AUTHORITY else None
+        self.connection.inquire(kind, name, alternate_user=other)
+        return Other(asked["ObjectType"], asked["ObjectName"] or self.name, other)
 
     def close(self, hobj: int, options: int) -> None:
         """MQCLOSE; a consumer of the queue goes with it."""
@@ -154,7 +161,7 @@ class Bound:
         opened = self._object(hobj)
         if isinstance(opened, Other):
             name = "" if opened.kind is QueueManagerAttributes else opened.name
-            read = lambda *keywords: self.connection.inquire(opened.kind, name, *keywords)  # noqa: E731 - bound here
+            read = partial(self.connection.inquire, opened.kind, name, alternate_user=opened.alternate_user)
             return attributes.inquire(Inquired(opened.name, opened.object_type, read), selectors)
         asked_for = self._asked_for[hobj]
         return attributes.inquire(Inquired(opened.name, QUEUE, opened.inquire, asked_for), selectors)
@@ -180,7 +187,7 @@ class Bound:
     def put(self, hobj: int, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
         """MQPUT: descriptor and options as they came to be."""
         handle, asked = self._queue(hobj), PMO.read(pmo)
-        said, body = self._with_properties(envelope(MD.read(md)), asked, body)
+        said, body = self._said(md, asked, body)
         context = asked["Context"]
         message = handle.put(
             body, said, put_options(asked["Options"]), context=self._queue(context) if context else None
@@ -191,7 +198,7 @@ class Bound:
     def put1(self, od: bytes, md: bytes, pmo: bytes, body: bytes) -> tuple[bytes, bytes]:
         """MQPUT1."""
         target, asked = OD.read(od), PMO.read(pmo)
-        said, body = self._with_properties(envelope(MD.read(md)), asked, body)
+        said, body = self._said(md, asked, body)
         options = put_options(asked["Options"])
         put1_plan(options)
         passed = options & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT)
@@ -222,7 +229,15 @@ class Bound:
             self._answer()
 
     def _put(self, md: bytes, pmo: bytes, message: Message, queue: str) -> tuple[bytes, bytes]:
-        return returned(md, message), PMO.write(pmo, ResolvedQName=queue, ResolvedQMgrName=self.name)
+        given, md = MD.read(md), returned(md, message)
+        if given["Format"] == extensions.FORMAT_EXTENSION:
+            md = MD.write(md, **{field: given[field] for field in ("Format", "Encoding", "CodedCharSetId")})
+        return md, PMO.write(pmo, ResolvedQName=queue, ResolvedQMgrName=self.name)
+
+    def _said(self, md: bytes, asked: dict[str, Any], body: bytes) -> tuple[MQMD, bytes]:
+        """Descriptor and body as they are stored: without an extension, with properties (EX1, BO5)."""
+        said, body = extensions.honoured(envelope(MD.read(md)), body)
+        return self._with_properties(said, asked, body)
 
     def _with_properties(self, said: MQMD, asked: dict[str, Any], body: bytes) -> tuple[MQMD, bytes]:
         """Descriptor and body with the properties of a message handle in front (BO5)."""
@@ -239,38 +254,57 @@ class Bound:
         cuts_here = strips and bool(asked["Options"] & GetOptions.ACCEPT_TRUNCATED_MSG)
         try:
             handle = self._queue(hobj)
-            message = handle.get(
-                get_options(asked["Options"]),
-                wait_ms=asked["WaitInterval"] if asked["Options"] & GetOptions.WAIT else None,
-                max_length=None if cuts_here else room,
-                **_selection(asked, sought),
-            )
+            message = self._got(handle, asked, sought, None if cuts_here else room)
         except MQError as error:
-            short = error.facts.get("message")
-            if error.reason is Reason.TRUNCATED_MSG_FAILED and short is not None:  # BO4
-                md = returned(md, short)
-            return (
-                b"" if short is None else short.body,
-                md,
-                gmo,
-                _needed(error),
-                int(error.comp_code),
-                int(error.reason),
-            )
+            return self._not_got(error, md, gmo, sought["Version"], room)
         gmo = GMO.write(
             gmo,
             ResolvedQName=handle.name,
-            ReturnedLength=len(message.body),
             GroupStatus=group_status(message.envelope.msg_flags),
             MsgToken=handle.token.to_bytes(16, "big"),
         )
-        return self._delivered(message, md, gmo, asked, sought, room, strips=strips)
+        body, md, length, reason = self._delivered(message, md, asked, sought, room, strips=strips)
+        comp_code = CompCode.WARNING if reason else CompCode.OK
+        return body, md, GMO.write(gmo, ReturnedLength=len(body)), length, int(comp_code), reason
+
+    def _got(self, handle: QueueHandle, asked: dict[str, Any], sought: dict[str, Any], room: int | None) -> Message:
+        """The message, if it has so much room (BO8)."""
+        options, chosen = get_options(asked["Options"]), _selection(asked, sought)
+        wait_ms = asked["WaitInterval"] if asked["Options"] & GetOptions.WAIT else None
+        if room is None or sought["Version"] > 1 or options & GetOptions.ACCEPT_TRUNCATED_MSG:
+            return handle.get(options, wait_ms=wait_ms, max_length=room, **chosen)
+        while True:
+            try:
+                return handle.get(options, wait_ms=wait_ms, max_length=max(room - extensions.LENGTH, 0), **chosen)
+            except MQError as error:
+                short = error.facts.get("message")
+                if short is None or extensions.needed(1, short.envelope) or _needed(error) > room:
+                    raise
+                that = {
+                    **chosen,
+                    "match": chosen["match"] | 1 | 2,
+                    "msg_id": short.msg_id,
+                    "correl_id": short.correl_id,
+                }
+            with _unless_gone():
+                return handle.get(options & ~int(GetOptions.WAIT), max_length=room, **that)
+
+    def _not_got(self, error: MQError, md: bytes, gmo: bytes, version: int, room: int) -> Got:
+        """The answer of a get that failed; one without enough room has what fits (BO4)."""
+        short, needed = error.facts.get("message"), _needed(error)
+        body = b"" if short is None else short.body
+        if error.reason is Reason.TRUNCATED_MSG_FAILED and short is not None:
+            md = returned(md, short)
+            if extensions.needed(version, short.envelope):
+                said = short.envelope
+                body = extensions.extension(said, (said.format, said.encoding, said.ccsid or CCSID_UTF8)) + body
+                md, needed = _extended(md), needed + extensions.LENGTH
+        return body[:room], md, gmo, needed, int(error.comp_code), int(error.reason)
 
     def _delivered(
-        self, message: Message, md: bytes, gmo: bytes, asked: dict[str, Any], sought: dict[str, Any], room: int,
-        *, strips: bool,
-    ) -> Got:  # fmt: skip
-        """A message as the program wants it: without properties, converted, shortened."""
+        self, message: Message, md: bytes, asked: dict[str, Any], sought: dict[str, Any], room: int, *, strips: bool
+    ) -> tuple[bytes, bytes, int, int]:
+        """A message as the program wants it: without properties, converted, shortened. Its true length; a reason."""
         md, body, said = returned(md, message), message.body, message.envelope
         shape = (said.format, said.encoding, said.ccsid)
         if strips and said.format == FORMAT_RFH2:
@@ -287,11 +321,29 @@ class Bound:
             body, ccsid, reason = converted(body, shape[0], shape[2], sought["CodedCharSetId"], fits)
         md = MD.write(md, Format=shape[0], Encoding=shape[1], CodedCharSetId=ccsid)
         length = len(body) if strips or not message.truncated else message.original_length
+        if extensions.needed(sought["Version"], said):
+            body = extensions.extension(said, (shape[0], shape[1], ccsid)) + body
+            md, length = _extended(md), length + extensions.LENGTH
         if length > room or message.truncated:
             reason, body = int(Reason.TRUNCATED_MSG_ACCEPTED), body[:room]
         warned = self.connection.warning
-        reason = reason or (0 if warned is None else int(warned.reason))
-        return body, md, gmo, length, int(CompCode.WARNING if reason else CompCode.OK), reason
+        return body, md, length, reason or (0 if warned is None else int(warned.reason))
+
+
+def _extended(md: bytes) -> bytes:
+    """A descriptor that says that an extension leads the body."""
+    fields = {"Encoding": extensions.ENCODING_NATIVE, "CodedCharSetId": CCSID_UTF8}
+    return MD.write(md, Format=extensions.FORMAT_EXTENSION, **fields)
+
+
+@contextmanager
+def _unless_gone() -> Iterator[None]:
+    """Go on where the message that was meant is not there any more."""
+    try:
+        yield
+    except MQError as error:
+        if error.reason is not Reason.NO_MSG_AVAILABLE:
+            raise
 
 
 def _target(asked: dict[str, Any]) -> Target:
@@ -319,6 +371,8 @@ def get_options(options: int) -> int:
 def _selection(asked: dict[str, Any], sought: dict[str, Any]) -> dict[str, Any]:
     """Which message is meant, by the options and the descriptor passed."""
     match = asked["MatchOptions"] & _MATCHES if asked["Version"] >= _VERSION_WITH_MATCH else 1 | 2
+    if sought["Version"] < _VERSION_WITH_GROUPS:
+        sought = {**sought, "GroupId": NO_ID, "MsgSeqNumber": 1}
     chosen: dict[str, Any] = {"match": match}
     for bit, key, field in ((1, "msg_id", "MsgId"), (2, "correl_id", "CorrelId"), (4, "group_id", "GroupId")):
         if match & bit and sought[field] != NO_ID:

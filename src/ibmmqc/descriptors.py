@@ -2,7 +2,8 @@
 
 Rules
   DS1 What an application said comes through unchanged; identifiers and context fields that the queue manager fills in
-      come back in the structure it passed.
+      come back in the structure it passed. Of a descriptor of version 1 the fields of version 2 are not looked at, and
+      left as they are.
   DS2 With CONVERT a message of format MQSTR is given in the coded character set that was asked for. Another format
       comes as it is, with the warning 2110; a character set nobody knows, or a text it cannot express, with 2111; one
       that has become too long for its room, where shortening was not accepted, with 2120.
@@ -90,12 +91,20 @@ def returned(packed: bytes, message: Message) -> bytes:
         PutDate=md.put_date,
         PutTime=md.put_time,
         ApplOriginData=md.appl_origin_data,
-        GroupId=md.group_id,
-        MsgSeqNumber=md.msg_seq_number,
-        Offset=md.offset,
-        MsgFlags=md.msg_flags,
-        OriginalLength=-1,
+        **_in_version_2(MD.read(packed)["Version"], md),
     )
+
+
+def _in_version_2(version: int, md: MQMD) -> dict[str, Any]:
+    if version < _VERSION_WITH_GROUPS:
+        return {}
+    return {
+        "GroupId": md.group_id,
+        "MsgSeqNumber": md.msg_seq_number,
+        "Offset": md.offset,
+        "MsgFlags": _signed(md.msg_flags),
+        "OriginalLength": -1,
+    }
 
 
 def _signed(number: int) -> int:

@@ -6,7 +6,7 @@ Rules
   ST3 Character fields are text without padding; binary fields (identifiers, tokens) stay bytes.
   ST4 Writing changes the fields that are named and keeps all others byte for byte.
 
-Called by calls, consumers, properties.  Calls nothing.
+Called by calls, consumers, extensions, properties.  Calls nothing.
 """
 
 import ctypes
@@ -63,6 +63,11 @@ MD = Structure(
     "Persistence:i MsgId:24s CorrelId:24s BackoutCount:i ReplyToQ:48s ReplyToQMgr:48s UserIdentifier:12s "
     "AccountingToken:32s ApplIdentityData:32s PutApplType:i PutApplName:28s PutDate:8s PutTime:8s ApplOriginData:4s "
     "GroupId:24s MsgSeqNumber:i Offset:i MsgFlags:i OriginalLength:i",
+)
+MDE = Structure(
+    "MQMDE",
+    "StrucId:4s Version:i StrucLength:i Encoding:i CodedCharSetId:i Format:8s Flags:i GroupId:24s MsgSeqNumber:i "
+    "Offset:i MsgFlags:i OriginalLength:i",
 )
 OD = Structure(
     "MQOD",

@@ -7,6 +7,7 @@ from programs_of_ibm import reason_of
 
 import ibmmqc
 import quaestor
+from quaestor import embedded
 from quaestor.mqi.messages import encoded
 from quaestor.qmgr.queue_manager import QueueManager
 
@@ -383,6 +384,32 @@ def test_an_alternate_user_of_the_object_descriptor(qmgr):
     qmgr.put1(described, b"3", put[2], mq.PMO(Options=passed, Context=queue.get_handle()))
     assert [b"ZOE"] * 3 == [said.UserIdentifier.rstrip() for said in put]
     queue.close()
+
+
+@pytest.mark.parametrize(
+    ("described", "asked", "found"),
+    [
+        ({"ObjectName": b"BILLING", "ObjectType": CMQC.MQOT_PROCESS}, CMQC.MQCA_APPL_ID, b"bill.py"),
+        ({"ObjectType": CMQC.MQOT_Q_MGR}, CMQC.MQCA_Q_MGR_NAME, b"QM1"),
+    ],
+)
+def test_an_object_that_is_no_queue_for_an_alternate_user(qmgr, tmp_path, described, asked, found):
+    """ZOE may inquire; the program, which is DESK, may act for her and no more."""
+    profiles = "connect QM1 * read\nprocess BILLING ZOE read\nqmgr * ZOE read\naltuser ZOE DESK update\n"
+    (tmp_path / "QM1" / "profiles").write_text(profiles + "command * * control\n")
+    options = CMQC.MQOO_INQUIRE | CMQC.MQOO_ALTERNATE_USER_AUTHORITY
+    operator = embedded.operate("QM1", tmp_path / "QM1")
+    assert operator.run("REFRESH SECURITY(*)").ok
+    program = mq.QueueManager(None)
+    program.connect_with_options("QM1", user="DESK", password="any")
+    for_zoe = mq.Queue(program, mq.OD(AlternateUserId=b"ZOE", **described), options)
+    assert found == for_zoe.inquire(asked).rstrip(b" \0")
+    for_zoe.close()
+    for user, how in ((b"ZOE", CMQC.MQOO_INQUIRE), (b"MAX", options)):
+        refused = reason_of(mq.Queue, program, mq.OD(AlternateUserId=user, **described), how)
+        assert CMQC.MQRC_NOT_AUTHORIZED == refused
+    program.disconnect()
+    operator.close()
 
 
 def test_put1_in_logical_order_is_refused(qmgr, orders):

@@ -136,9 +136,9 @@ def test_the_default_transmission_queue_must_be_one(default, reason, target):
 BASES = (reports.COA, reports.COD, reports.EXPIRATION, reports.EXCEPTION)
 
 
-def reason_for(report, msg_type=DATAGRAM, reply_to="R"):
+def reason_for(report, msg_type=DATAGRAM, reply_to="R", travels=False):
     try:
-        reports.check(MQMD(report=report, msg_type=msg_type, reply_to_q=reply_to))
+        reports.check(MQMD(report=report, msg_type=msg_type, reply_to_q=reply_to), travels=travels)
     except MQError as error:
         return error.reason
     return Reason.NONE
@@ -152,13 +152,38 @@ def test_a_report_is_asked_for_without_data_with_some_or_with_all(base, level):
     assert (Reason.NONE if good else Reason.REPORT_OPTIONS_ERROR) == reason_for(base * level)
 
 
-@pytest.mark.parametrize("bit", [18, 19, 20, 28])
-def test_options_that_may_not_be_ignored_are_refused(bit):
-    """F5."""
-    assert Reason.REPORT_OPTIONS_ERROR == reason_for(1 << bit)
+REFUSED, TAKEN = Reason.REPORT_OPTIONS_ERROR, Reason.NONE
 
 
-@pytest.mark.parametrize("report", [0, 0x40, 0x80, 0x4000, 0x8000000, 0x20000])
+@pytest.mark.parametrize(
+    ("bits", "here", "on_the_way"),
+    [
+        ((18, 19, 20, 28), REFUSED, REFUSED),  # MQRO_REJECT_UNSUP_MASK
+        ((15, 16, 17), REFUSED, TAKEN),  # MQRO_ACCEPT_UNSUP_IF_XMIT_MASK
+        ((3, 4, 5, 29, 30, 31), TAKEN, TAKEN),  # MQRO_ACCEPT_UNSUP_MASK
+        ((0, 1, 2, 6, 7, 14, 27), TAKEN, TAKEN),  # known
+    ],
+)
+def test_the_part_of_the_field_says_what_becomes_of_an_option(bits, here, on_the_way):
+    """F6."""
+    for bit in bits:
+        assert (here, on_the_way) == (reason_for(1 << bit), reason_for(1 << bit, travels=True)), bit
+
+
+def test_the_masks_of_report_options_leave_nothing_out():
+    """F6: IBM's values; each option is in one of them."""
+    masks = reports.REJECT_UNSUP_MASK, reports.ACCEPT_UNSUP_MASK, reports.ACCEPT_UNSUP_IF_XMIT_MASK
+    assert (270270464, -270532353 & 0xFFFFFFFF, 261888) == masks
+    assert 0xFFFFFFFF == sum(masks)
+
+
+@pytest.mark.parametrize(("report", "unknown"), [(0x7, 0), (0x20000301, 0x20000000), (0x80008000, 0x80008000)])
+def test_which_options_are_not_known(report, unknown):
+    """F6."""
+    assert unknown == reports.unknown(report)
+
+
+@pytest.mark.parametrize("report", [0, 0x40, 0x80, 0x4000, 0x8000000, 0x20000000])
 def test_options_that_ask_for_no_report_need_no_reply_to_queue(report):
     assert Reason.NONE == reason_for(report, reply_to="")
 

@@ -12,7 +12,7 @@ from qmgr.small import EVERYTHING, KINDS, memory_queue_manager, page_queue_manag
 from qmgr.statistics.test_intervals import queue_manager, sections
 from qmgr.test_semantics_put_all import GET_NOW, KEPT, LOST, NOW, drained
 from quaestor import MQMD, MQError, OpenOptions, PutOptions, Reason
-from quaestor.mqi.objects import LocalQueue, Process, TriggerType
+from quaestor.mqi.objects import LocalQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.connection.asynchronous import AsyncHandle
 from quaestor.storage.log_files import FIRST_RBA
@@ -180,3 +180,30 @@ def test_the_model_puts_one_by_one():
     qm = memory_queue_manager()
     queue = qm.connect().open(qm.queue(), EVERYTHING)
     assert 300 == len(queue.put_all([b"x"] * 300, LOST, NOW))
+
+
+@pytest.mark.parametrize("kind", ["memory", "pages"])
+@pytest.mark.parametrize(
+    ("attributes", "bodies", "limit", "reason"),
+    [
+        ({"max_depth": 2}, [b"1", b"2", b"3"], 10, Reason.Q_FULL),
+        ({"max_msg_length": 4}, [b"1", b"2", b"longer"], 10, Reason.MSG_TOO_BIG_FOR_Q),
+        ({}, [b"1", b"2", 3], 10, Reason.BUFFER_ERROR),
+        ({}, [b"1", b"2", b"3"], 2, Reason.SYNCPOINT_LIMIT_REACHED),
+    ],
+)
+@pytest.mark.parametrize("md", [MQMD(priority=12), MQMD(report=0x40000000)])
+def test_a_call_that_fails_warns_of_nothing(kind, attributes, bodies, limit, reason, md):
+    """PU7: the messages before the refused one were warned of, and are put."""
+    qm = KINDS[kind]()
+    app = qm.connect()
+    qm.queue("WORK", **attributes)
+    app.alter(QueueManagerAttributes, max_uncommitted=limit)
+    work = app.open("WORK", EVERYTHING)
+    work.put(b"0"[:0], md, NOW)
+    assert app.warning is not None
+    work.get(GET_NOW)
+    with fails(reason) as refused:
+        work.put_all(bodies, md)
+    assert app.warning is None
+    assert 2 == refused.value.facts["put"]

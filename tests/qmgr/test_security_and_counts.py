@@ -7,7 +7,7 @@ from qmgr.command.console import Console
 from qmgr.small import EVERYTHING, memory_queue_manager
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD, Target
-from quaestor.mqi.objects import LocalQueue, Process
+from quaestor.mqi.objects import LocalQueue, Namelist, Process, QueueManagerAttributes, StorageClass
 from quaestor.mqi.options import OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
 from quaestor.qmgr.security import ANSWERS_MAX, TIMEOUT_US, Access, ProfileError, SecurityManager, parse_profiles
@@ -205,6 +205,40 @@ def test_what_is_put_for_a_user_names_him(desk):
     assert ("ALICE", "test") == (said.user_identifier, said.put_appl_name)
     assert "ALICE" == desk.put1(AS_ALICE, "x", None, PutOptions.ALTERNATE_USER_AUTHORITY).envelope.user_identifier
     assert "" == queue.put("x", None, PutOptions.NO_CONTEXT).envelope.user_identifier
+
+
+OTHERS = [(Process, "BILLING"), (Namelist, "TILLS"), (StorageClass, "FAST"), (QueueManagerAttributes, "")]
+
+
+@pytest.mark.parametrize(("kind", "name"), OTHERS)
+def test_an_object_that_is_no_queue_is_inquired_for_a_user(kind, name):
+    """ALICE may, DESK may act for her, BOB may not, and nobody may act for him."""
+    profiles = "connect QM1 * read\naltuser AL* DESK update\nstgclass FAST OWNER control\n" + "".join(
+        f"{each} {'*' if each == 'qmgr' else of} {user}\n"
+        for each, of in (("process", "BILLING"), ("namelist", "TILLS"), ("stgclass", "FAST"), ("qmgr", ""))
+        for user in ("ALICE inquire", "OWNER control")
+    )
+    qm = memory_queue_manager(profiles)
+    if name:
+        qm.connect("OWNER").define(kind(name))
+    desk, alice = qm.connect("DESK"), qm.connect("ALICE")
+    assert alice.inquire(kind, name, "DESCR") == desk.inquire(kind, name, "DESCR", alternate_user="ALICE ")
+    for refused_to, resource, asked in (
+        ("DESK", kind.MQSC_TYPE.lower(), {}),
+        ("DESK", "altuser", {"alternate_user": "BOB"}),
+        ("DESK", "altuser", {"alternate_user": ""}),
+        ("ALFRED", kind.MQSC_TYPE.lower(), {"alternate_user": "ALFRED"}),
+    ):
+        with fails(Reason.NOT_AUTHORIZED) as refused:
+            desk.inquire(kind, name, **asked)
+        assert (refused_to, resource) == (refused.value.facts["user"], refused.value.facts["resource"])
+    assert "DESK" == refused.value.facts["acting"]
+
+
+@pytest.mark.parametrize("user", ["THIRTEEN.CHAR", b"ALICE", 5])
+def test_a_user_that_is_none_inquires_nothing(app, user):
+    with fails(Reason.OD_ERROR):
+        app.inquire(QueueManagerAttributes, alternate_user=user)
 
 
 @pytest.mark.parametrize("user", ["THIRTEEN.CHAR", b"ALICE", None])

@@ -4,7 +4,7 @@ import pytest
 
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
-from quaestor.mqi.descriptors import APPL_TYPE_QMGR, MQMD, NO_ID, REPORT, REQUEST
+from quaestor.mqi.descriptors import APPL_TYPE_QMGR, MQMD, NO_ID, REPORT, REQUEST, Target
 from quaestor.mqi.headers import MQDLH, MQXQH, TriggerMessage
 from quaestor.mqi.objects import IndexType, LocalQueue, ModelQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.mqi.options import GetOptions, MsgFlags, OpenOptions, PutOptions
@@ -222,6 +222,38 @@ def test_21_segments_are_not_supported(orders, flags):
         orders.put("x", MQMD(msg_flags=flags), NOW)
 
 
+@pytest.mark.parametrize("flags", [0x100000, 0x80000000, -(1 << 31)])
+def test_21_a_flag_of_a_later_release_is_taken_without_a_warning(app, orders, flags):
+    """It makes no group of the message."""
+    orders.put("x", MQMD(msg_flags=flags), NOW)
+    assert app.warning is None
+    got = orders.get(GET_NOW).envelope
+    assert (flags & 0xFFFFFFFF, NO_ID, 1) == (got.msg_flags, got.group_id, got.msg_seq_number)
+
+
+def test_21_a_message_of_a_group_may_have_such_a_flag(groups):
+    made = groups.put("x", MQMD(msg_flags=LAST | 0x100000), NOW)
+    assert NO_ID != made.envelope.group_id
+    assert LAST | 0x100000 == made.envelope.msg_flags
+
+
+@pytest.mark.parametrize("flags", [0x1000, 0x80000])
+def test_21_flags_for_another_queue_manager_are_taken_on_the_way_to_it(app, orders, distant, flags):
+    distant.put("x", MQMD(msg_flags=flags), NOW)
+    assert app.warning is None
+    header, _ = MQXQH.unpack(app.get("QM2", GET_NOW).body)
+    assert flags == header.descriptor.msg_flags
+    for name in ("QM2", orders.name):
+        with fails(Reason.MSG_FLAGS_ERROR):
+            app.put1(name, "x", MQMD(msg_flags=flags), NOW)
+
+
+@pytest.mark.parametrize("flags", [0x1, 0x800])
+def test_21_flags_that_no_release_may_ignore_are_refused_on_the_way_too(distant, flags):
+    with fails(Reason.MSG_FLAGS_ERROR):
+        distant.put("x", MQMD(msg_flags=flags), NOW)
+
+
 # -- 22
 
 
@@ -411,10 +443,55 @@ def test_23_the_reply_queue_manager_is_filled_in(orders):
     assert orders.put("x", MQMD(reply_to_q="REPLIES"), NOW).envelope.reply_to_qmgr == "QM1"
 
 
-@pytest.mark.parametrize("report", [0x200, 0x400, 0x600, 0x40000000])
+@pytest.mark.parametrize("report", [0x200, 0x400, 0x600, 0x8000, 0x40000, 0x10000000])
 def test_23_report_options_that_mean_nothing(orders, report):
     with fails(Reason.REPORT_OPTIONS_ERROR):
         orders.put("x", MQMD(report=report, reply_to_q="R"), NOW)
+
+
+@pytest.mark.parametrize("report", [0x8, 0x40000000, 0x80000000, -(1 << 31)])
+def test_23_a_report_option_of_a_later_release_is_taken_and_warned_of(app, orders, report):
+    """The receiver finds it as it was said; a number below zero is the same 32 bits."""
+    made = orders.put("x", MQMD(report=report), NOW)
+    assert warns(app, Reason.UNKNOWN_REPORT_OPTION)
+    assert report & 0xFFFFFFFF == made.envelope.report == orders.get(GET_NOW).envelope.report
+    orders.put("y", None, NOW)
+    assert app.warning is None
+
+
+def test_23_known_report_options_are_not_warned_of(app, orders):
+    orders.put("x", MQMD(report=Report.PASS_MSG_ID | Report.ACTIVITY | Report.DISCARD_MSG), NOW)
+    assert app.warning is None
+
+
+def test_23_a_priority_above_the_maximum_is_warned_of_first(app, orders):
+    orders.put("x", MQMD(report=0x40000000, priority=10), NOW)
+    assert warns(app, Reason.PRIORITY_EXCEEDS_MAXIMUM)
+
+
+@pytest.fixture
+def distant(app):
+    """A queue of another queue manager, and the transmission queue on the way to it."""
+    app.define(LocalQueue("QM2", xmit=True))
+    return app.open(Target("FAR", "QM2"), OpenOptions.OUTPUT)
+
+
+@pytest.mark.parametrize("report", [0x8000, 0x20000, 0x8000 | 0x40000000])
+def test_23_options_for_another_queue_manager_are_taken_on_the_way_to_it(app, distant, report):
+    distant.put("x", MQMD(report=report), NOW)
+    assert warns(app, Reason.UNKNOWN_REPORT_OPTION)
+    header, _ = MQXQH.unpack(app.get("QM2", GET_NOW).body)
+    assert report == header.descriptor.report
+
+
+def test_23_they_are_not_taken_on_a_transmission_queue_that_is_named(app, distant):
+    with fails(Reason.REPORT_OPTIONS_ERROR):
+        app.put1("QM2", "x", MQMD(report=0x8000), NOW)
+
+
+def test_23_options_that_no_release_may_ignore_are_refused_on_the_way_too(distant):
+    with fails(Reason.REPORT_OPTIONS_ERROR):
+        distant.put("x", MQMD(report=0x40000), NOW)
 
 
 # -- 24

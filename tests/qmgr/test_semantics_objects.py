@@ -629,6 +629,8 @@ def test_36_a_unit_of_work_backs_out_when_an_exception_leaves_it(app, orders):
         ({"msg_type": 3}, Reason.MSG_TYPE_ERROR),
         ({"msg_type": 0}, Reason.MSG_TYPE_ERROR),
         ({"msg_type": 10**9}, Reason.MSG_TYPE_ERROR),
+        ({"feedback": -1}, Reason.FEEDBACK_ERROR),
+        ({"feedback": 10**9}, Reason.FEEDBACK_ERROR),
         ({"persistence": 3}, Reason.PERSISTENCE_ERROR),
         ({"persistence": -1}, Reason.PERSISTENCE_ERROR),
         ({"msg_id": b"x" * 25}, Reason.MD_ERROR),

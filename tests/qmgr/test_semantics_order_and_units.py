@@ -10,6 +10,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import AliasQueue, LocalQueue, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
+from quaestor.mqi.reports import Report
 
 NOW = PutOptions.NO_SYNCPOINT
 
@@ -288,6 +289,52 @@ def test_12_puts_and_gets_of_one_unit_are_limited(qm, app, orders):
         orders.get()
     app.commit()
     orders.put("now there is room")
+
+
+@pytest.mark.parametrize("there", [0, 1])
+def test_12_a_report_of_arrival_counts_before_it_is_put(qm, app, orders, there):
+    """The put that asks for it is refused as a whole."""
+    qm.queue("REPLIES")
+    app.alter(QueueManagerAttributes, max_uncommitted=there + 1)
+    for _ in range(there):
+        orders.put("before")
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+        orders.put("x", MQMD(report=Report.COA, reply_to_q="REPLIES"))
+    orders.put("without a report there is room")
+    app.commit()
+    assert there + 1 == orders.inquire("CURDEPTH")["CURDEPTH"]
+    app.alter(QueueManagerAttributes, max_uncommitted=2)
+    orders.put("x", MQMD(report=Report.COA, reply_to_q="REPLIES"))
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+        orders.put("the third")
+
+
+def test_12_a_report_of_delivery_counts_before_it_is_put(qm, app, orders):
+    """The message stays where it is; only from a shared queue it comes, and nothing after it."""
+    qm.queue("REPLIES")
+    put(orders, "x", report=Report.COD, reply_to_q="REPLIES")
+    app.alter(QueueManagerAttributes, max_uncommitted=1)
+    if qm.attributes.get("structure"):
+        assert "x" == orders.get().text
+        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+            orders.put("y")
+        app.backout()
+    else:
+        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+            orders.get()
+    app.alter(QueueManagerAttributes, max_uncommitted=2)
+    assert "x" == orders.get().text
+    app.commit()
+    assert 1 == len(drain(app.open("REPLIES", EVERYTHING)))
+
+
+def test_12_out_of_syncpoint_a_report_is_not_limited(qm, app, orders):
+    qm.queue("REPLIES")
+    app.alter(QueueManagerAttributes, max_uncommitted=1)
+    for persistence in (0, 1):
+        put(orders, "x", report=Report.COA | Report.COD, reply_to_q="REPLIES", persistence=persistence)
+        orders.get(GetOptions.NO_SYNCPOINT)
+    assert 4 == len(drain(app.open("REPLIES", EVERYTHING)))
 
 
 def test_12_work_out_of_syncpoint_is_not_limited(app, orders):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qmgr.small import EVERYTHING, page_queue_manager
-from quaestor import MQMD, GetOptions, MQError, OpenOptions, PutOptions
+from quaestor import MQMD, GetOptions, MQError, OpenOptions, PutOptions, Reason
 from quaestor.mqi.objects import IndexType
 from quaestor.mqi.options import CloseOptions, MatchOptions, MsgFlags
 from quaestor.mqi.reports import Report
@@ -201,6 +201,14 @@ def test_every_door_gives_the_same_answers(script):
                 continue
             answers = [side.call(*step) for side in sides]
             assert [answers[0]] * len(sides) == answers
+
+
+def test_a_warning_ends_with_the_next_call_even_if_that_has_nothing_to_do():
+    with every_door() as sides:
+        for side in sides:
+            _, warned = side.call(0, "PLAIN", "put", (b"x", MQMD(priority=12), int(PutOptions.NO_SYNCPOINT)), {})
+            assert Reason.PRIORITY_EXCEEDS_MAXIMUM is warned
+            assert ([], None) == side.call(0, "PLAIN", "put_all", ([], None, 0), {})
 
 
 BIG = bytes(104_857_601)

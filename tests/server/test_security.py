@@ -10,6 +10,7 @@ import quaestor
 from model.answers import fails
 from quaestor import LocalQueue, MQError, OpenOptions, PutOptions, Reason, Target
 from quaestor.clock import FakeClock, SystemClock
+from quaestor.mqi.objects import QueueManagerAttributes
 from quaestor.server import certificates
 from quaestor.server.client.place import ClientTls, Place
 from quaestor.server.home import Configuration, Home
@@ -240,6 +241,26 @@ def test_an_application_that_acts_for_another_user(server, remote, acting):
             assert found in audit(server)[-1]
             assert "'alice'" in audit(server)[-1]
         assert 2 == len(audit(server))
+
+
+def test_the_queue_manager_is_inquired_for_another_user(server, remote, acting):
+    server.home.grant("qmgr", "*", "bob", "inquire")
+    with server.connect() as me:
+        assert me.mqsc("REFRESH SECURITY(*)")["ok"]
+
+    async def asked(**more):
+        place = remote()
+        app = await quaestor.connect_async("QM1", place.address, user="alice", password="open sesame", tls=place.tls)
+        async with app:
+            return await app.inquire(QueueManagerAttributes, "", "MAXUMSGS", **more)
+
+    with server.connect(place=remote(), user="alice", password="open sesame") as app:
+        found = app.inquire(QueueManagerAttributes, "", "MAXUMSGS", alternate_user="bob")
+        assert {"MAXUMSGS": 10_000} == found == asyncio.run(asked(alternate_user="bob"))
+        with fails(Reason.NOT_AUTHORIZED):
+            app.inquire(QueueManagerAttributes, "", "MAXUMSGS")
+        with fails(Reason.NOT_AUTHORIZED):
+            asyncio.run(asked())
 
 
 def test_an_application_of_asyncio_that_acts_for_another_user(server, remote, acting):

@@ -161,7 +161,11 @@ class QueueConnection(Protocol):
     def delete(self, kind: type[MQObject], name: str, *, purge: bool = False) -> None: ...
 
     def inquire(
-        self, kind: type[MQObject] = QueueManagerAttributes, name: str = "", *keywords: str
+        self,
+        kind: type[MQObject] = QueueManagerAttributes,
+        name: str = "",
+        *keywords: str,
+        alternate_user: str | None = None,
     ) -> dict[str, Any]: ...
 
     def disconnect(self) -> None: ...

@@ -6,6 +6,7 @@ Rules
   D3  The packed descriptor leaves out what every message has of its own (identifiers, priority, persistence,
       times, backout count: see `messages`). It is made once per descriptor object and remembered, and
       unpacking the same bytes gives the same object, so a stream of like messages pays for it once.
+  D4  Report options and message flags are bits: a number below zero, as C has it, means the same 32 bits above it.
 
 Called by messages, the message manager, applications.  Calls reasons.
 """
@@ -43,6 +44,11 @@ def identifier(value: object) -> bytes:
     if not isinstance(value, bytes) or len(value) > ID_LENGTH:
         raise MQError(Reason.MD_ERROR, identifier=value)
     return value if len(value) == ID_LENGTH else value.ljust(ID_LENGTH, b"\0")
+
+
+def unsigned(bits: int) -> int:
+    """32 bits as a number that is not below zero (D4)."""
+    return bits if bits >= 0 else bits + (1 << 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +98,7 @@ class MQMD:
 
 
 _DESCRIPTOR_VERSION = 1
-_FIXED = struct.Struct(">BIiiiiiii")
+_FIXED = struct.Struct(">BIiiiiiiI")
 _REMEMBERED: dict[bytes, MQMD] = {}
 _REMEMBERED_MAX = 1024
 
@@ -111,14 +117,14 @@ def _pack_descriptor(md: MQMD) -> bytes:
     parts = [*(text.encode() for text in texts), md.accounting_token.rstrip(b"\0"), group]
     fixed = _FIXED.pack(
         _DESCRIPTOR_VERSION,
-        md.report if md.report >= 0 else md.report + (1 << 32),
+        unsigned(md.report),
         md.msg_type,
         md.feedback,
         md.encoding,
         md.ccsid,
         md.put_appl_type,
         md.msg_seq_number,
-        md.msg_flags,
+        unsigned(md.msg_flags),
     )
     return fixed + b"".join(bytes((len(part),)) + part for part in parts)
 

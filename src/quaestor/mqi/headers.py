@@ -10,7 +10,15 @@ Called by the message manager, trigger monitors, dead-letter handlers, the mover
 import struct
 from dataclasses import dataclass, replace
 
-from quaestor.mqi.descriptors import APPL_TYPE_NO_CONTEXT, CCSID_UTF8, ENCODING_NATIVE, FORMAT_NONE, MQMD, NO_ID
+from quaestor.mqi.descriptors import (
+    APPL_TYPE_NO_CONTEXT,
+    CCSID_UTF8,
+    ENCODING_NATIVE,
+    FORMAT_NONE,
+    MQMD,
+    NO_ID,
+    unsigned,
+)
 from quaestor.mqi.reasons import MQError, Reason
 
 
@@ -125,7 +133,7 @@ def pack_descriptor(md: MQMD) -> bytes:
     return _MD.pack(
         b"MD  ",
         1,
-        md.report,
+        unsigned(md.report),
         md.msg_type,
         md.expiry,
         md.feedback,
@@ -195,7 +203,7 @@ class MQXQH:
             md.group_id,
             md.msg_seq_number,
             md.offset,
-            md.msg_flags,
+            unsigned(md.msg_flags),
             md.original_length,
         )
         return _XQH.pack(b"XQH ", 1, names) + pack_descriptor(replace(md, format=FORMAT_EXTENSION)) + extension
@@ -235,5 +243,5 @@ def _with_extension(md: MQMD, body: bytes, at: int) -> tuple[MQMD, int]:
 
 FORMAT_EXTENSION = "MQHMDE"
 _XQH = struct.Struct(">4si96s")
-_MDE = struct.Struct(">4siiii8si24siiii")
+_MDE = struct.Struct(">4siiii8si24siiIi")
 assert (_XQH.size + _MD.size, _MDE.size) == (428, 72)  # noqa: S101 - the manual's lengths, held at import

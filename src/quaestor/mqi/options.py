@@ -7,6 +7,9 @@ Rules
       comes again with the same value pays nothing for it.
   P4  WAIT says nothing where there is nothing to wait for: with what is under the cursor.
   P5  LOGICAL_ORDER asks for a handle that knows its group: MQPUT1 has none (2046).
+  P6  A message flag that is not known is refused (2249) or taken by the part of the field it stands in, as the MQMD's
+      masks say: the low twelve bits, segments among them, are refused; the high twelve are taken; those between on the
+      way to another queue manager alone, unless its transmission queue is named itself. None is warned of.
 
 Called by the message manager, the connection, applications.  Calls reasons.
 """
@@ -115,6 +118,7 @@ class MsgFlags(IntFlag):
 
 SEGMENT_FLAGS = 1 | 2 | 4
 GROUP_FLAGS = 8 | 16
+FLAGS_REJECT_UNSUP_MASK, FLAGS_ACCEPT_UNSUP_MASK, FLAGS_ACCEPT_UNSUP_IF_XMIT_MASK = 0xFFF, 0xFFF00000, 0xFF000  # P6
 
 INPUT_ANY = 1 | 2 | 4
 _BROWSES = 16 | 32 | 2048
@@ -173,6 +177,13 @@ def check_close(options: int) -> None:
     bits = _bits(options)
     if bits & ~_CLOSE_BITS or bits == _CLOSE_BITS:
         raise _refuse(bits, "not one of NONE, DELETE, DELETE_PURGE")
+
+
+def check_flags(flags: int, *, travels: bool) -> None:
+    """Refuse message flags that cannot be honoured, on the way to another queue manager or here (P6)."""
+    refused = FLAGS_REJECT_UNSUP_MASK if travels else FLAGS_REJECT_UNSUP_MASK | FLAGS_ACCEPT_UNSUP_IF_XMIT_MASK
+    if flags & ~GROUP_FLAGS & refused:
+        raise MQError(Reason.MSG_FLAGS_ERROR, msg_flags=flags)
 
 
 class PutPlan(NamedTuple):

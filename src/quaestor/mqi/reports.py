@@ -9,8 +9,10 @@ Rules
       identifier; PASS_MSG_ID and PASS_CORREL_ID pass the original's instead.
   F4  It never expires. With PASS_DISCARD_AND_EXPIRY it has what is left of the original's expiry, the report of an
       expiration a minute, and DISCARD_MSG if the original has.
-  F5  A report, or a request, needs a reply-to queue (2027). Report options that are not known and may not be
-      ignored are refused (2061).
+  F5  A report, or a request, needs a reply-to queue (2027).
+  F6  An option that is not known here is refused or taken by the part of the field it stands in, as the MQMD's masks
+      say: REJECT_UNSUP is refused (2061), ACCEPT_UNSUP is taken, ACCEPT_UNSUP_IF_XMIT is taken on the way to another
+      queue manager, unless its transmission queue is named itself. What is taken is warned of (2104) and travels on.
 
 Called by the message manager.  Calls descriptors, messages, expiry.
 """
@@ -65,13 +67,19 @@ class Feedback:
 COA, COD, EXPIRATION, EXCEPTION = 0x100, 0x800, 0x200000, 0x1000000
 _ANSWERED = COA | COD | EXPIRATION | EXCEPTION | 1 | 2
 _KNOWN = 0x7 | 0xC0 | 0x700 | 0x3800 | 0x4000 | 0xE00000 | 0x7000000 | 0x8000000
-_MAY_IGNORE = 0x0003C000 | 0xFF | 0x3F00  # accept-unsupported masks of the MQMD
+REJECT_UNSUP_MASK, ACCEPT_UNSUP_MASK, ACCEPT_UNSUP_IF_XMIT_MASK = 0x101C0000, 0xEFE000FF, 0x0003FF00  # F6
 _FEEDBACK = {COA: Feedback.COA, COD: Feedback.COD, EXPIRATION: Feedback.EXPIRATION}
 
 
-def check(md: MQMD) -> None:
-    """Refuse report options that cannot be honoured (F5)."""
-    if md.report & ~_KNOWN & ~_MAY_IGNORE:
+def unknown(report: int) -> int:
+    """The options that are not known here (F6)."""
+    return report & ~_KNOWN
+
+
+def check(md: MQMD, *, travels: bool = False) -> None:
+    """Refuse report options that cannot be honoured, on the way to another queue manager or here (F5, F6)."""
+    taken = ACCEPT_UNSUP_MASK | ACCEPT_UNSUP_IF_XMIT_MASK if travels else ACCEPT_UNSUP_MASK
+    if unknown(md.report) & ~taken:
         raise MQError(Reason.REPORT_OPTIONS_ERROR, report=md.report)
     for kind in (COA, COD, EXPIRATION, EXCEPTION):
         if md.report & (7 * kind) not in (0, kind, 3 * kind, 7 * kind):

@@ -13,6 +13,8 @@ Rules
   S7  Whoever acts for another user (`altuser`, the other's name, update) is checked for that first; then the other is
       checked in his place. A refusal names both.
   S8  A line that could grant nothing to anybody is refused with its number: another class, a `*` that is not the end.
+  S9  `reverify` forgets what is kept of some users and reads the profiles again for them alone: for everybody else they
+      stay as they were until `refresh`. Of whom nothing is kept, nothing is read.
 
 Profiles are text, one per line, `#` begins a comment:
 
@@ -30,7 +32,7 @@ control (all of them).
 Called by connection and message.  Calls the clock; the profiles are read by the function it is given.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntFlag
 from typing import NamedTuple, Protocol
 
@@ -128,6 +130,7 @@ class SecurityManager:
         self._clock = clock
         self.timeout_us = timeout_us
         self._profiles: tuple[Profile, ...] | None = None
+        self._anew: dict[str, tuple[Profile, ...]] = {}  # by user (S9)
         self._answers: dict[tuple[str, str, str], tuple[int, Access]] = {}
         self.refused: Callable[[MQError], None] = nobody_listens
         self.refresh()
@@ -142,12 +145,28 @@ class SecurityManager:
 
     def refresh(self) -> None:
         """Read the profiles again (S4)."""
+        self._profiles = self._read()
+        self._anew.clear()
+        self._answers.clear()
+
+    def reverify(self, users: Iterable[str]) -> set[str]:
+        """Read the profiles again for some users; those of whom something was kept (S9)."""
+        kept = {user for user, _, _ in self._answers}
+        known = {user for user in users if user in kept or user in self._anew}
+        if known:
+            profiles = self._read()
+            if profiles is None:
+                raise ProfileError("there are no profiles any more; REFRESH SECURITY allows everything to everybody")
+            self._anew.update(dict.fromkeys(known, profiles))
+            self._answers = {key: answer for key, answer in self._answers.items() if key[0] not in known}
+        return known
+
+    def _read(self) -> tuple[Profile, ...] | None:
         try:
             text = self._read_profiles()
         except (OSError, UnicodeDecodeError) as error:
             raise ProfileError(f"the profiles cannot be read: {error}") from error
-        self._profiles = None if text is None else parse_profiles(text)
-        self._answers.clear()
+        return None if text is None else parse_profiles(text)
 
     def check(self, user: str, resource: str, name: str, access: Access, acting: str = "") -> None:
         if not self.allows(user, resource, name, access):
@@ -173,7 +192,8 @@ class SecurityManager:
         return kept[1]
 
     def _decide(self, user: str, resource: str, name: str) -> Access:
-        covering = [p for p in self._profiles or () if p.resource == resource and picks(p.name, name)]
+        profiles = self._anew.get(user, self._profiles or ())  # S9
+        covering = [p for p in profiles if p.resource == resource and picks(p.name, name)]
         if not covering:
             return Access.NONE
         best = max(covering, key=lambda p: (not p.name.endswith("*"), len(p.name))).name

@@ -78,8 +78,10 @@ def _delete(on: "Conversation", kind: str, name: str, purge: bool) -> None:
     on.connection.delete(kind_of(kind), name, purge=purge)
 
 
-def _inquire_object(on: "Conversation", kind: str, name: str, keywords: list[str]) -> dict[str, Any]:
-    return on.connection.inquire(kind_of(kind), name, *keywords)
+def _inquire_object(
+    on: "Conversation", kind: str, name: str, keywords: list[str], alternate_user: str | None = None
+) -> dict[str, Any]:
+    return on.connection.inquire(kind_of(kind), name, *keywords, alternate_user=alternate_user)
 
 
 def _begin(on: "Conversation") -> None:

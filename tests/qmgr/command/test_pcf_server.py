@@ -196,7 +196,7 @@ def test_system_parameters_are_inquired_and_set(tool):
     assert -1 == before[1443], "ACCTIME is as STATIME"
     tool.done(137, (1175, INITIAL))
     assert [before] == tool.done(123)
-    assert [{1175: INITIAL, 1182: 0}] == tool.done(114)
+    assert [{1175: INITIAL, 1182: 0, 1212: 5}] == tool.done(114)
 
 
 def test_security_is_inquired_altered_and_refreshed():

@@ -20,7 +20,7 @@ from typing import Any
 from quaestor.mqi.attributes import Attribute, AttributeValueError, whole_number
 from quaestor.mqi.mqsc import syntax
 from quaestor.mqi.mqsc.syntax import Item, MQSCError, Statement, quoted, statements
-from quaestor.mqi.mqsc.words import KINDS, LIVE, OBJECTS_OF, QUEUE, keywords_of, meant
+from quaestor.mqi.mqsc.words import KINDS, LIVE, MEANINGLESS, OBJECTS_OF, QUEUE, keywords_of, meant
 from quaestor.mqi.names import picks
 from quaestor.mqi.objects import QUEUE_TYPES, MQObject, QueueManagerAttributes, attributes_of
 
@@ -28,6 +28,9 @@ OPERATORS = ("LT", "GT", "EQ", "NE", "LE", "GE", "LK", "NL", "CT", "EX")
 VALUES, EQUAL, LISTS = OPERATORS[:6], ("EQ", "NE"), ("CT", "EX")
 TEXTS = (*VALUES, "LK", "NL")
 LISTED = ("NAMES", "CLASS", "TNO")
+OF_USERS = "RVERIFY"
+"""The verb that takes several names at once."""
+
 NO_VALUES = ("ALL", "REPLACE", "NOREPLACE", "PURGE", "NOPURGE", "FORCE", "CANCEL", "OFFLOAD")
 
 
@@ -143,7 +146,7 @@ def command(statement: Statement) -> Command:
     where = None
     known = keywords_of(verb, noun)
     for item in rest:
-        keyword = _the_one(item.word, known, "keyword", statement.line, item.column)
+        keyword = _keyword(item, verb, noun, known, statement.line)
         twice = {keyword, f"NO{keyword}", keyword.removeprefix("NO")}
         if any(word in twice for word, _ in parameters) or (keyword == "WHERE" and where is not None):
             raise MQSCError(f"{keyword} stands twice", statement.line, item.column, syntax.TWICE)
@@ -151,7 +154,8 @@ def command(statement: Statement) -> Command:
             where = _where(item, noun, known, statement.line)
         else:
             parameters.append((keyword, _values(keyword, item, statement.line)))
-    return Command(verb, noun, _name(first, statement.line), tuple(parameters), where, statement.line)
+    name = _users(first) if verb == OF_USERS else _name(first, statement.line)
+    return Command(verb, noun, name, tuple(parameters), where, statement.line)
 
 
 def _the_one(word: str, choices: Any, what: str, line: int, column: int) -> str:
@@ -162,6 +166,20 @@ def _the_one(word: str, choices: Any, what: str, line: int, column: int) -> str:
         raise MQSCError(f"{word} is ambiguous: {', '.join(sorted(found))}", line, column, syntax.AMBIGUOUS)
     code = syntax.UNKNOWN_KEYWORD if what == "keyword" else syntax.UNKNOWN_COMMAND
     raise MQSCError(f"{word} is not a known {what} here", line, column, code)
+
+
+def _keyword(item: Item, verb: str, noun: str, known: tuple[str, ...], line: int) -> str:
+    """The keyword that is meant; one without meaning here is refused by its name (K1, W3)."""
+    without = meant(item.word, MEANINGLESS.get((verb, noun), ()))
+    if without and not meant(item.word, known):
+        why = f"{' or '.join(without)} of {verb} {noun} has no meaning for this queue manager"
+        raise MQSCError(why, line, item.column, syntax.UNKNOWN_KEYWORD)
+    return _the_one(item.word, known, "keyword", line, item.column)
+
+
+def _users(item: Item) -> str:
+    """Users, with commas between them; none has one in his name."""
+    return ",".join(item.values or ())
 
 
 def _name(item: Item, line: int) -> str:

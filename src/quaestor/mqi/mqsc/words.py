@@ -4,6 +4,8 @@ Rules
   W1  A word may be shortened as far as it is unique among the words that can stand in its place, or to one of its
       customary abbreviations (QL, STC, CHL), which always mean the same.
   W2  The attributes of objects are those declared with the objects; they are not repeated here.
+  W3  A keyword that z/OS has and that could change nothing here (tapes, catalogues, cartridges) is known in order to be
+      refused by its name.
 
 Called by commands.  Calls objects.
 """
@@ -57,6 +59,8 @@ ABBREVIATIONS = {
     "BP": "BUFFPOOL",
     "CFS": "CFSTRUCT",
     "TARGQ": "TARGET",
+    "REV": "RVERIFY",
+    "REVERIFY": "RVERIFY",
 }
 
 _OBJECTS = {*KINDS, "PSID", "BUFFPOOL", "CFSTRUCT", "CHANNEL"}
@@ -71,10 +75,11 @@ OBJECTS_OF: dict[str, frozenset[str]] = {
     "CLEAR": frozenset({"QLOCAL"}),
     "MOVE": frozenset({"QLOCAL"}),
     "ARCHIVE": frozenset({"LOG"}),
-    "SET": frozenset({"LOG", "SYSTEM"}),
+    "SET": frozenset({"ARCHIVE", "LOG", "SYSTEM"}),
     "RESOLVE": frozenset({"INDOUBT", "THREAD", "CHANNEL"}),
-    "RESET": frozenset({"CHANNEL", "CFSTRUCT", "SMDS"}),
+    "RESET": frozenset({"CHANNEL", "CFSTRUCT", "QSTATS", "SMDS"}),
     "REFRESH": frozenset({"SECURITY"}),
+    "RVERIFY": frozenset({"SECURITY"}),
     "START": frozenset({"TRACE", "CHANNEL", "SMDSCONN"}),
     "STOP": frozenset({"TRACE", "CHANNEL", "QMGR", "CONN", "SMDSCONN"}),
     "PING": frozenset({"CHANNEL", "QMGR"}),
@@ -124,6 +129,7 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("ALTER", "PSID"): ("EXPAND",),
     ("ALTER", "SECURITY"): ("TIMEOUT",),
     ("REFRESH", "SECURITY"): ("TYPE",),
+    ("RVERIFY", "SECURITY"): (),
     ("DISPLAY", "LOG"): (),
     ("DISPLAY", "ARCHIVE"): (),
     ("DISPLAY", "SYSTEM"): (),
@@ -131,6 +137,7 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("DISPLAY", "THREAD"): (*KEYWORDS["THREAD"], "ALL"),
     ("DISPLAY", "TRACE"): (*KEYWORDS["TRACE"], "ALL"),
     ("DISPLAY", "USAGE"): (*KEYWORDS["USAGE"], "ALL"),
+    ("SET", "ARCHIVE"): ("DEFAULT", "QUIESCE"),
     ("SET", "LOG"): ("DEFAULT", "WRTHRSH"),
     ("SET", "SYSTEM"): ("DEFAULT", "LOGLOAD", "STATIME", "ACCTIME"),
     ("ARCHIVE", "LOG"): ("MODE", "TIME", "WAIT"),
@@ -146,6 +153,7 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("BACKUP", "CFSTRUCT"): (),
     ("RECOVER", "CFSTRUCT"): ("TYPE",),
     ("RESET", "CFSTRUCT"): ("ACTION",),
+    ("RESET", "QSTATS"): (),
     ("DISPLAY", "GROUP"): (),
     ("ALTER", "SMDS"): ("CFSTRUCT", "DSBUFS", "DSEXPAND"),
     ("RESET", "SMDS"): ("CFSTRUCT", "ACCESS", "STATUS"),
@@ -153,6 +161,17 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("STOP", "SMDSCONN"): ("CFSTRUCT",),
 }
 """Commands whose keywords are not those of their noun."""
+
+MEANINGLESS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("SET", "ARCHIVE"): (
+        *("ALCUNIT", "ARCPFX1", "ARCPFX2", "ARCRETN", "ARCWRTC", "ARCWTOR", "BLKSIZE", "CATALOG", "COMPACT"),
+        *("PRIQTY", "PROTECT", "SECQTY", "TSTAMP", "UNIT", "UNIT2"),
+    ),
+    ("SET", "LOG"): ("COMPLOG", "DEALLCT", "MAXARCH", "MAXCNOFF", "MAXRTU", "ZHYWRITE"),
+    ("SET", "SYSTEM"): ("EXCLMSG", "SERVICE", "TRACTBL"),
+    ("ALTER", "SECURITY"): ("INTERVAL",),
+}
+"""Keywords that are known in order to be refused (W3)."""
 
 CONTROL = {
     "DEFINE": ("REPLACE", "NOREPLACE", "LIKE"),

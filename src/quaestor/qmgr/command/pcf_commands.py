@@ -109,6 +109,9 @@ def _name(verb: str, noun: str, request: PCFMessage) -> tuple[str, set[int]]:
         return _text(request, target), {source, target, words.QUEUE_TYPE}
     if noun == "CONN":
         return _connection(request), {words.CONNECTION_ID, words.GENERIC_CONNECTION_ID}
+    if verb == "RVERIFY":
+        users = request.value(words.NUMBERS["USERID"])
+        return ",".join(users) if isinstance(users, tuple) else str(users or ""), {words.NUMBERS["USERID"]}
     number = words.NAME.get(noun)
     used = {words.QUEUE_TYPE} if verb not in {"DISPLAY", "NAMES"} else set()
     if number is None or noun == "QMGR":

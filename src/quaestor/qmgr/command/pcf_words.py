@@ -33,6 +33,7 @@ COMMANDS: dict[int, tuple[str, str]] = {
     11: ("DEFINE", "QUEUE"),
     12: ("DELETE", "QUEUE"),
     13: ("DISPLAY", "QUEUE"),
+    17: ("RESET", "QSTATS"),
     18: ("NAMES", "QUEUE"),
     19: ("NAMES", "PROCESS"),
     32: ("ALTER", "NAMELIST"),
@@ -59,6 +60,8 @@ COMMANDS: dict[int, tuple[str, str]] = {
     123: ("DISPLAY", "SYSTEM"),
     126: ("DISPLAY", "USAGE"),
     127: ("MOVE", "QLOCAL"),
+    133: ("RVERIFY", "SECURITY"),
+    134: ("SET", "ARCHIVE"),
     136: ("SET", "LOG"),
     137: ("SET", "SYSTEM"),
     148: ("NAMES", "STGCLASS"),
@@ -66,7 +69,7 @@ COMMANDS: dict[int, tuple[str, str]] = {
 """MQCMD numbers; COPY is DEFINE with LIKE, NAMES is DISPLAY answered by one list."""
 
 QUEUE_NOUNS = ("QUEUE", "QLOCAL", "QALIAS", "QREMOTE", "QMODEL")
-NAME = {"PROCESS": 2012, "NAMELIST": 2010, "STGCLASS": 2022, "QSTATUS": 2016, "QMGR": 2015}
+NAME = {"PROCESS": 2012, "NAMELIST": 2010, "STGCLASS": 2022, "QSTATUS": 2016, "QSTATS": 2016, "QMGR": 2015}
 NAME |= dict.fromkeys(QUEUE_NOUNS, 2016)
 FROM_TO = {"PROCESS": (3003, 3004), "NAMELIST": (3005, 3006), "STGCLASS": (3104, 3105)}
 FROM_TO |= dict.fromkeys(QUEUE_NOUNS, (3001, 3002))
@@ -179,6 +182,10 @@ NUMBERS: dict[str, int] = {
     "REMOTEEV": 50,
     "PERFMEV": 53,
     "STRSTPEV": 52,
+    "RESETINT": 35,
+    "HIQDEPTH": 36,
+    "MSGSIN": 37,
+    "MSGSOUT": 38,
     "UNCOM": 1027,
     "MSGAGE": 1227,
     "QTIME": 1226,
@@ -216,6 +223,7 @@ NUMBERS: dict[str, int] = {
     "OUTBUFF": 1180,
     "WRTHRSH": 1181,
     "OFFLOAD": 1182,
+    "QUIESCE": 1212,
     "TWOACTV": 1183,
     "TWOBSDS": 1185,
     "LOGLOAD": 1191,

@@ -1,4 +1,4 @@
-"""Queues at work: CLEAR and MOVE QLOCAL, DISPLAY QSTATUS.
+"""Queues at work: CLEAR and MOVE QLOCAL, DISPLAY QSTATUS, RESET QSTATS.
 
 Rules
   QC1 QSTATUS TYPE(QUEUE) shows what a local queue is doing now, TYPE(HANDLE) one row for each handle that is open on
@@ -8,6 +8,9 @@ Rules
       get are those of a monitored queue since it has been one (MONQ), in UTC; of others they are blank.
   QC4 CLEAR and MOVE are of a private queue, with QSGDISP(SHARED) of a shared one: the queue that is emptied (DP1).
       Without TOQLOCAL the target of MOVE is the queue of the same name and the other disposition.
+  QC5 RESET QSTATS shows what was put to and got from a queue that is watched (EV1, EV6) and its highest depth since the
+      last time, or the last event, and begins anew. One that nobody watches counts nothing: named, it is an error; a
+      generic name passes it over.
 
 Called by the processor.  Calls the message manager, the connection manager, the clock.
 """
@@ -30,7 +33,7 @@ from quaestor.qmgr.command.selecting import generic, named, selected
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.message import ApplicationThread, MessageManager
 from quaestor.qmgr.message.catalogue import QueueState
-from quaestor.qmgr.message.events import Watch
+from quaestor.qmgr.message.events import Counts, Watch
 
 US_PER_S = 1_000_000
 QTIME_MAX = 999_999_999
@@ -80,6 +83,25 @@ class QueueCommands:
             yield Details("CSQM451I", "QSTATUS", row)
         yield Said("CSQM293I", f"{shown} QSTATUS FOUND MATCHING REQUEST CRITERIA")
 
+    @runs("RESET", "QSTATS")
+    def reset(self, command: Command, user: str) -> Iterator[Part]:
+        """QC5."""
+        if not command.name:
+            raise MQSCError("QSTATS needs a name", command.line, code=NO_VALUE)
+        names = named(command, (queue.name for queue in self._messages.catalogue.local_queues()))
+        one, shown = not generic(command.name), 0
+        if one and not names:
+            raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=command.name, type="QLOCAL")
+        for name in names:
+            self._messages.administer(user, LocalQueue, name)
+            counts = self._messages.events.reset(self._messages.catalogue.state(name))
+            if counts is None and one:
+                raise MQError(Reason.ENVIRONMENT_ERROR, queue=name, why="nothing is counted: no PERFMEV, no MONQ")
+            if counts is not None:
+                shown += 1
+                yield Details("CSQM430I", "QSTATS", _counts(name, counts))
+        yield Said("CSQM293I", f"{shown} QSTATS FOUND MATCHING REQUEST CRITERIA")
+
     def _queue(self, name: str) -> Row:
         state = self._messages.catalogue.state(name)
         return {
@@ -103,6 +125,16 @@ class QueueCommands:
             for opened in sorted(thread.opened, key=lambda each: str(each.name)):
                 if opened.name in names:
                     yield {"QSTATUS": opened.name, "TYPE": "HANDLE", **_handle(thread, opened)}
+
+
+def _counts(name: str, counts: Counts) -> Row:
+    return {
+        "QSTATS": name,
+        "RESETINT": counts.seconds,
+        "HIQDEPTH": counts.depth_high,
+        "MSGSIN": counts.enqueued,
+        "MSGSOUT": counts.dequeued,
+    }
 
 
 def _times(watch: Watch | None) -> Row:

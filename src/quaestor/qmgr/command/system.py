@@ -5,12 +5,14 @@ Rules
       DISPLAY shows what it was at start, and beside it what it was set to.
   SY2 ARCHIVE LOG leaves the active log before it is full and archives it. It is refused when archiving is off, when the
       next active log is not ready, and while another one quiesces. With MODE(QUIESCE) the log is left at a moment in
-      which no unit of recovery has changed anything: nobody begins one until that is done or TIME (5 seconds) is over
-      (GA1), which fails the command. With WAIT(YES) the answer waits for that; else it says that quiescing has begun,
-      and the operator log says how it ended.
+      which no unit of recovery has changed anything: nobody begins one until that is done or TIME is over (GA1), which
+      fails the command. TIME is what SET ARCHIVE QUIESCE says (5 seconds) where the command does not say it. With
+      WAIT(YES) the answer waits for that; else it says that quiescing has begun, and the operator log says how it
+      ended.
   SY3 STOP QMGR asks whoever runs the queue manager to end it; it is told before the reply is read. A queue manager that
       nobody can end from outside (an embedded one ends with its last application) says so.
-  SY4 ALTER SECURITY TIMEOUT says for how long answers are kept; REFRESH SECURITY reads the profiles again.
+  SY4 ALTER SECURITY TIMEOUT says for how long answers are kept; REFRESH SECURITY reads the profiles again. RVERIFY
+      SECURITY does so for some users alone (S9); one of whom nothing is kept is named and passed over (CSQH007I).
   SY5 RECOVER BSDS makes a copy of the bootstrap data set again that could not be written (S5); where both are written
       it says so, and where there is to be only one it is refused.
 
@@ -49,7 +51,8 @@ class LogCommands:
     ) -> None:
         self._log, self._recovery, self._connections, self._parts = log, recovery, connections, parts
         self._quiescing: Command | None = None
-        self._initial = {"WRTHRSH": log.wrthrsh, "LOGLOAD": recovery.logload}
+        self._initial = {"WRTHRSH": log.wrthrsh, "LOGLOAD": recovery.logload, "QUIESCE": QUIESCE_S}
+        self._quiesce_s = QUIESCE_S
         self._intervals: dict[str, int] = {}
         """Intervals that SET SYSTEM has changed, as they were at start."""
 
@@ -102,7 +105,7 @@ class LogCommands:
     def archive_log(self, command: Command, _user: str) -> Iterator[Part]:
         """SY2."""
         quiesced = command.has("MODE") and command.word("MODE", "", "QUIESCE") == "QUIESCE"
-        seconds = command.number("TIME", QUIESCE_S, 1, QUIESCE_MAX_S)
+        seconds = command.number("TIME", self._quiesce_s, 1, QUIESCE_MAX_S)
         waits = command.word("WAIT", "NO", "NO", "YES")
         if not quiesced and (command.has("TIME") or command.has("WAIT")):
             raise MQSCError("TIME and WAIT go with MODE(QUIESCE)", command.line, code=UNACCEPTABLE)
@@ -131,7 +134,8 @@ class LogCommands:
     @runs("DISPLAY", "ARCHIVE")
     def display_archive(self, _command: Command, _user: str) -> Iterator[Part]:
         files = self._log.files
-        yield _parameters("CSQJ322I", "DISPLAY ARCHIVE report ...", {"OFFLOAD": _yes(files.archives)}, {})
+        values = {"OFFLOAD": _yes(files.archives), "QUIESCE": self._initial["QUIESCE"]}
+        yield _parameters("CSQJ322I", "DISPLAY ARCHIVE report ...", values, self._set(QUIESCE=self._quiesce_s))
         rows: tuple[Row, ...] = tuple(
             {"DSN": name, "STARTRBA": f"{start:012X}", "ENDRBA": f"{end - 1:012X}"}
             for start, end, name in files.inventory.archives
@@ -139,6 +143,16 @@ class LogCommands:
         lines = (f"{row['STARTRBA']} {row['ENDRBA']} {row['DSN']}" for row in rows)
         heading = "Start RBA    End RBA      DSName"
         yield Said("CSQJ325I", "ARCHIVE log data sets ...", (heading, *lines, "End of ARCHIVE report"), rows)
+
+    @runs("SET", "ARCHIVE")
+    def set_archive(self, command: Command, _user: str) -> Iterable[Part]:
+        if command.has("DEFAULT"):
+            self._quiesce_s = QUIESCE_S
+        elif command.has("QUIESCE"):
+            self._quiesce_s = command.number("QUIESCE", 0, 1, QUIESCE_MAX_S)
+        else:
+            raise MQSCError("SET ARCHIVE needs QUIESCE or DEFAULT", command.line, code=NO_VALUE)
+        return ()
 
     @runs("RECOVER", "BSDS")
     def recover_bsds(self, _command: Command, _user: str) -> Iterator[Part]:
@@ -225,6 +239,20 @@ class SecurityCommands:
         command.word("TYPE", "CLASSES", "CLASSES")
         self._security.refresh()
         return ()
+
+    @runs("RVERIFY", "SECURITY")
+    def reverify(self, command: Command, _user: str) -> Iterator[Part]:
+        """SY4."""
+        users = [user.strip() for user in command.name.split(",") if user.strip()]
+        if not users:
+            raise MQSCError("RVERIFY SECURITY needs users", command.line, code=NO_VALUE)
+        if not self._security.active:
+            yield Said("CSQH008I", "Subsystem security not active, no userids processed")
+            return
+        verified = self._security.reverify(users)
+        for user in users:
+            if user not in verified:
+                yield Said("CSQH007I", f"Reverify flag not set for user-id {user}, no entry found")
 
 
 class QueueManagerCommands:

@@ -267,11 +267,17 @@ class Connection:
         with self.calling():
             self.messages.delete(self._thread.user, kind, name, purge=purge)
 
-    def inquire(self, kind: type[MQObject] = QueueManagerAttributes, name: str = "", *keywords: str) -> dict[str, Any]:
-        """MQINQ of the queue manager, a process, a namelist or a storage class."""
+    def inquire(
+        self,
+        kind: type[MQObject] = QueueManagerAttributes,
+        name: str = "",
+        *keywords: str,
+        alternate_user: str | None = None,
+    ) -> dict[str, Any]:
+        """MQINQ of the queue manager, a process, a namelist or a storage class, perhaps as another user may."""
         self._check_connected()
         with self.calling():
-            return self.messages.inquire_object(self._thread.user, kind, name, keywords)
+            return self.messages.inquire_object(self._thread.user, kind, name, keywords, alternate_user)
 
     # -- the end
 

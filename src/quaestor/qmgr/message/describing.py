@@ -1,8 +1,9 @@
 """Describing: from what an application says about a message to what is stored with it.
 
 Rules
-  J1  A descriptor is checked as a whole before anything is put: type, expiry, priority, persistence, identifiers,
-      report options, flags (2029, 2013, 2050, 2047, 2026, 2061, 2027, 2249, 2250).
+  J1  A descriptor is checked as a whole before anything is put: type, feedback, expiry, priority, persistence,
+      identifiers, report options, flags (2029, 2014, 2013, 2050, 2047, 2026, 2061, 2027, 2249, 2250). Feedback is none,
+      a system's (1 to 65,535) or an application's (to 999,999,999).
   J2  Priority and persistence "as the queue says" come from the first definition of the path, at the put.
   J3  A priority above the maximum is kept in the descriptor; the message is queued at the maximum (2049, warning).
   J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
@@ -33,14 +34,15 @@ from quaestor.mqi.descriptors import (
     REPORT,
     REQUEST,
     identifier,
+    unsigned,
 )
 from quaestor.mqi.objects import PRIORITY_MAX, DefinitionType, LocalQueue, Queue
-from quaestor.mqi.options import GROUP_FLAGS, PutOptions
+from quaestor.mqi.options import GROUP_FLAGS, PutOptions, check_flags
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.thread import ApplicationThread
 
 _TYPES = frozenset({DATAGRAM, REQUEST, REPLY, REPORT})
-_SEQUENCE_MAX = 999_999_999
+_SEQUENCE_MAX = _FEEDBACK_MAX = 999_999_999
 _NO_CONTEXT = {
     "user_identifier": "",
     "accounting_token": NO_TOKEN,
@@ -75,42 +77,51 @@ class Described(NamedTuple):
     plain: bool  # asks for no report, group or warning: nothing follows from the put
 
 
-def check(md: MQMD) -> None:
-    """Refuse a descriptor that is not valid, whatever the queue (J1)."""
+def check(md: MQMD, *, travels: bool) -> None:
+    """Refuse a descriptor that is not valid, whatever the queue of this or of another queue manager (J1)."""
     for name, longest in _TEXT_LENGTHS.items():
         text = getattr(md, name)
         if not isinstance(text, str) or len(text.encode()) > longest:
             raise MQError(Reason.MD_ERROR, field=name, value=text, longest=longest)
     try:
-        _check_values(md)
+        _check_values(md, travels)
         md.packed()
     except (TypeError, AttributeError, struct.error) as error:
         raise MQError(Reason.MD_ERROR, why=str(error)) from error
 
 
-def _check_values(md: MQMD) -> None:
+def _check_values(md: MQMD, travels: bool) -> None:
     if not isinstance(md.expiry, int) or len(md.accounting_token) > len(NO_TOKEN):
         raise TypeError(f"expiry {md.expiry!r}, accounting token {md.accounting_token!r}")
     if md.msg_type not in _TYPES and not MSG_TYPE_APPL_FIRST <= md.msg_type <= MSG_TYPE_APPL_LAST:
         raise MQError(Reason.MSG_TYPE_ERROR, msg_type=md.msg_type)
+    if not 0 <= md.feedback <= _FEEDBACK_MAX:
+        raise MQError(Reason.FEEDBACK_ERROR, feedback=md.feedback)
     if md.priority < AS_Q_DEF:
         raise MQError(Reason.PRIORITY_ERROR, priority=md.priority)
     if md.persistence not in (0, 1, PERSISTENCE_AS_Q_DEF):
         raise MQError(Reason.PERSISTENCE_ERROR, persistence=md.persistence)
-    if md.msg_flags & ~GROUP_FLAGS:
-        raise MQError(Reason.MSG_FLAGS_ERROR, msg_flags=md.msg_flags)
+    check_flags(md.msg_flags, travels=travels)
     if not 1 <= md.msg_seq_number <= _SEQUENCE_MAX:
         raise MQError(Reason.MSG_SEQ_NUMBER_ERROR, msg_seq_number=md.msg_seq_number)
     if md.offset:
         raise MQError(Reason.OFFSET_ERROR, offset=md.offset)
-    reports.check(md)
+    reports.check(md, travels=travels)
 
 
 def describe(
-    md: MQMD, path: tuple[Queue, ...], thread: ApplicationThread, user: str, qmgr: str, context: int = 0
+    md: MQMD,
+    path: tuple[Queue, ...],
+    thread: ApplicationThread,
+    user: str,
+    qmgr: str,
+    context: int = 0,
+    *,
+    travels: bool = False,
 ) -> Described:
-    """What `md` means for messages put along `path` (J2-J5)."""
-    check(md)
+    """What `md` means for messages put along `path`, perhaps to another queue manager (J2-J5)."""
+    md = _bits_above_zero(md)
+    check(md, travels=travels)
     first, queue = path[0], path[-1]
     if not isinstance(queue, LocalQueue):
         raise MQError(Reason.Q_TYPE_ERROR, queue=queue.name)
@@ -129,6 +140,16 @@ def describe(
         expiry=expiry.checked(md.expiry, queue.max_expiry),
         plain=not (md.report or md.msg_flags & GROUP_FLAGS or priority > PRIORITY_MAX),
     )
+
+
+def _bits_above_zero(md: MQMD) -> MQMD:
+    """Report options and flags as they are stored (D4)."""
+    try:
+        if md.report >= 0 and md.msg_flags >= 0:
+            return md
+        return replace(md, report=unsigned(md.report), msg_flags=unsigned(md.msg_flags))
+    except TypeError as error:
+        raise MQError(Reason.MD_ERROR, why=str(error)) from error
 
 
 def _with_reply(md: MQMD, qmgr: str) -> MQMD:

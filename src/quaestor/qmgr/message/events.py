@@ -16,11 +16,13 @@ Rules
   EV6 A queue that is monitored (MONQ, its own or the queue manager's) remembers when it was last put to and got from,
       its highest depth, and how long its messages were on it: the mean of about the last 8 and of about the last 64.
       Others: nothing.
+  EV7 What was put, got and the highest depth of a watched queue can be asked for; it begins anew, as with an event.
 
 Called by putting, getting, the message manager and the commands.  Calls consequences to put.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from quaestor.clock import Clock
 from quaestor.mqi.names import NAME_MAX
@@ -78,6 +80,15 @@ class Watch:
     def depth_highest(self) -> int:
         """The highest depth since the queue is watched."""
         return max(self.depth_high, self.depth_high_before)
+
+
+class Counts(NamedTuple):
+    """What a watched queue has counted, in how many seconds (EV4, EV7)."""
+
+    seconds: int
+    depth_high: int
+    enqueued: int
+    dequeued: int
 
 
 class Events:
@@ -167,19 +178,29 @@ class Events:
         return True
 
     def _tell(self, watch: Watch, reason: int) -> None:
-        now_us = self._clock.now_us()
+        counts = self._begun_anew(watch)
         parameters = (
             Parameter(Q_MGR_NAME, self._catalogue.qmgr.name.ljust(NAME_MAX)),
             Parameter(BASE_OBJECT_NAME, watch.definition.name.ljust(NAME_MAX)),
-            Parameter(TIME_SINCE_RESET, (now_us - watch.since_us) // US_PER_S),
-            Parameter(HIGH_Q_DEPTH, watch.depth_high),
-            Parameter(MSG_ENQ_COUNT, watch.enqueued),
-            Parameter(MSG_DEQ_COUNT, watch.dequeued),
+            Parameter(TIME_SINCE_RESET, counts.seconds),
+            Parameter(HIGH_Q_DEPTH, counts.depth_high),
+            Parameter(MSG_ENQ_COUNT, counts.enqueued),
+            Parameter(MSG_DEQ_COUNT, counts.dequeued),
         )
-        watch.depth_high_before = watch.depth_highest
-        watch.since_us, watch.enqueued, watch.dequeued, watch.depth_high = now_us, 0, 0, 0
         body = pack(PCFMessage(PERFM_EVENT, parameters, EVENT, comp_code=WARNING, reason=reason))
         self._consequences.put_event(PERFORMANCE_QUEUE, body, None)
+
+    def _begun_anew(self, watch: Watch) -> Counts:
+        now_us = self._clock.now_us()
+        counts = Counts((now_us - watch.since_us) // US_PER_S, watch.depth_high, watch.enqueued, watch.dequeued)
+        watch.depth_high_before = watch.depth_highest
+        watch.since_us, watch.enqueued, watch.dequeued, watch.depth_high = now_us, 0, 0, 0
+        return counts
+
+    def reset(self, state: QueueState) -> Counts | None:
+        """What a watched queue has counted since the last time; it begins anew (EV7)."""
+        watch = self.watch(state)
+        return None if watch is None else self._begun_anew(watch)
 
     # -- the queue manager itself, rule EV5
 

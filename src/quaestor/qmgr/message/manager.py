@@ -28,7 +28,7 @@ from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.needs import PrivateStore, Recovery, SharedQueues, Unit
-from quaestor.qmgr.message.opening import Opener, OpenQueue
+from quaestor.qmgr.message.opening import Opener, OpenQueue, checked_user
 from quaestor.qmgr.message.services import Services
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.resource_manager import Task
@@ -128,10 +128,17 @@ class MessageManager:
         self.stats.inquires += 1
         return self._opener.inquire(opened, keywords)
 
-    def inquire_object(self, user: str, kind: type[MQObject], name: str, keywords: tuple[str, ...]) -> dict[str, Any]:
-        """Attributes of an object that is no queue."""
+    def inquire_object(
+        self, user: str, kind: type[MQObject], name: str, keywords: tuple[str, ...], alternate_user: str | None = None
+    ) -> dict[str, Any]:
+        """Attributes of an object that is no queue, for the application or for another user (OP1)."""
         self.stats.inquires += 1
-        self._security.check(user, _resource(kind), name, Access.INQUIRE)
+        if alternate_user is None:
+            self._security.check(user, _resource(kind), name, Access.INQUIRE)
+        else:
+            other = checked_user(alternate_user)
+            self._security.check(user, "altuser", other, Access.UPDATE)
+            self._security.check(other, _resource(kind), name, Access.INQUIRE, acting=user)
         definition = self.catalogue.find(kind, name)
         if definition is None:
             raise MQError(Reason.UNKNOWN_OBJECT_NAME, name=name, type=kind.MQSC_TYPE)

@@ -89,7 +89,9 @@ class Opener:
         self._count_in(opened)
         path = tuple(definition.name for definition in resolution.path)
         if bits & OpenOptions.OUTPUT:
-            user = thread.user if not bits & OpenOptions.ALTERNATE_USER_AUTHORITY else _alternate_user(target)
+            user = (
+                thread.user if not bits & OpenOptions.ALTERNATE_USER_AUTHORITY else checked_user(target.alternate_user)
+            )
             opened.output = OutputPath(self._services, state, resolution, thread, bits, user)
         if bits & (INPUT_ANY | OpenOptions.BROWSE):
             way = SharedInputPath if state.stored.shared else InputPath
@@ -164,7 +166,7 @@ class Opener:
                 needed |= access
         name, check = target.name.rstrip(" "), self._security.check
         if bits & OpenOptions.ALTERNATE_USER_AUTHORITY:
-            alternate = _alternate_user(target)
+            alternate = checked_user(target.alternate_user)
             check(user, "altuser", alternate, Access.UPDATE)
             check(alternate, "queue", name, needed & ~Access.CONTEXT, acting=user)
             needed &= Access.CONTEXT
@@ -239,9 +241,8 @@ def _check_type(resolution: Resolution, bits: int) -> None:
         raise MQError(Reason.OPTION_NOT_VALID_FOR_TYPE, queue=_names(resolution.path), options=bits)
 
 
-def _alternate_user(target: Target) -> str:
+def checked_user(user: object) -> str:
     """The user named in an object descriptor."""
-    user = target.alternate_user
     if not isinstance(user, str) or len(user.encode()) > USER_LENGTH:
         raise MQError(Reason.OD_ERROR, alternate_user=user)
     return user.rstrip(" ")

@@ -13,6 +13,7 @@ Rules
       notices the message (M-89), not here, unless every message does.
   PU6 Puts in one unit that differ in nothing but their bodies decide once, and have one time (`put_more`). The first
       that has anything more to think of, or would be refused, is left to a put of its own, which says why.
+  PU7 A put that is refused warns of nothing, also where one before it in the same call did.
 
 Called by opening (which makes an `OutputPath`) and connection.  Calls describing, grouping, consequences, the store.
 """
@@ -25,7 +26,7 @@ from quaestor.mqi import forms, reports, triggering
 from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_NONE, FORMAT_STRING, ID_LENGTH, MQMD, NO_ID, identifier
 from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
 from quaestor.mqi.objects import PRIORITY_MAX, Queue, TriggerType
-from quaestor.mqi.options import OpenOptions, PutOptions, PutPlan, put_plan
+from quaestor.mqi.options import GROUP_FLAGS, OpenOptions, PutOptions, PutPlan, put_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.message.catalogue import QueueState
@@ -259,6 +260,7 @@ class OutputPath:
                 if self._refusal is not None:
                     self._md_seen = None  # the next put looks again
         except MQError:
+            self._caller.warning = None  # PU7
             forms.check_put(*given, options, correl_id)
             raise
         return body, self._described
@@ -324,11 +326,19 @@ class OutputPath:
             self._waiters.wake(self._store_put(None, self._stored, message, rank))
 
     def _queue_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
-        """A message with a group, a remote queue, new identifiers, a trigger or a report to think of (PU5)."""
+        """A message with a group, a remote queue, new identifiers, a trigger or a report to think of (PU5, PU7)."""
+        try:
+            return self._queued_with_care(message, rank, plan)
+        except MQError:
+            self._caller.warning = None
+            raise
+
+    def _queued_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
         message, group = self._finished(message, plan)
+        reported = message.envelope.report & reports.COA and self._remote is None
         unit: Unit | None
         if plan.in_syncpoint:
-            unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
+            unit = self._caller.unit_in_syncpoint(self._max_uncommitted, 2 if reported else 1)
         else:
             unit = self._caller.unit_of_call() if message.persistence else None
         stored = message if self._remote is None else for_transmission(message, self._remote)
@@ -347,7 +357,9 @@ class OutputPath:
             self._services.events.put(self._watch, self.state)
         if message.priority > PRIORITY_MAX:
             self._caller.warning = MQError(Reason.PRIORITY_EXCEEDS_MAXIMUM, priority=message.priority)
-        if message.envelope.report & reports.COA and self._remote is None:
+        elif message.envelope.report and reports.unknown(message.envelope.report):
+            self._caller.warning = MQError(Reason.UNKNOWN_REPORT_OPTION, report=message.envelope.report)
+        if reported:
             self._services.consequences.report(reports.COA, message, unit)
             if self._caller.tally is not None:
                 self._caller.tally.generated()
@@ -388,7 +400,7 @@ class OutputPath:
     def _describe(self, md: MQMD) -> None:
         if type(md) is not MQMD:
             raise MQError(Reason.MD_ERROR, descriptor=type(md).__name__)
-        self._described = describe(md, self.definitions(), self._caller, self._user, self._catalogue.qmgr.name)
+        self._described = self._said(md)
         self._md_seen = md
 
     def _with_context(self, md: MQMD, plan: PutPlan, context: "InputPath | None") -> Described:
@@ -402,22 +414,29 @@ class OutputPath:
             if context.saved is None:
                 raise MQError(Reason.CONTEXT_NOT_AVAILABLE)
             md = pass_context(md, context.saved, plan.context)
-        return describe(md, self.definitions(), self._caller, self._user, self._catalogue.qmgr.name, plan.context)
+        return self._said(md, plan.context)
+
+    def _said(self, md: MQMD, context: int = 0) -> Described:
+        """What a descriptor means on this path."""
+        travels, qmgr = self._remote is not None, self._catalogue.qmgr.name
+        return describe(md, self.definitions(), self._caller, self._user, qmgr, context, travels=travels)
 
     def _physical(self, envelope: MQMD) -> tuple[MQMD, None]:
         """A message of a group put by its own numbers, perhaps in the middle of another group."""
         if self._group is not None:
             left_behind(self._group, self._caller)
-        if envelope.msg_flags and envelope.group_id == DEFAULT_DESCRIPTOR.group_id:
+        if envelope.msg_flags & GROUP_FLAGS and envelope.group_id == DEFAULT_DESCRIPTOR.group_id:
             envelope = replace(envelope, group_id=self._new_id())
         return envelope, None
 
     def _full(self) -> MQError:
+        self._caller.warning = None  # PU7
         if self._watch is not None:
             self._services.events.refused(self._watch)
         return MQError(Reason.Q_FULL, queue=self._path[-1], depth=self._stored.depth)
 
     def _too_long(self, length: int) -> MQError:
+        self._caller.warning = None  # PU7
         qmgr_max = self._catalogue.qmgr.max_msg_length
         if length > qmgr_max:
             return MQError(Reason.MSG_TOO_BIG_FOR_Q_MGR, length=length, max_length=qmgr_max)

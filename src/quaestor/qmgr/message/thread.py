@@ -4,7 +4,9 @@ Rules
   X1  The application's unit begins with its first put or get in syncpoint and ends with commit or back out.
   X2  Work out of syncpoint that must be logged (a persistent message) is in a unit of the call, which ends with
       the call; so is the removal of a message that has expired.
-  X3  No more than MAXUMSGS messages are put and got in one unit (2024).
+  X3  No more than MAXUMSGS messages are put and got in one unit (2024). A report that a put or get asks for is one more
+      of them, and there has to be room for both before anything is done; only a get from a shared queue, which learns
+      of the report when it has the message, may be one over.
   X4  One get of a unit may be marked (2062 for a second): when the application backs the unit out, the marked message
       does not go back but is at once got again, in a new unit, with the backout count it had. Backing that out brings
       it back. Whatever else ends the unit (a restart, the end of the application) knows no mark. A get that fails marks
@@ -97,13 +99,16 @@ class ApplicationThread:
         self.opened: set[Any] = set()  # what the message manager has open for it
         self.warning: MQError | None = None  # of the last call that had one
 
-    def unit_in_syncpoint(self, max_uncommitted: int) -> Unit:
-        """The application's unit, with room for one more message (X1, X3)."""
+    def unit_in_syncpoint(self, max_uncommitted: int, messages: int = 1) -> Unit:
+        """The application's unit, with room for one more message, or for so many (X1, X3)."""
         unit = self.unit
+        there = 0 if unit is None else len(unit.puts) + len(unit.gets)
+        if unit is not None and unit.shared is not None:
+            there += len(unit.shared)
+        if there + messages > max_uncommitted:
+            raise MQError(Reason.SYNCPOINT_LIMIT_REACHED, max_uncommitted=max_uncommitted)
         if unit is None:
             unit = self.unit = self._recovery.begin(self.appl_name, self.user, self.name)
-        elif len(unit.puts) + len(unit.gets) + (0 if unit.shared is None else len(unit.shared)) >= max_uncommitted:
-            raise MQError(Reason.SYNCPOINT_LIMIT_REACHED, max_uncommitted=max_uncommitted)
         return unit
 
     def unit_of_call(self) -> Unit:

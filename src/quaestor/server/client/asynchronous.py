@@ -70,6 +70,7 @@ class AsyncHandle(HandleRequests):
         put: list[Message] = []
         try:
             connection = self._usable()
+            connection.warning = None  # where there is nothing to put, too
             if has(options, ASYNC):
                 return [await self.put(body, descriptor, options) for body in every]
             for some, kind in self.put_frames(every):
@@ -260,9 +261,13 @@ class AsyncConnection:
         await self.ask("delete", kind.MQSC_TYPE, name, purge)
 
     async def inquire(
-        self, kind: type[MQObject] = QueueManagerAttributes, name: str = "", *keywords: str
+        self,
+        kind: type[MQObject] = QueueManagerAttributes,
+        name: str = "",
+        *keywords: str,
+        alternate_user: str | None = None,
     ) -> dict[str, Any]:
-        return requests.inquired(await self.ask("inquire object", kind.MQSC_TYPE, name, list(keywords)))
+        return requests.inquired(await self.ask(*requests.inquire_object(kind, name, keywords, alternate_user)))
 
     async def disconnect(self) -> None:
         if self.connected:

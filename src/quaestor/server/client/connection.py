@@ -77,7 +77,7 @@ class Handle(HandleRequests):
         every = list(bodies)
         put: list[Message] = []
         try:
-            self._usable()
+            self._usable().warning = None  # where there is nothing to put, too
             if has(options, ASYNC):
                 put.extend(self.put(body, descriptor, options) for body in every)
             else:
@@ -322,9 +322,15 @@ class Connection:
         """DELETE, with PURGE also when messages are on the queue."""
         self.ask("delete", kind.MQSC_TYPE, name, purge)
 
-    def inquire(self, kind: type[MQObject] = QueueManagerAttributes, name: str = "", *keywords: str) -> dict[str, Any]:
-        """MQINQ of the queue manager, a process, a namelist or a storage class."""
-        return requests.inquired(self.ask("inquire object", kind.MQSC_TYPE, name, list(keywords)))
+    def inquire(
+        self,
+        kind: type[MQObject] = QueueManagerAttributes,
+        name: str = "",
+        *keywords: str,
+        alternate_user: str | None = None,
+    ) -> dict[str, Any]:
+        """MQINQ of the queue manager, a process, a namelist or a storage class, perhaps as another user may."""
+        return requests.inquired(self.ask(*requests.inquire_object(kind, name, keywords, alternate_user)))
 
     # -- the server itself
 

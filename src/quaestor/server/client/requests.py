@@ -25,7 +25,7 @@ from quaestor.mqi import forms
 from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.descriptors import MQMD, NO_ID, Target, identifier
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import MESSAGE_MAX, OBJECT_TYPES, attributes_of
+from quaestor.mqi.objects import MESSAGE_MAX, OBJECT_TYPES, MQObject, attributes_of
 from quaestor.mqi.options import WAIT_UNLIMITED, GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
@@ -111,6 +111,14 @@ def body_of(body: Any) -> tuple[Any, int]:
         return body, 0
     forms.check_body(body)
     return (body, TEXT) if isinstance(body, str) else (bytes(body), 0)
+
+
+def inquire_object(
+    kind: type[MQObject], name: str, keywords: tuple[str, ...], alternate_user: str | None
+) -> tuple[Any, ...]:
+    """The request of MQINQ of an object that is no queue; the other user only where there is one."""
+    asked = ("inquire object", kind.MQSC_TYPE, name, list(keywords))
+    return asked if alternate_user is None else (*asked, alternate_user)
 
 
 def inquired(found: Any) -> dict[str, Any]:
