@@ -53,6 +53,7 @@ def mqsc_command(
     from quaestor.cli.mqsc_door import door
     from quaestor.mqi.reasons import MQError
 
+    "".join(commands).encode()  # MQ2: before one of them is run
     if not commands and file is None and sys.stdin is None:
         raise Refused("there is nothing to read: standard input is closed; give commands with -c or in a file")
     try:
