@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from quaestor.clock import Clock, SystemClock
-from quaestor.server.kept_file import EVERYBODY_READS, replace_file
+from quaestor.server.kept_file import EVERYBODY_READS, alone, replace_file
 from quaestor.server.users import check_user
 
 SERVER, CLIENT = "server", "client"
@@ -28,7 +28,8 @@ _HOST = re.compile(r"(\*\.)?([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}")
 
 def server(directory: Path, name: str, hosts: Iterable[str], days: int, clock: Clock | None = None) -> None:
     """A server's certificate and key, and the authority if there is none (CT1, CT2)."""
-    _make(directory, directory, SERVER, name, hosts, days, clock or SystemClock())
+    with alone(directory):
+        _make(directory, directory, SERVER, name, hosts, days, clock or SystemClock())
 
 
 def client(directory: Path, user: str, out: Path, days: int, clock: Clock | None = None) -> Path:
@@ -37,8 +38,9 @@ def client(directory: Path, user: str, out: Path, days: int, clock: Clock | None
     if not (directory / "authority.key").exists():
         raise ValueError("there is no authority yet: make the server's certificate first")
     out.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _make(directory, out, CLIENT, user, (), days, clock or SystemClock())
-    replace_file(out / "authority.pem", (directory / "authority.pem").read_bytes(), EVERYBODY_READS)
+    with alone(directory):
+        _make(directory, out, CLIENT, user, (), days, clock or SystemClock())
+        replace_file(out / "authority.pem", (directory / "authority.pem").read_bytes(), EVERYBODY_READS)
     return out / "client.pem"
 
 

@@ -139,7 +139,8 @@ class Home:
             if table:
                 lines.append(f"\n[{name}]\n")
                 lines += [f"{key} = {_toml(value)}\n" for key, value in table.items()]
-        replace_file(self.configuration_file, "".join(lines))
+        with alone(self.directory):
+            replace_file(self.configuration_file, "".join(lines))
 
     def configuration(self) -> Configuration:
         if not self.exists:

@@ -11,7 +11,6 @@ Called by home, users and certificates.  Calls the operating system.
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,18 +19,18 @@ OWNER_ONLY, EVERYBODY_READS = 0o600, 0o644
 
 
 def replace_file(path: Path, content: str | bytes, mode: int = OWNER_ONLY) -> None:
-    """Write the whole file (KF1, KF2)."""
+    """Write the whole file (KF1, KF2); who is not the only one to write it is alone meanwhile."""
+    fresh = path.with_name(f"{path.name}.new")
     try:
-        fd, fresh = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+        fresh.unlink(missing_ok=True)  # left by a crash
         try:
-            with os.fdopen(fd, "wb") as file:
+            with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 file.write(content.encode() if isinstance(content, str) else content)
-                os.fchmod(fd, mode)
                 file.flush()
-                os.fsync(fd)
-            Path(fresh).replace(path)
+                os.fsync(file.fileno())
+            fresh.replace(path)
         except BaseException:
-            Path(fresh).unlink(missing_ok=True)
+            fresh.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
