@@ -20,6 +20,7 @@ Called by process, cli and the client.  Calls the disk and kept_file.
 
 import dataclasses
 import getpass
+import json
 import os
 import re
 import tomllib
@@ -251,4 +252,4 @@ def _toml(value: Any) -> str:
         return "{ " + ", ".join(f'"{key}" = {_toml(one)}' for key, one in value.items()) + " }"
     if isinstance(value, int | float):
         return str(value)
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(str(value), ensure_ascii=False)  # what JSON escapes is escaped in TOML
