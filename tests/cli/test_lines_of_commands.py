@@ -216,6 +216,18 @@ def test_source_and_default_are_told_where_there_are_any():
     assert "  limit_us                  longer than [20000]" == lines[-1]
 
 
+def test_all_reports_stand_under_their_groups():
+    from quaestor.reports.catalog import REPORTS
+
+    lines = run("report", "list").stdout.splitlines()
+    for report in REPORTS.values():
+        source = f"  ({report.source})" if report.source else ""
+        assert f"  {report.name:24}{report.title}{source}" in lines
+    assert len(REPORTS) == sum(line.startswith("  ") for line in lines)
+    assert {report.group for report in REPORTS.values()} == {line for line in lines[:-1] if line and line[0] != " "}
+    assert "quaestor report list NAME shows columns and parameters." == lines[-1]
+
+
 def test_a_report_that_is_not_there_is_one_line():
     assert "no-such" in refusal("report", "list", "no-such")
 
@@ -444,6 +456,20 @@ def test_what_names_no_command_is_for_the_one_that_is_meant(args, begins):
     context = click.Context(group, info_name="smf")
     group.parse_args(context, args)
     assert begins == [*context._protected_args, *context.args]
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (("plan", "-h"), "Usage: main plan [OPTIONS] COMMAND [ARGS]..."),
+        (("plan", "--help"), "Usage: main plan [OPTIONS] COMMAND [ARGS]..."),
+        (("plan", "show", "-h"), "Usage: main plan show"),
+        (("advise", "--help"), "Usage: main advise [OPTIONS] COMMAND [ARGS]..."),
+    ],
+)
+def test_help_of_a_group_is_its_own(words, first):
+    """Not that of the command that runs when none is named."""
+    assert run(*words).stdout.splitlines()[0].startswith(first)
 
 
 def test_commands_stand_in_the_order_in_which_they_were_given():

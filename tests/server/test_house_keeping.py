@@ -331,10 +331,10 @@ def test_profiles_that_cannot_be_read_again_leave_those_in_force(tmp_path, serve
     home.write(Configuration("QM1", limits={"heartbeat_s": 1.0}, engine=home.configuration().engine))
     home.profiles.write_text("connect * * read\n")
     server = serve()
-    for harm in (b"connect QM1\n", b"\xff\n"):
+    for number, harm in enumerate((b"connect QM1\n", b"\xff\n"), 1):
         home.profiles.write_bytes(harm)
         server.service.ask(server.server._refresh)
-    server.wait_for(lambda: 2 == server.log().count("QSV014E"))
+        server.wait_for(lambda said=number: said == server.log().count("QSV014E"))
     with server.connect() as app:
         assert "running" == app.status()["state"]
 
