@@ -6,7 +6,8 @@
 
 Rules
   DO1 The second argument decides: none is local, `host:port` (no slash, digits behind the last colon) is remote,
-      anything else is a directory; `./host:1414` is a directory. A `Path` is always one.
+      anything else is a directory; `./host:1414` is a directory. A `Path` is always one. An empty text is no place
+      (2059): it comes from a setting that is missing, and no queue manager is made where the program happens to run.
   DO2 What comes back has the same calls behind each door, with the same reasons (`quaestor.mqi.calls`).
   DO3 A password is never part of a command line: it is an argument, or `QUAESTOR_PASSWORD` when a user is named.
 
@@ -15,11 +16,12 @@ Called by applications.  Calls embedded, server.client.
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from quaestor import embedded
 from quaestor.embedded import application_name
 from quaestor.mqi.calls import QueueConnection
+from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection import AsyncConnection
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import GroupSettings
@@ -54,13 +56,19 @@ def connect(
     on after its link was lost.
     """
     what = application_name(application)
-    if where is not None and not is_address(where):
+    if is_directory(where, name):
         return embedded.connect(name, where, user=user, application=what, settings=settings, group=group, trace=trace)
     place = place_of(name, where, tls)
-    named = client.encode() if isinstance(client, str) else client
     secret = password() if callable(password) else password
-    hello = hello_of(name, user, secret, what, named, reconnects=bool(reconnect_s))
+    hello = hello_of(name, user, secret, what, client, reconnects=bool(reconnect_s))
     return LINKS.connect(place, hello, shared=shared, reconnect_s=reconnect_s)
+
+
+def is_directory(where: Where, name: str) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether the queue manager is kept in a directory and is to run in this process (DO1)."""
+    if where == "":
+        raise MQError(Reason.Q_MGR_NOT_AVAILABLE, qmgr=name, why="the place is empty: host:port, or a directory")
+    return where is not None and not is_address(where)
 
 
 def place_of(name: str, where: Where, tls: ClientTls | bool | None) -> Place:
@@ -87,13 +95,12 @@ async def connect_async(
 ) -> asynchronous.AsyncConnection | AsyncConnection:
     """The same for asyncio; what comes back is a context manager for `async with`."""
     what = application_name(application)
-    if where is not None and not is_address(where):
+    if is_directory(where, name):
         return await embedded.connect_async(
             name, where, user=user, application=what, settings=settings, group=group, trace=trace
         )
-    named = client.encode() if isinstance(client, str) else client
     secret, place = password() if callable(password) else password, place_of(name, where, tls)
-    hello = hello_of(name, user, secret, what, named, reconnects=bool(reconnect_s))
+    hello = hello_of(name, user, secret, what, client, reconnects=bool(reconnect_s))
     if not reconnect_s:
         return await asynchronous.connect(place, hello)
     return await asynchronous_reconnecting.connect(lambda: asynchronous_link.new_link(place, hello), reconnect_s)

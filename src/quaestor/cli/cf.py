@@ -8,6 +8,7 @@ from types import FrameType
 
 import click
 
+from quaestor.cli.engine_door import DIRECTORY
 from quaestor.cli.refused import Refused, in_words
 
 DEFAULT = "QUAESTOR_CF"
@@ -122,18 +123,18 @@ def rebuild_command(path: Path | None, to: Path, structure: str) -> None:
 
 
 @cf_group.command("check")
-@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("directory", type=DIRECTORY)
 @click.option("--idle", is_flag=True, help="Nobody works now: uncommitted work of any member is a problem too.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def check_command(directory: Path, *, idle: bool, as_json: bool) -> None:
     """Check that nothing in the structures of a group belongs to nobody: the group of the queue manager in DIRECTORY.
 
-    Members may work on while this looks; nothing is changed.
+    DIRECTORY is where that is kept, or its name. Members may work on while this looks; nothing is changed.
     Exit code 0: all is well. 1: something was left over. 2: DIRECTORY is not that of a member.
 
     \b
     Example:
-      quaestor cf check /var/quaestor/QM1
+      quaestor cf check QM1
     """
     from quaestor.clock import SystemClock
     from quaestor.mqi.reasons import MQError

@@ -17,13 +17,14 @@ MOST_LINES = 50
 def check_command(directory: Path, *, as_json: bool) -> None:
     """Restart the queue manager in DIRECTORY in memory and check that page sets, space maps, log and queues agree.
 
+    DIRECTORY is where it is kept, or its name if `quaestor qmgr create` made it.
     Nothing is written. Of a queue manager that is running the files are not at rest: it is refused.
     Exit code 0: all is well. 1: something does not agree. 2: it could not be restarted, and what to do.
 
     \b
     Examples:
-      quaestor check /var/quaestor/QM1
-      quaestor check /var/quaestor/QM1 --json | jq .problems
+      quaestor check QM1
+      quaestor check QM1 --json | jq .problems
     """
     from quaestor.clock import SystemClock
     from quaestor.qmgr.checker import check

@@ -1,13 +1,13 @@
 """What the commands on a queue manager's files share: opening them, and failures in one line (E1, E2).
 
-Called by log, check, pageset.  Calls the engine.
+Called by log, check, pageset and cf.  Calls the engine.
 """
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +15,24 @@ if TYPE_CHECKING:
     from quaestor.qmgr.data.engine import Engine
     from quaestor.storage.disk import RealDisk
 
-DIRECTORY = click.Path(path_type=Path)
-"""A queue manager's directory; `disk_of` says in one line what is wrong with another."""
+
+class Kept(click.Path):
+    """A queue manager's directory, or its name if it is where `quaestor qmgr create` puts it."""
+
+    name = "directory"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:  # noqa: ARG002
+        from quaestor.server.home import default_directory
+
+        given = Path(value)
+        if given.exists() or len(given.parts) != 1:
+            return given
+        named = default_directory(given.name)
+        return named if given.name and named.exists() else given
+
+
+DIRECTORY = Kept()
+"""`disk_of` says in one line what is wrong with one that holds no queue manager."""
 
 
 @contextmanager

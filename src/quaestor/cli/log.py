@@ -15,4 +15,7 @@ from quaestor.cli.lazy import LazyGroup
     },
 )
 def log_group() -> None:
-    """The log of a queue manager: print it, give up what nobody needs, begin a new one."""
+    """The log of a queue manager: print it, give up what nobody needs, begin a new one.
+
+    DIRECTORY is where the queue manager is kept, or its name if `quaestor qmgr create` made it.
+    """

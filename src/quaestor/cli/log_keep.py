@@ -20,8 +20,8 @@ def prune_command(directory: Path, *, dry_run: bool, as_json: bool) -> None:
 
     \b
     Example:
-      quaestor pageset copy /var/quaestor/QM1 0 && quaestor pageset copy /var/quaestor/QM1 1
-      quaestor log prune /var/quaestor/QM1 --dry-run
+      quaestor pageset copy QM1 0 && quaestor pageset copy QM1 1
+      quaestor log prune QM1 --dry-run
     """
     with one_line(directory), engine_of(directory) as engine:
         files = engine.log.files
@@ -51,7 +51,7 @@ def cold_start_command(
 
     \b
     Example:
-      quaestor log cold-start /var/quaestor/QM1 --give-up-log && quaestor check /var/quaestor/QM1
+      quaestor log cold-start QM1 --give-up-log && quaestor check QM1
     """
     from quaestor.mqi.reasons import Abend
     from quaestor.qmgr.recovery.cold import cold_start

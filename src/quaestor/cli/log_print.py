@@ -40,9 +40,9 @@ def print_command(
 
     \b
     Examples:
-      quaestor log print /var/quaestor/QM1 --limit 20
-      quaestor log print /var/quaestor/QM1 --unit 0000000034F2
-      quaestor log print /var/quaestor/QM1 --json | jq -r .kind | sort | uniq -c
+      quaestor log print QM1 --limit 20
+      quaestor log print QM1 --unit 0000000034F2
+      quaestor log print QM1 --json | jq -r .kind | sort | uniq -c
     """
     from quaestor.qmgr.recovery.describe import describe
 

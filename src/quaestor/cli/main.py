@@ -18,6 +18,10 @@ from quaestor.cli.refused import unforeseen
 class Commands(LazyGroup):
     """All commands; what none of them foresaw is one line too (E2)."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with unforeseen():  # --help and --version write here
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         with unforeseen():
             return super().invoke(ctx)
@@ -56,7 +60,7 @@ def main() -> None:
       quaestor plan workload.toml             how large, how fast, how long
       quaestor qmgr create QM1                a queue manager as a server; then: qmgr start QM1
       quaestor log print QM1                  the log of a queue manager, a line per record
-      quaestor check QM1                      whether its files agree; nothing is changed
+      quaestor check QM1                      whether its files agree, once it has stopped; nothing is changed
       quaestor mqsc QM1                       commands to a queue manager
       quaestor demo                           make a dump, look at it
       quaestor cqs query GROUP                queues that transaction managers share (IMS shared queues)

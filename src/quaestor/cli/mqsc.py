@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from quaestor.cli.qmgr_place import directory_option
 from quaestor.cli.refused import Refused
 
 if TYPE_CHECKING:
@@ -31,11 +32,7 @@ COMMENT = "*"
 @click.argument("name")
 @click.argument("file", required=False, type=click.File("r", encoding="utf-8"))
 @click.option("-c", "--command", "commands", multiple=True, help="Run this command; may be given several times.")
-@click.option(
-    "--directory",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where it is kept.  [default: $QUAESTOR_HOME/NAME, else ~/.local/share/quaestor/NAME]",
-)
+@directory_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object for each command.")
 def mqsc_command(
     name: str, file: TextIO | None, commands: tuple[str, ...], directory: Path | None, as_json: bool
@@ -53,6 +50,7 @@ def mqsc_command(
     from quaestor.cli.mqsc_door import door
     from quaestor.mqi.reasons import MQError
 
+    "".join(commands).encode()  # MQ2: before one of them is run
     if not commands and file is None and sys.stdin is None:
         raise Refused("there is nothing to read: standard input is closed; give commands with -c or in a file")
     try:

@@ -19,7 +19,10 @@ from quaestor.cli.lazy import LazyGroup
     },
 )
 def pageset_group() -> None:
-    """Page sets: take image copies, recover a lost page set from its copy and the log."""
+    """Page sets: take image copies, recover a lost page set from its copy and the log.
+
+    DIRECTORY is where the queue manager is kept, or its name if `quaestor qmgr create` made it.
+    """
 
 
 @click.command("copy")
@@ -36,7 +39,7 @@ def copy_command(directory: Path, number: int, *, as_json: bool) -> None:
 
     \b
     Example:
-      quaestor pageset copy /var/quaestor/QM1 1
+      quaestor pageset copy QM1 1
     """
     from quaestor.mqi.reasons import Abend
     from quaestor.qmgr.recovery.media import copy_name, image_copy
@@ -66,7 +69,7 @@ def recover_command(directory: Path, number: int, *, as_json: bool) -> None:
 
     \b
     Example:
-      quaestor pageset recover /var/quaestor/QM1 1
+      quaestor pageset recover QM1 1
     """
     from quaestor.mqi.reasons import Abend
     from quaestor.qmgr.checker import check

@@ -1,4 +1,4 @@
-"""What the commands of `quaestor qmgr` share: which queue manager is meant, and how an error ends a command."""
+"""What the commands `qmgr` and `mqsc` share: which queue manager is meant, and how an error ends a command."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -62,6 +62,9 @@ def _start_in_background(name: str, home: "Home") -> None:
             told = home.log.read_bytes()[size:].decode(errors="replace").strip().splitlines()
             raise Refused(told[-1] if told else f"{name} did not start; see {home.log}")
         _pause()
+    serving = home.running_pid()
+    if serving not in (process.pid, None):
+        raise Refused(f"{name} runs already (process {serving})")
     click.echo(f"{name} is running (process {process.pid})")
 
 

@@ -72,7 +72,10 @@ def remove_command(name: str, user: str, directory: Path | None) -> None:
     """
     from quaestor.server.users import Users
 
-    if not Users(existing(name, directory).users).remove(user):
+    home = existing(name, directory)
+    with said():
+        found = Users(home.users).remove(user)
+    if not found:
         raise Refused(f"{name} has no user {user}")
     click.echo(f"User {user} of {name} is removed")
 
@@ -89,7 +92,10 @@ def list_command(name: str, directory: Path | None) -> None:
     """
     from quaestor.server.users import Users
 
-    for user in Users(existing(name, directory).users).names():
+    home = existing(name, directory)
+    with said():
+        users = Users(home.users).names()
+    for user in users:
         click.echo(user)
 
 
@@ -119,9 +125,9 @@ def grant_command(name: str, resource: str, object_name: str, user: str, access:
     home = existing(name, directory)
     if resource not in CLASSES:
         raise Refused(f"resource is one of {', '.join(CLASSES)}")
-    if not home.configuration().security:
-        raise Refused(f"security of {name} is off: everybody may do everything")
     with said():
+        if not home.configuration().security:
+            raise Refused(f"security of {name} is off: everybody may do everything")
         lines = home.grant(resource, object_name, user, access)
     pid = home.running_pid()
     if pid is not None:

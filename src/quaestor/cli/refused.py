@@ -4,6 +4,7 @@ Rules
   U1  A package that is not installed is told with the extra that brings it, as the package's own metadata has it.
   U2  What the operating system refuses is told with the file, where there is one. A reader that went away (`| head`) is
       not told: click ends the command for it.
+  U3  Bytes of the command line that are no UTF-8, and characters that the terminal has no bytes for, are told as such.
 
 Called by commands that refuse an input, and by main around every command.
 """
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 
 import click
 
+SURROGATES = ("\ud800", "\udfff")
 _OF_AN_EXTRA = re.compile(r"^([A-Za-z0-9_-]+).*extra == '(\w+)'")
 
 
@@ -39,6 +41,16 @@ def unforeseen() -> Iterator[None]:
         if error.errno in (None, errno.EPIPE):
             raise
         raise Refused(in_words(error)) from None
+    except UnicodeEncodeError as error:  # U3
+        raise Refused(_not_written(error)) from None
+
+
+def _not_written(error: UnicodeEncodeError) -> str:
+    """Bytes that are no UTF-8 come from the command line as surrogates; anything else could not be written out."""
+    character = error.object[error.start]
+    if SURROGATES[0] <= character <= SURROGATES[1]:
+        return f"this is not UTF-8: {error.object.encode(errors='backslashreplace').decode()}"
+    return f"{character!a} cannot be written as {error.encoding}; PYTHONIOENCODING=utf-8 can"
 
 
 def in_words(error: Exception, place: object = None) -> str:

@@ -2,29 +2,34 @@
 
 Rules
   CT1 An authority is made once per queue manager; its key stays in the queue manager's directory, readable by its
-      owner.
-  CT2 A server's certificate names the hosts clients use; a client's names its user. Neither can sign.
+      owner. It is there whole or not at all.
+  CT2 A server's certificate names the hosts clients use, by name or address, without a port; a client's names its user.
+      Neither can sign.
   CT3 Whoever has an authority already uses that: `server.toml` takes any certificate, key and authorities.
 
-Called by `quaestor qmgr tls` and tests.  Calls the package `cryptography`, which only this module needs.
+Called by `quaestor qmgr tls` and tests.  Calls kept_file and the package `cryptography`, which only this module needs.
 """
 
 import ipaddress
-import os
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from quaestor.clock import Clock, SystemClock
+from quaestor.server.kept_file import EVERYBODY_READS, alone, replace_file
 from quaestor.server.users import check_user
 
 SERVER, CLIENT = "server", "client"
+HOST_MAX = 253
+_HOST = re.compile(r"(\*\.)?([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}")
 
 
 def server(directory: Path, name: str, hosts: Iterable[str], days: int, clock: Clock | None = None) -> None:
     """A server's certificate and key, and the authority if there is none (CT1, CT2)."""
-    _make(directory, directory, SERVER, name, hosts, days, clock or SystemClock())
+    with alone(directory):
+        _make(directory, directory, SERVER, name, hosts, days, clock or SystemClock())
 
 
 def client(directory: Path, user: str, out: Path, days: int, clock: Clock | None = None) -> Path:
@@ -33,13 +38,15 @@ def client(directory: Path, user: str, out: Path, days: int, clock: Clock | None
     if not (directory / "authority.key").exists():
         raise ValueError("there is no authority yet: make the server's certificate first")
     out.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _make(directory, out, CLIENT, user, (), days, clock or SystemClock())
-    (out / "authority.pem").write_bytes((directory / "authority.pem").read_bytes())
+    with alone(directory):
+        _make(directory, out, CLIENT, user, (), days, clock or SystemClock())
+        replace_file(out / "authority.pem", (directory / "authority.pem").read_bytes(), EVERYBODY_READS)
     return out / "client.pem"
 
 
 def _make(home: Path, out: Path, kind: str, name: str, hosts: Iterable[str], days: int, clock: Clock) -> None:
     x509, hashes, serialization, ec, oid = _cryptography()
+    names = [_host(x509, host) for host in hosts]
     now = datetime.fromtimestamp(clock.now_us() / 1_000_000, UTC)
     authority, authority_key = _authority(home, name, now)
     key = ec.generate_private_key(ec.SECP256R1())
@@ -55,12 +62,11 @@ def _make(home: Path, out: Path, kind: str, name: str, hosts: Iterable[str], day
     )
     purpose = oid.ExtendedKeyUsageOID.SERVER_AUTH if kind == SERVER else oid.ExtendedKeyUsageOID.CLIENT_AUTH
     builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
-    names = [_host(x509, host) for host in hosts]
     if names:
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
     certificate = builder.sign(authority_key, hashes.SHA256())
     _write_key(out / f"{kind}.key", key, serialization)
-    (out / f"{kind}.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    replace_file(out / f"{kind}.pem", certificate.public_bytes(serialization.Encoding.PEM), EVERYBODY_READS)
 
 
 def _authority(home: Path, name: str, now: datetime) -> tuple[Any, Any]:
@@ -68,8 +74,11 @@ def _authority(home: Path, name: str, now: datetime) -> tuple[Any, Any]:
     x509, hashes, serialization, ec, oid = _cryptography()
     key_file, certificate_file = home / "authority.key", home / "authority.pem"
     if key_file.exists():
-        key = serialization.load_pem_private_key(key_file.read_bytes(), None)
-        return x509.load_pem_x509_certificate(certificate_file.read_bytes()), key
+        kept, believed = key_file.read_bytes(), certificate_file.read_bytes()
+        try:
+            return x509.load_pem_x509_certificate(believed), serialization.load_pem_private_key(kept, None)
+        except (ValueError, TypeError):
+            raise ValueError(f"{key_file}, {certificate_file.name}: not a key and its certificate in PEM") from None
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _name(x509, oid, f"{name} authority")
     usage = x509.KeyUsage(
@@ -95,8 +104,8 @@ def _authority(home: Path, name: str, now: datetime) -> tuple[Any, Any]:
         .add_extension(usage, critical=True)
         .sign(key, hashes.SHA256())
     )
-    _write_key(key_file, key, serialization)
-    certificate_file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    replace_file(certificate_file, certificate.public_bytes(serialization.Encoding.PEM), EVERYBODY_READS)
+    _write_key(key_file, key, serialization)  # last: an authority is there as soon as its key is
     return certificate, key
 
 
@@ -104,9 +113,7 @@ def _write_key(path: Path, key: Any, serialization: Any) -> None:
     packed = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(packed)
+    replace_file(path, packed)
 
 
 def _name(x509: Any, oid: Any, name: str) -> Any:
@@ -117,6 +124,8 @@ def _host(x509: Any, host: str) -> Any:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
+        if len(host) > HOST_MAX or not _HOST.fullmatch(host):
+            raise ValueError(f"{host!r} is no name or address of a host") from None
         return x509.DNSName(host)
 
 

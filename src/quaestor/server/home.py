@@ -12,12 +12,15 @@ Rules
       stopped.
   HO6 Every word and value of `server.toml` is looked at before anything starts; what is not known, or of another kind,
       is 2059 with its name and what is valid.
+  HO7 A queue manager is not created among other things: closing their directory to everybody else would take them away.
+      Only what it reads at its start may be there before it, or all of a queue manager that was embedded so far.
 
-Called by process, cli and the client.  Calls the disk.
+Called by process, cli and the client.  Calls the disk and kept_file.
 """
 
 import dataclasses
 import getpass
+import json
 import os
 import re
 import tomllib
@@ -25,13 +28,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
 
-from quaestor.mqi.names import checked
+from quaestor.mqi.names import checked, is_name
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.engine import EngineSettings
-from quaestor.qmgr.security import CLASSES, EVERYBODY, parse_profiles
+from quaestor.qmgr.security import CLASSES, EVERYBODY, ProfileError, parse_profiles
 from quaestor.qmgr.statistics import TraceSettings
 from quaestor.qmgr.statistics.metrics import PREFIX
 from quaestor.server.journal import JSON, TEXT
+from quaestor.server.kept_file import alone, replace_file
 from quaestor.server.limits import Limits
 from quaestor.server.listeners import Tls
 from quaestor.server.users import USER_MAX
@@ -47,6 +51,9 @@ KINDS: dict[Any, str] = {
 }
 INTERVALS = ("heartbeat_s", "statime_s")
 """Without which nobody would ever rest."""
+BEFOREHAND = {"profiles", "users", "group", "CSQINP1", "CSQINP2"}
+DATA_SETS = {"BSDS1", "BSDS2"}
+USER_CLASS = "altuser"
 
 Table = TypeVar("Table")
 
@@ -110,11 +117,15 @@ class Home:
         if self.exists:
             raise MQError(Reason.OBJECT_ALREADY_EXISTS, directory=str(self.directory))
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = {path.name for path in self.directory.iterdir()}
+        if found - BEFOREHAND and not found & DATA_SETS:  # HO7
+            other = min(found - BEFOREHAND)
+            raise ValueError(f"{self.directory}: there are other things in it, as {other}; name an empty directory")
         self.directory.chmod(0o700)
         if configuration.security:
             me = getpass.getuser()[:USER_MAX]
             lines = [f"{kind:9} *  {me}  control\n" for kind in CLASSES]
-            self.profiles.write_text("# class   name  user  access\n" + "".join(lines), encoding="utf-8")
+            replace_file(self.profiles, "# class   name  user  access\n" + "".join(lines))
         self.write(configuration)
 
     def write(self, configuration: Configuration) -> None:
@@ -129,7 +140,8 @@ class Home:
             if table:
                 lines.append(f"\n[{name}]\n")
                 lines += [f"{key} = {_toml(value)}\n" for key, value in table.items()]
-        self.configuration_file.write_text("".join(lines), encoding="utf-8")
+        with alone(self.directory):
+            replace_file(self.configuration_file, "".join(lines))
 
     def configuration(self) -> Configuration:
         if not self.exists:
@@ -178,13 +190,19 @@ class Home:
         """Add a line to the profiles. The first line of a new profile is its owner's, who would be shut out else."""
         line = f"{resource} {name} {user} {access}\n"
         parse_profiles(line)
-        text = self.profiles.read_text(encoding="utf-8") if self.profiles.exists() else ""
-        known = any((p.resource, p.name) == (resource, name) for p in parse_profiles(text))
-        me = getpass.getuser()[:USER_MAX]
-        first = "" if known or user in (me, EVERYBODY) else f"{resource} {name} {me} control\n"
-        end = "\n" if text and not text.endswith("\n") else ""
-        with self.profiles.open("a", encoding="utf-8") as profiles:
-            profiles.write(end + first + line)
+        bare = name.removesuffix("*")
+        if resource != USER_CLASS and bare and not is_name(bare):
+            raise ValueError(f"{name!r} is no name: 1 to 48 letters, digits and . / _ %, and perhaps * at its end")
+        with alone(self.directory):
+            text = self.profiles.read_bytes() if self.profiles.exists() else b""
+            try:
+                known = any((p.resource, p.name) == (resource, name) for p in parse_profiles(text.decode()))
+            except (ProfileError, UnicodeDecodeError) as error:
+                raise ValueError(f"{self.profiles}: {error}") from None
+            me = getpass.getuser()[:USER_MAX]
+            first = "" if known or user in (me, EVERYBODY) else f"{resource} {name} {me} control\n"
+            end = b"\n" if text and not text.endswith(b"\n") else b""
+            replace_file(self.profiles, text + end + (first + line).encode())
         return first + line
 
     def settings(self, configuration: Configuration) -> EngineSettings | None:
@@ -234,4 +252,4 @@ def _toml(value: Any) -> str:
         return "{ " + ", ".join(f'"{key}" = {_toml(one)}' for key, one in value.items()) + " }"
     if isinstance(value, int | float):
         return str(value)
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(str(value), ensure_ascii=False)  # what JSON escapes is escaped in TOML

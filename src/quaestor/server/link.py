@@ -22,7 +22,17 @@ from quaestor.readiness import WRITE
 from quaestor.server import values
 from quaestor.server.conversation import Conversation
 from quaestor.server.identity import Refused
-from quaestor.server.protocol import HEADER, HEADER_LENGTH, HELLO_MAX, MAGIC, VERSION, Op, ProtocolError, frame
+from quaestor.server.protocol import (
+    CLIENT_MAX,
+    HEADER,
+    HEADER_LENGTH,
+    HELLO_MAX,
+    MAGIC,
+    VERSION,
+    Op,
+    ProtocolError,
+    frame,
+)
 
 if TYPE_CHECKING:
     from quaestor.server.service import Service
@@ -181,8 +191,8 @@ class Link:
 
     def _check_name(self, said: dict[str, Any]) -> None:
         client, name = said.get("client", b""), said.get("qmgr", "")
-        if not isinstance(client, bytes) or len(client) > 32:
-            raise ProtocolError("a client's name has at most 32 bytes")
+        if not isinstance(client, bytes) or len(client) > CLIENT_MAX:
+            raise ProtocolError(f"a client's name has at most {CLIENT_MAX} bytes")
         self.client = client
         self.application = str(said.get("application", ""))[:28]
         if name and name != self.service.name:

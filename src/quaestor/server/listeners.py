@@ -5,8 +5,8 @@ Rules
       name can be: it is then reached through its directory.
   LS2 Remote applications come by TCP. An address that is not loopback is refused without TLS, unless that is asked for
       in so many words.
-  LS3 TLS is 1.2 or later. With a file of authorities, clients may show a certificate, or must if so configured; it is
-      verified before anything is read.
+  LS3 TLS is 1.2 or later, and agreed upon once: nobody negotiates again on a link. With a file of authorities, clients
+      may show a certificate, or must if so configured; it is verified before anything is read.
 
 Called by process and the client.  Calls the operating system.
 """
@@ -42,6 +42,7 @@ class Tls:
     def context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.options |= ssl.OP_NO_RENEGOTIATION
         context.load_cert_chain(self.certificate, self.key)
         if self.authorities is not None:
             context.load_verify_locations(self.authorities)

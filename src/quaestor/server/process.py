@@ -95,6 +95,8 @@ class Server:
             self.journal.tell("QSV002I", metrics=self.administration.metrics_address)
         if not configuration.security:
             self.journal.tell("QSV006W")
+        if self._signals:
+            self._handle_signals()  # before anybody can know whom to send them to
         home.pid.write_text(f"{os.getpid()}\n")
         if configuration.listen:
             tls = home.tls(configuration)
@@ -106,8 +108,6 @@ class Server:
             self.journal.tell("QSV002I", address=self.address, tls=tls is not None)
         self.service.listen(listen_local(home.socket))
         self.journal.tell("QSV002I", socket=str(home.socket))
-        if self._signals:
-            self._handle_signals()
         self.journal.tell("QSV001I", qmgr=configuration.name, pid=os.getpid())
 
     def _handle_signals(self) -> None:

@@ -42,6 +42,9 @@ HEADER = Struct(">IBBHI")
 
 HEADER_LENGTH = HEADER.size
 HELLO_MAX = 4096
+CLIENT_MAX = 32
+"""Bytes of the name that a client gives itself."""
+
 FRAME_MAX = 104_857_600 + 65_536
 """A message of MAXMSGL at its most, and what is around it."""
 

@@ -2,8 +2,9 @@
 
 Rules
   TL1 Nothing is read before the handshake is over. One that fails is told to the audit, and the link ends.
-  TL2 What TLS has decrypted is no longer in the socket, so nobody would be told of it, and one receive gives one record
-      at most: a link reads until nothing is left.
+  TL2 What TLS has decrypted is no longer in the socket, so nobody would be told of it: a link reads all of that. One
+      receive gives one record at most, so it reads several at a time; then it is the turn of others, however much one
+      client sends.
 
 Called by service.  Calls link, of which it is a kind.
 """
@@ -16,6 +17,8 @@ from quaestor.server.link import Link
 
 if TYPE_CHECKING:
     from quaestor.server.service import Service
+
+RECORDS_AT_ONCE = 16
 
 
 class TlsLink(Link):
@@ -31,8 +34,9 @@ class TlsLink(Link):
     def ready(self, events: int) -> bool:
         if self._handshaking and not self._shook_hands():
             return False
-        while super().ready(events) and self.open:  # TL2
-            events = READ
+        records = RECORDS_AT_ONCE
+        while super().ready(events) and self.open and (records > 1 or self.sock.pending()):  # TL2
+            events, records = READ, records - 1
         return True
 
     def _shook_hands(self) -> bool:

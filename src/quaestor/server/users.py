@@ -2,11 +2,11 @@
 
 Rules
   US1 The file holds one line per user: name, then the parameters, salt and hash. It is readable by its owner only and
-      is replaced as a whole, so that a crash leaves the old one or the new one.
+      is replaced as a whole. Two who change it at a time do so one after the other. A line that is none is named.
   US2 A password is compared in constant time. A user that does not exist costs as much time as one that does.
   US3 A password is given as an argument of a function, never of a process; it is not kept, printed or logged.
 
-Called by identity and `quaestor qmgr user`.  Calls the disk.
+Called by identity and `quaestor qmgr user`.  Calls kept_file.
 """
 
 import base64
@@ -16,6 +16,8 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from quaestor.server.kept_file import alone, replace_file
 
 USER_MAX = 12
 _USER = re.compile(f"(?=.*[A-Za-z0-9])[A-Za-z0-9_-]{{1,{USER_MAX}}}")
@@ -89,26 +91,30 @@ class Users:
         check_user(user)
         if not password:
             raise ValueError("the password is empty")
-        self._write(self._read() | {user: hashed(password)})
+        fresh = {user: hashed(password)}
+        with alone(self._path.parent):
+            self._write(self._read() | fresh)
 
     def remove(self, user: str) -> bool:
-        users = self._read()
-        found = users.pop(user, None) is not None
-        if found:
-            self._write(users)
+        with alone(self._path.parent):
+            users = self._read()
+            found = users.pop(user, None) is not None
+            if found:
+                self._write(users)
         return found
 
     def _read(self) -> dict[str, Hashed]:
         if not self._path.exists():
             return {}
-        lines = self._path.read_text(encoding="utf-8").splitlines()
-        return {words[0]: Hashed.read(words[1:]) for words in map(str.split, lines) if words}
+        users = {}
+        for number, line in enumerate(self._path.read_bytes().splitlines(), 1):
+            try:
+                user, *words = line.decode().split() or [""]
+                if user:
+                    users[user] = Hashed.read(words)
+            except ValueError:
+                raise ValueError(f"{self._path}, line {number}: no user with a password") from None
+        return users
 
     def _write(self, users: dict[str, Hashed]) -> None:
-        fresh = self._path.with_suffix(".new")
-        fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.writelines(f"{name} {kept.written()}\n" for name, kept in sorted(users.items()))
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
+        replace_file(self._path, "".join(f"{name} {kept.written()}\n" for name, kept in sorted(users.items())))

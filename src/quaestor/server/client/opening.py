@@ -24,6 +24,7 @@ from quaestor.server.client.connection import Connection
 from quaestor.server.client.link import Link
 from quaestor.server.client.place import Place
 from quaestor.server.client.reconnecting import ReconnectingConnection, client_name
+from quaestor.server.protocol import CLIENT_MAX
 
 PASSWORD_VARIABLE = "QUAESTOR_PASSWORD"  # noqa: S105 - a variable's name
 _KEY = os.urandom(32)
@@ -115,13 +116,16 @@ def hello_of(
     user: str | None,
     password: str | None,
     application: str,
-    client: bytes = b"",
+    client: str | bytes = b"",
     *,
     reconnects: bool = False,
 ) -> dict[str, Any]:
-    """What a client says of itself (OL3)."""
-    client = client or (client_name() if reconnects else b"")
-    said: dict[str, Any] = {"qmgr": name, "application": application, "client": client, "user": user or ""}
+    """What a client says of itself (OL3); its name is looked at here, where it can be told what is wrong with it."""
+    named = client.encode() if isinstance(client, str) else client
+    if len(named) > CLIENT_MAX:
+        raise MQError(Reason.OPTIONS_ERROR, client=client, longest=CLIENT_MAX)
+    named = named or (client_name() if reconnects else b"")
+    said: dict[str, Any] = {"qmgr": name, "application": application, "client": named, "user": user or ""}
     if password is None and user is not None:
         password = os.environ.get(PASSWORD_VARIABLE)
     if password is not None:

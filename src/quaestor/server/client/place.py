@@ -22,7 +22,7 @@ from quaestor.server.home import Home, default_directory
 from quaestor.server.listeners import socket_name, split_address, tune_tcp
 
 CONNECT_S = 30.0
-_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\\:\[\]]+):\d{1,5}")
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^/\\:\[\]]+):\d+")
 
 
 def is_address(where: object) -> bool:

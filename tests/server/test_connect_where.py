@@ -1,0 +1,104 @@
+"""Where `connect` goes, and what a client may call itself (DO1, PL1, OL3)."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import quaestor
+from quaestor import MQError, Reason
+from quaestor.connecting import is_directory, place_of
+from quaestor.server.client.opening import hello_of
+from quaestor.server.client.place import ClientTls, is_address
+from quaestor.server.protocol import CLIENT_MAX
+
+
+@pytest.mark.parametrize(
+    "where", ["host:1414", "127.0.0.1:1", "[::1]:1414", "host:0", "host:99999", "host:123456789", "a b:1"]
+)
+def test_a_colon_and_digits_at_the_end_are_an_address(where):
+    """PL1: also with more digits than a port has. It is a slip of the finger, and no directory of that name is made."""
+    assert is_address(where)
+    assert not is_directory(where, "QM1")
+
+
+@pytest.mark.parametrize(
+    "where", ["data", "./host:1414", "a/b:1", "host:", ":1414", "host:14a", "a:b:1", "C:\\x:1", Path("host:1414")]
+)
+def test_anything_else_is_a_directory(where):
+    assert not is_address(where)
+    assert is_directory(where, "QM1")
+
+
+def test_without_a_place_it_is_a_queue_manager_of_this_machine(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path))
+    assert not is_directory(None, "QM1")
+    assert tmp_path / "QM1" / "socket" == place_of("QM1", None, None).path
+
+
+@pytest.mark.parametrize("connect", [quaestor.connect, lambda *args: asyncio.run(quaestor.connect_async(*args))])
+def test_an_empty_place_is_refused_and_nothing_is_made(connect, tmp_path, monkeypatch):
+    """It comes from a variable that is not set: 64 MB of log in whatever folder this is would be no answer."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MQError) as refused:
+        connect("QM1", "")
+    assert Reason.Q_MGR_NOT_AVAILABLE is refused.value.reason
+    assert "the place is empty: host:port, or a directory" == refused.value.facts["why"]
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("where", ["localhost:65536", "localhost:123456789012345678901234567890"])
+def test_a_port_that_cannot_be_is_told(where, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MQError) as refused:
+        quaestor.connect("QM1", where)
+    assert f"{where!r} is not host:port" == refused.value.facts["why"]
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("tls", "kept"), [(None, None), (False, None), (True, ClientTls()), (ClientTls("a"),) * 2])
+def test_tls_is_asked_for_or_spelt_out(tls, kept):
+    assert kept == place_of("QM1", "host:1414", tls).tls
+
+
+@pytest.mark.parametrize(("name", "sent"), [("", b""), (b"BILLING-1", b"BILLING-1"), ("Köln", b"K\xc3\xb6ln")])
+def test_a_client_is_named_by_text_or_bytes(name, sent):
+    assert sent == hello_of("QM1", None, None, "test", name)["client"]
+
+
+def test_a_client_that_comes_back_has_a_name_in_any_case():
+    assert b"" != hello_of("QM1", None, None, "test", reconnects=True)["client"]
+    assert b"MINE" == hello_of("QM1", None, None, "test", "MINE", reconnects=True)["client"]
+
+
+@pytest.mark.parametrize("name", ["x" * (CLIENT_MAX + 1), b"x" * (CLIENT_MAX + 1), "ö" * (CLIENT_MAX // 2 + 1)])
+def test_a_name_that_is_too_long_is_refused_before_anybody_is_asked(name):
+    """The queue manager would end the link and could not say why."""
+    with pytest.raises(MQError) as refused:
+        quaestor.connect("QM1", "localhost:1", client=name)
+    assert (Reason.OPTIONS_ERROR, {"client": name, "longest": 32}) == (refused.value.reason, refused.value.facts)
+
+
+@pytest.mark.parametrize("name", ["x" * CLIENT_MAX, "ö" * (CLIENT_MAX // 2)])
+def test_the_longest_name_is_taken(server, name):
+    app = server.connect(client=name)
+    assert name.encode() in {link.client for link in server.service.links}
+    app.disconnect()
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "environment", "said"),
+    [
+        (None, None, "secret", {"user": ""}),
+        ("alice", None, None, {"user": "alice"}),
+        ("alice", None, "secret", {"user": "alice", "password": "secret"}),
+        ("alice", "given", "secret", {"user": "alice", "password": "given"}),
+        ("alice", "", "secret", {"user": "alice", "password": ""}),
+    ],
+)
+def test_a_password_is_given_or_stands_in_the_environment(user, password, environment, said, monkeypatch):
+    """DO3: without a user the variable is not looked at."""
+    monkeypatch.delenv("QUAESTOR_PASSWORD", raising=False)
+    if environment is not None:
+        monkeypatch.setenv("QUAESTOR_PASSWORD", environment)
+    assert {"qmgr": "QM1", "application": "test", "client": b""} | said == hello_of("QM1", user, password, "test")
