@@ -27,7 +27,7 @@ def every_round(phases: Sequence[Sequence[Turn]], rounds: int) -> Rounds:
     rates: Rounds = {}
     for number in range(rounds):
         for turns in phases:
-            for name, work, count in Random(number).sample(turns, len(turns)):  # noqa: S311 - an order, not a secret
+            for name, work, count in Random(number).sample(turns, len(turns)):
                 began = time.perf_counter()
                 work()
                 rates.setdefault(name, []).append(count / (time.perf_counter() - began))
