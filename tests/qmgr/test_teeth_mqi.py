@@ -166,8 +166,8 @@ def once(method):
     return first_only
 
 
-def by_priority(md, path, *more):
-    described = describing.describe(md, path, *more)
+def by_priority(md, path, *more, travels):
+    described = describing.describe(md, path, *more, travels=travels)
     return described._replace(rank=described.priority)
 
 

@@ -165,6 +165,7 @@ class Door:
         self.small = page_queue_manager(disk=disk)
         self.clock, self.messages, self.manager = self.small.clock, self.small.messages, self.small.manager
         self.security, self.connections = self.small.security, self.small.connections
+        self.attributes = self.small.attributes
         self.directory, self.sockets = directory, []
         journal = Journal(SystemClock(), io.StringIO())
         identity = Identity(Users(directory / "users"), security=False)
