@@ -36,12 +36,17 @@ class Quaestor(Peer):
     durable = "reply after the force of the log"
     tcp = False
 
+    @property
+    def home(self) -> Path:
+        """Beside the log of the processes: a queue manager is created in a directory of its own (HO7)."""
+        return Path(self.dir) / "QM1"
+
     def _command(self, *words: str) -> list[str]:
-        return [sys.executable, "-c", SERVE, *words, "--directory", self.dir]
+        return [sys.executable, "-c", SERVE, *words, "--directory", str(self.home)]
 
     def start(self) -> None:
         env, log = {**os.environ, "PYTHONPATH": SRC}, str(Path(self.dir) / "log")
-        if not (Path(self.dir) / "server.toml").exists():
+        if not (self.home / "server.toml").exists():
             made = self._command("qmgr", "create", "QM1", "--no-security", *LOG, *AWAKE, "--listen", f"{LOOPBACK}:0")
             spawn(made, log, env=env).wait()
         self.proc = spawn(self._command("qmgr", "start", "QM1"), log, env=env)
@@ -67,7 +72,7 @@ class QuaestorTcp(Quaestor):
 
 def address_of(peer: Quaestor) -> str:
     """Where the server listens, when it does."""
-    address, local = Path(peer.dir) / "address", Path(peer.dir) / "socket"
+    address, local = peer.home / "address", peer.home / "socket"
     for _ in range(6000):
         if address.exists() and local.exists():
             found = address.read_text().strip()
@@ -85,7 +90,7 @@ class QuaestorClient(Client):
     def __init__(self, peer: Quaestor) -> None:
         if not peer.tcp:
             self.app = LINKS.connect(
-                local_place("QM1", peer.dir), hello_of("QM1", None, None, "bench", b""), shared=False
+                local_place("QM1", peer.home), hello_of("QM1", None, None, "bench", b""), shared=False
             )
         else:
             self.app = quaestor.connect("QM1", peer.address, application="bench")
