@@ -122,6 +122,9 @@ FLAGS_REJECT_UNSUP_MASK, FLAGS_ACCEPT_UNSUP_MASK, FLAGS_ACCEPT_UNSUP_IF_XMIT_MAS
 
 INPUT_ANY = 1 | 2 | 4
 _BROWSES = 16 | 32 | 2048
+NEEDS_BROWSE = _BROWSES | 256 | 1024
+"""Options of a get for which a handle has to be open to browse."""
+
 _CONTEXTS = 32 | 256 | 512 | 1024 | 2048 | 16384
 
 

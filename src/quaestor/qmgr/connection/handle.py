@@ -26,7 +26,7 @@ from quaestor.mqi import forms
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.matching import ANY, Selection, selection
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import WAIT_UNLIMITED, CloseOptions, GetOptions, GetPlan, PutOptions
+from quaestor.mqi.options import NEEDS_BROWSE, WAIT_UNLIMITED, CloseOptions, GetOptions, GetPlan, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.failing import FATAL
@@ -179,7 +179,7 @@ class Handle:
         way, thread = self._input, self._thread
         try:
             if way is None:
-                raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+                raise self._no_way_in(options)
             if wait_ms is not None:
                 options = wait_options(options, wait_ms)
             if max_length is None:
@@ -349,7 +349,7 @@ class Handle:
                 if way is None:
                     if after is not None:
                         after.waiters.given_up(after)  # it was closed since then
-                    raise self._not_open(Reason.NOT_OPEN_FOR_INPUT)
+                    raise self._no_way_in(options)
                 plan = way.plan(wait_options(options, wait_ms))
                 asked = selection(**selecting) if selecting else ANY
                 longest = LENGTH_ANY if max_length is None else max_length
@@ -423,6 +423,10 @@ class Handle:
     def _form_counts(self, error: Exception) -> bool:
         """Whether a call that was refused may be wrong in its form (FO2, FO3)."""
         return self._opened is not None and self._connection.connected and forms.counts(error)
+
+    def _no_way_in(self, options: object) -> MQError:
+        """What a get or a browse is told on a handle that is open for neither."""
+        return self._not_open(Reason.NOT_OPEN_FOR_BROWSE if has(options, NEEDS_BROWSE) else Reason.NOT_OPEN_FOR_INPUT)
 
     def _not_open(self, otherwise: Reason) -> MQError:
         if not self._connection.connected:
