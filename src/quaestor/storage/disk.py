@@ -18,8 +18,12 @@ Rules
       offers it. It is volatile until `over` says otherwise, whatever has happened to the disk meanwhile; its memory
       stays where it is until then. What is written over while it is under way may or may not be in it.
   K10 An error of the system names the file: whoever reads it in a log looks for the disk.
+  K11 A write may be handed over at once (`write_soon`) and made durable later (`sync_written`): its caller works while
+      the disk does. It is volatile until then. That the disk begins with it is a hint to the system (these pages are
+      not wanted any more); where the hint is not taken nothing is different but the time.
 
-Called by log_files, page_set, log_stream and the log manager.  Calls the operating system, asynchronous_write.
+Called by log_files, page_set, log_stream and the log manager.  Calls the operating system, asynchronous_write,
+lookout.
 The power-cut tests use `FaultyDisk` (quaestor.testing) in its place.
 """
 
@@ -33,6 +37,7 @@ from pathlib import Path
 from typing import Protocol
 
 from quaestor.storage.asynchronous_write import Announcement, KernelWrites, kernel_writes
+from quaestor.storage.lookout import lookout
 
 OWNER_FILE = "in-use"
 OWNER_WIDTH = 20
@@ -42,6 +47,7 @@ FORMAT_CHUNK = bytes(1 << 20)
 IOV_MAX = 1024
 WRITE_THROUGH = getattr(os, "RWF_DSYNC", 0)
 DIRECT = getattr(os, "O_DIRECT", 0)
+NOT_WANTED = getattr(os, "POSIX_FADV_DONTNEED", -1)
 BLOCK = 4096
 NOT_TRIED, NOT_POSSIBLE = -1, -2
 REFUSED = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -88,6 +94,12 @@ class File(Protocol):
 
     def start_write_through(self, offset: int, data: memoryview) -> Started | None:
         """Begin a write-through and return (K9); None where it must be waited for."""
+
+    def write_soon(self, offset: int, data: memoryview) -> None:
+        """Write, and have the disk begin with it (K11)."""
+
+    def sync_written(self, offset: int, length: int) -> None:
+        """Sync the file, of which this range was written soon."""
 
     def extend(self, size: int) -> None:
         """Make the file longer with zeros whose space is set aside, so that a later write there cannot fail."""
@@ -138,11 +150,12 @@ class SharedDisk(Disk, Protocol):
 class RealFile:
     """A file of the operating system."""
 
-    __slots__ = ("_direct", "_fd", "_path", "_writes", "name")
+    __slots__ = ("_direct", "_fd", "_lookout", "_path", "_writes", "name")
 
     def __init__(self, path: Path, flags: int, writes: "StartedWrites") -> None:
         self.name, self._path, self._writes = path.name, path, writes
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+        self._lookout = lookout()
         self._direct = NOT_TRIED if DIRECT and WRITE_THROUGH else NOT_POSSIBLE
 
     def _failed(self, error: OSError) -> OSError:
@@ -214,6 +227,25 @@ class RealFile:
             elif error.errno != errno.EAGAIN:
                 raise self._failed(error) from None
             return None
+
+    def write_soon(self, offset: int, data: memoryview) -> None:
+        fd, length = self._fd, len(data)
+        try:
+            written = os.pwrite(fd, data, offset)
+            if written != length:
+                self.write(offset + written, data[written:])
+            if NOT_WANTED >= 0:
+                os.posix_fadvise(fd, offset, length, NOT_WANTED)  # K11
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def sync_written(self, offset: int, length: int) -> None:
+        if self._lookout is not None:
+            self._lookout.look(self._fd, offset, length)
+        try:
+            os.fdatasync(self._fd)
+        except OSError as error:
+            raise self._failed(error) from None
 
     def _open_direct(self) -> int:
         if self._direct == NOT_TRIED:

@@ -54,6 +54,11 @@ class OverlayFile:
     def write_through(self, offset: int, data: Bytes) -> None:
         self.write(offset, data)
 
+    write_soon = write_through
+
+    def sync_written(self, _offset: int, _length: int) -> None:
+        """See `sync`."""
+
     def start_write_through(self, _offset: int, _data: memoryview) -> None:
         """Nothing here takes time."""
 

@@ -156,6 +156,12 @@ class FaultyFile:
         self.write(offset, data)
         self.sync()
 
+    def write_soon(self, offset: int, data: memoryview) -> None:
+        self.write(offset, data)
+
+    def sync_written(self, _offset: int, _length: int) -> None:
+        self.sync()
+
     def start_write_through(self, offset: int, data: memoryview) -> StartedFaultyWrite | None:
         if not self._disk.asynchronous:
             return None
