@@ -26,7 +26,7 @@ HOT = {
     "qmgr": "lock queue_store",
     "qmgr/log": "filling forcing in_flight manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool writing",
-    "qmgr/recovery": "checkpointing manager unit",
+    "qmgr/recovery": "changing checkpointing manager unit",
     "qmgr/data": "express inserting manager objects queue space stored volatile",
     "qmgr/message": "getting putting shared_getting thread waiting",
 }

@@ -13,6 +13,7 @@ from crash.scenarios import (
     World,
     commit,
     commit_in_flight,
+    commit_single,
     cuts,
     expansion,
     expansion_ahead,
@@ -59,6 +60,13 @@ def test_settings_change_nothing_about_it(script, change):
 def test_a_force_that_is_in_flight_confirms_nothing(script, change):
     """Power goes between handing a write over and its end, too."""
     prove(script, replace(TINY, **change), at_most=100 if not change else 30, ends=commit_in_flight)
+
+
+@pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)
+@pytest.mark.parametrize("change", [{}, {"dual_logs": True}, {"archive": True}], ids=["forces", "dual", "archive"])
+def test_a_write_that_was_only_sent_confirms_nothing(script, change):
+    """V13, J17: power goes between handing the log over and its sync, too."""
+    prove(script, replace(TINY, **change), at_most=100 if not change else 30, ends=commit_single)
 
 
 @pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)

@@ -16,6 +16,7 @@ from crash.scenarios import (
     checkpoints,
     checkpoints_in_steps,
     commit_in_flight,
+    commit_single,
     expansion,
     expansion_ahead,
     express,
@@ -257,13 +258,23 @@ def without_the_log_of_a_run(patch):
 
 def without_the_force_of_an_express_put(patch):
     """EX3: a message that is put for good is on its queue when the log is forced, not before."""
-    patch.setattr(RecoveryManager, "end_for_good", lambda self, rba: None)
+    patch.setattr(RecoveryManager, "end_for_good", lambda self, rba, *, latched: None)
 
 
 def without_the_force_of_one_record(patch):
     """V11: the record of a unit that is alone is its commit, so the log is forced up to it."""
     start_commit = RecoveryManager.start_commit
     patch.setattr(RecoveryManager, "start_commit", lambda self, unit: start_commit(self, unit) if unit.urid else 0)
+
+
+def without_the_sync_of_what_was_sent(patch):
+    """J17: what the disk has begun with is volatile until it is synced."""
+    patch.setattr(FaultyFile, "sync_written", lambda self, offset, length: None)
+
+
+def without_the_write_of_what_is_sent(patch):
+    """J17: what counts as sent has been written."""
+    patch.setattr(FaultyFile, "write_soon", lambda self, offset, data: None)
 
 
 def without_space_that_is_durable(patch):
@@ -316,6 +327,11 @@ TEETH = [
     (without_the_chain_of_a_run, puts_together, {}),
     (without_the_log_of_a_run, puts_together, {}),
 ]
+SENT = [
+    (without_the_sync_of_what_was_sent, puts_and_gets, {}),
+    (without_the_sync_of_what_was_sent, express, {}),
+    (without_the_write_of_what_is_sent, out_of_syncpoint, {}),
+]
 IN_FLIGHT = [
     (without_the_end_of_a_flight, {}),
     (without_the_write_of_a_flight, {}),
@@ -329,6 +345,13 @@ def test_a_proof_fails_without_its_rule(remove, proof, settings, monkeypatch):
     remove(monkeypatch)
     with pytest.raises((AssertionError, Abend, TornPageError, struct.error)):  # a page without its beginning
         prove(proof, replace(TINY, **settings), at_most=60, seeds=3)
+
+
+@pytest.mark.parametrize(("remove", "proof", "settings"), SENT, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_proof_of_one_application_fails_without_its_rule(remove, proof, settings, monkeypatch):
+    remove(monkeypatch)
+    with pytest.raises((AssertionError, Abend, TornPageError)):
+        prove(proof, replace(TINY, **settings), at_most=60, seeds=3, ends=commit_single)
 
 
 @pytest.mark.parametrize(("remove", "settings"), IN_FLIGHT, ids=lambda x: getattr(x, "__name__", ""))

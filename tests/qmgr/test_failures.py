@@ -154,6 +154,7 @@ def waits(log, threads):
 
 
 def test_an_interrupted_force_is_waited_for_by_nobody(qm, disk, monkeypatch):
+    _company = qm.connect()  # so that the latch is given up for a force (V13)
     qm.connect().put1("ORDERS", "kept", KEPT, NOW)
     log, ended = qm.manager.engine.log, []
     there, go = stop_in(monkeypatch, log, "_force_all")
@@ -173,6 +174,7 @@ def test_an_interrupted_force_is_waited_for_by_nobody(qm, disk, monkeypatch):
 
 
 def test_who_is_interrupted_while_he_waits_for_a_force_is_not_chosen_to_lead(qm, monkeypatch):
+    _company = qm.connect()
     log, ended = qm.manager.engine.log, []
     there, go = stop_in(monkeypatch, log, "_force_all")
     leader, waiter = putting(qm, ended), putting(qm, ended)
@@ -364,7 +366,7 @@ def test_a_definition_that_cannot_be_deleted_stays(qm, monkeypatch):
 @pytest.mark.plain
 def test_an_object_is_changed_by_one_application_at_a_time(qm, monkeypatch):
     """The log is forced without the latch: meanwhile another application tries the same object."""
-    app, recovery = qm.connect(), qm.manager.engine.recovery
+    app, _company, recovery = qm.connect(), qm.connect(), qm.manager.engine.recovery
     force, meanwhile = recovery._force, []
 
     def slow_force(rba):

@@ -56,6 +56,7 @@ class GroupCommit:
         self.prepare = recovery.prepare
         self.in_doubt = recovery.in_doubt
         self.resolve = recovery.resolve
+        self.single = False  # many may be served in one turn
         self.count = 0  # commits that were started and wait for the log, since the beginning
         self.started: list[UnitOfRecovery] = []
         self.deferred: list[Deferred] = []  # the answers of those

@@ -29,9 +29,11 @@ class ActiveLog:
     def __init__(self, disk: Disk, files: list[File], stopped: list[int], told: Stopped) -> None:
         self._disk, self._files, self._told = disk, files, told
         self._good = [copy for copy in range(len(files)) if copy not in stopped]
-        self._only = files[0] if len(files) == 1 else None
+        self.only = files[0] if len(files) == 1 else None
+        """Its file, where there is one copy."""
+
         self.write_through: Callable[[int, memoryview], None] = (
-            self._write_through_each if self._only is None else self._only.write_through
+            self._write_through_each if self.only is None else self.only.write_through
         )
         """Write bytes at an offset, durably."""
 
@@ -43,8 +45,8 @@ class ActiveLog:
 
     def start_write_through(self, at: int, data: memoryview) -> Started | None:
         """Begin a write-through to every good copy; None where it must be waited for (AL4)."""
-        if self._only is not None:
-            return self._only.start_write_through(at, data)
+        if self.only is not None:
+            return self.only.start_write_through(at, data)
         under_way: dict[int, Started] = {}
         failed: dict[int, OSError] = {}
         for copy in self._good:

@@ -64,6 +64,9 @@ class LogFiles:
         self._active = [self._active_log(number) for number in range(len(self.inventory.starts))]
         self._current = max(range(len(self._active)), key=self.inventory.starts.__getitem__)
         self.start = self.inventory.starts[self._current]
+        self.only = self._active[self._current].only
+        """The file of the current data set, where there is one copy of it."""
+
         self._ready = False
         self.needed_rba: Callable[[], int] = lambda: 0
         self.archived_cis = 0
@@ -265,6 +268,7 @@ class LogFiles:
         """Enter the next data set of the ring."""
         self.make_ready()
         self._current = (self._current + 1) % len(self._active)
+        self.only = self._active[self._current].only
         self.start += self.size
         self.inventory.starts[self._current] = self.start
         self._ready = False

@@ -8,6 +8,7 @@ Rules
       away again and, if it had just been woken, wakes the next.
   AS3 A thread goes on when its task is cancelled. What it has got out of syncpoint is returned by the next get of the
       handle that asks for it; what it has opened is closed again; a waiter that it has left on the queue is taken away.
+  AS4 Other tasks make their calls while a thread waits for the log: the latch is not kept meanwhile (V13).
 
 Called by applications.  Calls session and handle.
 """
@@ -178,6 +179,7 @@ class AsyncConnection:
 
     def __init__(self, connection: Connection) -> None:
         self._connection, self._threads = connection, Threads()
+        connection.be_shared()  # AS4
 
     async def open(
         self, target: str | Target, options: int = OpenOptions.INPUT_AS_Q_DEF | OpenOptions.OUTPUT, **more: Any

@@ -11,6 +11,8 @@ Rules
   CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
   CM6 Who keeps accounts (`accounts`) is told of each connection when it begins and when it has ended, whichever way.
   CM7 A user's name is text of at most 255 bytes (2035): the descriptors of his messages and the log carry all of it.
+  CM8 Recovery knows whether one application of this process is connected alone and makes one call at a time (V13). A
+      client of a server is not such a one, nor are the tasks of an asyncio application.
 
 Called by queue_manager.  Calls session, message, security.
 """
@@ -94,6 +96,7 @@ class ConnectionManager:
         )
         self._connections[thread] = (ref(connection, lambda _: self._lost.append(thread)), then)
         self.accounts.begin(connection, thread)
+        self._count()
         return connection
 
     @property
@@ -171,8 +174,14 @@ class ConnectionManager:
                 if unit is not None:
                     self._recovery.back_out(unit)
                 self._messages.close_all(thread)
+                self._count()
                 self.accounts.end(thread)
         return False
+
+    def _count(self) -> None:
+        """Look who is connected (CM8)."""
+        threads = list(self._connections)
+        self._recovery.single = len(threads) == 1 and not (threads[0].told or threads[0].several)
 
     def tasks(self) -> Sequence[Task]:
         return (Task("reap lost connections", self.reap, REAP_EVERY_MS),)
@@ -187,6 +196,7 @@ class ConnectionManager:
 
     def _ended(self, thread: ApplicationThread) -> None:
         _, then = self._connections.pop(thread, (None, None))
+        self._count()
         self.accounts.end(thread)
         if then is not None:
             then()

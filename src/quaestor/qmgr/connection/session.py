@@ -233,6 +233,10 @@ class Connection:
             end(unit)
             self.messages.catalogue.unit_ended()
 
+    def be_shared(self) -> None:
+        """Several tasks make calls by this connection: none holds up the others while it waits for the log (CM8)."""
+        self._thread.several, self._recovery.single = True, False
+
     def account(self, task: TaskTally | None, latch: LockType | TimedLatch) -> None:
         """From the next call on, take this latch and tell this task."""
         self.task = self._thread.tally = task

@@ -41,12 +41,15 @@ Rules
   J15 An active log is archived when all of it is durable, the record that ends in the next one included; the background
       makes a piece at a time (AR3). What fails there stops nobody: the operator is told once (CSQJ128E) and it is tried
       again. Where the ring comes round to a log that is not archived, J6 says what happens.
-
   J16 How far the log is durable is noted in the bootstrap data set at a checkpoint and, in the background, every few
       seconds: an active log that somebody put back as it was before that ends too early, and nothing starts with it
       (L2). Nobody waits for the note, so what was committed in the last few seconds is not watched over by it.
+  J17 Who is about to force the log may have the disk begin first (`send`), and do what is left of his work while it
+      writes: when he forces what he sent, most of the write is over. What was sent is volatile until then, and counts
+      as written by the force. It is a hint: whoever else forces the log meanwhile, or wants more of it durable than was
+      sent, writes all of it as if nothing had been.
 
-Called by recovery (append, force, read), buffer (force), the scheduler (offload).  Calls log_files.
+Called by recovery (append, send, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.
 """
 

@@ -1,4 +1,7 @@
-"""Writing the log: buffers, forces, the write in flight. The rules (J2, J3, J5, J7, J8, J10, J11) are the package's."""
+"""Writing the log: buffers, forces, the write in flight.
+
+The rules (J2, J3, J5, J7, J8, J10, J11, J17) are the package's.
+"""
 
 import mmap as memory
 from _thread import allocate_lock
@@ -43,6 +46,7 @@ class LogWriter:
         self._started_ns = self._started_upto = 0
         self._announcement: Announcement | None = None
         self._failed: BaseException | None = None
+        self._soon = self._soon_ns = 0  # up to where the disk has begun to write, and since when (J17)
         self.base = self.end = self.written = self._sent = self._synced = self.hardened = FIRST_RBA
 
     def force(self, rba: int) -> None:
@@ -78,7 +82,7 @@ class LogWriter:
                     if self._flight is not None:
                         self._land(wait=True)
                     if self._failed is None and rba >= self.hardened:  # J5
-                        since_ns = self._force_all(since_ns)
+                        since_ns = self._force_sent(since_ns) if rba < self._soon else self._force_all(since_ns)
             except OSError as error:
                 self._failed = error
             with self._queue:
@@ -223,12 +227,50 @@ class LogWriter:
         if last > ends:  # noqa: PLR1730 - cheaper than a call
             last = ends
         files.write_through(first, self._view[first - base : last - base])
+        self._forced(start, upto, since_ns, began_ns)
+        return NOBODY
+
+    def send(self) -> bool:
+        """Have the disk begin with all there is in the buffers: who calls this is about to force it (J17)."""
+        start, upto, files = self.written, self.end, self.files
+        if self._soon == upto:
+            return True
+        first, file, begins = start - start % CI, files.only, files.start
+        if file is None or self._leading or self._synced != start or first < begins or not self._io.acquire(False):
+            return False
+        try:
+            if self._flight is not None or self._failed is not None:
+                return False
+            self._soon_ns, base = self._now_ns(), self.base
+            file.write_soon(
+                first - begins, self._view[first - base : min(upto + -upto % CI, begins + files.size) - base]
+            )
+            self._soon = upto
+        except OSError as error:
+            self._failed = error
+            return False
+        finally:
+            self._io.release()
+        if len(self._notes) > NOTES_MAX:
+            self._meter.settle()
+        return True
+
+    def _force_sent(self, since_ns: int) -> int:
+        """Wait until what the disk has begun with is durable (J17); gives what `_force_all` does."""
+        start, upto, files = self.written, self._soon, self.files
+        file, first = files.only, start - start % CI
+        if file is None or upto <= start:
+            return self._force_all(since_ns)
+        file.sync_written(first - files.start, upto - first)
+        self._forced(start, upto, since_ns, self._soon_ns)
+        return NOBODY
+
+    def _forced(self, start: int, upto: int, since_ns: int, began_ns: int) -> None:
         self.hardened = self._synced = self.written = self._sent = upto
         self._note((start, upto, since_ns, began_ns, self._now_ns()))
         if upto > self._meter.bootstrap_at:
             self._meter.set_bootstrap_at(upto)
             self._tell_bootstrap()
-        return NOBODY
 
     def _write(self, upto: int) -> None:
         """Hand the buffers up to an RBA to the data sets, and note it (J7)."""

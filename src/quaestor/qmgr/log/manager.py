@@ -1,4 +1,4 @@
-"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J16) are the package's."""
+"""The log manager itself: records, ends of data sets, reading back. The rules (J1-J17) are the package's."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -28,7 +28,7 @@ from quaestor.storage.log_record import (
 
 
 class LogManager(LogWriter):
-    """The log (J1-J16)."""
+    """The log (J1-J17)."""
 
     name = "log"
 

@@ -33,6 +33,9 @@ class Recovery(Protocol):
     served: Served
     """Whose call is being made."""
 
+    single: bool
+    """Whether one application alone is connected, and makes one call at a time."""
+
     @property
     def outcomes(self) -> Outcomes:
         """Which units of named clients have committed."""

@@ -64,6 +64,7 @@ class ApplicationThread:
         "marked",
         "name",
         "opened",
+        "several",
         "tally",
         "told",
         "unit",
@@ -93,6 +94,7 @@ class ApplicationThread:
         self.call_unit: Unit | None = None  # of the call in progress (X2)
         self.many = False  # whether the call in progress puts several messages
         self.begun = False  # whether it has put some of them (GA4)
+        self.several = False  # whether several tasks make calls by it (CM8)
         self.told = False  # whether it is told when it is held up (GA3)
         self.marked: tuple[Unit, Any, Callable[[Unit, Any], None]] | None = None  # unit, arrival, how it is taken (X4)
         self.groups: tuple[Unit, dict[GroupWay, Any]] | None = None  # unit, the group of each way before it (X6)

@@ -1,8 +1,6 @@
-"""Recovery manager: the one way to change a page, and how a unit of recovery ends.
+"""Recovery manager: how a unit of recovery begins and ends. How it changes pages is in `changing` (V1, V7, V11).
 
 Rules
-  V1  A page is changed only here: log the change, then make it with the function restart will use, then stamp the
-      page with the record's RBA. Nothing can happen to a page that restart cannot repeat.
   V2  A unit has committed when its COMMIT record is durable. Before that everything can be undone; after it
       nothing may fail. The managers are told only then.
   V3  Backing out reads the unit's records backwards and logs each undoing as a compensation record that names the
@@ -14,58 +12,44 @@ Rules
       `needed_rba`, and the log is kept from there.
   V6  A unit older than two checkpoints is shunted: what undoing it needs is logged again, so that one slow
       application does not hold the log back. Not one that worked on shared queues: its own records say where.
-  V7  A change for a unit is refused (2056) while no active log is ready behind the current one: what is left of that is
-      for ending the units there are (J6).
   V8  A unit may have a label: its client's name and number. The COMMIT record carries it and checkpoints repeat the
       last one of each client, so that a client that was cut off in its commit can ask for the outcome, after a restart
       too.
   V9  A commit may be taken in two steps, `start_commit` and `end_commit`, so that one force serves many units.
   V10 A unit with work in structures of a queue-sharing group tells them before its COMMIT record is written. If they
       cannot be told, it is backed out (2003); if it may have been done all the same, that is said (2124).
-  V11 A unit that is `alone` makes one change of a page in the call that commits it, so it can never be backed out. Its
-      record is that of a change for good, of no unit: the change and its commit in one. If it turns out to need
-      another kind of change (text pages, a structure) it is a unit like any other.
   V12 A unit may be longer than the log that is left when no other log can be made ready. Its backout goes as far as the
       last eighth of a log, which is for commits and for the ends of other units; then it waits. Whoever asked for it is
       answered: the unit is in backout on the log and nobody can commit it any more, whatever happens. What it put and
       got is there for nobody until the background goes on with it, when there is log again. A restart without log
       leaves it as it is (X10).
+  V13 While one application alone is connected (`single`), nobody sees anything before it gives back the latch. So its
+      commit keeps the latch, has the disk begin with the log as soon as the record is in the buffers (J17), tells the
+      managers while the disk writes, and ends when the record is durable. V2 holds for everybody: what the managers
+      were told is seen, and the call answered, when it is. A unit with work in structures is seen by others and goes
+      the way of V2.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
-All calls hold the engine latch; commit and prepare give it up while they wait for the log.
+All calls hold the engine latch; commit and prepare give it up while they wait for the log, but for V13.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
 from quaestor.clock import Clock
-from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
-from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
+from quaestor.qmgr.buffer import BufferManager
 from quaestor.qmgr.log import LogManager
-from quaestor.qmgr.recovery.checkpointing import CheckpointTaker, undo_next
+from quaestor.qmgr.recovery.changing import PageChanger
+from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.unit import IN_FLIGHT, State, UnitOfRecovery
 from quaestor.qmgr.resource_manager import ResourceManager, Task
-from quaestor.storage.changes import (
-    INSERT,
-    MESSAGE_PAGE,
-    REDO,
-    UNDO_NEXT,
-    UNDONE,
-    USE_OF,
-    delete,
-    insert,
-    map_page_of,
-    starts_page,
-    undo_of,
-)
-from quaestor.storage.log_record import ALLOCATES, Identity, Kind, LogRecord, pack_identity
-from quaestor.storage.page import HEADER_LENGTH as PAGE_HEADER
+from quaestor.storage.changes import REDO, UNDO_NEXT, UNDONE, undo_of
+from quaestor.storage.log_record import Identity, Kind, LogRecord
 from quaestor.storage.page import ROOM as SPAN
 from quaestor.storage.page_set import PageSet
 
 COMMIT: Final = int(Kind.COMMIT)
-DELETE: Final = int(Kind.DELETE)
 NOBODY = Identity()
 BACK_OUT_MS: Final = 200
 IN_DOUBT: Final = State.IN_DOUBT
@@ -73,185 +57,17 @@ IN_COMMIT_2: Final = State.IN_COMMIT_2
 ENDED: Final = State.ENDED
 
 
-class RecoveryManager(CheckpointTaker):
-    """Units of recovery over the log and the buffer pools (V1-V7)."""
+class RecoveryManager(PageChanger):
+    """Units of recovery over the log and the buffer pools (V1-V13)."""
 
     name = "recovery"
 
     def __init__(self, log: LogManager, buffers: BufferManager, clock: Clock, *, logload: int = 100_000) -> None:
-        super().__init__(log, buffers, logload, self.change)
+        super().__init__(log, buffers, logload)
         self._clock, self.served = clock, buffers.meter.served
         self.managers: list[ResourceManager] = []
         self.waiting: list[UnitOfRecovery] = []
         """Units in backout that the log has no room for (V12)."""
-
-    # --- the one way to change a page ---------------------------------------------------------------------------------
-
-    def change(
-        self, unit: UnitOfRecovery | None, kind: int, flags: int, page_set: PageSet, page: int, body: bytes
-    ) -> Frame:
-        """Change a page for a unit, or for good when there is none (V1). Gives the page, no longer in use."""
-        pool = self.buffers.pool_of[page_set.number]
-        rba = self._log_change(unit, kind, flags, page_set.number, page, body)
-        if flags & ALLOCATES:
-            self._take_page(pool, page_set, page, USE_OF[kind], rba)  # type: ignore[index] # Kind is an int
-        if starts_page(kind, body):
-            return pool.started(page_set, page, REDO[kind], body, rba)
-        frame = pool.get(page_set, page)
-        frame.change(REDO[kind], body)
-        pool.set_write(frame, rba)
-        pool.release(frame)
-        return frame
-
-    def begin_page(
-        self,
-        unit: UnitOfRecovery,
-        flags: int,
-        page_set: PageSet,
-        page: int,
-        body: bytes,
-        rest: bytes = b"",
-        content: object = None,
-    ) -> None:
-        """Begin a page with a message: `change` without its questions, because every put does it (V1).
-
-        The change is `body` and `rest`; `content` is kept with the page.
-        """
-        log, number = self.log, page_set.number
-        if not log.ready:
-            log.check_space()
-        if unit.urid:
-            unit.last = rba = log.append(INSERT, flags, unit.urid, unit.last, number, page, body, rest)
-        elif unit.alone:
-            unit.last = rba = log.append(INSERT, flags, 0, 0, number, page, body, rest)  # V11
-        else:
-            rba = self._log_first(unit, INSERT, flags, number, page, body, rest)
-        pool = self.buffers.pool_of[number]
-        if flags:
-            self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
-        pool.started(page_set, page, insert, body, rba, rest, content)
-
-    def begin_for_good(
-        self, flags: int, page_set: PageSet, page: int, body: bytes, rest: bytes, content: object
-    ) -> int:
-        """Begin a page with a message that nobody will want undone: its record is its commit (V11); gives the RBA."""
-        number = page_set.number
-        rba = self.log.append(INSERT, flags, 0, 0, number, page, body, rest)
-        pool = self.buffers.pool_of[number]
-        if flags:
-            self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
-        pool.started(page_set, page, insert, body, rba, rest, content)
-        return rba
-
-    def begin_pages(
-        self,
-        unit: UnitOfRecovery,
-        flags: int,
-        page_set: PageSet,
-        pages: Sequence[int],
-        heads: Sequence[bytes],
-        contents: Sequence[Message],
-    ) -> int:
-        """Begin pages with a message each, for a unit that has logged before: `begin_page` of all of them (V1).
-
-        Each change is a head and the message's body. Gives how many of them went in one piece into the log.
-        """
-        log, number = self.log, page_set.number
-        if not log.ready:
-            log.check_space()
-        changes = zip(pages, heads, [message[0] for message in contents], strict=False)
-        rbas = log.append_run(INSERT, flags, unit.urid, unit.last, number, changes)
-        if rbas:
-            unit.last = rbas[-1]
-            pool = self.buffers.pool_of[number]
-            if flags:
-                self._take_pages(pool, page_set, pages, rbas)
-            pool.started_run(page_set, pages, insert, heads, rbas, contents)
-        return len(rbas)
-
-    def delete(self, unit: UnitOfRecovery, page_set: PageSet, page: int, mark: bytes) -> None:
-        """Mark a record deleted on a page that was read: `change` without its questions, because every get does it."""
-        log, number = self.log, page_set.number
-        if not log.ready:
-            log.check_space()
-        if unit.urid:
-            unit.last = rba = log.append(DELETE, 0, unit.urid, unit.last, number, page, mark)
-        elif unit.alone:
-            unit.last = rba = log.append(DELETE, 0, 0, 0, number, page, mark)  # V11
-        else:
-            rba = self._log_first(unit, DELETE, 0, number, page, mark)
-        self.buffers.pool_of[number].change(page_set, page, delete, mark, rba)
-
-    def change_in_use(self, unit: UnitOfRecovery | None, kind: int, frame: Frame, body: bytes) -> None:
-        """Change a page that the caller has in use already (V1)."""
-        page_set = frame.page_set
-        rba = self._log_change(unit, kind, 0, page_set.number, frame.page, body)
-        frame.change(REDO[kind], body)
-        self.buffers.pool_of[page_set.number].set_write(frame, rba)
-
-    def note(self, unit: UnitOfRecovery | None, kind: int, body: bytes) -> int:
-        """Log something that changes no page, for a unit or for good."""
-        return self._log_change(unit, kind, 0, 0, 0, body)
-
-    def _log_change(
-        self, unit: UnitOfRecovery | None, kind: int, flags: int, page_set: int, page: int, body: bytes
-    ) -> int:
-        log = self.log
-        if unit is None:
-            return log.append(kind, flags, 0, 0, page_set, page, body)
-        if not log.ready:
-            log.check_space()
-        if not unit.urid:
-            return self._log_first(unit, kind, flags, page_set, page, body)
-        unit.last = rba = log.append(kind, flags, unit.urid, unit.last, page_set, page, body)
-        return rba
-
-    def _log_first(
-        self, unit: UnitOfRecovery, kind: int, flags: int, page_set: int, page: int, body: bytes, rest: bytes = b""
-    ) -> int:
-        """The first record of a unit, from which the unit has its URID."""
-        log = self.log
-        if unit.last:
-            raise Abend("V11", "a unit that was to make one change makes another", rba=unit.last)
-        first, identity = pack_identity(unit.identity)
-        rba = log.append(kind, flags | first, log.end, 0, page_set, page, body, rest + identity)
-        unit.urid = unit.first = unit.last = rba
-        unit.born = self.checkpoints
-        self.units[rba] = unit
-        return rba
-
-    @staticmethod
-    def _take_page(pool: BufferPool, page_set: PageSet, page: int, use: int, rba: int) -> None:
-        """The space map's part of an ALLOCATES record."""
-        number, at = map_page_of(page), PAGE_HEADER + page % SPAN
-        here = page_set.frames.get(number)
-        if here is not None and here.first_rba and here.raw is not None:  # as nearly always: as below, changed before
-            pool.stats.get_page += 1
-            pool.stats.set_writes += 1
-            here.raw[at] = use
-            here.rba = rba
-            return
-        frame = pool.get(page_set, number)
-        frame.data[at] = use  # type: ignore[index] # a space map page has contents
-        pool.set_write(frame, rba)
-        pool.release(frame)
-
-    def _take_pages(self, pool: BufferPool, page_set: PageSet, pages: Sequence[int], rbas: Sequence[int]) -> None:
-        """The same for message pages, as many as there are RBAs; mostly one map has all of them."""
-        taken = pages[: len(rbas)]
-        lowest = min(taken)
-        number = map_page_of(lowest)
-        here = page_set.frames.get(number)
-        if here is None or not here.first_rba or here.raw is None or map_page_of(max(taken)) != number:
-            for page, rba in zip(taken, rbas, strict=True):
-                self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
-            return
-        pool.stats.get_page += len(rbas)
-        pool.stats.set_writes += len(rbas)
-        uses, first = here.raw, PAGE_HEADER - (lowest - lowest % SPAN)
-        for page in taken:
-            uses[first + page] = MESSAGE_PAGE
-        here.rba = rbas[-1]
 
     # --- syncpoint ----------------------------------------------------------------------------------------------------
 
@@ -265,20 +81,31 @@ class RecoveryManager(CheckpointTaker):
     def commit(self, unit: UnitOfRecovery) -> None:
         """End a unit for good (V2)."""
         rba = self.start_commit(unit)
-        if rba:
-            self._force(rba)
-        self.end_commit(unit)
+        if rba and self.single and unit.shared is None and self.log.send():  # V13
+            self._tell(unit)
+            self._force_latched(rba)
+        else:
+            if rba:
+                self._force(rba)
+            self._tell(unit)
+        self._checkpoint_if_due()
 
-    def end_for_good(self, rba: int) -> None:
-        """Wait until a change that was begun for good is durable (V11)."""
-        latch, log = self.latch, self.log
+    def end_for_good(self, rba: int, *, latched: bool) -> None:
+        """Wait until a change that was begun for good is durable (V11), with the latch or without (V13)."""
+        log = self.log
+        if latched:
+            due = self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload
+            log.force(rba)
+            if due:
+                self.checkpoint_at_commit()
+            return
+        latch = self.latch
         latch.release()
         try:
             log.force(rba)
         finally:
             latch.acquire()
-        if self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload:
-            self.checkpoint_at_commit()
+        self._checkpoint_if_due()
 
     def start_commit(self, unit: UnitOfRecovery) -> int:
         """Log the end of a unit: committed when the log is forced up to this RBA; 0 if it logged nothing (V2, V11)."""
@@ -310,6 +137,11 @@ class RecoveryManager(CheckpointTaker):
 
     def end_commit(self, unit: UnitOfRecovery) -> None:
         """Its COMMIT record is durable: tell the managers (V2)."""
+        self._tell(unit)
+        self._checkpoint_if_due()
+
+    def _tell(self, unit: UnitOfRecovery) -> None:
+        """The managers hear that a unit has committed."""
         if unit.urid:
             del self.units[unit.urid]
         elif unit.state is IN_DOUBT:
@@ -317,6 +149,8 @@ class RecoveryManager(CheckpointTaker):
         unit.become(ENDED)
         for manager in self.managers:
             manager.committed(unit)
+
+    def _checkpoint_if_due(self) -> None:
         log = self.log
         if self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload:
             self.checkpoint_at_commit()
@@ -342,6 +176,17 @@ class RecoveryManager(CheckpointTaker):
         except MQError as error:
             self.back_out(unit)
             raise MQError(Reason.BACKED_OUT, **error.facts) from error
+
+    def _force_latched(self, rba: int) -> None:
+        """Wait for the log with the latch held (V13)."""
+        task = self.served.task
+        if task is None:
+            self.log.force(rba)
+            return
+        began_ns = self._clock.monotonic_ns()
+        task.log_forcing()
+        self.log.force(rba)
+        task.log_forced(self._clock.monotonic_ns() - began_ns)
 
     def _force(self, rba: int) -> None:
         """Wait for the log without the latch, so that others work on (group commit)."""
