@@ -1,6 +1,7 @@
-"""Generated pages are fresh: `make docs` renews them."""
+"""Generated pages are fresh: `make docs` renews them; lists of pages name every page."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,17 @@ def test_the_page_of_commands_is_fresh(tmp_path):
 
 def test_the_help_of_every_command_has_an_example():
     pages = (DOCS / "cli.md").read_text(encoding="utf-8").split("\n## ")[1:]
-    assert [] == [page.partition("\n")[0] for page in pages if "\n  Example" not in page and "\nCommands:" not in page]
+    assert [] == [page.partition("\n")[0] for page in pages if "\n  Example" not in page]
+
+
+def test_the_list_of_decisions_has_every_decision_by_its_title():
+    listed = re.findall(r"\| (\d+) \| \[(.*)\]\((.*)\) \|", (DOCS / "adr" / "README.md").read_text(encoding="utf-8"))
+    there = []
+    for path in (DOCS / "adr").glob("0*.md"):
+        number, _, title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").partition(". ")
+        assert int(number) == int(path.name[:4])
+        there.append((number, title, path.name))
+    assert sorted(there) == sorted(listed)
 
 
 def test_writing_removes_pages_of_structures_that_are_gone(tmp_path):

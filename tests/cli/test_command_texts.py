@@ -79,7 +79,7 @@ def test_lines_are_as_wide_as_the_page(capsys):
 def test_findings_are_counted_and_rules_that_could_not_run_are_told(capsys):
     advice = Advice(rules_run=3, not_run={"mp1b/A-9": "no rows of WQST", "mp1b/A-8": "setting x is not known"})
     found = [finding(), finding(severity=Severity.NOTE), finding(severity=Severity.NOTE)]
-    assert "1 alerts, 0 warnings, 2 notes; 3 rules run, 2 could not be run" == said(capsys, found, advice)[-1]
+    assert "1 alert, 0 warnings, 2 notes; 3 rules run, 2 could not be run" == said(capsys, found, advice)[-1]
     assert [
         "nothing found; 3 rules run, 2 could not be run",
         "  mp1b/A-8             setting x is not known",

@@ -301,6 +301,16 @@ def test_a_directory_that_is_not_there_is_told_in_one_line(tmp_path, words):
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.parametrize("words", ["check QM9", "log print QM9", "log cold-start QM9 --give-up-log"])
+def test_a_name_that_nobody_has_is_told_as_such(tmp_path, monkeypatch, words):
+    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path))
+    told = CliRunner().invoke(main, words.split())
+    assert (2, "QM9: S1: there is no such directory, and no queue manager of that name\n") == (
+        told.exit_code,
+        told.stderr,
+    )
+
+
 def test_a_log_up_to_where_it_begins_has_no_records(killed):
     first = json.loads(run("log", "print", killed, "--json", "--limit", "1").output)["rba"]
     assert "" == run("log", "print", killed, "--to", first).output

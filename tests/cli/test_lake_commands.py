@@ -109,7 +109,7 @@ def test_load_from_the_shell_says_nothing_of_spark(tmp_path):
     arguments = [tmp_path / "lake", dump(tmp_path / "a", RECORDS), "--master", "local[2]", "--no-summaries"]
     command = [sys.executable, "-m", "quaestor.cli.main", "lake", "load", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert (0, "1 dumps loaded: 20 records") == (done.returncode, done.stdout[:26])
+    assert (0, "1 dump loaded: 20 records") == (done.returncode, done.stdout[:25])
     assert "" == done.stderr
 
 
@@ -124,7 +124,7 @@ def test_an_interrupt_ends_following_in_peace(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, env=environment, **piped) as running:
-        assert "1 dumps loaded" in running.stdout.readline()
+        assert "1 dump loaded" in running.stdout.readline()
         running.send_signal(signal.SIGINT)
         assert ("", "") == running.communicate()
     assert 0 == running.returncode

@@ -76,7 +76,7 @@ class Status:
 def test_the_status_of_a_lake(monkeypatch, horizon, said):
     monkeypatch.setattr("quaestor.pipeline.status.status", lambda lake: Status(root=lake, horizon=horizon))
     assert [
-        f"here: snapshot 7, 1 dumps of 999 bytes{said}",
+        f"here: snapshot 7, 1 dump of 999 bytes{said}",
         "table  kind    rows  days  first       last  files    size",
         "QPST   raw   12,345     2  2026-03-02            3  2.5 KB",
     ] == run("lake", "status", "here").stdout.splitlines()

@@ -30,7 +30,7 @@ def test_a_dump_and_its_incidents(tmp_path):
     listed = json.loads((tmp_path / "dump.smf.incidents.json").read_text(encoding="utf-8"))
     assert dump.stat().st_size == listed["bytes"]
     assert {"buffer_pool_small", "log_buffers_short"} == {each["kind"] for each in listed["incidents"]}
-    assert f"{listed['records']} records" in result.stderr
+    assert f"{listed['records']:,} records" in result.stderr
     assert "" == result.stdout
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor.cli.numbers import several
+
 if TYPE_CHECKING:
     from quaestor.advisor.evaluate import Advice
     from quaestor.advisor.findings import Finding
@@ -25,7 +27,9 @@ def show(found: "list[Finding]", advice: "Advice", *, verbose: bool) -> None:
         for line in _lines(finding):
             click.echo(line)
         click.echo()
-    counts = [f"{sum(f.severity.name == each for f in found)} {each.lower()}s" for each in ("ALERT", "WARNING", "NOTE")]
+    counts = [
+        several(sum(f.severity.name == each for f in found), each.lower()) for each in ("ALERT", "WARNING", "NOTE")
+    ]
     said = ", ".join(counts) if found else "nothing found"
     click.echo(f"{said}; {advice.rules_run} rules run, {len(advice.not_run)} could not be run")
     if verbose:

@@ -32,7 +32,14 @@ _path = click.option(
 
 @click.group("cf")
 def cf_group() -> None:
-    """The coupling facility of this machine: list structures that queue managers share."""
+    """The coupling facility of this machine: list structures that queue managers share.
+
+    \b
+    Examples:
+      quaestor cf start --socket /tmp/cf.sock &     hold structures until it is ended
+      quaestor cf status --socket /tmp/cf.sock      what is in them, and who is connected
+      quaestor cf check QM1                         what belongs to nobody
+    """
 
 
 @cf_group.command("start")

@@ -47,14 +47,22 @@ def one_line(directory: Path) -> Iterator[None]:
         sys.exit(2)
 
 
+def there(directory: Path) -> None:
+    """Refuse a directory that is not there; a bare word may have been meant as a name."""
+    from quaestor.mqi.reasons import Abend
+
+    if not directory.is_dir():
+        unknown = ", and no queue manager of that name" if len(directory.parts) == 1 else ""
+        raise Abend("S1", f"there is no such directory{unknown}")
+
+
 def disk_of(directory: Path) -> "RealDisk":
     """The files of a queue manager; a directory without one is refused, and nothing is made in it."""
     from quaestor.mqi.reasons import Abend
     from quaestor.storage.bootstrap import Bootstrap
     from quaestor.storage.disk import RealDisk
 
-    if not directory.is_dir():
-        raise Abend("S1", "there is no such directory")
+    there(directory)
     disk = RealDisk(directory)
     if not Bootstrap.formatted(disk):
         raise Abend("S1", "no queue manager is kept here: there is no bootstrap data set")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quaestor.cli.damage import DamageReport
-from quaestor.cli.numbers import Seconds
+from quaestor.cli.numbers import Seconds, several
 from quaestor.cli.refused import Refused
 from quaestor.cli.spark_door import SparkOptions, definitions, one_line, session, spark_options
 
@@ -238,8 +238,9 @@ def _told(report: "LoadReport", as_json: bool) -> int:
     else:
         known = f", {len(told.known)} known already" if told.known else ""
         click.echo(
-            f"{told.dumps} dumps loaded{known}: {told.records:,} records, {told.copies:,} of them copies,"
-            f" {told.damages:,} damages; {len(told.days)} days touched, {len(report.summaries)} summary tables computed"
+            f"{several(told.dumps, 'dump')} loaded{known}: {several(told.records, 'record')}, {told.copies:,} of them"
+            f" copies, {several(told.damages, 'damage')}; {several(len(told.days), 'day')} touched,"
+            f" {several(len(report.summaries), 'summary table')} computed"
         )
     return min(code, 1)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from quaestor.cli.numbers import Days
+from quaestor.cli.numbers import Days, several
 from quaestor.cli.spark_door import one_line
 
 
@@ -29,7 +29,8 @@ def status_command(lake: str, as_json: bool) -> None:
         click.echo(json.dumps(asdict(found), default=str))
         return
     horizon = f"; details from {found.horizon} on" if found.horizon else ""
-    click.echo(f"{found.root}: snapshot {found.snapshot}, {found.dumps} dumps of {_size(found.dump_bytes)}{horizon}")
+    dumps = several(found.dumps, "dump")
+    click.echo(f"{found.root}: snapshot {found.snapshot}, {dumps} of {_size(found.dump_bytes)}{horizon}")
     rows = [
         (each.table, each.kind, f"{each.rows:,}", f"{each.days}", f"{each.first or ''}", f"{each.last or ''}",
          f"{each.files}", _size(each.bytes))

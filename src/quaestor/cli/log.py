@@ -18,4 +18,9 @@ def log_group() -> None:
     """The log of a queue manager: print it, give up what nobody needs, begin a new one.
 
     DIRECTORY is where the queue manager is kept, or its name if `quaestor qmgr create` made it.
+
+    \b
+    Examples:
+      quaestor log print QM1 --limit 20             a line per record
+      quaestor log prune QM1 --dry-run              which archives nobody needs
     """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from quaestor.cli.engine_door import DIRECTORY, engine_of, one_line
+from quaestor.cli.engine_door import DIRECTORY, engine_of, one_line, there
 
 
 @click.command("prune")
@@ -53,15 +53,13 @@ def cold_start_command(
     Example:
       quaestor log cold-start QM1 --give-up-log && quaestor check QM1
     """
-    from quaestor.mqi.reasons import Abend
     from quaestor.qmgr.recovery.cold import cold_start
     from quaestor.storage.disk import RealDisk
 
     if not give_up_log:
         raise click.UsageError("--give-up-log must be said: the present log is deleted")
     with one_line(directory):
-        if not directory.is_dir():
-            raise Abend("S1", "there is no such directory")
+        there(directory)
         disk = RealDisk(directory)
         disk.own()
         try:

@@ -62,9 +62,9 @@ def main() -> None:
       quaestor log print QM1                  the log of a queue manager, a line per record
       quaestor check QM1                      whether its files agree, once it has stopped; nothing is changed
       quaestor mqsc QM1                       commands to a queue manager
-      quaestor demo                           make a dump, look at it
-      quaestor cqs query GROUP                queues that transaction managers share (IMS shared queues)
-      quaestor demo circle                    run a queue manager, load its accounts, let the advisor mend it
+      quaestor cf start                       structures for queues that several queue managers share
+      quaestor cqs query DIRECTORY            queues that transaction managers share (IMS shared queues)
+      quaestor demo                           a month's accounts as a report, then a queue manager that is mended
     """
 
 

@@ -1,6 +1,7 @@
 """Kinds of numbers that options take. `nan` is none of them, though Python reads it and compares it with nothing.
+And numbers as commands say them.
 
-Called by commands that take seconds, shares and days.
+Called by commands that take seconds, shares and days, and by those that count.
 """
 
 import math
@@ -9,6 +10,11 @@ from typing import Any
 import click
 
 DAYS_MAX = 36_500
+
+
+def several(count: int, thing: str) -> str:
+    """1 dump, 2,000 dumps."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 class Number(click.FloatRange):

@@ -22,6 +22,11 @@ def pageset_group() -> None:
     """Page sets: take image copies, recover a lost page set from its copy and the log.
 
     DIRECTORY is where the queue manager is kept, or its name if `quaestor qmgr create` made it.
+
+    \b
+    Examples:
+      quaestor qmgr stop QM1 && quaestor pageset copy QM1 1
+      quaestor pageset recover QM1 1
     """
 
 

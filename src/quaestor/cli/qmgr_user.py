@@ -17,6 +17,11 @@ def user_group() -> None:
     """Users with passwords, for applications that come over TCP.
 
     A password is read from a file, from QUAESTOR_PASSWORD, or asked for; it is never an argument.
+
+    \b
+    Examples:
+      quaestor qmgr user add QM1 alice
+      quaestor qmgr user list QM1
     """
 
 

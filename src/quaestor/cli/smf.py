@@ -17,4 +17,11 @@ from quaestor.cli.lazy import LazyGroup
     },
 )
 def smf_group() -> None:
-    """SMF 115 and 116 dumps, from this queue manager or from a mainframe."""
+    """SMF 115 and 116 dumps, from this queue manager or from a mainframe.
+
+    \b
+    Examples:
+      quaestor smf synth --profile small -o dump.smf   a dump to begin with
+      quaestor smf info dump.smf                       what is in it
+      quaestor smf export dump.smf --to csv -o tables  one file per structure
+    """

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from quaestor.cli.numbers import several
 from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _write(
     beside = output.with_name(f"{output.name}.incidents.json")
     beside.write_text(json.dumps(made.side_file(profile), indent=2) + "\n", encoding="utf-8")
     click.echo(
-        f"{output}: {made.records} records, {made.bytes} bytes, {made.days} days, "
-        f"{len(made.incidents)} incidents ({beside.name})",
+        f"{output}: {several(made.records, 'record')}, {several(made.bytes, 'byte')}, {several(made.days, 'day')}, "
+        f"{several(len(made.incidents), 'incident')} ({beside.name})",
         err=True,
     )

@@ -4,7 +4,7 @@ Rules
   LS1 Local applications come by a socket file that only its owner can open. Its path may be longer than a socket's
       name can be: it is then reached through its directory.
   LS2 Remote applications come by TCP. An address that is not loopback is refused without TLS, unless that is asked for
-      in so many words.
+      in so many words (`plain = true` in `server.toml`).
   LS3 TLS is 1.2 or later, and agreed upon once: nobody negotiates again on a link. With a file of authorities, clients
       may show a certificate, or must if so configured; it is verified before anything is read.
 
@@ -71,7 +71,7 @@ def listen_tcp(address: str, *, tls: bool, plain_allowed: bool = False) -> socke
     """A listening TCP socket (LS2)."""
     host, port = split_address(address)
     if not (tls or plain_allowed or is_loopback(host)):
-        raise ListenError(f"{address} is not loopback: configure TLS, or allow plain connections in so many words")
+        raise ListenError(f"{address} is not loopback: it needs TLS (`quaestor qmgr tls`), or `plain = true`")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
