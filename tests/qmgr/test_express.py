@@ -38,8 +38,9 @@ def put_express(engine, body, priority):
         put_in_a_unit(engine, body, priority)
 
 
-def played(steps, put):
+def played(steps, put, *, single=False):
     engine = SmallEngine(FaultyDisk())
+    engine.recovery.single = single
     for number, (step, size, priority) in enumerate(steps):
         if step == "put":
             put(engine, f"{number} ".encode().ljust(size, b"."), priority)
@@ -77,6 +78,16 @@ def test_nobody_can_tell_it_from_a_unit_that_is_alone(steps):
     assert seen(other) == seen(one)
     assert [] == check(one.data)
     assert one.bodies() == SmallEngine(one.disk.after_power_cut()).bodies()
+
+
+@settings(max_examples=40, deadline=None)
+@given(STEPS)
+def test_nor_when_the_application_is_alone(steps):
+    """EX3, V13: what is on disk, on the queue and counted is the same when the disk begins first."""
+    alone, other = played(steps, put_express, single=True), played(steps, put_in_a_unit)
+    assert seen(other) == seen(alone)
+    assert [] == check(alone.data)
+    assert alone.bodies() == SmallEngine(alone.disk.after_power_cut()).bodies()
 
 
 def with_a_page():
@@ -142,8 +153,8 @@ def ways(monkeypatch):
     def counting(data, recovery):
         put = make(data, recovery)
 
-        def counts(queue, message, priority):
-            arrival = put(queue, message, priority)
+        def counts(queue, message, priority, count):
+            arrival = put(queue, message, priority, count)
             counted["long" if arrival is None else "express"] += 1
             return arrival
 

@@ -54,7 +54,7 @@ def test_what_is_sent_is_written_once_and_durable_when_it_is_forced(disk):
     assert log.send()
     assert before + 1 == disk.operations
     assert log.hardened <= rba
-    log.force(rba)
+    log.force_sent(rba)
     assert before + 2 == disk.operations
     assert rba < log.hardened
     assert [b"one"] == found(disk)
@@ -69,7 +69,7 @@ def test_it_counts_as_the_force_that_it_is(disk):
             rba = note(log, b"%d" % number * 300)
             if ahead:
                 assert log.send()
-            log.force(rba)
+            log.force_sent(rba)
         stats = log.stats
         return [
             (name, getattr(stats, name))
@@ -86,7 +86,7 @@ def test_who_wants_more_than_was_sent_gets_it(disk):
     note(log, b"one")
     assert log.send()
     two = note(log, b"two")
-    log.force(two)
+    log.force_sent(two)
     assert two < log.hardened
     assert [b"one", b"two"] == found(disk)
 
@@ -96,10 +96,29 @@ def test_a_record_behind_what_was_sent_is_left_for_the_next_force(disk):
     one = note(log, b"one")
     assert log.send()
     two = note(log, b"two")
-    log.force(one)
+    log.force_sent(one)
     assert one < log.hardened <= two
-    log.force(two)
+    log.force_sent(two)
     assert [b"one", b"two"] == found(disk)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_what_was_sent_never_goes_over_what_came_later(asynchronous):
+    """K1, J17: it stands in the system's cache, so a threshold write and a force behind it go there too."""
+    disk = FaultyDisk()
+    disk.asynchronous = asynchronous
+    log = a_log(disk)
+    log.wrthrsh = 2
+    one = note(log, b"one")
+    assert log.send()
+    texts = [b"%d" % number * 4000 for number in range(5)]
+    rest = [note(log, text) for text in texts]
+    assert log._flight is None
+    log.force_sent(one)
+    assert one < log.hardened
+    log.force_sent(rest[-1])
+    assert rest[-1] < log.hardened
+    assert [b"one", *texts] == found(disk)
 
 
 def test_nothing_is_sent_twice(disk):
@@ -117,20 +136,19 @@ def test_nothing_is_sent_to_one_of_two_copies(disk):
     rba, before = note(log, b"one"), disk.operations
     assert not log.send()
     assert before == disk.operations
-    log.force(rba)
+    log.force_sent(rba)
     assert [b"one"] == found(disk)
 
 
-@pytest.mark.parametrize("busy", ["_leading", "_io", "_flight", "_synced"])
-def test_nothing_is_sent_while_somebody_writes(disk, busy):
+@pytest.mark.parametrize("busy", ["_io", "_sent", "_synced"])
+def test_nothing_is_sent_while_there_is_more_to_do(disk, busy):
+    """Somebody writes, a write is in flight, something volatile stands before."""
     log = a_log(disk)
     note(log, b"one")
     if busy == "_io":
         log._io.acquire()
-    elif busy == "_synced":
-        log._synced -= 1
     else:
-        setattr(log, busy, True)
+        setattr(log, busy, getattr(log, busy) - 1)
     before = disk.operations
     assert not log.send()
     assert before == disk.operations
@@ -144,7 +162,7 @@ def test_a_disk_that_refuses_what_is_sent_ends_the_log(disk):
     assert not log.send()
     assert not log.send()
     with pytest.raises(Abend, match="could not be written"):
-        log.force(rba)
+        log.force_sent(rba)
 
 
 def test_the_next_data_set_is_sent_to_when_the_log_has_gone_on_in_it(disk):
@@ -154,7 +172,7 @@ def test_the_next_data_set_is_sent_to_when_the_log_has_gone_on_in_it(disk):
     for body in bodies:
         rba = note(log, body)
         log.send()
-        log.force(rba)
+        log.force_sent(rba)
         if log.switched:
             log.switched = False
             log._make_ready()
@@ -168,7 +186,7 @@ def test_notes_are_reckoned_up_while_the_disk_writes(disk):
     for number in range(200):
         rba = note(log, b"%d" % number)
         log.send()
-        log.force(rba)
+        log.force_sent(rba)
         assert len(log._notes) <= 66
     assert 200 == log.stats.logger_calls
 
@@ -261,7 +279,7 @@ def test_that_has_teeth(monkeypatch):
     def without_the_latch(self, rba):
         self.latch.release()
         try:
-            self.log.force(rba)
+            self.log.force_sent(rba)
         finally:
             self.latch.acquire()
 

@@ -3,13 +3,14 @@
 import errno
 import os
 import platform
+from itertools import count
 
 import pytest
 
 from quaestor.storage import disk as disk_module
 from quaestor.storage import lookout as lookout_module
 from quaestor.storage.disk import RealDisk
-from quaestor.storage.lookout import RESTS, UNDER_WAY, Lookout, lookout
+from quaestor.storage.lookout import RESTS_MAX, UNDER_WAY, Lookout, lookout
 
 BLOCK = 4096
 
@@ -33,11 +34,12 @@ def test_what_was_written_soon_is_there_when_it_is_synced(file, tmp_path):
     assert bytes(2 * BLOCK) + b"a" * BLOCK + b"b" * BLOCK == (tmp_path / "log1-00").read_bytes()[: 4 * BLOCK]
 
 
-def test_the_disk_is_told_to_begin_with_just_these_bytes(file, monkeypatch):
+def test_the_disk_is_told_to_begin_with_just_these_pages(file, monkeypatch):
+    """K11: and not to drop them, because part of each is wanted."""
     told = []
     monkeypatch.setattr(os, "posix_fadvise", lambda *asked: told.append(asked[1:]))
     file.write_soon(BLOCK, memoryview(bytearray(2 * BLOCK)))
-    assert [(BLOCK, 2 * BLOCK, os.POSIX_FADV_DONTNEED)] == told
+    assert [(BLOCK + 1, 2 * BLOCK - 2, os.POSIX_FADV_DONTNEED)] == told
 
 
 def test_a_system_that_takes_no_hints_writes_all_the_same(file, monkeypatch):
@@ -119,17 +121,38 @@ def test_the_processor_is_offered_between_two_looks(no_time, monkeypatch):
     assert 3 == len(offered)
 
 
-def test_a_look_in_vain_is_followed_by_rest(monkeypatch):
-    """LO2: it ends when the time is over, and the next so many writes are slept over without a question."""
-    times = iter(range(0, 10_000_000, lookout_module.LOOK_NS // 2))
+@pytest.fixture
+def short_time(monkeypatch):
+    """Half of the time to look is over with each look at the clock."""
+    times = count(0, lookout_module.LOOK_NS // 2)
     monkeypatch.setattr(lookout_module, "monotonic_ns", lambda: next(times))
+
+
+def test_a_look_in_vain_ends_when_the_time_is_over(short_time):
+    """LO2."""
     there, asked = looking()
     assert not there.look(7, 0, 4096)
     assert 3 == len(asked.questions)
-    assert [False] * RESTS == [there.look(7, 0, 4096) for _ in range(RESTS)]
-    assert 3 == len(asked.questions)
+
+
+def test_each_look_in_vain_is_followed_by_twice_the_rest(short_time):
+    """LO2: 1, 2, 4, ... writes are slept over without a question, and one look that sees the end makes it 1 again."""
+    there, asked = looking()
+
+    def slept_over():
+        assert not there.look(7, 0, 4096)
+        before, slept = len(asked.questions), 0
+        while there._rests:
+            assert not there.look(7, 0, 4096)
+            slept += 1
+        assert before == len(asked.questions)
+        return slept
+
+    assert [1, 2, 4, 8, 16, 32, 64, 128, 256, 256] == [slept_over() for _ in range(10)]
+    assert 256 == RESTS_MAX
     asked.figures = [0]
     assert there.look(7, 0, 4096)
+    assert 1 == slept_over()
 
 
 def test_a_kernel_that_cannot_be_asked_is_asked_once():

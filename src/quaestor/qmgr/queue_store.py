@@ -130,8 +130,10 @@ UnitT_contra = TypeVar("UnitT_contra", contravariant=True)
 QueueT_contra = TypeVar("QueueT_contra", contravariant=True)
 
 
-Express = Callable[[Any, Message, int], Arrival | None]
-"""Puts a persistent message on a queue, at a priority, for good; None, and nothing done, where that wants a unit."""
+Express = Callable[[Any, Message, int, Callable[[int], None]], Arrival | None]
+"""Puts a persistent message on a queue, at a priority, for good; None, and nothing done, where that wants a unit.
+
+Its length is told to who counts it, while the disk writes where that is possible."""
 
 
 class QueueStore(Protocol[UnitT_contra, QueueT_contra]):

@@ -5,7 +5,8 @@ Rules
       processor sleep and is woken twice: for the write, and for the flush behind it. Who looks on until the write is
       over sleeps once. Between two looks the processor is offered to whoever wants it.
   LO2 Nobody looks on for longer than `LOOK_NS`. A look in vain says that this disk, or somebody who wants the
-      processor, takes longer than looking is worth: the next `RESTS` writes are slept over.
+      processor, takes longer than looking is worth: the next write is slept over, and twice as many after each further
+      look in vain, up to `RESTS_MAX`.
   LO3 Nothing depends on a look but when one sleeps: what is durable is the sync's to say.
   LO4 Where the kernel cannot be asked (`cachestat`, Linux 6.5) there is no look, nor with QUAESTOR_LOOK_US=0.
 
@@ -24,20 +25,20 @@ CACHESTAT: Final = 451
 UNDER_WAY: Final = 2
 """Which of the five figures that it gives counts pages on their way to the disk."""
 
-RESTS: Final = 256
+RESTS_MAX: Final = 256
 
 
 class Lookout:
     """Looks on while writes of one file are under way (LO1-LO4); one thread at a time."""
 
-    __slots__ = ("_ask", "_asked", "_found", "_places", "_rests")
+    __slots__ = ("_ask", "_asked", "_found", "_in_vain", "_places", "_rests")
 
     def __init__(self) -> None:
         self._ask = ctypes.CDLL(None).syscall
         self._ask.argtypes = (ctypes.c_long, ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint)
         self._asked, self._found = (ctypes.c_uint64 * 2)(), (ctypes.c_uint64 * 5)()
         self._places = ctypes.addressof(self._asked), ctypes.addressof(self._found)
-        self._rests = 0
+        self._rests, self._in_vain = 0, 1  # writes to sleep over now, and after the next look in vain
 
     def look(self, fd: int, offset: int, length: int) -> bool:
         """Return when nothing of this range is on its way to the disk, or when looking is not worth it (LO2)."""
@@ -53,10 +54,12 @@ class Lookout:
                 self._rests = 1 << 62  # LO4
                 return False
             if not found[UNDER_WAY]:
+                self._in_vain = 1
                 return True
             offer_processor()
             if monotonic_ns() > until_ns:
-                self._rests = RESTS
+                self._rests = self._in_vain
+                self._in_vain = min(2 * self._in_vain, RESTS_MAX)
                 return False
 
 

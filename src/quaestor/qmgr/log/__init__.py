@@ -45,9 +45,10 @@ Rules
       seconds: an active log that somebody put back as it was before that ends too early, and nothing starts with it
       (L2). Nobody waits for the note, so what was committed in the last few seconds is not watched over by it.
   J17 Who is about to force the log may have the disk begin first (`send`), and do what is left of his work while it
-      writes: when he forces what he sent, most of the write is over. What was sent is volatile until then, and counts
-      as written by the force. It is a hint: whoever else forces the log meanwhile, or wants more of it durable than was
-      sent, writes all of it as if nothing had been.
+      writes: when he forces what he sent (`force_sent`), most of the write is over. What was sent is volatile until
+      then, and counts as written by the force. It is a hint: whoever else forces the log meanwhile, or wants more of it
+      durable than was sent, writes all of it as if nothing had been; but through the system's cache, because what was
+      sent is there and may go to the disk after what goes past it.
 
 Called by recovery (append, send, force, read), buffer (force), the scheduler (offload).  Calls log_files.
 Why forcing has no timer: a commit that waits for company is slow when alone; under load company comes by itself.

@@ -82,7 +82,7 @@ class LogWriter:
                     if self._flight is not None:
                         self._land(wait=True)
                     if self._failed is None and rba >= self.hardened:  # J5
-                        since_ns = self._force_sent(since_ns) if rba < self._soon else self._force_all(since_ns)
+                        since_ns = self._force_all(since_ns)
             except OSError as error:
                 self._failed = error
             with self._queue:
@@ -160,7 +160,7 @@ class LogWriter:
         """Start the write of the buffers up to an RBA, if it can be one (J8)."""
         start, files = self.written, self.files
         first, base = start - start % CI, self.base
-        if upto <= start or self._synced != start or first < files.start:
+        if upto <= start or self._synced != start or self._soon > start or first < files.start:
             return False
         since_ns, ends = self._now_ns(), files.start + files.size
         data = self._view[first - base : min(upto + -upto % CI, ends) - base]
@@ -217,7 +217,7 @@ class LogWriter:
         """
         start, upto, files = self.written, self.end, self.files
         first, base = start - start % CI, self.base
-        if self._synced != start or first < files.start or upto <= start:
+        if self._synced != start or self._soon > start or first < files.start or upto <= start:
             self._stats.logger_calls += 1
             self._write(upto)
             self._harden()
@@ -227,7 +227,11 @@ class LogWriter:
         if last > ends:  # noqa: PLR1730 - cheaper than a call
             last = ends
         files.write_through(first, self._view[first - base : last - base])
-        self._forced(start, upto, since_ns, began_ns)
+        self.hardened = self._synced = self.written = self._sent = upto
+        self._note((start, upto, since_ns, began_ns, self._now_ns()))
+        if upto > self._meter.bootstrap_at:
+            self._meter.set_bootstrap_at(upto)
+            self._tell_bootstrap()
         return NOBODY
 
     def send(self) -> bool:
@@ -236,15 +240,14 @@ class LogWriter:
         if self._soon == upto:
             return True
         first, file, begins = start - start % CI, files.only, files.start
-        if file is None or self._leading or self._synced != start or first < begins or not self._io.acquire(False):
+        quiet = self._synced == start == self._sent and first >= begins
+        if not quiet or file is None or not self._io.acquire(False):
             return False
         try:
-            if self._flight is not None or self._failed is not None:
+            if self._failed is not None:
                 return False
-            self._soon_ns, base = self._now_ns(), self.base
-            file.write_soon(
-                first - begins, self._view[first - base : min(upto + -upto % CI, begins + files.size) - base]
-            )
+            self._soon_ns, base, last = self._now_ns(), self.base, min(upto + -upto % CI, begins + files.size)
+            file.write_soon(first - begins, self._view[first - base : last - base])
             self._soon = upto
         except OSError as error:
             self._failed = error
@@ -255,22 +258,27 @@ class LogWriter:
             self._meter.settle()
         return True
 
-    def _force_sent(self, since_ns: int) -> int:
-        """Wait until what the disk has begun with is durable (J17); gives what `_force_all` does."""
-        start, upto, files = self.written, self._soon, self.files
-        file, first = files.only, start - start % CI
-        if file is None or upto <= start:
-            return self._force_all(since_ns)
-        file.sync_written(first - files.start, upto - first)
-        self._forced(start, upto, since_ns, self._soon_ns)
-        return NOBODY
-
-    def _forced(self, start: int, upto: int, since_ns: int, began_ns: int) -> None:
-        self.hardened = self._synced = self.written = self._sent = upto
-        self._note((start, upto, since_ns, began_ns, self._now_ns()))
-        if upto > self._meter.bootstrap_at:
-            self._meter.set_bootstrap_at(upto)
-            self._tell_bootstrap()
+    def force_sent(self, rba: int) -> None:
+        """Return when a record that was sent is durable (J17). Who comes meanwhile waits at the door, not for us."""
+        since_ns, files = self._now_ns(), self.files
+        try:
+            with self._io, self._queue:
+                start, upto, file = self.written, self._soon, files.only
+                if file is not None and start == self._synced <= rba < upto and self._failed is None:
+                    first, due = start - start % CI, upto > self._meter.bootstrap_at
+                    file.sync_written(first - files.start, upto - first)
+                    self.hardened = self._synced = self.written = self._sent = upto
+                    self._note((start, upto, since_ns, self._soon_ns, self._now_ns()))
+                    if due:
+                        self._meter.set_bootstrap_at(upto)
+                        self._tell_bootstrap()
+                    return
+        except OSError as error:
+            self._failed = error
+        except BaseException as error:
+            self._break_off(error)
+            raise
+        self.force(rba)
 
     def _write(self, upto: int) -> None:
         """Hand the buffers up to an RBA to the data sets, and note it (J7)."""

@@ -218,11 +218,12 @@ class OutputPath:
         elif self._express is None or self._caller.many:
             self._store_put(self._caller.unit_of_one(), self._stored, message, rank)
         else:
-            arrival = self._express(self._stored, message, rank)
-            if arrival is None:
-                self._store_put(self._caller.unit_of_one(), self._stored, message, rank)
-            elif self._waiting:
-                self._waiters.wake(arrival)
+            arrival = self._express(self._stored, message, rank, self._count_express)
+            if arrival is not None:
+                if self._waiting:
+                    self._waiters.wake(arrival)
+                return message
+            self._store_put(self._caller.unit_of_one(), self._stored, message, rank)
         stats = self._stats
         stats.puts += 1
         if persistence:
@@ -304,6 +305,12 @@ class OutputPath:
             if type(body) is not bytes or len(body) > longest:
                 return bodies[:at]
         return bodies
+
+    def _count_express(self, length: int) -> None:
+        stats = self._stats
+        stats.puts += 1
+        stats.persistent_puts += 1
+        stats.persistent_bytes_put += length
 
     def _count(self, messages: int, put_bytes: int, persistence: int) -> None:
         stats = self._stats

@@ -95,7 +95,7 @@ class RecoveryManager(PageChanger):
         log = self.log
         if latched:
             due = self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload
-            log.force(rba)
+            log.force_sent(rba)
             if due:
                 self.checkpoint_at_commit()
             return
@@ -181,11 +181,11 @@ class RecoveryManager(PageChanger):
         """Wait for the log with the latch held (V13)."""
         task = self.served.task
         if task is None:
-            self.log.force(rba)
+            self.log.force_sent(rba)
             return
         began_ns = self._clock.monotonic_ns()
         task.log_forcing()
-        self.log.force(rba)
+        self.log.force_sent(rba)
         task.log_forced(self._clock.monotonic_ns() - began_ns)
 
     def _force(self, rba: int) -> None:
