@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from random import Random
 
-Turn = tuple[str, Callable[[], None], int]
-"""name, what is done, how many messages that is"""
+Turn = tuple[str, Callable[[], None], int] | tuple[str, Callable[[], None], int, Callable[[], None]]
+"""name, what is done, how many messages that is; perhaps what is done before that and not counted"""
 
 
 Rounds = dict[str, list[float]]
@@ -27,7 +27,9 @@ def every_round(phases: Sequence[Sequence[Turn]], rounds: int) -> Rounds:
     rates: Rounds = {}
     for number in range(rounds):
         for turns in phases:
-            for name, work, count in Random(number).sample(turns, len(turns)):
+            for name, work, count, *before in Random(number).sample(turns, len(turns)):
+                for first in before:
+                    first()
                 began = time.perf_counter()
                 work()
                 rates.setdefault(name, []).append(count / (time.perf_counter() - began))

@@ -16,13 +16,15 @@ Why: behind a force the processor has to fetch every instruction anew, and this 
 from collections.abc import Callable
 from typing import Any
 
+from quaestor.mqi.messages import HEADER_LENGTH as MESSAGE_LENGTH
 from quaestor.mqi.messages import Message
 from quaestor.qmgr.data.inserting import PERSISTENT_SUBQUEUES, SURELY_SHORT
 from quaestor.qmgr.data.manager import DataManager
-from quaestor.qmgr.data.stored import short_beginning
+from quaestor.qmgr.data.stored import pack_beginning
 from quaestor.qmgr.queue_store import Arrival, Express
 from quaestor.qmgr.recovery import RecoveryManager
-from quaestor.storage.page import HEADER_LENGTH
+from quaestor.storage.changes import STARTS
+from quaestor.storage.page import HEADER_LENGTH, LIVE, RECORD_LENGTH, SHORT
 
 
 def express(data: DataManager, recovery: RecoveryManager) -> Express:
@@ -34,12 +36,19 @@ def express(data: DataManager, recovery: RecoveryManager) -> Express:
     def put(queue: Any, message: Message, priority: int, count: Callable[[int], None]) -> Arrival | None:
         page_set = queue.page_set
         pages, flags = at_hand(page_set)
-        body, envelope, msg_id, correl_id, _, _, put_us, expires_us, _, _, _ = message
+        body, envelope, msg_id, correl_id, own_priority, persistence, put_us, expires_us, backouts, _, _ = message
         length = len(body)
         if not pages or length > longest or not log.ready or served.task is not None:
             return None  # EX2
         page, sequence = pages[-1], data.sequence + 1
-        change = short_beginning(queue.queue_id, PERSISTENT_SUBQUEUES + priority, message, sequence)
+        packed = envelope.packed()
+        described = len(packed)
+        header = MESSAGE_LENGTH + described
+        change = pack_beginning(  # as `short_beginning` does
+            queue.queue_id, PERSISTENT_SUBQUEUES + priority | STARTS, 0, HEADER_LENGTH,
+            LIVE, SHORT, 0, RECORD_LENGTH + header + length, header, length, 0, sequence,
+            msg_id, correl_id, own_priority, persistence, put_us, expires_us, backouts, described,
+        ) + packed  # fmt: skip
         rba = begin(flags, page_set, page, change, body, message)
         pages.pop()
         data.sequence = sequence
