@@ -327,6 +327,81 @@ def test_a_get_that_waits_is_not_charged_with_the_wait_however_often_it_came_at_
     assert task.queues[0].get_elapsed < 200_000 * US
 
 
+class DearClock(FakeClock):
+    """A clock that takes its time to tell the time: a microsecond, and three of CPU for that of the CPU."""
+
+    def monotonic_ns(self):
+        self.us += 1
+        return self.us * 1000
+
+    def cpu_ns(self):
+        self.cpu += 3000
+        return self.cpu
+
+
+def test_looking_at_the_cpu_clock_is_nobodys_cpu_time():
+    """VE5: a call has no more CPU time than elapsed time."""
+    qm, _, smf = queue_manager("acctg(3)", DearClock())
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+    for _ in range(3000):
+        queue.put(b"x", None, NOW)
+    app.disconnect()
+    qm.stop()
+    account = only_queue(smf)
+    assert 0 < account.put_cpu <= account.put_elapsed
+
+
+def test_calls_that_stand_for_others_bring_no_more_cpu_than_there_was_time():
+    """VE5: gets that are looked at for their time, one in many also for its CPU, and that one is dear."""
+    verb = Verb()
+    for _ in range(CLOCKED_ALWAYS):
+        verb.entered()
+        verb.clocked(1000, verb.took(1000))
+    for _ in range(100):
+        verb.entered()
+        verb.took(10)
+    assert CLOCKED_ALWAYS * 1000 + 1000 == verb.elapsed_total_ns() == verb.cpu_total_ns()
+
+
+def test_the_cpu_time_of_a_get_is_without_that_of_its_wait(monkeypatch, work):
+    """AC3: falling asleep and waking up took a millisecond of CPU, and the wait a second."""
+    app, clock, end = work
+
+    def sleep(*_):
+        clock.advance(seconds=1)
+        clock.cpu += 1_000_000
+        return False
+
+    monkeypatch.setattr(Handle, "_block", sleep)
+    queue = app.open("ORDERS", 1)
+    for _ in range(20):
+        with pytest.raises(MQError):
+            queue.get(GET_NOW, wait_ms=1000)
+    account = end()
+    assert (20, 0, 0) == (account.gets, account.get_elapsed, account.get_cpu)
+
+
+def test_a_wait_for_the_latch_behind_a_wait_for_a_message_is_part_of_the_call(monkeypatch, work):
+    """AC3, AC5: the message was there after a second, the latch five microseconds later."""
+    app, clock, end = work
+
+    def sleep(handle, *_):
+        clock.advance(seconds=1)
+        clock.us += 5
+        handle.tally.task.latch_waited(5000)
+        return False
+
+    monkeypatch.setattr(Handle, "_block", sleep)
+    queue = app.open("ORDERS", 1)
+    for _ in range(20):
+        with pytest.raises(MQError):
+            queue.get(GET_NOW, wait_ms=1000)
+    account = end()
+    assert (20, 20 * 5 * US) == (account.gets, account.get_elapsed)
+
+
 def test_live_records_print_as_the_papers_programs_print_them(work, tmp_path):
     with quaestor.connect("QM1", tmp_path, application="PRINTED", trace="stat,acctg(1,3)") as app:
         app.define(LocalQueue("ORDERS"))

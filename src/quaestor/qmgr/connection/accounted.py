@@ -147,12 +147,14 @@ class AccountedHandle(Handle):
         return message
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
-        task = self.tally.task
-        began_ns, task.waits_at = task.now_ns(), self.tally
+        task, verb = self.tally.task, self.tally.get
+        cpu_ns, began_ns, waited_ns, task.waits_at = task.cpu_ns(), task.now_ns(), verb.waited_ns, self.tally
         try:
             return Handle._block(self, waiting, seconds)  # noqa: SLF001 - its own parent
         finally:
-            task.waited_ns, task.waits_at = task.waited_ns + task.now_ns() - began_ns, None  # AC3
+            inside_ns = verb.waited_ns - waited_ns  # for the latch, when the message was there
+            task.waited_ns, task.waits_at = task.waited_ns + task.now_ns() - began_ns - inside_ns, None  # AC3
+            task.waited_cpu_ns += task.cpu_ns() - cpu_ns
 
     def inquire(self, *keywords: str) -> dict[str, Any]:
         verb, task = self.tally.inq, self.tally.task

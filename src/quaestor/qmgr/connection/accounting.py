@@ -6,8 +6,8 @@ Rules
   AC2 A put or get that worked notes with the latch held what it has at hand: the message's length, and how long it was
       on the queue. Notes are added up by the dozen (`fold`, latch held), which is cheaper than one by one, and by
       whoever reads. Numbers only grow, but for extremes, which the reader takes away (`take_extremes`).
-  AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
-      queue manager's work.
+  AC3 Elapsed time and CPU time are those of the call without the wait for a message: that is the application's wish,
+      not the queue manager's work. Falling asleep and waking up take CPU too, often more than the call does otherwise.
   AC4 Not every call is clocked, and those that are stand for the others; what they wait for is clocked always (`verb`).
   AC5 Waits (page reads, the log, the latch) are counted with the verb that is being served, whoever measures them.
   AC6 A call that failed is counted with its time; sizes, bytes and time on queue are those of calls that worked. A call
@@ -279,6 +279,7 @@ class TaskTally:
         "take_stock",
         "thread",
         "verb",
+        "waited_cpu_ns",
         "waited_ns",
         "waits_at",
     )
@@ -297,7 +298,7 @@ class TaskTally:
         self.latch_waits = self.latch_ns = self.latch_longest_ns = 0
         self.log_bytes = self.log_writes = 0
         self.take_stock: Callable[[], None] = _nothing_logged  # counts in those two what is not yet (LA2)
-        self.waited_ns = 0  # for a message, by the call in progress (AC3)
+        self.waited_ns = self.waited_cpu_ns = 0  # for a message, by the call in progress (AC3)
         self.waits_at: QueueTally | None = None  # whose get waits for a message now
         self.puts_by_size, self.gets_by_size = [0, 0, 0, 0], [0, 0, 0, 0]
 
@@ -337,17 +338,18 @@ class TaskTally:
     def ended(self, verb: Verb, began_ns: int, cpu_ns: int, calls: int = 1) -> int:
         """A call, or one that stands for so many, has ended, well or not; gives when."""
         ended_ns = self.now_ns()
-        work_ns = verb.took(ended_ns - began_ns - self.waited_ns, calls)
-        self.waited_ns = 0
+        elapsed_ns = ended_ns - began_ns - self.waited_ns
+        work_ns = verb.took(elapsed_ns, calls)
         if cpu_ns >= 0:
-            verb.clocked(self.cpu_ns() - cpu_ns, work_ns, calls)
+            verb.clocked(min(self.cpu_ns() - cpu_ns - self.waited_cpu_ns, elapsed_ns), work_ns, calls)  # VE5
+        self.waited_ns = self.waited_cpu_ns = 0
         self.verb = self.other
         return ended_ns
 
     def passed(self, calls: int = 1) -> None:
         """A call that was not clocked has ended, and nobody has noted it (AC6)."""
         self.verb.pass_unclocked(calls)
-        self.waited_ns = 0
+        self.waited_ns = self.waited_cpu_ns = 0
         self.verb = self.other
 
     def break_off(self) -> None:

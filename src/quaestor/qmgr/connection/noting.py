@@ -121,7 +121,7 @@ def noting_get(
             message = way.get(plan, ANY, LENGTH_ANY)
             if type(message) is Waiting:
                 message = handle.wait_with_care(message, plan)
-                task.waited_ns = 0  # AC3
+                task.waited_ns = task.waited_cpu_ns = 0  # AC3
             if thread.call_unit is not None:
                 connection.end_call(commit=True)
                 latch.log_forcing()

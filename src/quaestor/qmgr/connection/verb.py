@@ -11,6 +11,8 @@ Rules
       So the elapsed time of calls that were not clocked is what they waited, to the nanosecond, and the work between
       their waits, which is that of calls that were.
   VE4 Numbers only grow.
+  VE5 A call has no more CPU time than elapsed time: looking at the clock of the CPU takes CPU, and the few calls whose
+      CPU is known may be dearer than the many they stand for.
 
 Called by the tallies of a task and its queues (`accounting`).  Read by statistics, which makes records of it.
 """
@@ -128,8 +130,9 @@ class Verb:
         return 0 if self.lists is None else sum(self.lists.numbers)
 
     def take_over(self, other: "Verb") -> None:
-        """Count the waits and CPU time of a verb whose queue is forgotten."""
+        """Count the waits and times of a verb whose queue is forgotten."""
         self.calls = self._clocked = 1
+        self.elapsed_ns += other.elapsed_total_ns()
         self._clocked_cpu_ns += other.cpu_total_ns()
         self.forces += other.forces
         self.force_ns += other.force_ns
@@ -146,6 +149,7 @@ class Verb:
         return self.elapsed_ns + work_ns + self.waited_ns - self._clocked_waits_ns
 
     def cpu_total_ns(self) -> int:
-        """CPU time of all calls (VE2)."""
+        """CPU time of all calls (VE2, VE5)."""
         others = self.calls - self._clocked
-        return self._clocked_cpu_ns + (others * self._standing_cpu_ns // self._standing if self._standing else 0)
+        others_ns = others * self._standing_cpu_ns // self._standing if self._standing else 0
+        return min(self._clocked_cpu_ns + others_ns, self.elapsed_total_ns())
