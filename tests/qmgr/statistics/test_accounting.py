@@ -327,6 +327,34 @@ def test_a_get_that_waits_is_not_charged_with_the_wait_however_often_it_came_at_
     assert task.queues[0].get_elapsed < 200_000 * US
 
 
+def test_every_figure_but_work_is_that_of_every_call(work):
+    """PC1 to PC3: more calls than may pass, lengths and times that change, calls that fail in between."""
+    app, clock, end = work
+    queue, put, waits_us = app.open("ORDERS"), [], []
+    for number in range(3 * CLOCKED_EVERY):
+        body, persistent = b"x" * (10 if number % 5 else 2000 + number), number % 7 == 0
+        queue.put(body, MQMD(persistence=int(persistent)) if persistent else None, NOW)
+        put.append((len(body), persistent))
+        waits_us.append(1000 * (1 + number % 100))
+        clock.us += waits_us[-1]
+        queue.get(GET_NOW)
+        if number % 50 == 0:
+            with pytest.raises(MQError, match="2033"):
+                queue.get(GET_NOW)
+    account = end()
+    lengths, failed = [length for length, _ in put], len(range(0, 3 * CLOCKED_EVERY, 50))
+    assert (len(put), len(put), len(put) + failed) == (account.puts, account.valid_puts, account.gets)
+    assert (len(put), len(put)) == (account.valid_gets, account.valid_destructive_gets)
+    assert [sum(lengths)] * 2 == [account.put_bytes, account.get_bytes]
+    assert [sum(kept for _, kept in put)] * 2 == [account.puts_persistent, account.gets_persistent]
+    assert [max(lengths), min(lengths)] * 2 == [
+        account.put_size_high, account.put_size_low, account.get_size_high, account.get_size_low
+    ]  # fmt: skip
+    assert (max(waits_us) * US, min(waits_us) * US) == (account.on_queue_longest, account.on_queue_shortest)
+    assert sum(waits_us) == pytest.approx(account.on_queue_elapsed / US, abs=len(put) / 4)
+    assert 1 == account.depth_high
+
+
 class DearClock(FakeClock):
     """A clock that takes its time to tell the time: a microsecond, and three of CPU for that of the CPU."""
 
