@@ -30,6 +30,9 @@ class Clock(Protocol):
     def now_us(self) -> int:
         """Microseconds since the UNIX epoch, UTC."""
 
+    def now_s(self) -> float:
+        """The same in seconds, to a quarter of a microsecond: what an operating system tells at the least cost."""
+
     def cpu_ns(self) -> int:
         """CPU time of the calling thread in nanoseconds."""
 
@@ -42,6 +45,7 @@ class SystemClock:
 
     __slots__ = ()
 
+    now_s = staticmethod(time.time)
     cpu_ns = staticmethod(time.thread_time_ns)
     monotonic_ns = staticmethod(time.monotonic_ns)
 
@@ -58,6 +62,9 @@ class FakeClock:
 
     def now_us(self) -> int:
         return self.us
+
+    def now_s(self) -> float:
+        return self.us / 1e6
 
     def cpu_ns(self) -> int:
         return self.cpu

@@ -327,6 +327,109 @@ def test_a_get_that_waits_is_not_charged_with_the_wait_however_often_it_came_at_
     assert task.queues[0].get_elapsed < 200_000 * US
 
 
+def test_every_figure_but_work_is_that_of_every_call(work):
+    """PC1 to PC3: more calls than may pass, lengths and times that change, calls that fail in between."""
+    app, clock, end = work
+    queue, put, waits_us = app.open("ORDERS"), [], []
+    for number in range(3 * CLOCKED_EVERY):
+        body, persistent = b"x" * (10 if number % 5 else 2000 + number), number % 7 == 0
+        queue.put(body, MQMD(persistence=int(persistent)) if persistent else None, NOW)
+        put.append((len(body), persistent))
+        waits_us.append(1000 * (1 + number % 100))
+        clock.us += waits_us[-1]
+        queue.get(GET_NOW)
+        if number % 50 == 0:
+            with pytest.raises(MQError, match="2033"):
+                queue.get(GET_NOW)
+    account = end()
+    lengths, failed = [length for length, _ in put], len(range(0, 3 * CLOCKED_EVERY, 50))
+    assert (len(put), len(put), len(put) + failed) == (account.puts, account.valid_puts, account.gets)
+    assert (len(put), len(put)) == (account.valid_gets, account.valid_destructive_gets)
+    assert [sum(lengths)] * 2 == [account.put_bytes, account.get_bytes]
+    assert [sum(kept for _, kept in put)] * 2 == [account.puts_persistent, account.gets_persistent]
+    assert [max(lengths), min(lengths)] * 2 == [
+        account.put_size_high, account.put_size_low, account.get_size_high, account.get_size_low
+    ]  # fmt: skip
+    assert (max(waits_us) * US, min(waits_us) * US) == (account.on_queue_longest, account.on_queue_shortest)
+    assert sum(waits_us) == pytest.approx(account.on_queue_elapsed / US, abs=len(put) / 4)
+    assert 1 == account.depth_high
+
+
+class DearClock(FakeClock):
+    """A clock that takes its time to tell the time: a microsecond, and three of CPU for that of the CPU."""
+
+    def monotonic_ns(self):
+        self.us += 1
+        return self.us * 1000
+
+    def cpu_ns(self):
+        self.cpu += 3000
+        return self.cpu
+
+
+def test_looking_at_the_cpu_clock_is_nobodys_cpu_time():
+    """VE5: a call has no more CPU time than elapsed time."""
+    qm, _, smf = queue_manager("acctg(3)", DearClock())
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+    for _ in range(3000):
+        queue.put(b"x", None, NOW)
+    app.disconnect()
+    qm.stop()
+    account = only_queue(smf)
+    assert 0 < account.put_cpu <= account.put_elapsed
+
+
+def test_calls_that_stand_for_others_bring_no_more_cpu_than_there_was_time():
+    """VE5: gets that are looked at for their time, one in many also for its CPU, and that one is dear."""
+    verb = Verb()
+    for _ in range(CLOCKED_ALWAYS):
+        verb.entered()
+        verb.clocked(1000, verb.took(1000))
+    for _ in range(100):
+        verb.entered()
+        verb.took(10)
+    assert CLOCKED_ALWAYS * 1000 + 1000 == verb.elapsed_total_ns() == verb.cpu_total_ns()
+
+
+def test_the_cpu_time_of_a_get_is_without_that_of_its_wait(monkeypatch, work):
+    """AC3: falling asleep and waking up took a millisecond of CPU, and the wait a second."""
+    app, clock, end = work
+
+    def sleep(*_):
+        clock.advance(seconds=1)
+        clock.cpu += 1_000_000
+        return False
+
+    monkeypatch.setattr(Handle, "_block", sleep)
+    queue = app.open("ORDERS", 1)
+    for _ in range(20):
+        with pytest.raises(MQError):
+            queue.get(GET_NOW, wait_ms=1000)
+    account = end()
+    assert (20, 0, 0) == (account.gets, account.get_elapsed, account.get_cpu)
+
+
+def test_a_wait_for_the_latch_behind_a_wait_for_a_message_is_part_of_the_call(monkeypatch, work):
+    """AC3, AC5: the message was there after a second, the latch five microseconds later."""
+    app, clock, end = work
+
+    def sleep(handle, *_):
+        clock.advance(seconds=1)
+        clock.us += 5
+        handle.tally.task.latch_waited(5000)
+        return False
+
+    monkeypatch.setattr(Handle, "_block", sleep)
+    queue = app.open("ORDERS", 1)
+    for _ in range(20):
+        with pytest.raises(MQError):
+            queue.get(GET_NOW, wait_ms=1000)
+    account = end()
+    assert (20, 20 * 5 * US) == (account.gets, account.get_elapsed)
+
+
 def test_live_records_print_as_the_papers_programs_print_them(work, tmp_path):
     with quaestor.connect("QM1", tmp_path, application="PRINTED", trace="stat,acctg(1,3)") as app:
         app.define(LocalQueue("ORDERS"))

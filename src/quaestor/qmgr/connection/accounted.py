@@ -2,7 +2,7 @@
 
 Rules
   AH1 Each method makes the call of its parent class and tallies what it took; it decides nothing. Plain puts and gets
-      are functions of their own (`noting`).
+      are in `noting`.
   AH2 `account_for` and `stop_accounting` may come at any time, also while the application waits for a message: a call
       in progress ends with the latch it began with and is not tallied. It knows its tally by then, not by its handle.
   AH3 A get that waits by being asked again (`look`) is one get: what is asked again adds time, not a call.
@@ -17,19 +17,17 @@ from operator import attrgetter
 from typing import Any
 
 from quaestor.mqi.descriptors import MQMD, Target
-from quaestor.mqi.matching import ANY
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import CloseOptions, GetPlan, OpenOptions, PutOptions
+from quaestor.mqi.options import CloseOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.connection.accounting import QueueTally, TaskTally
-from quaestor.qmgr.connection.handle import Handle, not_accounted
+from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
-from quaestor.qmgr.connection.noting import noting_get, noting_put
+from quaestor.qmgr.connection.noting import NotingHandle, note_no_more
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.message.gate import HeldUpError
-from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.waiting import Waiting
 
@@ -37,21 +35,12 @@ _body, _persistence = attrgetter("body"), attrgetter("persistence")
 _SPECIFIC = frozenset({"msg_id", "correl_id", "group_id", "sequence", "token"})
 
 
-class AccountedHandle(Handle):
+class AccountedHandle(NotingHandle):
     """An open queue whose calls are tallied (AH1)."""
 
     __slots__ = ()
     tally: QueueTally
     _latch: TimedLatch
-
-    put = vars(Handle)["noted_put"]  # the slot itself: a call goes straight to the function in it (NO2)
-    get = vars(Handle)["noted_get"]
-
-    def begin_notes(self, connection: Connection, tally: QueueTally, latch: TimedLatch) -> None:
-        """Tell this tally from the next call on."""
-        self.use_latch(latch, tally)
-        self.noted_put = noting_put(self, connection, tally, latch)
-        self.noted_get = noting_get(self, connection, tally, latch)
 
     def forget(self) -> OpenQueue | None:
         note_no_more(self)
@@ -60,7 +49,6 @@ class AccountedHandle(Handle):
     def put_with_care(
         self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: Handle | None
     ) -> Message:
-        """A put that is not plain, or is clocked (AC4)."""
         tally = self.tally
         (began_ns, cpu_ns), calls = self._began(tally, tally.put), 1
         try:
@@ -74,8 +62,8 @@ class AccountedHandle(Handle):
         return message
 
     def _began(self, tally: QueueTally, verb: Verb) -> tuple[int, int]:
-        """A put or get begins; when one is due, what those before it have noted is added up (AC2)."""
-        if not verb.left:
+        """A put or get begins; when one is due, what those before it have noted is added up, if it is much (AC2)."""
+        if verb.left < 1 and tally.many_notes():
             with self._latch:
                 tally.fold()
         return tally.task.began(verb)
@@ -95,15 +83,13 @@ class AccountedHandle(Handle):
             task.ended(verb, began_ns, cpu_ns, len(put) + refused)
             if put:
                 with self._latch:
-                    tally.puts_persistent += sum(map(_persistence, put))
-                    tally.depth_high = max(tally.depth_high, tally.stored.depth)
+                    verb.persistent += sum(map(_persistence, put))
+                    verb.deepest = max(verb.deepest, tally.stored.depth)
                     tally.put_worked(list(map(len, map(_body, put))))
 
     def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
-        """A get that is not plain, or is clocked (AC4)."""
         tally = self.tally
-        began_ns, cpu_ns, ended_ns = *self._began(tally, tally.get), 0
-        calls = 1
+        (began_ns, cpu_ns), calls = self._began(tally, tally.get), 1
         try:
             message = Handle.get(self, options, **named)
         except HeldUpError:
@@ -112,13 +98,9 @@ class AccountedHandle(Handle):
         finally:
             if calls:
                 _tally_kind(tally, options, named)
-            ended_ns = tally.task.ended(tally.get, began_ns, cpu_ns, calls)
-        tally.note_get(message, ended_ns)
+            tally.task.ended(tally.get, began_ns, cpu_ns, calls)
+        tally.note_get(message)
         return message
-
-    def wait_with_care(self, waiting: Waiting, plan: GetPlan) -> Message:
-        """A plain get that has to wait."""
-        return self._wait(waiting, plan, ANY, LENGTH_ANY, 0)
 
     def look(
         self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None = None, **selecting: Any
@@ -135,24 +117,26 @@ class AccountedHandle(Handle):
         finally:
             if calls:
                 _tally_kind(tally, options, selecting)
-            ended_ns = task.ended(verb, began_ns, cpu_ns, calls)
+            task.ended(verb, began_ns, cpu_ns, calls)
         if not isinstance(result, Waiting):
-            tally.note_get(result, ended_ns)
+            tally.note_get(result)
         return result
 
     def handed_over(self, waiting: Waiting) -> Message | None:
         message = Handle.handed_over(self, waiting)
         if message is not None:
-            self.tally.note_get(message, self.tally.task.now_ns())
+            self.tally.note_get(message)
         return message
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
-        task = self.tally.task
-        began_ns, task.waits_at = task.now_ns(), self.tally
+        task, verb = self.tally.task, self.tally.get
+        cpu_ns, began_ns, waited_ns, task.waits_at = task.cpu_ns(), task.now_ns(), verb.waited_ns, self.tally
         try:
             return Handle._block(self, waiting, seconds)  # noqa: SLF001 - its own parent
         finally:
-            task.waited_ns, task.waits_at = task.waited_ns + task.now_ns() - began_ns, None  # AC3
+            inside_ns = verb.waited_ns - waited_ns  # for the latch, when the message was there
+            task.waited_ns, task.waits_at = task.waited_ns + task.now_ns() - began_ns - inside_ns, None  # AC3
+            task.waited_cpu_ns += task.cpu_ns() - cpu_ns
 
     def inquire(self, *keywords: str) -> dict[str, Any]:
         verb, task = self.tally.inq, self.tally.task
@@ -233,9 +217,9 @@ class AccountedConnection(Connection):
             task.ended(verb, began_ns, cpu_ns, calls)
             if message is not None and tally is not None:
                 with self.latch:
-                    tally.put1s_persistent += message.persistence
+                    tally.put1.persistent += message.persistence
                     tally.put_worked((len(message.body),))
-                    tally.depth_high = max(tally.depth_high, tally.stored.depth)
+                    tally.put.deepest = max(tally.put.deepest, tally.stored.depth)
         return message
 
     put = put1
@@ -243,15 +227,14 @@ class AccountedConnection(Connection):
     def commit(self, unit: int | None = None) -> None:
         task = self.task
         verb = task.commit
-        if not verb.left:
+        if verb.left < 1:
             self._tallied(verb, Connection.commit, unit)
             return
-        verb.left -= 1
         task.verb = verb
         try:
             Connection.commit(self, unit)
         finally:
-            verb.pass_unclocked(1)
+            verb.passed()
             task.verb = task.other
 
     def backout(self) -> None:
@@ -295,7 +278,7 @@ class AccountedConnection(Connection):
         if opened is None:
             raise AssertionError("a handle that is being accounted for is open")
         tally = self._tally_of(opened.resolution, opened.name)
-        AccountedHandle.begin_notes(handle, self, tally, self.latch)  # type: ignore[arg-type] # its class in a moment
+        AccountedHandle.begin_notes(handle, tally, self.latch)  # type: ignore[arg-type] # its class in a moment
         handle.__class__ = AccountedHandle
         return tally
 
@@ -332,12 +315,6 @@ def stop_accounting(connection: Connection, latch: LockType) -> None:
     for handle in connection.handles:
         handle.use_latch(latch, None)
         note_no_more(handle)
-
-
-def note_no_more(handle: Handle) -> None:
-    """A handle is a plain one again: what notes its calls holds the handle, and the handle must not hold it (AH5)."""
-    handle.noted_put = handle.noted_get = not_accounted
-    handle.__class__ = Handle
 
 
 def _tally_kind(tally: QueueTally, options: int, named: dict[str, Any]) -> None:

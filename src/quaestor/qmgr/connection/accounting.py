@@ -4,10 +4,10 @@ Rules
   AC1 A connection that nobody accounts for pays nothing: its class, and that of its handles, know no account. When
       accounting starts or stops, connections and handles change their class (`accounted`), not their identity.
   AC2 A put or get that worked notes with the latch held what it has at hand: the message's length, and how long it was
-      on the queue. Notes are added up by the dozen (`fold`, latch held), which is cheaper than one by one, and by
-      whoever reads. Numbers only grow, but for extremes, which the reader takes away (`take_extremes`).
-  AC3 Elapsed time is that of the call without the wait for a message: that is the application's wish, not the
-      queue manager's work.
+      on the queue (`plain_calls`). What is not added up by then is so by whoever reads (`fold`, latch held), and by a
+      call that is clocked and finds many notes. Numbers only grow, but for extremes, which the reader takes away.
+  AC3 Elapsed time and CPU time are those of the call without the wait for a message: that is the application's wish,
+      not the queue manager's work. Falling asleep and waking up take CPU too, often more than the call does otherwise.
   AC4 Not every call is clocked, and those that are stand for the others; what they wait for is clocked always (`verb`).
   AC5 Waits (page reads, the log, the latch) are counted with the verb that is being served, whoever measures them.
   AC6 A call that failed is counted with its time; sizes, bytes and time on queue are those of calls that worked. A call
@@ -34,7 +34,7 @@ BANDS = (100, 1000, 10_000)
 """Where the second, third and fourth size band of SMF 116-0 begin."""
 
 SIZE_UNSET = 0x0FFFFFFF
-TIME_UNSET = (1 << 64) - 1
+NOTES_MAX = 64
 _BROWSE = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
 
 
@@ -48,25 +48,18 @@ class QueueTally:
         "close",
         "closed_us",
         "closes_without_lists",
-        "depth_high",
         "disposition",
         "get",
         "get_bytes",
-        "get_lengths",
-        "get_lengths_persistent",
         "get_size_high",
         "get_size_low",
         "gets_any",
-        "gets_persistent",
         "gets_specific",
         "gets_told",
         "index_type",
         "inq",
         "name",
         "now_browsing",
-        "on_queue_longest_us",
-        "on_queue_shortest_us",
-        "on_queue_us",
         "open",
         "opened_us",
         "opens_without_lists",
@@ -74,13 +67,9 @@ class QueueTally:
         "options_seen",
         "put",
         "put1",
-        "put1s_persistent",
         "put_bytes",
-        "put_lengths",
-        "put_lengths_persistent",
         "put_size_high",
         "put_size_low",
-        "puts_persistent",
         "puts_told",
         "queue_type",
         "set",
@@ -89,7 +78,7 @@ class QueueTally:
         "valid_destructive_gets",
         "valid_gets",
         "valid_puts",
-        "waits_ns",
+        "waits_told",
     )
 
     def __init__(self, task: "TaskTally", name: str, base_name: str, stored: Any) -> None:
@@ -104,21 +93,14 @@ class QueueTally:
         self.browses_any = self.browses_specific = self.gets_any = self.gets_specific = 0
         self.put_bytes = self.get_bytes = 0
         self.valid_puts = self.valid_gets = self.valid_destructive_gets = 0
-        self.gets_persistent = self.puts_persistent = self.put1s_persistent = 0
-        self.on_queue_us = 0
         self.options_seen: int | None = None
         self.options_got: int | None = None  # the same, if they are not those of a browse
         self.now_browsing = False
-        self.put_lengths: list[int] = []  # notes (AC2)
-        self.put_lengths_persistent: list[int] = []
-        self.get_lengths: list[int] = []
-        self.get_lengths_persistent: list[int] = []
-        self.waits_ns: list[int] = []  # of messages got, on the monotonic clock, less the time of day
         self.puts_told: list[tuple[int, int]] = []  # notes of calls that have been counted: length, persistence
         self.gets_told: list[tuple[int, int]] = []
-        self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
+        self.waits_told: list[float] = []  # of messages that these have got: microseconds on the queue
+        self.get_size_high = self.put_size_high = 0
         self.get_size_low = self.put_size_low = SIZE_UNSET
-        self.on_queue_shortest_us = TIME_UNSET
 
     def take_extremes(self) -> tuple[int, int, int, int, int, int, int]:
         """Sizes got and put (high, low), time on queue (longest, shortest), depth; they begin anew (AC2)."""
@@ -127,13 +109,11 @@ class QueueTally:
             self.get_size_low,
             self.put_size_high,
             self.put_size_low,
-            self.on_queue_longest_us,
-            self.on_queue_shortest_us,
-            self.depth_high,
+            *self.get.take_extremes(),
+            self.put.deepest,
         )
-        self.get_size_high = self.put_size_high = self.on_queue_longest_us = self.depth_high = 0
+        self.get_size_high = self.put_size_high = self.put.deepest = 0
         self.get_size_low = self.put_size_low = SIZE_UNSET
-        self.on_queue_shortest_us = TIME_UNSET
         return taken
 
     def opening(self, verb: Verb) -> None:
@@ -151,60 +131,60 @@ class QueueTally:
 
     def fold(self) -> None:
         """Add up what calls have noted since the last time (AC2)."""
-        puts = _taken(self.put, self.put_lengths, self.put_lengths_persistent, self.puts_told)
-        if puts is not None:
-            lengths, _, persistent = puts
-            self.puts_persistent += persistent
+        number, length, lengths = self.put.taken()
+        self.put.pass_unclocked(number + len(lengths))
+        if number:
+            self.put_worked((length,), number)
+        lengths += _taken(self.put, self.puts_told)
+        if lengths:
             self.put_worked(lengths)
-        gets = _taken(self.get, self.get_lengths, self.get_lengths_persistent, self.gets_told)
-        if gets is not None:
-            lengths, unclocked, persistent = gets
-            self.gets_any += unclocked
-            self.gets_persistent += persistent
-            self._fold_gets(lengths)
-            self._fold_waits()
+        number, length, lengths = self.get.taken()
+        unclocked = number + len(lengths)
+        self.get.pass_unclocked(unclocked)
+        self.gets_any += unclocked
+        if number:
+            self._get_worked((length,), number)
+        lengths += _taken(self.get, self.gets_told)
+        if lengths:
+            self._get_worked(lengths)
+        told = len(self.waits_told)
+        for us in self.waits_told[:told]:
+            self.get.was_on_queue(us)
+        del self.waits_told[:told]
+        self.valid_destructive_gets += unclocked + told
 
-    def put_worked(self, lengths: Sequence[int]) -> None:
-        """MQPUTs or MQPUT1s that worked."""
+    def many_notes(self) -> bool:
+        """Whether there are so many notes that they should be added up before there are more."""
+        told = len(self.puts_told) + len(self.gets_told)
+        return told + len(self.put.lengths) + len(self.get.lengths) > NOTES_MAX
+
+    def put_worked(self, lengths: Sequence[int], times: int = 1) -> None:
+        """MQPUTs or MQPUT1s that worked, so many of each length."""
         total, longest, shortest = _summed(lengths)
-        self.valid_puts += len(lengths)
-        self.put_bytes += total
+        self.valid_puts += len(lengths) * times
+        self.put_bytes += total * times
         self.put_size_high = max(self.put_size_high, longest)
         self.put_size_low = min(self.put_size_low, shortest)
-        _count_sizes(self.task.puts_by_size, lengths, shortest, longest)
+        _count_sizes(self.task.puts_by_size, lengths, times, shortest, longest)
 
-    def _fold_gets(self, lengths: Sequence[int]) -> None:
-        """Gets and browses that brought a message."""
+    def _get_worked(self, lengths: Sequence[int], times: int = 1) -> None:
+        """Gets and browses that brought a message, so many of each length."""
         total, longest, shortest = _summed(lengths)
-        self.valid_gets += len(lengths)
-        self.get_bytes += total
+        self.valid_gets += len(lengths) * times
+        self.get_bytes += total * times
         self.get_size_high = max(self.get_size_high, longest)
         self.get_size_low = min(self.get_size_low, shortest)
-        _count_sizes(self.task.gets_by_size, lengths, shortest, longest)
-
-    def _fold_waits(self) -> None:
-        """How long the messages got were on the queue; the time of day may have been put back meanwhile."""
-        waits_ns = self.waits_ns[:]
-        ahead_ns, number = self.task.offset_us * 1000, len(waits_ns)
-        if not number:
-            return
-        del self.waits_ns[:number]
-        longest_us = max(max(waits_ns) + ahead_ns, 0) // 1000
-        shortest_us = max(min(waits_ns) + ahead_ns, 0) // 1000
-        self.valid_destructive_gets += number
-        self.on_queue_us += max(sum(waits_ns) + number * ahead_ns, 0) // 1000
-        self.on_queue_longest_us = max(self.on_queue_longest_us, longest_us)
-        self.on_queue_shortest_us = min(self.on_queue_shortest_us, shortest_us)
+        _count_sizes(self.task.gets_by_size, lengths, times, shortest, longest)
 
     def note_put(self, message: Message) -> None:
         """A put that worked and has been counted as a call (AC2)."""
         self.puts_told.append((len(message.body), message.persistence))
-        self.depth_high = max(self.depth_high, self.stored.depth)
+        self.put.deepest = max(self.put.deepest, self.stored.depth)
 
-    def note_get(self, message: Message, ended_ns: int) -> None:
+    def note_get(self, message: Message) -> None:
         """A get or browse that worked and has been counted as a call, and as what kind (AC2)."""
         if not self.now_browsing:
-            self.waits_ns.append(ended_ns - message.put_us * 1000)
+            self.waits_told.append(self.task.now_s() * 1e6 - message.put_us)
         self.gets_told.append((len(message.body), message.persistence))
 
     def note_options(self, options: int) -> None:
@@ -214,25 +194,12 @@ class QueueTally:
         self.options_got = None if self.now_browsing else options
 
 
-def _taken(
-    verb: Verb, lengths: list[int], lengths_persistent: list[int], told: list[tuple[int, int]]
-) -> tuple[list[int], int, int] | None:
-    """Take the notes of a verb, whose calls are counted with it: lengths, how many were not clocked, persistent ones.
-
-    What another thread tells meanwhile stays for the next time.
-    """
-    unclocked, counted = len(lengths) + len(lengths_persistent), len(told)
-    if not unclocked + counted:
-        return None
-    verb.pass_unclocked(unclocked)
-    some, persistent = lengths + lengths_persistent, len(lengths_persistent)
-    lengths.clear()
-    lengths_persistent.clear()
-    if counted:
-        some += [length for length, _ in told[:counted]]
-        persistent += sum(each for _, each in told[:counted])
-        del told[:counted]
-    return some, unclocked, persistent
+def _taken(verb: Verb, told: list[tuple[int, int]]) -> list[int]:
+    """Take what was told of messages: their lengths. What another thread tells meanwhile stays for the next time."""
+    some = told[:]
+    del told[: len(some)]
+    verb.persistent += sum(persistence for _, persistence in some)
+    return [length for length, _ in some]
 
 
 def _summed(lengths: Sequence[int]) -> tuple[int, int, int]:
@@ -243,14 +210,14 @@ def _summed(lengths: Sequence[int]) -> tuple[int, int, int]:
     return sum(lengths), max(lengths), min(lengths)
 
 
-def _count_sizes(counts: list[int], lengths: Sequence[int], shortest: int, longest: int) -> None:
-    """Messages by the size bands of SMF 116-0; mostly they are all in one."""
+def _count_sizes(counts: list[int], lengths: Sequence[int], times: int, shortest: int, longest: int) -> None:
+    """Messages by the size bands of SMF 116-0, so many of each length; mostly they are all in one."""
     first, last = bisect_right(BANDS, shortest), bisect_right(BANDS, longest)
     if first == last:
-        counts[first] += len(lengths)
+        counts[first] += len(lengths) * times
         return
     for length in lengths:
-        counts[bisect_right(BANDS, length)] += 1
+        counts[bisect_right(BANDS, length)] += times
 
 
 class TaskTally:
@@ -268,8 +235,8 @@ class TaskTally:
         "log_bytes",
         "log_writes",
         "now_ns",
+        "now_s",
         "now_us",
-        "offset_us",
         "other",
         "prepare",
         "puts_by_size",
@@ -279,16 +246,16 @@ class TaskTally:
         "take_stock",
         "thread",
         "verb",
+        "waited_cpu_ns",
         "waited_ns",
         "waits_at",
     )
 
     def __init__(self, thread: ApplicationThread, clock: Clock) -> None:
         self.thread = thread
-        self.now_ns, self.cpu_ns, self.now_us = clock.monotonic_ns, clock.cpu_ns, clock.now_us
+        self.now_ns, self.cpu_ns = clock.monotonic_ns, clock.cpu_ns
+        self.now_us, self.now_s = clock.now_us, clock.now_s
         self.started_us = clock.now_us()
-        self.offset_us = 0
-        self.set_offset()
         self.commit, self.backout, self.prepare, self.other = Verb(), Verb(), Verb(), Verb()
         self.verb = self.other  # being served (AC5)
         self.forgotten = Verb()
@@ -297,13 +264,9 @@ class TaskTally:
         self.latch_waits = self.latch_ns = self.latch_longest_ns = 0
         self.log_bytes = self.log_writes = 0
         self.take_stock: Callable[[], None] = _nothing_logged  # counts in those two what is not yet (LA2)
-        self.waited_ns = 0  # for a message, by the call in progress (AC3)
+        self.waited_ns = self.waited_cpu_ns = 0  # for a message, by the call in progress (AC3)
         self.waits_at: QueueTally | None = None  # whose get waits for a message now
         self.puts_by_size, self.gets_by_size = [0, 0, 0, 0], [0, 0, 0, 0]
-
-    def set_offset(self) -> None:
-        """What the time of day is ahead of the monotonic clock; looked at each interval, for the former is adjusted."""
-        self.offset_us = self.now_us() - self.now_ns() // 1000
 
     def end(self) -> None:
         """The task's last figures have been taken: let go of all that knows it (AH5)."""
@@ -328,26 +291,25 @@ class TaskTally:
         """A call begins: monotonic time, and CPU time if that is due, else -1."""
         self.verb = verb
         verb.entered()
-        if verb.left:
-            verb.left -= 1
+        if verb.left > 0:
+            verb.counted()
             return self.now_ns(), -1
         cpu_ns = self.cpu_ns()
         return self.now_ns(), cpu_ns
 
-    def ended(self, verb: Verb, began_ns: int, cpu_ns: int, calls: int = 1) -> int:
-        """A call, or one that stands for so many, has ended, well or not; gives when."""
-        ended_ns = self.now_ns()
-        work_ns = verb.took(ended_ns - began_ns - self.waited_ns, calls)
-        self.waited_ns = 0
+    def ended(self, verb: Verb, began_ns: int, cpu_ns: int, calls: int = 1) -> None:
+        """A call, or one that stands for so many, has ended, well or not."""
+        elapsed_ns = self.now_ns() - began_ns - self.waited_ns
+        work_ns = verb.took(elapsed_ns, calls)
         if cpu_ns >= 0:
-            verb.clocked(self.cpu_ns() - cpu_ns, work_ns, calls)
+            verb.clocked(min(self.cpu_ns() - cpu_ns - self.waited_cpu_ns, elapsed_ns), work_ns, calls)  # VE5
+        self.waited_ns = self.waited_cpu_ns = 0
         self.verb = self.other
-        return ended_ns
 
     def passed(self, calls: int = 1) -> None:
         """A call that was not clocked has ended, and nobody has noted it (AC6)."""
         self.verb.pass_unclocked(calls)
-        self.waited_ns = 0
+        self.waited_ns = self.waited_cpu_ns = 0
         self.verb = self.other
 
     def break_off(self) -> None:

@@ -43,11 +43,6 @@ _WAIT = int(GetOptions.WAIT)
 RUN_MAX = 256
 
 
-def not_accounted(*_: Any, **__: Any) -> Message:
-    """In place of what notes a call, on a handle that nobody accounts for."""
-    raise AssertionError("a call is noted on a handle that nobody accounts for")
-
-
 class InterruptedWait(KeyboardInterrupt):
     """Somebody interrupted a wait for a message."""
 
@@ -76,8 +71,9 @@ class Handle:
         self._opened: OpenQueue | None = opened
         self._output: OutputPath | None = opened.output
         self._input: InputPath | None = opened.input
-        self.tally: QueueTally | None = None  # of an accounted handle, as are its own put and get
-        self.noted_put = self.noted_get = not_accounted
+        self.tally: QueueTally | None = None  # of an accounted handle, as is what its put and get have at hand
+        self.noted_put: tuple[Any, ...] = ()
+        self.noted_get: tuple[Any, ...] = ()
 
     def put(
         self,

@@ -1,22 +1,25 @@
-"""The put and the get of an accounted handle, as functions made for it with everything they need at hand.
+"""The put and the get of an accounted handle, with everything they need at hand.
 
 Rules
   NO1 A plain put or get is the statements of `Handle.put` and `Handle.get` with the latch taken in their midst (LA3)
       and notes at the end (AC2). Whatever else there is to it (another queue's context, a selection, a browse,
       options not seen before, clocks to be looked at) goes to the handle's `put_with_care` or `get_with_care`.
-  NO2 What does not change while a handle is accounted for is looked up when the function is made, not with each call:
-      looking it up was most of what an account cost; likewise what the options of gets mean, as long as they are the
-      same. What may change, its way in or out, is asked each time.
+  NO2 What does not change while a handle is accounted for stands in one tuple, in the order in which it is unpacked;
+      likewise what the options of gets mean, as long as they are the same. Looking it up one by one, or in cells of a
+      function each of which is a line of the cache, was most of what an account cost. What may change, its way in or
+      out, is asked each time.
   NO3 A call logs nothing unless its message is persistent or it had a unit of its own: only then is it noted where the
       log ends (LA2).
-  NO4 An application may hold on to such a function (`put = queue.put`) when its handle is closed or nobody accounts for
+  NO4 An application may hold on to such a method (`put = queue.put`) when its handle is closed or nobody accounts for
       it any more: then it does what the handle does.
   NO5 A message's fields are taken by their place (body 0, persistence 5, put 6): by name they cost three times that.
+  NO6 Arguments that have to be named cost a call more than all notes together, and more still if they are collected in
+      a dictionary. So here they may be named.
 
-Called by applications, through the handle (`AccountedHandle`).  Calls the handle's ways and the task's tally.
+Called by applications.  Calls the handle's ways and the task's tally.
 """
 
-from collections.abc import Callable
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from quaestor.mqi.descriptors import MQMD
@@ -25,39 +28,47 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions, get_plan
 from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.failing import FATAL
-from quaestor.qmgr.connection.handle import Handle, not_accounted
+from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
+from quaestor.qmgr.connection.plain_calls import PlainCalls
 from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.getting import LENGTH_ANY
 from quaestor.qmgr.message.waiting import Waiting
 
 if TYPE_CHECKING:
-    from quaestor.qmgr.connection.accounted import AccountedHandle
     from quaestor.qmgr.connection.session import Connection
 
+_NO_CALLS = PlainCalls()
+_PUT_NOWHERE = (_NO_CALLS, *(None,) * 8)
+_GET_NOWHERE = (None, None, None, _NO_CALLS, *(None,) * 8)
 
-def noting_put(
-    handle: "AccountedHandle", connection: "Connection", tally: QueueTally, latch: TimedLatch
-) -> Callable[..., Message]:
-    """`put` of one handle."""
-    task, verb, stored = tally.task, tally.put, tally.stored
-    note, note_persistent, thread = tally.put_lengths.append, tally.put_lengths_persistent.append, task.thread
-    take, free, log, served = latch.take, latch.free, latch.log, latch.served
+
+class NotingHandle(Handle):
+    """An open queue that notes its plain puts and gets (NO1)."""
+
+    __slots__ = ()
+
+    def begin_notes(self, tally: QueueTally, latch: TimedLatch) -> None:
+        """Tell this tally from the next call on."""
+        self.use_latch(latch, tally)
+        task, held = tally.task, (latch, latch.take, latch.free, latch.log, latch.served)
+        self.noted_put = (tally.put, task, task.thread, tally.stored, *held)
+        self.noted_get = (None, get_plan(GetOptions.NONE), tally, tally.get, task, task.thread, *held, task.now_s)
 
     def put(
+        self,
         body: bytes | bytearray | memoryview | str,
         descriptor: MQMD | None = None,
         options: int = PutOptions.NONE,
-        *,
         correl_id: bytes | None = None,
-        context: Any = None,
+        context: Handle | None = None,
     ) -> Message:
-        output = handle._output  # noqa: SLF001 - part of the handle, but for where it stands (NO2)
-        if output is None or context is not None or not verb.left:
-            if handle.noted_put is not_accounted:
-                return Handle.put(handle, body, descriptor, options, correl_id=correl_id, context=context)
-            return handle.put_with_care(body, descriptor, options, correl_id, context)
-        verb.left -= 1
+        output = self._output
+        verb, task, thread, stored, latch, take, free, log, served = self.noted_put
+        if output is None or context is not None or verb.left < 1:
+            if type(self) is Handle:  # NO4
+                return Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
+            return self.put_with_care(body, descriptor, options, correl_id, context)
         task.verb, thread.warning = verb, None
         if not take(False):
             latch.wait()
@@ -67,50 +78,45 @@ def noting_put(
         try:
             message = output.put(body, descriptor, options, correl_id)
             if thread.call_unit is not None:
-                connection.end_call(commit=True)
+                self._connection.end_call(commit=True)
                 latch.log_forcing()
         except BaseException as error:  # noqa: BLE001 - raised again
-            raise _failed(connection, latch, error, commit=False)  # noqa: B904 - the error itself, or one that has it
+            raise _failed(self._connection, latch, error, commit=False)  # noqa: B904 - the error itself, or one that has it
+        verb.left -= 1
         if message[5]:
-            note_persistent(len(message[0]))
+            verb.persistent += 1
             latch.end, latch.writes = log.end, log.records
-        else:
-            note(len(message[0]))
-        if stored.depth > tally.depth_high:  # noqa: PLR1730 - cheaper than a call
-            tally.depth_high = stored.depth
+        if len(message[0]) != verb.length:
+            verb.lengths.append(len(message[0]))
+        if stored.depth > verb.deepest:  # noqa: PLR1730 - cheaper than a call
+            verb.deepest = stored.depth
         served.task = None
         free()
         return message
 
-    return put
-
-
-def noting_get(
-    handle: "AccountedHandle", connection: "Connection", tally: QueueTally, latch: TimedLatch
-) -> Callable[..., Message]:
-    """`get` of one handle."""
-    task, verb = tally.task, tally.get
-    note, note_persistent, note_wait = (
-        tally.get_lengths.append,
-        tally.get_lengths_persistent.append,
-        tally.waits_ns.append,
-    )
-    now_ns, thread = task.now_ns, task.thread
-    take, free, log, served = latch.take, latch.free, latch.log, latch.served
-    seen: object = None  # the options of the last get, unless it was a browse
-    plan = get_plan(GetOptions.NONE)  # and what they mean
-
-    def get(options: int = GetOptions.NONE, **named: Any) -> Message:
-        nonlocal seen, plan
-        way = handle._input  # noqa: SLF001 - as above
-        if options is not seen or named or way is None or not verb.left:
-            if handle.noted_get is not_accounted:
-                return Handle.get(handle, options, **named)
-            message: Any = handle.get_with_care(options, named)
-            if options is tally.options_got and way is not None:
-                seen, plan = options, way.plan(options)
-            return message  # type: ignore[no-any-return] # what a get with care gives
-        verb.left -= 1
+    def get(
+        self,
+        options: int = GetOptions.NONE,
+        wait_ms: int | None = None,
+        max_length: int | None = None,
+        msg_id: bytes | None = None,
+        correl_id: bytes | None = None,
+        group_id: bytes | None = None,
+        sequence: int | None = None,
+        token: int | None = None,
+        match: int | None = None,
+    ) -> Message:
+        way = self._input
+        seen, plan, tally, verb, task, thread, latch, take, free, log, served, now_s = self.noted_get
+        if (
+            options is not seen or way is None or verb.left < 1 or wait_ms is not None or max_length is not None
+            or msg_id is not None or correl_id is not None or group_id is not None or sequence is not None
+            or token is not None or match is not None
+        ):  # fmt: skip
+            return NotingHandle._get_otherwise(
+                self, options, wait_ms=wait_ms, max_length=max_length, msg_id=msg_id, correl_id=correl_id,
+                group_id=group_id, sequence=sequence, token=token, match=match,
+            )  # fmt: skip
         task.verb, thread.warning = verb, None
         if not take(False):
             latch.wait()
@@ -118,27 +124,51 @@ def noting_get(
         if log.records != latch.writes:
             latch.begin()
         try:
-            message = way.get(plan, ANY, LENGTH_ANY)
+            message: Any = way.get(plan, ANY, LENGTH_ANY)
             if type(message) is Waiting:
-                message = handle.wait_with_care(message, plan)
-                task.waited_ns = 0  # AC3
+                message = self._wait(message, plan, ANY, LENGTH_ANY, 0)
+                task.waited_ns = task.waited_cpu_ns = 0  # AC3
             if thread.call_unit is not None:
-                connection.end_call(commit=True)
+                self._connection.end_call(commit=True)
                 latch.log_forcing()
         except BaseException as error:  # noqa: BLE001 - raised again
             tally.gets_any += not isinstance(error, HeldUpError)
-            raise _failed(connection, latch, error, commit=True)  # noqa: B904 - the error itself, or one that has it
+            raise _failed(self._connection, latch, error, commit=True)  # noqa: B904 - the error itself, or one that has it
+        verb.left -= 1
         if message[5]:
-            note_persistent(len(message[0]))
+            verb.persistent += 1
             latch.end, latch.writes = log.end, log.records
-        else:
-            note(len(message[0]))
-        note_wait(now_ns() - message[6] * 1000)
+        if len(message[0]) != verb.length:
+            verb.lengths.append(len(message[0]))
+        us = now_s() * 1e6 - message[6]
+        verb.on_queue_us += us
+        if us > verb.longest_us:  # noqa: PLR1730 - as above
+            verb.longest_us = us
+        if us < verb.shortest_us:  # noqa: PLR1730 - as above
+            verb.shortest_us = us
         served.task = None
         free()
         return message  # type: ignore[no-any-return] # a Waiting was waited for
 
-    return get
+    def _get_otherwise(self, options: int, **named: Any) -> Message:
+        """A get that is not plain, or not as the one before."""
+        if type(self) is Handle:  # NO4
+            return Handle.get(self, options, **named)
+        tally, way = self.tally, self._input
+        message = self.get_with_care(options, named)
+        if tally is not None and options is tally.options_got and way is not None:
+            self.noted_get = (options, way.plan(options), *self.noted_get[2:])
+        return message
+
+    @abstractmethod
+    def put_with_care(
+        self, body: Any, descriptor: MQMD | None, options: int, correl_id: bytes | None, context: Handle | None
+    ) -> Message:
+        """A put that is not plain, or is clocked (AC4)."""
+
+    @abstractmethod
+    def get_with_care(self, options: int, named: dict[str, Any]) -> Message:
+        """A get that is not plain, or is clocked (AC4)."""
 
 
 def _failed(connection: "Connection", latch: TimedLatch, error: BaseException, *, commit: bool) -> BaseException:
@@ -154,3 +184,9 @@ def _failed(connection: "Connection", latch: TimedLatch, error: BaseException, *
     finally:
         latch.release()
     return error
+
+
+def note_no_more(handle: Handle) -> None:
+    """A handle is a plain one again, and holds nothing of what noted its calls (AH5)."""
+    handle.noted_put, handle.noted_get = _PUT_NOWHERE, _GET_NOWHERE
+    handle.__class__ = Handle

@@ -4,25 +4,29 @@ Rules
   VE1 Clocks are dear beside the cheapest calls: two looks at the time are a twentieth of a put, two at the CPU time a
       fifth. Both are looked at for the first `CLOCKED_ALWAYS` calls and for each `CLOCKED_EVERY`-th after that; `left`
       says how many calls may pass until the next. Plain puts and gets (`noting`) and commits pass without any clock;
-      other calls pass without that of the CPU.
+      other calls pass without that of the CPU. A call that is clocked after many that were not meets code that has left
+      the caches, and takes ten times as long for it as one of several in a row.
   VE2 Calls that were clocked stand for those that were not, but for the first `COLD`, which meet every page and every
       line of code for the first time: they count for themselves.
   VE3 What a call waits for inside (the log, pages, the latch, list structures) is clocked by whoever waits, each time.
       So the elapsed time of calls that were not clocked is what they waited, to the nanosecond, and the work between
       their waits, which is that of calls that were.
   VE4 Numbers only grow.
+  VE5 A call has no more CPU time than elapsed time: looking at the clock of the CPU takes CPU, and the few calls whose
+      CPU is known may be dearer than the many they stand for.
 
 Called by the tallies of a task and its queues (`accounting`).  Read by statistics, which makes records of it.
 """
 
+from quaestor.qmgr.connection.plain_calls import PlainCalls
 from quaestor.qmgr.connection.shared_accounting import ListCalls
 
 CLOCKED_ALWAYS = 32
-CLOCKED_EVERY = 512
+CLOCKED_EVERY = 1024
 COLD = 8
 
 
-class Verb:
+class Verb(PlainCalls):
     """The calls of one verb, on one queue or of the task."""
 
     __slots__ = (
@@ -39,7 +43,6 @@ class Verb:
         "force_ns",
         "forces",
         "generated",
-        "left",
         "lists",
         "read_ns",
         "reads",
@@ -52,9 +55,9 @@ class Verb:
     )
 
     def __init__(self) -> None:
+        super().__init__()
         self.calls = self.elapsed_ns = 0  # the latter of calls whose time was looked at
         self.unclocked = 0  # calls whose time was not
-        self.left = 0  # calls that may pass before one is due (VE1)
         self.waited_ns = self._clocked_waits_ns = self._entered_ns = 0
         self._clocked = self._clocked_cpu_ns = 0  # calls that were due
         self._standing = self._standing_cpu_ns = self._standing_ns = 0  # those of them that stand for others (VE2)
@@ -82,12 +85,19 @@ class Verb:
             self._standing += calls
             self._standing_cpu_ns += cpu_ns
             self._standing_ns += work_ns
-        self.left = 0 if self._clocked < CLOCKED_ALWAYS else CLOCKED_EVERY - 1
+        self.allow(0 if self._clocked < CLOCKED_ALWAYS else CLOCKED_EVERY - 1)
 
     def pass_unclocked(self, calls: int) -> None:
         """So many calls have ended that nobody looked at the clock for (VE1)."""
         self.calls += calls
         self.unclocked += calls
+
+    def passed(self) -> None:
+        """One of those that may pass has ended (VE1)."""
+        self.left -= 1
+        self.allowed -= 1
+        self.calls += 1
+        self.unclocked += 1
 
     def waited(self, ns: int) -> None:
         """A call waits inside (VE3)."""
@@ -128,8 +138,9 @@ class Verb:
         return 0 if self.lists is None else sum(self.lists.numbers)
 
     def take_over(self, other: "Verb") -> None:
-        """Count the waits and CPU time of a verb whose queue is forgotten."""
+        """Count the waits and times of a verb whose queue is forgotten."""
         self.calls = self._clocked = 1
+        self.elapsed_ns += other.elapsed_total_ns()
         self._clocked_cpu_ns += other.cpu_total_ns()
         self.forces += other.forces
         self.force_ns += other.force_ns
@@ -146,6 +157,7 @@ class Verb:
         return self.elapsed_ns + work_ns + self.waited_ns - self._clocked_waits_ns
 
     def cpu_total_ns(self) -> int:
-        """CPU time of all calls (VE2)."""
+        """CPU time of all calls (VE2, VE5)."""
         others = self.calls - self._clocked
-        return self._clocked_cpu_ns + (others * self._standing_cpu_ns // self._standing if self._standing else 0)
+        others_ns = others * self._standing_cpu_ns // self._standing if self._standing else 0
+        return min(self._clocked_cpu_ns + others_ns, self.elapsed_total_ns())

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from quaestor.clock import TOD_UNITS_PER_MICROSECOND, tod_from_us, tod_of_ns
 from quaestor.layout import Add, Record
-from quaestor.qmgr.connection.accounting import TIME_UNSET, QueueTally, TaskTally
+from quaestor.qmgr.connection.accounting import QueueTally, TaskTally
 from quaestor.qmgr.connection.shared_accounting import SharedTally, words
 from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.statistics.forms import Form, Value
@@ -123,7 +123,6 @@ def cut(account: Account, now_us: int, pool_of: Mapping[int, int], *, ended: boo
     for queue in tuple(tally.queues.values()):
         queue.fold()
     tally.take_stock()
-    tally.set_offset()
     token = (tod_from_us(tally.started_us), int(tally.thread.name or "0", 16) & 0x7FFFFFFF, 0)
     queues = list(_queues(account, token, pool_of))
     totals = _task_figures(tally)
@@ -305,10 +304,10 @@ def _queue_figures(queue: QueueTally) -> Figures:
         "valid_gets": queue.valid_gets,
         "valid_destructive_gets": queue.valid_destructive_gets,
         "generated_messages": queue.put.generated + queue.put1.generated + queue.get.generated,
-        "on_queue_elapsed": queue.on_queue_us * TOD_UNITS_PER_MICROSECOND,
-        "gets_persistent": queue.gets_persistent,
-        "puts_persistent": queue.puts_persistent,
-        "put1s_persistent": queue.put1s_persistent,
+        "on_queue_elapsed": max(round(queue.get.on_queue_us), 0) * TOD_UNITS_PER_MICROSECOND,
+        "gets_persistent": queue.get.persistent,
+        "puts_persistent": queue.put.persistent,
+        "put1s_persistent": queue.put1.persistent,
         "puts_to_waiter": queue.put.to_waiter,
         "put1s_to_waiter": queue.put1.to_waiter,
     }
@@ -346,6 +345,6 @@ def _queue_facts(queue: QueueTally, pool_of: Mapping[int, int]) -> Figures:
         "put_size_high": put_high,
         "put_size_low": put_low,
         "on_queue_longest": longest_us * TOD_UNITS_PER_MICROSECOND,
-        "on_queue_shortest": 0 if shortest_us == TIME_UNSET else shortest_us * TOD_UNITS_PER_MICROSECOND,
+        "on_queue_shortest": shortest_us * TOD_UNITS_PER_MICROSECOND,
         "depth_high": depth,
     }
