@@ -258,7 +258,7 @@ def test_a_queue_manager_that_ends_the_link(peer, before):
     assert "the queue manager ended the link" == peer.fails(before, ends=True)
 
 
-@pytest.mark.parametrize("before", [b"", reply(1, b"cut off")[:-1]], ids=["before an answer", "in an answer"])
+@pytest.mark.parametrize("before", CUTS.values(), ids=CUTS)
 def test_a_queue_manager_that_is_not_heard_of(peer, before):
     """CL3: it is given up in the middle of an answer as it is before it."""
     peer.link._receive_timeout(0.1)
