@@ -1,5 +1,6 @@
 """Free pages: where they are looked for, what is kept, what is given back, how a page set grows (Y1-Y5)."""
 
+import errno
 from dataclasses import replace
 
 import pytest
@@ -128,7 +129,7 @@ def test_pages_are_given_back_with_a_record_for_each_map():
     spaces.space.give_back(spaces.page_set, [9, SPAN + 2, 5])
     assert [FREE] * 3 == [spaces.use(page) for page in (5, 9, SPAN + 2)]
     records = spaces.logged(Kind.FREE)
-    assert [1, SPAN] == [record.page for record in records]
+    assert [(1, 0), (SPAN, 0)] == [(record.page, record.flags) for record in records]
     assert (records[-1].rba, 5) == (spaces.page_set.freed_rba, spaces.page_set.low_free)
 
 
@@ -198,6 +199,18 @@ def test_of_pages_of_non_persistent_messages_as_many_are_kept():
     assert not spaces.space.step()
     assert [*range(12, KEPT + 12)] == kept
     assert (FREE, VOLATILE_PAGE, spaces.began) == (spaces.use(11), spaces.use(12), spaces.log.end)
+    assert not spaces.space.step()
+    assert KEPT == len(kept)
+
+
+def test_what_is_kept_stays_so_while_there_are_free_pages():
+    """Y1: giving it back would cost a log record, and the next message of its kind a page."""
+    spaces = Spaces(200)
+    spaces.space.empty[spaces.number].append(150)
+    spaces.space.volatile[spaces.number].append(151)
+    assert 2 == spaces.look()[0]
+    assert ([150], [151]) == (spaces.space.empty[spaces.number], spaces.space.volatile[spaces.number])
+    assert [] == spaces.logged(Kind.FREE)
 
 
 # --- growing (Y4) -----------------------------------------------------------------------------------------------------
@@ -243,6 +256,22 @@ def test_a_page_set_that_may_not_grow_is_full():
     )
 
 
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_page_set_for_which_there_is_no_space_is_full(code):
+    """Y4, Y7: 2192 says what the system said, and so is the operator told, once."""
+    spaces, told = Spaces(64), []
+    spaces.space.tell = lambda identifier, _, **facts: told.append((identifier, facts["page_set"], facts["pages"]))
+    spaces.page_set.low_free = 64
+    for _ in range(2):
+        spaces.small.disk.fail_at[spaces.small.disk.operations + 1] = code
+        with pytest.raises(MQError) as full:
+            spaces.space.free_page(spaces.page_set)
+        assert Reason.STORAGE_MEDIUM_FULL is full.value.reason
+        assert errno.errorcode[code] in full.value.facts["why"]
+    assert ([("CSQP014E", 1, 64)], 2, spaces.began) == (told, spaces.space.times_full, spaces.log.end)
+    assert 64 == spaces.space.free_page(spaces.page_set)
+
+
 def test_a_page_set_that_grows_into_the_next_span_has_a_map_there():
     """T1: in the log the map comes before the header that says how large the page set is."""
     spaces = Spaces(SPAN - 5)
@@ -250,7 +279,7 @@ def test_a_page_set_that_grows_into_the_next_span_has_a_map_there():
     assert [*range(SPAN - 5, SPAN)] == spaces.look()
     assert [*range(SPAN + 1, SPAN + 1 + FOUND)] == spaces.look()
     maps, headers = spaces.logged(Kind.FORMAT_MAP), spaces.logged(Kind.HEADER)
-    assert ([SPAN], [0]) == ([record.page for record in maps], [record.page for record in headers])
+    assert [(SPAN, 0), (0, 0)] == [(record.page, record.flags) for record in (*maps, *headers)]
     assert maps[0].rba < headers[0].rba
 
 
