@@ -276,3 +276,14 @@ def test_what_becomes_due_while_it_is_stopped_does_not_run():
     clock.advance(milliseconds=HOUR_MS)
     assert quickly(scheduler.stop)
     assert not ran.acquire(blocking=False)
+
+
+def test_stopping_what_never_began_or_has_stopped_is_nothing():
+    """In tests and tools steps run when asked; whoever stops the queue manager does not know."""
+    scheduler = Scheduler(threading.Lock(), [Manager()], FakeClock())
+    assert quickly(scheduler.stop)
+    assert [None] == [lane.thread for lane in scheduler._lanes]
+    started = Scheduler(threading.Lock(), [Manager()], FakeClock())
+    started.start()
+    assert quickly(started.stop)
+    assert [None] == [lane.thread for lane in started._lanes]
