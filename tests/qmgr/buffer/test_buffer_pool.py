@@ -26,6 +26,8 @@ def test_a_page_is_read_once_and_then_it_is_here(small):
     assert (3, 0, 1, 0, 1) == small.counted(*REQUESTS)
     assert ([5], [], [5]) == (small.here(), small.changed(), small.stealable())
     assert (b"page 5\0", 1) == (small.frame(5).data[HEADER_LENGTH : HEADER_LENGTH + 7], small.frame(5).rba)
+    figures = small.buffers.meter.page_sets[7]
+    assert (1, 1) == (figures.read_ios, figures.read_pages)
 
 
 def test_the_same_call_gets_a_page_again_and_asks_once(small):
@@ -116,6 +118,26 @@ def test_who_finds_only_changed_pages_has_some_written(small):
     assert [*range(3, 22), 30] == small.here()
 
 
+def test_who_finds_no_buffer_at_all_has_pages_written_that_the_log_has_no_room_for(small, monkeypatch):
+    """B13: all 20 pages need an image, which the background may not log; it is stuck, and says so."""
+    monkeypatch.setattr(small.pool, "images_left", lambda _: 0)
+    for page in range(2, 21):
+        small.change(page)
+    assert (False, 1) == (small.pool.is_stuck, small.pool.stealable)
+    small.change(21)
+    assert (True, 0, 0) == (small.pool.is_stuck, small.pool.stealable, *small.counted("pages_written"))
+    small.from_now()
+    small.look(30)
+    assert (1, 20) == small.counted("short_on_storage", "pages_written")
+    assert (False, True) == (small.pool.is_stuck, 30 in small.here())
+
+
+def test_a_pool_is_not_stuck_while_the_log_has_room(small):
+    for page in range(2, 22):
+        small.pool.get(small.page_set, page)
+    assert (0, False) == (small.pool.stealable, small.pool.is_stuck)
+
+
 # --- changed pages ----------------------------------------------------------------------------------------------------
 
 
@@ -135,10 +157,11 @@ def test_a_page_is_changed_in_one_step_wherever_it_is(small):
         body = pack_next(following)
         rbas.append(small.logged(Kind.CHAIN, 5, body))
         small.pool.change(small.page_set, 5, chain, body, rbas[-1])
+        assert following == header_of(small.frame(5).data).next_page
         if following == 1:
             small.pool.write(small.pool.changed())
     frame = small.frame(5)
-    assert (rbas[1], rbas[2], 0, 3) == (frame.first_rba, frame.rba, frame.in_use, header_of(frame.data).next_page)
+    assert (rbas[1], rbas[2], 0) == (frame.first_rba, frame.rba, frame.in_use)
     assert (0, 0, 1, 3, 1) == small.counted(*REQUESTS)
 
 
@@ -218,7 +241,7 @@ def test_a_page_that_is_started_is_all_that_the_change_says(small, before):
 def test_what_is_kept_with_a_started_page_is_what_it_was_last_started_with(small):
     for content in ("first", "second"):
         rba = small.logged(Kind.TEXT, 5, b"headrest")
-        small.pool.started(small.page_set, 5, text, b"head", rba, b"rest", content)
+        assert small.pool.started(small.page_set, 5, text, b"head", rba, b"rest", content) is small.frame(5)
     assert ("second", b"head", b"rest") == (small.frame(5).content, small.frame(5).started_with, small.frame(5).rest)
     small.pool.write(small.pool.changed())
     assert b"headrest" == small.on_disk(5)
