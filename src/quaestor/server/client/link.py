@@ -160,11 +160,11 @@ class Link:
         """Take what has come and put every frame where it belongs (CL1)."""
         self._take(self._received())
 
-    def _received(self) -> bytes:
+    def _received(self, most: int = RECEIVE) -> bytes:
         if self.why_broken is not None:
             raise self.broken_error()
         try:
-            data = self._arrival.receive(self._receive, RECEIVE)
+            data = self._arrival.receive(self._receive, most)
         except (BlockingIOError, ssl.SSLWantReadError, TimeoutError) as error:
             raise self.broke("the queue manager has not been heard of for too long") from error
         except OSError as error:
@@ -211,9 +211,7 @@ class Link:
         (length,) = struct.unpack_from(">I", self._rest)
         parts, have = [self._rest], len(self._rest)
         while have < length:
-            part = self._receive(min(length - have, 1 << 20))
-            if not part:
-                raise self.broke("the queue manager ended the link")
+            part = self._received(min(length - have, 1 << 20))
             parts.append(part)
             have += len(part)
         self._rest = b"".join(parts)
