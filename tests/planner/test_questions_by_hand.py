@@ -269,3 +269,153 @@ def test_indexes():
     (found,), _ = asked("ch1-40", ORDERS, LOOKUPS)
     assert {"messages": 30_000, "queues": 1} == dict(found.inputs)
     assert ["the workload lacks a private [[flow]] that is indexed"] == lacking("ch1-40", ORDERS)
+
+
+# --- restart ----------------------------------------------------------------------------------------------------------
+
+LOG = '[log]\nsize = "1G"\nlogload = 450_000\nwrites_per_message = 31\n'
+SINCE = 14_516 * 2580  # ORACLE 52 [1617]: as many messages between checkpoints, 2,580 bytes of log each
+FORWARD, BACKWARD = 105 * 2**20, 56 * 2**20  # [1275]
+
+
+def test_restart_phase_by_phase():
+    """F-33 to F-43: from the checkpoint, three checkpoints to rebuild [1325], ten seconds of a unit backwards."""
+    targets = '[targets]\nlongest_unit_of_work = "10 s"\nrestart = "60 s"\n'
+    state, forward, backward = SINCE / FORWARD, 3 * SINCE / FORWARD, 10 * PEAK_LOG / BACKWARD
+    assert {
+        ("", "status of units (phase 2)"): pytest.approx(state),
+        ("", "forward (phase 3)"): pytest.approx(forward),
+        ("", "backward (phase 4)"): pytest.approx(backward),
+        ("", "in all"): pytest.approx(state + forward + backward),
+    } == answers("ch1-26", ORDERS, LOG, targets)
+    *without, room = (each.head_room for each in asked("ch1-26", ORDERS, LOG, targets)[0])
+    assert [None, None, None] == without
+    assert ("restart time", pytest.approx(state + forward + backward), 60) == (room.what, room.used, room.limit)
+
+
+def test_no_more_than_one_log_lies_between_checkpoints():
+    """L4: a log switch is a checkpoint, so of a log of 16 MB no more is read than that."""
+    small = LOG.replace("1G", "16M")
+    assert pytest.approx(16 * 2**20 / FORWARD) == answers("ch1-26", ORDERS, small)["", "status of units (phase 2)"]
+
+
+def test_the_longest_restart_of_a_logload():
+    """ORACLE 52 [1617]: 92 s."""
+    (found,) = answers("ch1-27", ORDERS, LOG).values()
+    assert 92 == round(found)
+
+
+@pytest.mark.parametrize(
+    ("more", "size", "what", "recommended"),
+    [
+        ("", 1024, "low depth", "200 to 16,000,000"),
+        ("", 200_000, "low depth", "1,000,000 to 16,000,000"),
+        ('outage = "1 min"\n', 1024, "high variance", "4,000,000 to 16,000,000"),
+    ],
+)
+def test_which_logload_suits_a_flow(more, size, what, recommended):
+    """T-19 [1669-1724]: queues that stay shallow, long messages on them, and those that build up."""
+    flow = ORDERS.replace('outage = "1 h"\n', more).replace("size = 1024", f"size = {size}")
+    found = {key: value for key, value in answers("ch1-28", flow, LOG).items() if key[0]}
+    ((_, said),) = found
+    assert what in said.replace("_", " ").lower()
+    assert [recommended] == list(found.values())
+
+
+def test_indexed_queues_at_start_up():
+    """ORACLE 66 [2048]: eight million messages take 280 s; with NOWAIT nobody waits for all of them."""
+    deep = ORDERS.replace("rate = 100", "rate = 2000").replace('"1 h"', '"2000 s"') + "indexed = true\n"
+    found = {what: value for (_, what), value in answers("ch1-33", deep).items()}
+    assert 280 == pytest.approx(found["QINDBLD(WAIT), queues at their deepest"])
+    assert 0 == found["QINDBLD(NOWAIT), queues at their deepest"]
+    assert ["the workload lacks a private, persistent [[flow]] that is indexed"] == lacking("ch1-33", ORDERS, LOOKUPS)
+
+
+def test_objects_at_start_up():
+    """T-18 [1625-1628]."""
+    found, _ = asked("ch1-34", ORDERS, head=HEAD + "objects = 4140\n")
+    assert [3.6] == [each.value for each in found]
+    assert ["the workload lacks [queue_manager] objects"] == lacking("ch1-34", ORDERS)
+
+
+# --- shared queues ----------------------------------------------------------------------------------------------------
+
+FACILITY = "[coupling_facility]\ncfcc_level = 22\n"
+SHARED = """
+[[flow]]
+queue = "S"
+size = 1024
+rate = 100
+persistent = true
+shared = true
+outage = "100 s"
+"""
+
+
+def test_a_backup_of_a_structure_in_the_log():
+    """F-12, T-7 [692-698]: 10,000 messages of 1 KB, 514 bytes beside each; persistent ones alone."""
+    fast = SHARED.replace('"S"', '"N"').replace("persistent = true", "persistent = false")
+    assert {("S", "at its deepest"): 10_000 * (1024 + 514)} == answers("ch1-13", FACILITY, SHARED, fast)
+    assert ["the workload lacks a shared persistent [[flow]]"] == lacking("ch1-13", FACILITY, fast)
+
+
+def test_structures_that_flows_name_and_that_they_do_not():
+    named = SHARED.replace('"S"', '"T"') + 'structure = "APP2"\n'
+    found = answers("ch2-2", FACILITY, SHARED, named)
+    assert {("APPLICATION1", ""), ("APP2", "")} == set(found)
+    assert 1 == len(set(found.values())), "the same messages need the same sizes"
+
+
+def test_an_outage_s_messages():
+    """The longer of outage and life, at the peak."""
+    longer = SHARED.replace('"S"', '"L"') + 'life = "200 s"\npeak = 3\n'
+    found = answers("ch2-6", FACILITY, SHARED, longer)
+    assert (10_000, 60_000) == (found["S", ""], found["L", ""])
+
+
+def test_a_structure_that_is_defined_has_head_room():
+    structure = '[[structure]]\nname = "APPLICATION1"\nsize = "100M"\n'
+    (with_room,) = [each for each in asked("ch2-6", FACILITY, SHARED, structure)[0] if each.head_room]
+    assert ("structure APPLICATION1", 102_400) == (with_room.head_room.what, with_room.head_room.limit)
+    assert with_room.value == with_room.head_room.used
+
+
+@pytest.mark.parametrize(
+    ("persistent", "duplexed", "survives"),
+    [("true", "false", True), ("false", "false", False), ("false", "true", True), ("true", "true", True)],
+)
+def test_what_survives_the_loss_of_a_structure(persistent, duplexed, survives):
+    """[2598-2607]."""
+    flow = SHARED.replace("persistent = true", f"persistent = {persistent}")
+    found = answers("ch2-10", FACILITY + f"duplexed = {duplexed}\n", flow)
+    assert survives == found["S", "messages survive, with backups and logs kept"]
+
+
+def test_a_member_logs_its_part_of_a_shared_flow():
+    """W1: of four members each carries a quarter; put and get of 1 KB on a shared queue log 2,276 + 650 [652-664]."""
+    found, _ = asked("ch1-2", FACILITY, SHARED, head=HEAD + "members = 4\n")
+    assert [pytest.approx(25 * 2926)] * 2 == [each.value for each in found]
+
+
+@pytest.mark.parametrize(("engines", "busy", "limit"), [(1, 20, 30), (2, 50, 60)])
+def test_how_busy_a_facility_may_be(engines, busy, limit):
+    """One engine is full sooner."""
+    facility = FACILITY + f"engines = {engines}\nbusy_percent = {busy}\n"
+    found, _ = asked("ch2-12", facility, SHARED)
+    assert ("busy at most", limit) == (found[0].what, found[0].value)
+    assert (busy, limit) == (found[0].head_room.used, found[0].head_room.limit)
+
+
+def test_large_messages_alone_have_lob_space():
+    """[2843-2846]: 100 KB and headers are four pages of 32 KB; what is below 63 KB stays in the structure."""
+    large = SHARED.replace("size = 1024", "size = 102_400")
+    found = answers("ch2-14", FACILITY, SHARED, large.replace('"S"', '"BIG"'))
+    assert {"BIG"} == {about for about, _ in found}
+    assert 10_000 * 128 / 1_000 == found["BIG", ""]
+
+
+def test_the_expiry_scan_of_a_shared_queue():
+    """T-24 [2081-2083]: 10,000 messages of 9 to 12 us, each minute."""
+    found, _ = asked("ch1-44", FACILITY, SHARED, head=HEAD + 'expryint = "60 s"\n')
+    low, high = found[0].value
+    assert (5.4, 7.2) == (pytest.approx(low), pytest.approx(high))
