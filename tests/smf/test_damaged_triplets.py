@@ -4,13 +4,16 @@ Each record is one that we write ourselves, with every section its level knows. 
 point into the SMF header, then past the end; the record-by-record reader and the column reader see the same.
 """
 
+import io
 import struct
 
 import pytest
 
 from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE
 from quaestor.smf.columns import decode
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.records import unpack_record
+from smf.dumps import REAL_DUMPS
 from smf.rows import block_of, random_record
 
 LEVELS = ["8.0", "9.4.5", "10.0.0"]
@@ -74,3 +77,17 @@ def test_the_columns_lose_as_little(kind, offset):
         for structure in structures.values():
             places = set(decoded.tables[structure]["position"].to_pylist())
             assert (2 if structure == lost else 3) == len(places), structure
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not REAL_DUMPS, reason="no real dumps beside the repository (../shared/data/smf)")
+@pytest.mark.parametrize("path", REAL_DUMPS, ids=lambda path: path.name)
+def test_real_records_keep_their_sections_without_their_headers(path):
+    """Up to a hundred records of each dump, the triplet of their headers pointing past the end."""
+    for block in DumpReader(io.BytesIO(path.read_bytes())).blocks():
+        for offset, length in list(zip(block.offsets.tolist(), block.lengths.tolist(), strict=True))[:100]:
+            whole = bytes(block.data[offset : offset + length])
+            true, found = (unpack_record(each) for each in (whole, pointing_to(whole, 0, PAST)))
+            if true.kind is not None:
+                assert true.sections == found.sections
+                assert 1 == len(found.damages)
