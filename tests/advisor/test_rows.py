@@ -226,3 +226,11 @@ def test_values_are_looked_up_where_there_is_a_row():
     column = floats([10, 20])
     assert [20, None, 10] == plain(looked_up(column, np.array([1, -1, 0])))
     assert [None, None] == plain(looked_up(floats([]), np.array([-1, -1])))
+
+
+@pytest.mark.parametrize("value", [2**53, 2**53 + 1, 2**63 - 1, -(2**63), -(2**53) - 1])
+def test_a_count_beyond_what_a_float_tells_apart_is_the_nearest(value):
+    """R1: a figure that has run over, or a damaged one, stops no rule from looking at the others."""
+    known, absent = of_column(pa.array([value, None], pa.int64())).tolist()
+    assert float(value) == known
+    assert isnan(absent)

@@ -232,3 +232,29 @@ def test_an_empty_plan_knows_no_period():
 def test_hours_that_are_none_are_refused(tmp_path, begin, end):
     with pytest.raises(PeriodPlanError, match="period 1"):
         plan_of(tmp_path, [f'name="X"\nfrom="{begin}"\nto="{end}"'])
+
+
+@pytest.mark.parametrize(
+    ("commits", "expression", "value"),
+    [
+        (2**53 + 1, "WTASCMN / 2.0", 2.0**52),
+        (2**63 - 1, "WTASCMN / 2.0", 2.0**62),
+        (2**63 - 1, "WTASCMN * 1.0", 2.0**63),
+        (2**63 - 1, "WTASCMN + 0.5", 2.0**63),
+        (2**63 - 1, "0.5 - WTASCMN", -(2.0**63)),
+        (2**63 - 1, "8.0 / WTASCMN", 2.0**-60),
+        (2**63 - 1, "WTASCMN + 1", None),  # larger than an integer: no value
+        (2**63 - 1, "CASE WHEN WTASCMN > 0.5 THEN 1 ELSE 0 END", 1),
+        (2**63 - 1, "CASE WHEN 0.5 >= WTASCMN THEN 1 ELSE 0 END", 0),
+        (2**63 - 1, "CASE WHEN WTASCMN = 0.5 THEN 1 ELSE 0 END", 0),
+        (2**63 - 1, "CASE WHEN WTASCMN <> WTASCMET THEN 1 ELSE 0 END", 1),
+    ],
+)
+def test_a_count_that_no_double_is_equal_to_is_no_error(commits, expression, value):
+    """E2: a damaged or saturated count of eight bytes stops no load; beside a double it is the nearest one."""
+    assert value == of(expression, commits=commits)
+
+
+def test_one_such_count_leaves_the_other_rows_their_values():
+    rows = {"commits": pa.array([2**63 - 1, 7, None], pa.int64())}
+    assert [1.5 * 2.0**63, 10.5, None] == on_rows("WTASCMN * 1.5", rows)

@@ -60,3 +60,10 @@ def test_what_does_not_fit_is_refused_before_a_row_is_looked_at(condition, says)
 def test_names_of_limits_are_names_of_the_language():
     for each in LIMITS:
         assert len(holding(f"@{each.name} >= 0", ROWS, {each.name: each.default})) == len(ROWS)
+
+
+def test_a_count_of_eight_bytes_that_has_run_over_is_the_nearest_double():
+    """V2: W8 writes the most that a field holds; such a row is looked at like any other."""
+    rows = pa.table({"GETS": pa.array([2**63 - 1, 2**53 + 1, 1], pa.int64())})
+    assert [2.0**63, 2.0**53, 1.0] == figures("GETS", rows, {}).to_pylist()
+    assert 2 == len(holding("GETS / 2 > @LIMIT", rows, {"limit": 10}))

@@ -4,6 +4,7 @@ import pytest
 
 import quaestor
 from quaestor import MQMD, LocalQueue
+from quaestor.planner.answers import plan
 from quaestor.planner.engine_log import ENGINE_CHARTS, put_bytes
 from quaestor.planner.log_space import MP16_CHARTS, Action, QueueKind, Scope, log_bytes_per_message
 from quaestor.planner.questions.load import Load
@@ -74,6 +75,15 @@ def test_a_workload_may_be_planned_for_this_product():
     charts = [log_bytes_per_message(1024, action, charts=ENGINE_CHARTS) for action in Action]
     assert own.log_bytes_per_message(flow) == pytest.approx(sum(charts))
     assert own.peak_log_rate < papers.peak_log_rate
+
+
+@pytest.mark.parametrize(("product", "figures"), [("mq", {2088, 492}), ("quaestor", {1328, 164})])
+def test_what_a_message_logs_is_answered_for_the_product(product, figures):
+    """ch1-1 says of 1 KB what the log rate is reckoned with: T-3 and T-4 [635-648], or EL1 and EL2."""
+    workload = parse(LEAST.replace('"QM1"', f'"QM1"\nproduct = "{product}"'), "w")
+    answers = plan(workload).of("ch1-1")
+    assert figures == {each.value for each in answers}
+    assert 100 * sum(figures) == pytest.approx(Load(workload).peak_log_rate)
 
 
 @pytest.mark.parametrize(

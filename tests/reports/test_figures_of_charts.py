@@ -7,6 +7,7 @@ import pytest
 
 from quaestor.reports import charts
 from quaestor.reports.charts import GREY, MOST_BARS, PALETTE
+from quaestor.reports.values import duration
 
 HOUR = datetime(2026, 3, 2, 9)
 
@@ -104,6 +105,16 @@ def test_a_scale_of_stays_begins_and_ends_at_a_mark(low, high, begin, end):
     """D4: or at the longest stay, where it is beyond the last mark."""
     (made,) = charts.time_on_queue([stay("A", low, low, high)])
     assert [pytest.approx(log10(begin) - 0.1), pytest.approx(log10(end) + 0.1)] == made["layout"]["xaxis"]["range"]
+
+
+@pytest.mark.parametrize("longest", [0.25, 0.9, 1.0])
+def test_stays_of_less_than_a_microsecond_are_drawn_at_one(longest):
+    """D4: a message handed to a waiting getter; the words have the time as it was."""
+    (made,) = charts.time_on_queue([stay("A", 0.125, 0.25, longest)])
+    span, mean = made["data"]
+    assert ([1, 1, None], [1]) == (span["x"], mean["x"])
+    assert ["0.125 us", "0.250 us", duration(longest)] == mean["customdata"][0]
+    assert [pytest.approx(-0.1), pytest.approx(0.1)] == made["layout"]["xaxis"]["range"]
 
 
 def test_without_stays_there_is_no_scale():

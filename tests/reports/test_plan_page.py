@@ -104,3 +104,15 @@ def test_what_is_over_is_marked_by_more_than_colour():
     assert "-20 %" in drawn
     bar, over = (float(each.get("x")) for each in ET.fromstring(drawn).iter("rect"))
     assert over < bar
+
+
+@pytest.mark.parametrize(
+    ("rate", "points"), [(100, 9), (2_500_000, 9), (2_500_001, 8), (5_000_000, 6), (10_000_000, 3)]
+)
+def test_the_fill_time_is_drawn_up_to_the_highest_rate(rate, points):
+    """As many times today's messages as a workload takes, 10,000,000 a second; today's is among them."""
+    flow = f'[[flow]]\nqueue="A"\nsize=1\nrate={rate}\npersistent=true\n'
+    made = page_of(parse(f'[queue_manager]\nname="Q"\n{flow}', "w"))
+    (drawn,) = re.findall(r'aria-label="curve">(.*?)</svg>', made, re.DOTALL)
+    assert points == drawn.count("<circle")
+    assert 1 == drawn.count('r="5"')

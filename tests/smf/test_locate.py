@@ -110,12 +110,13 @@ def test_damage_stands_at_the_position_in_the_dump_and_leaves_the_rest_alone():
     assert [0, 0, 0, 1, 1] == found.sections["QPST"].record.tolist()
 
 
-def test_a_damaged_header_section_takes_the_sections_along():
-    """Without it nobody can say how many triplets there are."""
+def test_a_damaged_header_section_leaves_the_sections():
+    """The space before the first section says how many triplets there are (K2)."""
     data = bytearray(POOLS)
     data[28:36] = struct.pack(">IHH", 9999, 52, 1)
-    found = locate(block_of([bytes(data)]), ALL)
-    assert {} == found.sections
+    whole, found = (locate(block_of([bytes(each)]), ALL) for each in (POOLS, data))
+    assert whole.sections["QPST"].offset.tolist() == found.sections["QPST"].offset.tolist()
+    assert [0] == found.headers.common.tolist()
     assert [f"115-215: triplet of header section points past the record (9999+52x1 of {len(POOLS)})"] == [
         each.reason for each in found.damages
     ]

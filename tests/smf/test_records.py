@@ -1,6 +1,8 @@
 """Records one by one: sections by triplet, damage of one section, real dumps in full (rules K, O and H)."""
 
+import io
 import struct
+import sys
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
@@ -9,9 +11,9 @@ import pytest
 from quaestor.layout import CODE_PAGES, pack
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import Damage
-from quaestor.smf.records import read_dump, tasks, unpack_record
+from quaestor.smf.records import STANDARD_INPUT, open_input, read_dump, tasks, unpack_record
 from quaestor.smf.sections.buffer import BufferStatistics
-from quaestor.smf.sections.headers import CommonHeader, CorrelationHeader, ExtensionHeader
+from quaestor.smf.sections.headers import CommonHeader, CorrelationHeader, ExtensionHeader, Smf115Header, Smf116Header
 from quaestor.smf.sections.task import TaskIdentification
 from smf.dumps import REAL, REAL_DUMPS, record, with_section
 
@@ -195,3 +197,32 @@ def test_times_of_a_real_record():
     assert datetime(2015, 11, 23, 17, 0, tzinfo=UTC) == first.utc_time.replace(second=0, microsecond=0)
     assert timedelta(hours=-6) == first.zone
     assert "8.0.0" == first.release
+
+
+@pytest.mark.parametrize(("record_type", "cls"), [(115, Smf115Header), (116, Smf116Header), (2, Smf116Header)])
+def test_the_header_is_that_of_the_record_s_type(record_type, cls):
+    """The official names differ: SM115LEN and SM116LEN; of other types the common part is read."""
+    found = unpack_record(record(bytes(40), record_type=record_type))
+    assert cls is type(found.header)
+    assert record_type == found.header.record_type
+
+
+def test_standard_input_is_a_dump_under_its_name(monkeypatch, tmp_path):
+    data = with_section()
+    (tmp_path / "dump").write_bytes(data)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    for name in (STANDARD_INPUT, str(tmp_path / "dump")):
+        with open_input(name) as stream:
+            assert data == stream.read()
+
+
+def test_standard_input_may_be_closed(monkeypatch):
+    """As under a daemon; a file is read all the same."""
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(UnusableDumpError, match="standard input is closed"), open_input(STANDARD_INPUT):
+        pass
+
+
+def test_a_record_nobody_knows_has_no_interval():
+    assert unpack_record(record(bytes(40), record_type=116, subtype=99)).interval_us is None
+    assert unpack_record(record(bytes(40), record_type=30)).interval_us is None

@@ -2,7 +2,8 @@
 
 Rules
   R1  Numbers are floats, not known is NaN; text and tokens are objects, not known is None; instants are datetime64,
-      not known is NaT. A comparison with what is not known is false, so a rule does not fire on it.
+      not known is NaT. A comparison with what is not known is false, so a rule does not fire on it. A count above
+      2**53 is the nearest float.
   R2  A ratio whose divisor is 0 is not known: nothing happened, so there is no average.
   R3  Rows are values: what adds columns or picks rows returns new ones.
 
@@ -89,7 +90,7 @@ def of_column(column: pa.ChunkedArray | pa.Array) -> Array:
         made = plain.fill_null(np.iinfo(np.int64).min).to_numpy().astype("datetime64[us]")  # the smallest is NaT
         return np.asarray(made)
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type) or pa.types.is_boolean(column.type):
-        return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
     return np.asarray(column.to_numpy(zero_copy_only=False), object)
 
 

@@ -24,6 +24,7 @@ from quaestor.smf.catalog import SECTIONS
 
 Tables = Mapping[str, pa.Table]
 RECORD = ("system", "queue_manager", "release", "queue_sharing_group", "local_time", "interval_us")
+LONGEST_INTERVAL_S = 100 * 366 * 86_400  # what is longer was damaged, and no date lies so far back
 BUILT_TOGETHER_US = 5_000_000  # records of one interval are built within seconds of each other
 
 
@@ -53,7 +54,8 @@ def table_of(tables: Tables, structure: str) -> pa.Table:
 def base(table: pa.Table) -> Rows:
     """The flat columns of a structure's table, and how long the interval was (V2)."""
     rows = of_table(table)
-    return rows.plus(seconds=rows.interval_us / 1e6)
+    seconds = rows.interval_us / 1e6
+    return rows.plus(seconds=np.where(seconds <= LONGEST_INTERVAL_S, seconds, np.nan))
 
 
 def _plain(structure: str, grain: str, subject: str, *keys: str) -> View:

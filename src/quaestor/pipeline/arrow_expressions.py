@@ -51,7 +51,22 @@ def _divisor(value: Any) -> Any:
 
 
 def _divide(left: Any, right: Any) -> Any:
-    return pc.divide(left.cast(pa.float64()), _divisor(right).cast(pa.float64()))
+    return pc.divide(_double(left), _double(_divisor(right)))
+
+
+def _double(value: Any) -> Any:
+    """Of an integer above 2**53 the nearest, as in Spark."""
+    return value.cast(pa.float64(), safe=False)
+
+
+def _alike(left: Any, right: Any) -> tuple[Any, Any]:
+    """Both as doubles where one of them is: Arrow alone would refuse an integer that no double is equal to (E2)."""
+    some = pa.types.is_floating(left.type) != pa.types.is_floating(right.type)
+    return (_double(left), _double(right)) if some else (left, right)
+
+
+def _compared(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda left, right: function(*_alike(left, right))
 
 
 def _case(arguments: list[Any]) -> Any:
@@ -96,6 +111,7 @@ def _calculated(checked: Callable[[Any, Any], Any], exact: Callable[[int, int], 
         return made if made is not None and -_LARGEST <= made < _LARGEST else None
 
     def calculate(left: Any, right: Any) -> Any:
+        left, right = _alike(left, right)
         try:
             return checked(left, right)
         except pa.ArrowInvalid:
@@ -126,12 +142,12 @@ ARROW: Mapping[str, Callable[..., Any]] = {
     "multiply": _calculated(pc.multiply_checked, operator.mul),
     "divide": _divide,
     "whole_quotient": lambda left, right: pc.divide(left, _divisor(right)),
-    "=": pc.equal,
-    "<>": pc.not_equal,
-    "<": pc.less,
-    ">": pc.greater,
-    "<=": pc.less_equal,
-    ">=": pc.greater_equal,
+    "=": _compared(pc.equal),
+    "<>": _compared(pc.not_equal),
+    "<": _compared(pc.less),
+    ">": _compared(pc.greater),
+    "<=": _compared(pc.less_equal),
+    ">=": _compared(pc.greater_equal),
     "and": pc.and_kleene,
     "or": pc.or_kleene,
     "not": pc.invert,
@@ -140,7 +156,7 @@ ARROW: Mapping[str, Callable[..., Any]] = {
     "case": lambda *arguments: _case(list(arguments)),
     "null": lambda: pa.scalar(None),
     "integer": lambda value: value.cast(pa.int64()),
-    "double": lambda value: value.cast(pa.float64()),
+    "double": _double,
     "text": lambda value: value.cast(pa.string()),
     "concat": lambda left, right: pc.binary_join_element_wise(left, right, ""),
     "substring": lambda text, first, count: pc.utf8_slice_codeunits(text, first - 1, first - 1 + count),

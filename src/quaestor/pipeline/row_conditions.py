@@ -52,7 +52,7 @@ def holding(condition: str, rows: pa.Table, parameters: Mapping[str, float]) -> 
 def figures(expression: str, rows: pa.Table, parameters: Mapping[str, float]) -> pa.ChunkedArray | pa.Array:
     """The value of an expression for each row, as doubles (V2)."""
     tree = _RowCompiler(rows.schema, parameters).expression(_expression(expression)).tree
-    return pc.cast(array_of(tree, rows, _name), pa.float64())
+    return pc.cast(array_of(tree, rows, _name), pa.float64(), safe=False)
 
 
 def _name(column: Column) -> str:

@@ -13,8 +13,8 @@ Called by whoever plans a log for this engine.  Calls log_space.  The engine's o
 """
 
 from quaestor.planner.bounds import at_least
-from quaestor.planner.log_space import Action, Charts, QueueKind, Scope
-from quaestor.planner.source import Source, Table
+from quaestor.planner.log_space import Action, Charts, QueueKind, Scope, log_bytes_per_unit_of_work
+from quaestor.planner.source import Source, Table, formula
 
 RECORD_HEADER = 44
 IDENTITY = 72
@@ -51,3 +51,9 @@ def _chart(action: Action) -> Table:
 
 
 ENGINE_CHARTS: Charts = {(QueueKind.LOCAL, action): _chart(action) for action in Action}
+
+
+@formula("engine", "EL1 to EL4", "-")
+def engine_log_bytes_per_unit_of_work(message_bytes: int, action: Action, messages: int = 1) -> float:
+    """Bytes that a unit of work of `messages` equal calls and one commit leaves on this engine's log."""
+    return log_bytes_per_unit_of_work(message_bytes, action, messages=messages, extrapolate=True, charts=ENGINE_CHARTS)

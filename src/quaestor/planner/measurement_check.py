@@ -28,5 +28,5 @@ def log_agreement(measured: Measurement, workload: Workload) -> Iterator[str]:
     percent = 100 * (planned / counted - 1)
     yield (
         f"log rate of that hour: {show_bytes(counted)}/s counted, {show_bytes(planned)}/s by the formulas"
-        f" ({percent:+.0f} %)"
+        f" ({round(percent):+d} %)"
     )

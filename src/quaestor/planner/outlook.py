@@ -14,6 +14,7 @@ Rules
 Called by the plan's commands, with what the lake counted.  Calls forecast, logs.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -98,7 +99,8 @@ class Outlook:
             return "too little history to try the forecast on itself"
         held = round(self.tried.covered * self.tried.days)
         error = self.tried.error_percent_mean
-        return f"tried on the last {self.tried.days} days: {held} of them in the interval, {error:.1f} % off on average"
+        off = "" if math.isnan(error) else f", {error:.1f} % off on average"  # of zeros no percentage is known
+        return f"tried on the last {self.tried.days} days: {held} of them in the interval{off}"
 
 
 def limits(figures: Mapping[str, Daily], *, log_bytes: int | None = None) -> Iterator[Limit]:

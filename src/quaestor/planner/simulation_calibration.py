@@ -1,7 +1,8 @@
 """A simulator's figures out of a measured hour: what SMF counted is what the model is played with.
 
 Rules
-  C1  CPU of a put and a get: accounting's CPU over its calls, all queues together; of a commit likewise.
+  C1  CPU of a put and a get: accounting's CPU over its calls, all queues together whose CPU is known; of a commit
+      likewise.
   C2  The log's I/O time is the mean of its one-page writes.  Log bytes of a message: what tasks logged, over the
       persistent messages they put and got, halves alike.
   C3  Arrivals are those of the hour; messages of a unit of work are puts over the commits of those who put.
@@ -34,18 +35,18 @@ def calibrated(measured: Measurement, **chosen: Any) -> Calibrated:
     gets = sum(each.valid_destructive_gets for each in queues)
     if not puts:
         raise OutOfRangeError("the measured hour has no puts in its accounting: nothing to simulate")
-    tasks = {name: value or 0 for name, value in measured.tasks.items()}
+    tasks = measured.tasks
     persistent = sum(each.persistent_share * (each.valid_puts + each.valid_destructive_gets) for each in queues)
-    log_bytes = tasks.get("log_bytes", 0) / persistent if persistent else None
+    log_bytes = _over(tasks.get("log_bytes"), persistent)
     pages, read_us = measured.page_reads
     found = {
         "message_bytes": round(sum(each.put_bytes for each in queues) / puts),
         "persistent": 2 * persistent > puts + gets,
         "messages_per_commit": _per_commit(queues),
         "arrivals_per_s": puts / measured.seconds,
-        "put_cpu_us": _mean(queues, "put_cpu_us", puts),
-        "get_cpu_us": _mean(queues, "get_cpu_us", gets),
-        "commit_cpu_us": tasks["commit_cpu_us"] / tasks["commits"] if tasks.get("commits") else None,
+        "put_cpu_us": _mean(queues, "put_cpu_us", "valid_puts"),
+        "get_cpu_us": _mean(queues, "get_cpu_us", "valid_destructive_gets"),
+        "commit_cpu_us": _over(tasks.get("commit_cpu_us"), tasks.get("commits")),
         "log_io_ms": measured.log.io_s * 1000 if measured.log and measured.log.io_s else None,
         "current_io_times": measured.log.copies if measured.log else None,
         "put_log_bytes": log_bytes,
@@ -64,6 +65,11 @@ def _per_commit(queues: Sequence[MeasuredQueue]) -> int:
     return max(1, round(puts / commits)) if commits else 1
 
 
-def _mean(queues: Sequence[MeasuredQueue], name: str, calls: int) -> float | None:
-    known = [spent for each in queues if (spent := getattr(each, name)) is not None]
-    return sum(known) / calls if known and calls else None
+def _mean(queues: Sequence[MeasuredQueue], spent: str, calls: str) -> float | None:
+    known = [each for each in queues if getattr(each, spent) is not None]
+    return _over(sum(getattr(each, spent) for each in known), sum(getattr(each, calls) for each in known))
+
+
+def _over(total: float | None, count: float | None) -> float | None:
+    """Nothing where one of them was not counted, or nothing happened (C4)."""
+    return total / count if total is not None and count else None

@@ -216,7 +216,7 @@ def time_on_queue(rows: Rows) -> list[Figure]:
     xs: list[Any] = []
     ys: list[Any] = []
     for name, row in kept:
-        xs += [max(row["MINTOQ"] or 0, 1), row["MAXTOQ"], None]
+        xs += [max(row["MINTOQ"] or 0, 1), max(row["MAXTOQ"], 1), None]  # a scale of powers of ten begins at 1 us
         ys += [name, name, None]
     span = {
         "type": "scatter", "mode": "lines+markers", "name": "shortest to longest", "x": xs, "y": ys,
@@ -225,7 +225,7 @@ def time_on_queue(rows: Rows) -> list[Figure]:
     }  # fmt: skip
     known = [(name, row) for name, row in kept if row["AVGTOQ"] is not None]
     mean = {
-        "type": "scatter", "mode": "markers", "name": "mean", "x": [row["AVGTOQ"] for _, row in known],
+        "type": "scatter", "mode": "markers", "name": "mean", "x": [max(row["AVGTOQ"], 1) for _, row in known],
         "y": [name for name, _ in known], "marker": {"color": BLUE, "size": 11},
         "customdata": [[duration(row[each] or 0) for each in ("MINTOQ", "AVGTOQ", "MAXTOQ")] for _, row in known],
         "hovertemplate": "%{y}<br>shortest %{customdata[0]}, mean %{customdata[1]}, longest %{customdata[2]}"

@@ -21,6 +21,7 @@ from quaestor.planner.logs import FILL_TIME_MIN_S
 from quaestor.planner.quantity import show_seconds
 from quaestor.planner.questions.load import Load
 from quaestor.planner.whatif import Change, breaks_first, changed
+from quaestor.planner.workload import RATE_MAX
 from quaestor.reports.svg import bars, curve, stacked
 
 LISTS = {
@@ -103,7 +104,9 @@ def _limit_name(answer: Answer, what: str) -> str:
 
 def _fill_time(plan: Plan) -> str:
     """How long one log lasts as messages grow, against the 30 minutes asked for."""
-    times = [(each, Load(changed(plan.workload, Change(each))).fill_time_s / 60) for each in GROWTH]
+    fastest = max(flow.average_per_s for flow in plan.workload.flows)
+    grown = [each for each in GROWTH if fastest * each <= RATE_MAX]  # no workload takes more
+    times = [(each, Load(changed(plan.workload, Change(each))).fill_time_s / 60) for each in grown]
     drawn = curve(times, FILL_TIME_MIN_S / 60, "times the messages of today", "minutes", "30 minutes")
     today = next(minutes for each, minutes in times if each == 1.0)
     return _figure("One active log fills in", f"{today:.3g} minutes at today's peak", drawn)

@@ -109,8 +109,8 @@ def locate(block: Block, wanted: Collection[str]) -> Located:
     kinds = _kinds(types[ours], subtypes)
     triplets = _triplets(area, lengths, int(_TRIPLETS[kinds].max(initial=1)))
     bad = triplets.past | triplets.short
-    known = (kinds >= 0) & ~bad[:, 0]
-    headers = _headers(kinds, starts, triplets, known & (triplets.count[:, 0] > 0))
+    known = kinds >= 0
+    headers = _headers(kinds, starts, triplets, known & ~bad[:, 0] & (triplets.count[:, 0] > 0))
     there = (np.arange(triplets.most) < _present(data, kinds, lengths, triplets, headers)[:, None]) & known[:, None]
     usable = there & ~bad & (triplets.count > 0)
     return Located(
@@ -187,7 +187,7 @@ def _present(data: Bytes, kinds: Ints, lengths: Ints, triplets: _Triplets, heade
 
 def _before_sections(lengths: Ints, offset: Ints, count: Ints) -> Ints:
     """How many triplets end before the first section that those in front of them point to."""
-    begins = np.where((count > 0) & (offset > 0), offset, _FAR)
+    begins = np.where((count > 0) & (offset >= FIRST_SECTION), offset, _FAR)
     ends = np.minimum.accumulate(np.column_stack([lengths, begins[:, :-1]]), axis=1)
     made: Ints = np.logical_and.accumulate(ends >= _TRIPLET_ENDS[: offset.shape[1]], axis=1).sum(axis=1)
     return made

@@ -2,7 +2,8 @@
 
 Rules
   O1  Sections are found by the catalogue (K1, K2); a triplet that points past its record or into its header, or a
-      section too short for its own beginning, is damage of that section alone: the others are delivered.
+      section too short for its own beginning, is damage of that section alone: the others are delivered.  So it is
+      with the header section: what the managers counted is there without it.
   O2  A record of another SMF type, or of a subtype nobody knows, is counted and passed on without sections.
   O3  A 116-2 record continues the 116-1 of the same task: same queue manager, same thread identification, next in the
       dump. Its queues join those of the task. One that has lost its identification continues nobody.
@@ -21,7 +22,7 @@ from typing import BinaryIO, TypeVar
 from quaestor import clock
 from quaestor.layout import CP1047, CodePage, Record, unpack
 from quaestor.smf import header as headers
-from quaestor.smf.catalog import CATALOG, HEADER_SIZE, TRIPLET_SIZE, RecordKind, wrong_with
+from quaestor.smf.catalog import CATALOG, FIRST_SECTION, HEADER_SIZE, TRIPLET_SIZE, RecordKind, wrong_with
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import Block, Damage, DumpReader
 from quaestor.smf.header import HeaderSection, SmfHeader
@@ -145,9 +146,7 @@ def unpack_record(data: bytes, position: int = 0, page: CodePage = CP1047) -> Sm
 
 def _unpack_sections(record: SmfRecord, kind: RecordKind, data: bytes, page: CodePage) -> None:
     first = _triplet(data, 0)
-    if not _inside(record, "header section", first, len(data)):
-        return
-    if first[2]:
+    if _inside(record, "header section", first, len(data)) and first[2]:
         record.headers = headers.unpack_header(data, first[0], first[1], kind, page)
     present = _triplets_present(record, kind, data)
     for slot in kind.slots:
@@ -169,7 +168,7 @@ def _triplet(data: bytes, index: int) -> Triplet:
 
 
 def _triplets_present(record: SmfRecord, kind: RecordKind, data: bytes) -> int:
-    """How many triplets the record has (K2)."""
+    """How many triplets the record has (K2); one that points into the header tells nothing about the others."""
     most = kind.triplets.LAYOUT.size // TRIPLET_SIZE
     common = record.headers.common
     if kind.counts_triplets and common is not None and common.sections is not None:
@@ -179,7 +178,7 @@ def _triplets_present(record: SmfRecord, kind: RecordKind, data: bytes) -> int:
         if HEADER_SIZE + (index + 1) * TRIPLET_SIZE > end:
             return index
         offset, _, count = _triplet(data, index)
-        if count and offset:
+        if count and offset >= FIRST_SECTION:
             end = min(end, offset)
     return most
 

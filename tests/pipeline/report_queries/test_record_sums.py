@@ -107,3 +107,7 @@ def test_a_pattern_means_the_same_to_sql(pattern, name):
     """G2: * and ? alone stand for others; what SQL has a meaning for is itself."""
     matched = pc.match_like(pa.array([name]), sql_pattern(pattern)).to_pylist()
     assert [fnmatchcase(name, pattern)] == matched
+
+
+def test_a_time_that_has_run_over_is_the_nearest_double():
+    assert [2.0**63, 0.0] == amount(pa.array([2**63 - 1, None], pa.int64())).to_pylist()

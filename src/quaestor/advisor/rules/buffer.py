@@ -37,9 +37,10 @@ def pages_used(at: Columns) -> Floats:
 
 def buffers_wanted(at: Columns) -> Floats:
     """Buffers with which 15 % stay stealable at this peak; what lay on the page set is not in it. Not known for a pool
-    that was shrunk within the interval and had more stealable before than it has buffers now.
+    that was shrunk within the interval and had more stealable before than it has buffers now, nor for one without any.
     """
-    return np.asarray(np.maximum(by_row(_keep, pages_used(at)), 1.25 * at.buffers), np.float64)
+    wanted = np.maximum(by_row(_keep, pages_used(at)), 1.25 * at.buffers)
+    return np.asarray(np.where(wanted > 0, wanted, np.nan), np.float64)
 
 
 def _keep(pages: float) -> float:

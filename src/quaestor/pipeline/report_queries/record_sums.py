@@ -74,7 +74,7 @@ def count(column: Array) -> Array:
 
 def amount(column: Array) -> Array:
     """A column of times (S3)."""
-    made: Array = pc.fill_null(pc.cast(column, pa.float64()), 0.0)
+    made: Array = pc.fill_null(pc.cast(column, pa.float64(), safe=False), 0.0)
     return made
 
 

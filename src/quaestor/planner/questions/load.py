@@ -11,16 +11,17 @@ Rules
 Called by every module of questions.  Calls workload and the formulas of logs, restart and batches.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from quaestor.planner.answer import MissingError
 from quaestor.planner.batches import achieved_batch_size, batches_per_s
 from quaestor.planner.dasd import MEGABYTE, log_rate_mb_per_sec
-from quaestor.planner.engine_log import ENGINE_CHARTS
+from quaestor.planner.engine_log import engine_log_bytes_per_unit_of_work
 from quaestor.planner.log_rate import Path, batch_log_bytes
-from quaestor.planner.log_space import MP16_CHARTS, Action, QueueKind, log_bytes_per_unit_of_work
+from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
 from quaestor.planner.logload import transactions_between_checkpoints
 from quaestor.planner.logs import ActiveLogSize, active_log_size, active_logs_needed, fill_time_s
 from quaestor.planner.page_sets import Design, design_of
@@ -84,13 +85,16 @@ class Load:
     def get_log_bytes(self, flow: Flow) -> float:
         return self._call_log_bytes(flow, Action.GET)
 
+    def unit_log_bytes(self, flow: Flow, action: Action) -> tuple[Callable[..., float], dict[str, Any]]:
+        """The formula for a unit of work of puts or gets, and its inputs: the paper's product's, or this one's own."""
+        inputs = {"message_bytes": flow.message_bytes, "action": action, "messages": flow.messages_per_commit}
+        if self.workload.queue_manager.product == "quaestor" and flow.kind is QueueKind.LOCAL:
+            return engine_log_bytes_per_unit_of_work, inputs
+        return log_bytes_per_unit_of_work, {**inputs, "queue": flow.kind, "extrapolate": True}
+
     def _call_log_bytes(self, flow: Flow, action: Action) -> float:
-        own = self.workload.queue_manager.product == "quaestor" and flow.kind is QueueKind.LOCAL
-        charts = ENGINE_CHARTS if own else MP16_CHARTS
-        unit = log_bytes_per_unit_of_work(
-            flow.message_bytes, action, flow.kind, flow.messages_per_commit, extrapolate=True, charts=charts
-        )
-        return unit / flow.messages_per_commit
+        formula, inputs = self.unit_log_bytes(flow, action)
+        return formula(**inputs) / flow.messages_per_commit
 
     def log_bytes_per_message(self, flow: Flow) -> float:
         return self.put_log_bytes(flow) + self.get_log_bytes(flow) if flow.persistent else 0.0

@@ -22,17 +22,9 @@ ZHPF_MEASURED_BYTES = (1_000, 5_000, 1_000_000)
 def message_log_bytes(load: Load) -> Figures:
     for flow in load.persistent:
         for action in Action:
-            yield figure(
-                log_space.log_bytes_per_unit_of_work,
-                Unit.BYTES,
-                about=flow.queue,
-                what=f"{action.value}s and commit of {flow.messages_per_commit}",
-                message_bytes=flow.message_bytes,
-                action=action,
-                queue=flow.kind,
-                messages=flow.messages_per_commit,
-                extrapolate=True,
-            )
+            formula, inputs = load.unit_log_bytes(flow, action)
+            what = f"{action.value}s and commit of {flow.messages_per_commit}"
+            yield figure(formula, Unit.BYTES, about=flow.queue, what=what, **inputs)
 
 
 @question("ch1-2", "How fast is the log written?")

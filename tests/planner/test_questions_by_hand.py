@@ -1,0 +1,421 @@
+"""Questions answered by hand: one small workload, each figure from the paper's own rows and rules."""
+
+import pytest
+
+from quaestor.planner.answer import Unanswered
+from quaestor.planner.answers import in_order
+from quaestor.planner.questions.load import Load
+from quaestor.planner.workload_file import parse
+
+GIB = 1 << 30
+QUESTIONS = {each.number: each for each in in_order()}
+HEAD = '[queue_manager]\nname = "Q"\n'
+ORDERS = """
+[[flow]]
+queue = "ORDERS"
+size = 1024
+rate = 100
+peak = 2
+persistent = true
+page_set = 1
+outage = "1 h"
+life = "1 s"
+"""
+LOOKUPS = """
+[[flow]]
+queue = "LOOKUPS"
+size = 4096
+rate = 50
+persistent = false
+page_set = 1
+outage = "10 min"
+life = "100 s"
+indexed = true
+"""
+PLACES = """
+[[page_set]]
+number = 1
+size = "4G"
+buffer_pool = 3
+[[buffer_pool]]
+number = 3
+buffers = 50_000
+"""
+PEAK_LOG = 200 * (2088 + 492)  # T-3, T-4 [635-648]: put and get of 1 KB, one to a commit
+
+
+def asked(number, *parts, head=HEAD):
+    """What is answered, and what is not."""
+    return QUESTIONS[number].answers(Load(parse(head + "".join(parts), "w")))
+
+
+def answers(number, *parts):
+    """Values by (about, what)."""
+    found, _ = asked(number, *parts)
+    return {(each.about, each.what): each.value for each in found}
+
+
+def rooms(number, *parts):
+    found, _ = asked(number, *parts)
+    return {each.about: each.head_room for each in found}
+
+
+def lacking(number, *parts):
+    found, without = asked(number, *parts)
+    assert [] == found
+    assert all(isinstance(each, Unanswered) for each in without)
+    return [each.why for each in without]
+
+
+# --- log --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_log_rate_of_flows_and_of_all():
+    """F-11 [666-679]; non-persistent messages log nothing (M-10)."""
+    assert {
+        ("ORDERS", "at the peak"): pytest.approx(PEAK_LOG),
+        ("", "all flows and batches, at the peak"): pytest.approx(PEAK_LOG),
+    } == answers("ch1-2", ORDERS, LOOKUPS)
+
+
+def test_thirty_minutes_of_peak_and_a_day_of_the_average():
+    """F-5 [554] by the peak of twice the average, F-1 [507] by ten busy hours of it."""
+    assert {
+        ("", "30 minutes of peak"): pytest.approx(PEAK_LOG * 1800),
+        ("", "a day"): pytest.approx(PEAK_LOG / 2 * 36_000),
+    } == answers("ch1-3", ORDERS, "[targets]\nbusy_hours = 10\n")
+
+
+@pytest.mark.parametrize(
+    ("defined", "lasts_s", "percent"),
+    [("1G", GIB / PEAK_LOG, 100 * (1 - 1800 * PEAK_LOG / GIB)), ("512M", GIB / 2 / PEAK_LOG, -73)],
+)
+def test_how_long_one_log_lasts(defined, lasts_s, percent):
+    """F-5: 30 minutes are asked for, and what it lasts is the limit."""
+    log = f'[log]\nsize = "{defined}"\n'
+    assert pytest.approx(lasts_s) == answers("ch1-4", ORDERS, log)["", "one log fills in"]
+    found, _ = asked("ch1-4", ORDERS, log)
+    assert percent == pytest.approx(found[1].head_room.percent, abs=0.1)
+    assert found[0].head_room is None
+
+
+def test_active_logs_for_a_day():
+    """F-4 [538]: 22 GB a day in logs of 1 GB; with four defined the head-room is gone."""
+    log = '[log]\nsize = "1G"\nactive_logs = 4\n'
+    day = PEAK_LOG / 2 * 86_400
+    (count,) = answers("ch1-5", ORDERS, log).values()
+    assert -(-day // GIB) == count
+    (room,) = rooms("ch1-5", ORDERS, log).values()
+    assert ("active logs of a copy", count, 4) == (room.what, room.used, room.limit)
+    assert [None] == list(rooms("ch1-5", ORDERS, '[log]\nsize = "1G"\n').values())
+
+
+@pytest.mark.parametrize(
+    ("logs", "copies", "pav", "volumes"),
+    [(3, 2, "false", 6), (4, 2, "false", 4), (4, 1, "false", 2), (4, 2, "true", 2)],
+)
+def test_volumes_of_the_ring(logs, copies, pav, volumes):
+    """ORACLES 1 and 2 [568]; with PAV a copy may lie on one volume [564]."""
+    dasd = f'[dasd]\ntype = "DS8800 (RAID 5)"\npav = {pav}\n'
+    log = f"[log]\nactive_logs = {logs}\ncopies = {copies}\n"
+    assert {("", ""): volumes} == answers("ch1-7", ORDERS, dasd, log)
+
+
+def test_striped_archives():
+    """ORACLE 3 [584-588]."""
+    log = "[log]\narchive_primary = 5600\narchive_secondary = 100\narchive_stripes = 4\n"
+    assert {("", ""): "PRIQTY=1400, SECQTY=25"} == answers("ch1-8", ORDERS, log)
+    assert ["the workload lacks [log] archive_stripes"] == lacking("ch1-8", ORDERS, "[log]\narchive_primary = 5600\n")
+
+
+def test_puts_and_gets_that_peak_apart():
+    """F-13 [716-744]: 1024 + 300 + 1000 in all, of which a get takes 500."""
+    assert {
+        ("ORDERS", "puts alone"): pytest.approx(200 * 1824),
+        ("ORDERS", "gets alone"): pytest.approx(200 * 500),
+    } == answers("ch1-12", ORDERS)
+
+
+def test_io_times_of_a_unit_of_work():
+    """L2, L5 [4726, 4793-4802]: ten puts of 1 KB log 17,890 bytes: four full pages in one I/O, then the current buffer,
+    twice under dual logging."""
+    ten = ORDERS + "messages_per_commit = 10\n"
+    dasd = '[dasd]\ntype = "DS8800 (RAID 5)"\nlog_io_time = "500 us"\n'
+    for copies, times in ((2, 3), (1, 2)):
+        assert {
+            ("ORDERS", "I/O times of puts and commit"): times,
+            ("ORDERS", "waiting for the log"): pytest.approx(times * 0.5),
+        } == answers("ch4-9", ten, dasd, f"[log]\ncopies = {copies}\n")
+
+
+@pytest.mark.parametrize(("messages", "kb"), [(1, 84), (45, 84), (46, 84), (47, 88), (50, 92)])
+def test_outbuff_for_the_longest_unit(messages, kb):
+    """LOG-1 [4791]: twenty buffers wait for WRTHRSH, and one is filled meanwhile: 84 KB at least.  A put in a unit of
+    many logs 1,756 bytes after the first's 2,088 [635-640], so the 47th begins page 21."""
+    unit = ORDERS + f"messages_per_commit = {messages}\n"
+    assert {("", "for the longest unit of work"): kb} == answers("ch4-11", unit)
+    (room,) = rooms("ch4-11", unit, '[log]\noutbuff = "400k"\n').values()
+    assert (kb, 400) == (room.used, room.limit)
+
+
+# --- page sets and pools ----------------------------------------------------------------------------------------------
+
+
+def test_messages_that_a_page_set_holds():
+    """T-10 [770-789]: 4 GB are 1,048,576 pages; 1 KB takes one, 4 KB two."""
+    what = "page set 1 for this queue alone"
+    assert {("ORDERS", what): 1_048_576, ("LOOKUPS", what): 524_288} == answers("ch1-15", ORDERS, LOOKUPS, PLACES)
+
+
+def test_pages_of_a_backlog_and_what_is_left():
+    """F-15, M-12 [795]: an hour at 200 a second; beside it live 5,001 lookups of two pages.  90 % may fill."""
+    assert {("ORDERS", ""): 720_000, ("LOOKUPS", ""): 60_000} == answers("ch1-16", ORDERS, LOOKUPS, PLACES)
+    found = rooms("ch1-16", ORDERS, LOOKUPS, PLACES)
+    assert ("page set 1 before it expands", 720_000 + 2 * 5_001) == (found["ORDERS"].what, found["ORDERS"].used)
+    assert 60_000 + 201 == found["LOOKUPS"].used
+    assert {1_048_576 * 0.9} == {each.limit for each in found.values()}
+
+
+def test_a_backlog_without_a_page_set_has_no_limit():
+    assert {"ORDERS": None} == rooms("ch1-16", ORDERS)
+
+
+def test_when_a_page_set_begins_to_expand():
+    """90 % of 1,048,576 pages, one page a message at 200 a second; two pages at 50."""
+    what = "from empty, at the peak"
+    assert {
+        ("ORDERS", what): pytest.approx(0.9 * 1_048_576 / 200, rel=1e-4),
+        ("LOOKUPS", what): pytest.approx(0.9 * 1_048_576 / 100, rel=1e-4),
+    } == answers("ch1-17", ORDERS, LOOKUPS, PLACES)
+
+
+def test_utilities_on_four_gigabytes():
+    """ORACLES 55 to 58 [1796-1845], elapsed."""
+    found = [value for _, value in sorted(answers("ch1-20", ORDERS, PLACES).items())]
+    assert [120, 140, 180, 492] == sorted(found)
+
+
+def test_which_pool_a_queue_belongs_in():
+    """T-13 [939-977]: what is got before two checkpoints have passed is short-lived."""
+    slow = ORDERS.replace('life = "1 s"', 'life = "10 h"')
+    assert {("ORDERS", "short-lived messages"): 50_000} == answers("ch1-21", ORDERS)
+    assert {("ORDERS", "long-lived messages"): 20_000} == answers("ch1-21", slow)
+
+
+def test_buffers_that_keep_15_percent_free():
+    """P5: 201 pages of orders and 10,002 of lookups, over 0.85."""
+    (room,) = rooms("ch4-5", ORDERS, LOOKUPS, PLACES).values()
+    assert ("buffer pool 3", -(-10_203 // 0.85), 50_000) == (room.what, room.used, room.limit)
+    slow = ORDERS.replace('life = "1 s"', 'life = "10 h"')
+    assert {} == answers("ch4-5", slow, LOOKUPS, PLACES)
+
+
+def test_where_deferred_write_begins_in_words():
+    """ORACLE 18 [4571-4577]."""
+    pool = PLACES.replace("50_000", "1_000")
+    assert {("buffer pool 3", ""): "begins at 149 stealable, stops at 250, synchronous at 49"} == answers(
+        "ch4-6", ORDERS, pool
+    )
+
+
+@pytest.mark.parametrize(("release", "above"), [("8.0", True), ("7.1", False)])
+def test_above_the_bar(release, above):
+    """[934-937]."""
+    found, _ = asked("ch1-25", ORDERS, head=f'{HEAD}release = "{release}"\n')
+    assert [("LOCATION(ABOVE)", above)] == [(each.what, each.value) for each in found]
+
+
+@pytest.mark.parametrize(("free", "fixed"), [("100M", False), ("10G", True)])
+def test_pages_fixed_where_storage_is_plentiful(free, fixed):
+    """A-47 [991-995]: 50,000 buffers are 195 MB."""
+    found, _ = asked("ch1-25", ORDERS, PLACES, head=f'{HEAD}free_real_storage = "{free}"\n')
+    assert fixed == found[1].value
+
+
+def test_common_storage_by_connections():
+    """Applications and message channels count alike; client channels by SHARECNV."""
+    channel = (
+        '[[channel]]\nname = "{name}"\nkind = "{kind}"\nsize = 1\nrate = 1\npersistent = true\nchannels = {count}\n'
+    )
+    sender, client, shared = (
+        channel.format(name="S", kind="sender", count=5),
+        channel.format(name="C", kind="svrconn", count=3),
+        channel.format(name="D", kind="svrconn", count=2) + "sharecnv = 10\n",
+    )
+    found, _ = asked("ch1-41", ORDERS, sender, client, shared, head=HEAD + "connections = 10\n")
+    assert {0: 10 + 5 + 3, 10: 2} == found[0].inputs["connections_by_sharecnv"]
+
+
+def test_units_of_work_and_maxumsgs():
+    """F-47 [1757]: 100 to a commit is small, 101 is not.  F-48 [1769]: more than the deepest queue."""
+    unit = ORDERS + "messages_per_commit = 101\n"
+    assert {
+        ("ORDERS", "small enough"): False,
+        ("LOOKUPS", "small enough"): True,
+        ("", "MAXUMSGS to move the deepest queue in one unit"): 720_001,
+    } == answers("ch1-46", unit, LOOKUPS)
+
+
+def test_very_large_messages_at_once():
+    """A-61 [1642]: about fifteen of 100 MB; what is below 1 MB is no question."""
+    channel = '[[channel]]\nname = "S"\nkind = "sender"\nsize = "{size}"\nrate = 1\npersistent = true\n'
+    assert {("", ""): 15} == answers("ch1-45", ORDERS, channel.format(size="100M"))
+    assert {} == answers("ch1-45", ORDERS, channel.format(size="1023k"))
+    assert 1 == len(answers("ch1-45", ORDERS, channel.format(size="1M")))
+
+
+def test_indexes():
+    """Only private queues that are indexed; their backlog is what is indexed."""
+    (found,), _ = asked("ch1-40", ORDERS, LOOKUPS)
+    assert {"messages": 30_000, "queues": 1} == dict(found.inputs)
+    assert ["the workload lacks a private [[flow]] that is indexed"] == lacking("ch1-40", ORDERS)
+
+
+# --- restart ----------------------------------------------------------------------------------------------------------
+
+LOG = '[log]\nsize = "1G"\nlogload = 450_000\nwrites_per_message = 31\n'
+SINCE = 14_516 * 2580  # ORACLE 52 [1617]: as many messages between checkpoints, 2,580 bytes of log each
+FORWARD, BACKWARD = 105 * 2**20, 56 * 2**20  # [1275]
+
+
+def test_restart_phase_by_phase():
+    """F-33 to F-43: from the checkpoint, three checkpoints to rebuild [1325], ten seconds of a unit backwards."""
+    targets = '[targets]\nlongest_unit_of_work = "10 s"\nrestart = "60 s"\n'
+    state, forward, backward = SINCE / FORWARD, 3 * SINCE / FORWARD, 10 * PEAK_LOG / BACKWARD
+    assert {
+        ("", "status of units (phase 2)"): pytest.approx(state),
+        ("", "forward (phase 3)"): pytest.approx(forward),
+        ("", "backward (phase 4)"): pytest.approx(backward),
+        ("", "in all"): pytest.approx(state + forward + backward),
+    } == answers("ch1-26", ORDERS, LOG, targets)
+    *without, room = (each.head_room for each in asked("ch1-26", ORDERS, LOG, targets)[0])
+    assert [None, None, None] == without
+    assert ("restart time", pytest.approx(state + forward + backward), 60) == (room.what, room.used, room.limit)
+
+
+def test_no_more_than_one_log_lies_between_checkpoints():
+    """L4: a log switch is a checkpoint, so of a log of 16 MB no more is read than that."""
+    small = LOG.replace("1G", "16M")
+    assert pytest.approx(16 * 2**20 / FORWARD) == answers("ch1-26", ORDERS, small)["", "status of units (phase 2)"]
+
+
+def test_the_longest_restart_of_a_logload():
+    """ORACLE 52 [1617]: 92 s."""
+    (found,) = answers("ch1-27", ORDERS, LOG).values()
+    assert 92 == round(found)
+
+
+@pytest.mark.parametrize(
+    ("more", "size", "what", "recommended"),
+    [
+        ("", 1024, "low depth", "200 to 16,000,000"),
+        ("", 200_000, "low depth", "1,000,000 to 16,000,000"),
+        ('outage = "1 min"\n', 1024, "high variance", "4,000,000 to 16,000,000"),
+    ],
+)
+def test_which_logload_suits_a_flow(more, size, what, recommended):
+    """T-19 [1669-1724]: queues that stay shallow, long messages on them, and those that build up."""
+    flow = ORDERS.replace('outage = "1 h"\n', more).replace("size = 1024", f"size = {size}")
+    found = {key: value for key, value in answers("ch1-28", flow, LOG).items() if key[0]}
+    ((_, said),) = found
+    assert what in said.replace("_", " ").lower()
+    assert [recommended] == list(found.values())
+
+
+def test_indexed_queues_at_start_up():
+    """ORACLE 66 [2048]: eight million messages take 280 s; with NOWAIT nobody waits for all of them."""
+    deep = ORDERS.replace("rate = 100", "rate = 2000").replace('"1 h"', '"2000 s"') + "indexed = true\n"
+    found = {what: value for (_, what), value in answers("ch1-33", deep).items()}
+    assert 280 == pytest.approx(found["QINDBLD(WAIT), queues at their deepest"])
+    assert 0 == found["QINDBLD(NOWAIT), queues at their deepest"]
+    assert ["the workload lacks a private, persistent [[flow]] that is indexed"] == lacking("ch1-33", ORDERS, LOOKUPS)
+
+
+def test_objects_at_start_up():
+    """T-18 [1625-1628]."""
+    found, _ = asked("ch1-34", ORDERS, head=HEAD + "objects = 4140\n")
+    assert [3.6] == [each.value for each in found]
+    assert ["the workload lacks [queue_manager] objects"] == lacking("ch1-34", ORDERS)
+
+
+# --- shared queues ----------------------------------------------------------------------------------------------------
+
+FACILITY = "[coupling_facility]\ncfcc_level = 22\n"
+SHARED = """
+[[flow]]
+queue = "S"
+size = 1024
+rate = 100
+persistent = true
+shared = true
+outage = "100 s"
+"""
+
+
+def test_a_backup_of_a_structure_in_the_log():
+    """F-12, T-7 [692-698]: 10,000 messages of 1 KB, 514 bytes beside each; persistent ones alone."""
+    fast = SHARED.replace('"S"', '"N"').replace("persistent = true", "persistent = false")
+    assert {("S", "at its deepest"): 10_000 * (1024 + 514)} == answers("ch1-13", FACILITY, SHARED, fast)
+    assert ["the workload lacks a shared persistent [[flow]]"] == lacking("ch1-13", FACILITY, fast)
+
+
+def test_structures_that_flows_name_and_that_they_do_not():
+    named = SHARED.replace('"S"', '"T"') + 'structure = "APP2"\n'
+    found = answers("ch2-2", FACILITY, SHARED, named)
+    assert {("APPLICATION1", ""), ("APP2", "")} == set(found)
+    assert 1 == len(set(found.values())), "the same messages need the same sizes"
+
+
+def test_an_outage_s_messages():
+    """The longer of outage and life, at the peak."""
+    longer = SHARED.replace('"S"', '"L"') + 'life = "200 s"\npeak = 3\n'
+    found = answers("ch2-6", FACILITY, SHARED, longer)
+    assert (10_000, 60_000) == (found["S", ""], found["L", ""])
+
+
+def test_a_structure_that_is_defined_has_head_room():
+    structure = '[[structure]]\nname = "APPLICATION1"\nsize = "100M"\n'
+    (with_room,) = [each for each in asked("ch2-6", FACILITY, SHARED, structure)[0] if each.head_room]
+    assert ("structure APPLICATION1", 102_400) == (with_room.head_room.what, with_room.head_room.limit)
+    assert with_room.value == with_room.head_room.used
+
+
+@pytest.mark.parametrize(
+    ("persistent", "duplexed", "survives"),
+    [("true", "false", True), ("false", "false", False), ("false", "true", True), ("true", "true", True)],
+)
+def test_what_survives_the_loss_of_a_structure(persistent, duplexed, survives):
+    """[2598-2607]."""
+    flow = SHARED.replace("persistent = true", f"persistent = {persistent}")
+    found = answers("ch2-10", FACILITY + f"duplexed = {duplexed}\n", flow)
+    assert survives == found["S", "messages survive, with backups and logs kept"]
+
+
+def test_a_member_logs_its_part_of_a_shared_flow():
+    """W1: of four members each carries a quarter; put and get of 1 KB on a shared queue log 2,276 + 650 [652-664]."""
+    found, _ = asked("ch1-2", FACILITY, SHARED, head=HEAD + "members = 4\n")
+    assert [pytest.approx(25 * 2926)] * 2 == [each.value for each in found]
+
+
+@pytest.mark.parametrize(("engines", "busy", "limit"), [(1, 20, 30), (2, 50, 60)])
+def test_how_busy_a_facility_may_be(engines, busy, limit):
+    """One engine is full sooner."""
+    facility = FACILITY + f"engines = {engines}\nbusy_percent = {busy}\n"
+    found, _ = asked("ch2-12", facility, SHARED)
+    assert ("busy at most", limit) == (found[0].what, found[0].value)
+    assert (busy, limit) == (found[0].head_room.used, found[0].head_room.limit)
+
+
+def test_large_messages_alone_have_lob_space():
+    """[2843-2846]: 100 KB and headers are four pages of 32 KB; what is below 63 KB stays in the structure."""
+    large = SHARED.replace("size = 1024", "size = 102_400")
+    found = answers("ch2-14", FACILITY, SHARED, large.replace('"S"', '"BIG"'))
+    assert {"BIG"} == {about for about, _ in found}
+    assert 10_000 * 128 / 1_000 == found["BIG", ""]
+
+
+def test_the_expiry_scan_of_a_shared_queue():
+    """T-24 [2081-2083]: 10,000 messages of 9 to 12 us, each minute."""
+    found, _ = asked("ch1-44", FACILITY, SHARED, head=HEAD + 'expryint = "60 s"\n')
+    low, high = found[0].value
+    assert (5.4, 7.2) == (pytest.approx(low), pytest.approx(high))
