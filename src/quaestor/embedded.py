@@ -45,9 +45,13 @@ USER_MAX, APPLICATION_MAX = 12, 28
 
 
 def application_name(given: str | None) -> str:
-    """What accounts call an application that gives itself no name: its program. What was typed in has none: python."""
+    """What accounts call an application that gives itself no name: its program. What was typed in has none: python.
+
+    The name of a file may be no text; what of it is none is told as `?`.
+    """
     program = Path(sys.argv[0]).name if given is None else given
-    return "python" if given is None and program in ("", "-", "-c") else program[:APPLICATION_MAX]
+    name = "python" if given is None and program in ("", "-", "-c") else program[:APPLICATION_MAX]
+    return name.encode(errors="replace").decode()
 
 
 class Operator:
