@@ -10,8 +10,8 @@ from crash.scenarios import TINY, message
 from qmgr.small import EVERYTHING, Small
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.options import GetOptions
+from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes
+from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer.writing import IMAGE, PageWriter
 from quaestor.qmgr.checker import check
@@ -323,6 +323,27 @@ def test_a_marked_message_is_not_got_again_while_the_backout_waits(archives):
         assert not engine.recovery.back_out_step()
     got = [orders.get(GetOptions.SYNCPOINT) for _ in range(2)]
     assert [("marked", 1), ("kept", 1)] == [(each.text, each.backout_count) for each in got]
+
+
+def test_the_expiry_scan_leaves_what_there_is_no_log_for(archives):
+    """MM2: the background would end the queue manager with it."""
+    manager = QueueManager("QM1", FaultyDisk(), clock := FakeClock(), ROOMY)
+    manager.start(background=False)
+    qm = Small(clock, manager.messages, manager.connections, manager.security, manager)
+    qm.queue("ORDERS")
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    for _ in range(2):
+        orders.put("late", MQMD(persistence=1, expiry=1), PutOptions.NO_SYNCPOINT)
+    clock.advance(seconds=10)
+    use_up(manager.engine.log, archives)
+    qm.scan()
+    assert {"CURDEPTH": 2} == orders.inquire("CURDEPTH")
+    archives.full = False
+    clock.advance(seconds=60)
+    app.alter(QueueManagerAttributes, expiry_interval_s=1)
+    qm.scan()
+    assert {"CURDEPTH": 0} == orders.inquire("CURDEPTH")
 
 
 # --- shunting and images ----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.needs import AnyStore, Arrival
+from quaestor.qmgr.message.reading import read
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.queue_store import VanishedError
 from quaestor.smf.sections.message import MessageStatistics
@@ -31,7 +32,7 @@ class Services:
 
     def expire(self, store: AnyStore, arrival: Arrival, thread: ApplicationThread) -> None:
         """Remove a message that has expired, in the unit of the call, and report it if that was asked for."""
-        message = store.read(arrival)
+        message = read(store, arrival)
         if thread.tally is not None:
             thread.tally.expired()
         asked = bool(message.envelope.report & reports.EXPIRATION)
