@@ -201,6 +201,8 @@ class MemoryRecovery:
         for manager in self.managers:
             manager.committed(unit)
 
+    commit_unforced = commit
+
     def prepare(self, unit, xid):
         raise AssertionError("the model logs nothing, so nothing is in doubt in it")
 

@@ -11,6 +11,7 @@ from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
+from quaestor.mqi.reports import Report
 from quaestor.qmgr.connection import AsyncConnection
 
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
@@ -326,5 +327,27 @@ def test_a_wait_that_is_cancelled_while_the_log_is_forced_loses_nothing(slow):
             await getting
         disk.let_go()
         assert ["x", "y"] == [(await orders.get(GET_NOW, wait_ms=5000)).text for _ in range(2)]
+
+    talk(slow.qm, conversation)
+
+
+@pytest.mark.parametrize("report", [0, Report.EXPIRATION], ids=["alone", "reported"])
+@pytest.mark.parametrize("options", [GetOptions.NONE, GetOptions.BROWSE_NEXT], ids=["get", "browse"])
+@pytest.mark.parametrize("wait", [{}, {"wait_ms": 10}], ids=str)
+def test_what_has_expired_does_not_hold_up_the_loop(slow, options, wait, report):
+    """AS1, V13: a call in syncpoint removes it without waiting for the log; what follows is returned."""
+
+    async def conversation(app, orders):
+        slow.qm.queue("REPLIES")
+        await orders.put("late", MQMD(persistence=1, expiry=1, report=int(report), reply_to_q="REPLIES"), NOW)
+        slow.qm.clock.advance(seconds=1)
+        disk = slow.disk()
+        disk.let_go()
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get(options, **wait)
+        assert [] == disk.threads
+        assert {"CURDEPTH": 0} == await orders.inquire("CURDEPTH")
+        replies = await app.open("REPLIES", EVERYTHING)
+        assert {"CURDEPTH": bool(report)} == await replies.inquire("CURDEPTH")
 
     talk(slow.qm, conversation)

@@ -133,6 +133,11 @@ class Catalogue:
 
     # -- reading
 
+    @property
+    def in_group(self) -> bool:
+        """Whether the queue manager belongs to a queue-sharing group."""
+        return self._shared is not None
+
     def find_queue(self, name: str) -> Queue | None:
         return self._queues.get(name)
 

@@ -3,7 +3,8 @@
 Rules
   X1  The application's unit begins with its first put or get in syncpoint and ends with commit or back out.
   X2  Work out of syncpoint that must be logged (a persistent message) is in a unit of the call, which ends with
-      the call; so is the removal of a message that has expired.
+      the call; so is the removal of a message that has expired, where structures of a group may have part in it. Else
+      it is in a unit of its own that nobody waits for (V13): a get in syncpoint or a browse does not wait for the log.
   X3  No more than MAXUMSGS messages are put and got in one unit (2024). A report that a put or get asks for is one more
       of them, and there has to be room for both before anything is done; only a get from a shared queue, which learns
       of the report when it has the message, may be one over.
@@ -116,6 +117,15 @@ class ApplicationThread:
         if self.call_unit is None:
             self.call_unit = self._recovery.begin()
         return self.call_unit
+
+    def unit_of_its_own(self, *, alone: bool) -> Unit:
+        """A unit that is ended at once (`end_of_its_own`); `alone` if nothing but one message is in it (X2)."""
+        unit = self._recovery.begin()
+        unit.alone = alone
+        return unit
+
+    def end_of_its_own(self, unit: Unit) -> None:
+        self._recovery.commit_unforced(unit)
 
     def unit_of_one(self) -> Unit:
         """The unit of a call that has one message to put or to get, and nothing else to do (X5)."""

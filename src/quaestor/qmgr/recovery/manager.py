@@ -30,6 +30,8 @@ Rules
       answered: the unit is in backout on the log and nobody can commit it any more, whatever happens. What it put and
       got is there for nobody until the background goes on with it, when there is log again. A restart without log
       leaves it as it is (X10).
+  V13 A unit that removes messages that have expired is not waited for (`commit_unforced`): one that a cut takes back
+      leaves what is expired again. All that is built on it is logged behind it, as with a backout.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log.
@@ -320,6 +322,15 @@ class RecoveryManager(CheckpointTaker):
         log = self.log
         if self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload:
             self.checkpoint_at_commit()
+
+    def commit_unforced(self, unit: UnitOfRecovery) -> None:
+        """End a unit that need not be durable; no checkpoint is taken here, so that nothing waits (V13)."""
+        self.start_commit(unit)
+        if unit.urid:
+            self._forget(unit)
+        unit.become(ENDED)
+        for manager in self.managers:
+            manager.committed(unit)
 
     def prepare(self, unit: UnitOfRecovery, xid: bytes) -> None:
         """Phase 1: in doubt when this returns (V4). A unit without changes is in doubt only in memory."""
