@@ -84,7 +84,7 @@ class MessageManager:
         self.catalogue.load()
         for queue in tuple(self.catalogue.local_queues()):
             if queue.definition is DefinitionType.TEMPDYN:
-                self.catalogue.remove(queue)
+                self._opener.remove_temporary(queue)
         self.events.started()
 
     # -- calls of applications
@@ -212,10 +212,11 @@ class MessageManager:
 
     def tasks(self) -> Sequence[Task]:
         scan = Task("expiry scan", self.expiry_scan_step, SCAN_STEP_MS)
+        left = Task("temporary queues", self._opener.remove_left, due=lambda: bool(self._opener.left))
         if self._shared is None:
-            return (scan,)
+            return scan, left
         notices = Task("messages on shared queues", self.notice_step, FOLLOW_MS, urgent=True)
-        return scan, Task("definitions of the group", self.follow_step, FOLLOW_MS), notices
+        return scan, left, Task("definitions of the group", self.follow_step, FOLLOW_MS), notices
 
     def notice_step(self) -> bool:
         """Messages have come to shared queues: whoever waits looks, triggers may be due (MM4)."""
