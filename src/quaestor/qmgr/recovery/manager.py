@@ -437,7 +437,10 @@ class RecoveryManager(CheckpointTaker):
         """Undo what a unit did after a savepoint (its `last` then): a call that failed half way leaves nothing."""
         rba = unit.last
         while rba != savepoint:
-            rba = self.undo(unit, self.log.read(rba))
+            record = self.log.read(rba)
+            if not self.may_undo(record):
+                return  # V12: text pages are left, which the unit's backout gives back, or a restart (A5)
+            rba = self.undo(unit, record)
 
     def undo(self, unit: UnitOfRecovery, record: LogRecord) -> int:
         """Undo one record of a unit and give the RBA of the next one to undo, 0 when there is none (V3)."""
