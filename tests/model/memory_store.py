@@ -22,7 +22,7 @@ class ModelUnit:
 
     def __init__(self):
         self.urid, self.puts, self.gets, self.undo, self.ended = 0, [], [], [], ""
-        self.label, self.shared = b"", None
+        self.label, self.shared, self.triggers = b"", None, 0
 
 
 class ModelQueue:

@@ -7,7 +7,7 @@ import pytest
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import AliasQueue, LocalQueue, QueueManagerAttributes
+from quaestor.mqi.objects import AliasQueue, LocalQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
 from quaestor.mqi.reports import Report
@@ -310,22 +310,77 @@ def test_12_a_report_of_arrival_counts_before_it_is_put(qm, app, orders, there):
 
 
 def test_12_a_report_of_delivery_counts_before_it_is_put(qm, app, orders):
-    """The message stays where it is; only from a shared queue it comes, and nothing after it."""
+    """The message stays where it is; one that asks for no report is got."""
     qm.queue("REPLIES")
     put(orders, "x", report=Report.COD, reply_to_q="REPLIES")
     app.alter(QueueManagerAttributes, max_uncommitted=1)
-    if qm.attributes.get("structure"):
-        assert "x" == orders.get().text
-        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
-            orders.put("y")
-        app.backout()
-    else:
-        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
-            orders.get()
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+        orders.get()
+    orders.put("there is room for one")
+    app.backout()
+    put(orders, "y", correl_id=b"Y")
+    assert "y" == orders.get(correl_id=b"Y").text
+    app.backout()
     app.alter(QueueManagerAttributes, max_uncommitted=2)
     assert "x" == orders.get().text
     app.commit()
     assert 1 == len(drain(app.open("REPLIES", EVERYTHING)))
+
+
+@pytest.fixture
+def triggered(qm, app):
+    """A queue each message of which is a trigger event; the queue that its trigger messages come to."""
+    qm.queue("INIT")
+    app.define(Process("BILLING"))
+    qm.queue("WORK", trigger=True, trigger_type=TriggerType.EVERY, process="BILLING", initiation_queue="INIT")
+    return app.open("WORK", EVERYTHING), app.open("INIT", EVERYTHING)
+
+
+def test_12_a_trigger_message_counts_before_its_event(app, orders, triggered):
+    """It waits for the end of the unit; the put that would make it is refused as a whole."""
+    work, initiation = triggered
+    app.alter(QueueManagerAttributes, max_uncommitted=3)
+    work.put("1")
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+        work.put("2")
+    orders.put("3")
+    for handle in (work, orders):
+        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+            handle.put("4")
+    app.commit()
+    assert (1, 1, 1) == tuple(len(drain(handle)) for handle in (work, orders, initiation))
+
+
+@pytest.mark.parametrize(("limit", "put"), [(3, 1), (4, 2)])
+def test_12_trigger_messages_count_where_many_are_put(app, orders, triggered, limit, put):
+    """NA4: as many as if they were put one by one."""
+    work, initiation = triggered
+    app.alter(QueueManagerAttributes, max_uncommitted=limit)
+    work.put("an event")
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED) as refused:
+        orders.put_all(["x"] * 5)
+    assert put == refused.value.facts["put"]
+    app.backout()
+    assert 1 == len(drain(initiation))
+
+
+def test_12_a_put_that_is_no_trigger_event_has_room(app, triggered, qm):
+    """The last one that there is room for; nobody reads the initiation queue, say."""
+    work, initiation = triggered
+    initiation.close()
+    app.alter(QueueManagerAttributes, max_uncommitted=1)
+    work.put("1")
+    app.commit()
+    assert 1 == len(drain(work))
+
+
+def test_12_the_end_of_a_unit_makes_room(app, triggered):
+    work, initiation = triggered
+    app.alter(QueueManagerAttributes, max_uncommitted=2)
+    for end in (app.commit, app.backout, app.commit):
+        work.put("1")
+        end()
+    assert (2, 3) == (len(drain(work)), len(drain(initiation)))
 
 
 def test_12_out_of_syncpoint_a_report_is_not_limited(qm, app, orders):

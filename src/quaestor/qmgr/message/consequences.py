@@ -67,6 +67,13 @@ class Consequences:
 
     # -- triggering
 
+    def due(self, state: QueueState, priority: int) -> bool:
+        """Whether a message that is about to be put will be a trigger event."""
+        now = self._situation(state)
+        if now is None:
+            return False
+        return triggering.due_on_arrival(state.definition, priority, now._replace(waiting=now.waiting + 1))
+
     def arrived(self, state: QueueState, priority: int, unit: Unit | None) -> None:
         """A message has been put to a queue that may trigger (Z1)."""
         now = self._situation(state)
@@ -76,6 +83,7 @@ class Consequences:
         if unit is None:
             self._put_trigger_message(event)
         else:
+            unit.triggers += 1
             self.remembered.setdefault(id(unit), []).append(event)
 
     def changed(self, state: QueueState) -> None:

@@ -200,8 +200,7 @@ class InputPath:
         """Take a message off the queue, in the unit that the options say."""
         unit: Unit | None
         if plan.in_syncpoint or (plan.if_persistent and arrival.persistent):
-            reported = message.envelope.report & reports.COD and arrival.state == AVAILABLE  # not claimed before (SG1)
-            messages = 2 if reported else 1
+            messages = 2 if message.envelope.report & reports.COD else 1
             unit = self._caller.unit_in_syncpoint(self._max_uncommitted, messages)
         else:
             unit = self._unit_of_call(message) if arrival.persistent else None
