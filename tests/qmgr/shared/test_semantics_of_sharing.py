@@ -19,8 +19,8 @@ from qmgr.shared.sharing import (
     drained,
 )
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import IndexType, LocalQueue, Process, TriggerType
-from quaestor.mqi.options import GetOptions, OpenOptions
+from quaestor.mqi.objects import DefinitionType, IndexType, LocalQueue, ModelQueue, Process, TriggerType
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions
 from quaestor.mqi.reasons import Reason
 
 
@@ -213,3 +213,27 @@ def test_38_a_lock_ends_without_its_structure(sharing, one, two, end):
     sharing.reach_again(STRUCTURE)
     assert [b"a"] == drained(two)
     assert [] == sharing.leaks()
+
+
+@pytest.mark.parametrize("end", ["close", "vanish"])
+def test_38_a_deleted_queue_is_closed_without_its_structure(sharing, one, end):
+    """OP4: its storage goes with the last handle, or as soon as its structure is back."""
+    manager = sharing.members["QM1"]
+    other = manager.connect("BOB")
+    one.define(ModelQueue("MODEL", definition=DefinitionType.SHAREDYN, structure=STRUCTURE, **SHARE))
+    made = one.open("MODEL", USES, dynamic_name="MINE")
+    last = other.open("MINE", USES)
+    made.put(b"x", VOLATILE, OUT)
+    made.close(CloseOptions.DELETE_PURGE)
+    sharing.cut_off(STRUCTURE)
+    if end == "close":
+        last.close()
+    else:
+        manager.connections._lost.append(other.thread)
+        with manager.engine.recovery.latch:
+            manager.connections.reap()
+    sharing.reach_again(STRUCTURE)
+    one.put("ORDERS", b"a unit that ends")
+    one.commit()
+    assert not manager.messages.catalogue._doomed
+    assert [b"a unit that ends"] == drained(one)
