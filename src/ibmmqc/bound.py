@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from ibmmqc import attributes, extensions
 from ibmmqc.attributes import ADMIN_QUEUE, NAMELIST, PROCESS, QUEUE, QUEUE_MANAGER, STORAGE_CLASS, Inquired
 from ibmmqc.consumers import Call, Consumers
-from ibmmqc.descriptors import converted, envelope, group_status, returned
+from ibmmqc.descriptors import converted, envelope, group_status, in_byte_order, returned
 from ibmmqc.doors import Door
 from ibmmqc.properties import FORMAT_RFH2, MessageHandle, carried
 from ibmmqc.structures import GMO, MD, OD, PMO
@@ -318,6 +318,8 @@ class Bound:
         reason, ccsid = 0, shape[2] or CCSID_UTF8
         if asked["Options"] & CONVERT:
             fits = None if asked["Options"] & GetOptions.ACCEPT_TRUNCATED_MSG else room
+            body, turned = in_byte_order(body, shape[0], shape[1], sought["Encoding"])
+            shape = (shape[0], turned, shape[2])
             body, ccsid, reason = converted(body, shape[0], shape[2], sought["CodedCharSetId"], fits)
         md = MD.write(md, Format=shape[0], Encoding=shape[1], CodedCharSetId=ccsid)
         length = len(body) if strips or not message.truncated else message.original_length

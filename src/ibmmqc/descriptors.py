@@ -7,6 +7,8 @@ Rules
   DS2 With CONVERT a message of format MQSTR is given in the coded character set that was asked for. Another format
       comes as it is, with the warning 2110; a character set nobody knows, or a text it cannot express, with 2111; one
       that has become too long for its room, where shortening was not accepted, with 2120.
+  DS3 With CONVERT the numbers of a dead-letter header and of a trigger message come in the byte order that was asked
+      for: the queue manager writes them as on z/OS.
 
 Called by calls, consumers.  Calls structures, the message classes.
 """
@@ -14,7 +16,7 @@ Called by calls, consumers.  Calls structures, the message classes.
 from typing import Any
 
 from ibmmqc.structures import MD
-from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_STRING, MQMD
+from quaestor.mqi.descriptors import CCSID_UTF8, FORMAT_DEAD_LETTER, FORMAT_STRING, FORMAT_TRIGGER, MQMD
 from quaestor.mqi.messages import Message, decoded, encoded
 
 FORMAT_ERROR, SOURCE_CCSID_ERROR, CONVERTED_MSG_TOO_BIG = 2110, 2111, 2120
@@ -114,6 +116,22 @@ def _signed(number: int) -> int:
 def group_status(flags: int) -> int:
     """The character that says where in a group a message stands."""
     return ord("L" if flags & _LAST_IN_GROUP else "G" if flags & _IN_GROUP else " ")
+
+
+_NUMBERS_AT = {FORMAT_DEAD_LETTER: (4, 8, 108, 112, 124), FORMAT_TRIGGER: (4, 168)}
+_INTEGERS = 0xF
+"""The part of an encoding that says the byte order of integers: 1 as on z/OS, 2 as here."""
+
+
+def in_byte_order(body: bytes, message_format: str, encoding: int, wanted: int) -> tuple[bytes, int]:
+    """A body, and how it is encoded, for a get that asked for an encoding (DS3)."""
+    at = _NUMBERS_AT.get(message_format)
+    if at is None or {encoding & _INTEGERS, wanted & _INTEGERS} != {1, 2} or len(body) < at[-1] + 4:
+        return body, encoding
+    turned = bytearray(body)
+    for first in at:
+        turned[first : first + 4] = body[first : first + 4][::-1]
+    return bytes(turned), encoding & ~_INTEGERS | wanted & _INTEGERS
 
 
 def converted(

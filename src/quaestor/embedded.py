@@ -2,7 +2,8 @@
 
 Rules
   EM1 `connect` opens the queue manager in a directory, or makes a new one; all connections of the process share it.
-      It stops with the last of them, and at the latest when the process ends.
+      It stops with the last of them, and at the latest when the process ends. One that was started for somebody who is
+      then refused stops at once.
   EM2 Another process is told that the directory is in use (2059), and by whom.
   EM3 A child made by fork has none of the parent's connections (2009): two processes never write the same files.
   EM4 Security profiles are read from the file `profiles` of the directory; without it everything is allowed.
@@ -45,9 +46,13 @@ USER_MAX, APPLICATION_MAX = 12, 28
 
 
 def application_name(given: str | None) -> str:
-    """What accounts call an application that gives itself no name: its program. What was typed in has none: python."""
+    """What accounts call an application that gives itself no name: its program. What was typed in has none: python.
+
+    The name of a file may be no text; what of it is none is told as `?`.
+    """
     program = Path(sys.argv[0]).name if given is None else given
-    return "python" if given is None and program in ("", "-", "-c") else program[:APPLICATION_MAX]
+    name = "python" if given is None and program in ("", "-", "-c") else program[:APPLICATION_MAX]
+    return name.encode(errors="replace").decode()
 
 
 class Operator:
@@ -88,7 +93,11 @@ class Running:
                 manager = self._start(name, path, settings, traces, group)
             elif manager.name != name:
                 raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=manager.name)
-            return manager.connections.connect(user, application, then=lambda: self._ended(path))
+            try:
+                return manager.connections.connect(user, application, then=lambda: self._ended(path))
+            except MQError:
+                self._ended(path)
+                raise
 
     def operate(
         self, name: str, directory: str | os.PathLike[str], user: str, settings: EngineSettings | None

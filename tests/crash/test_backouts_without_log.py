@@ -10,8 +10,8 @@ from crash.scenarios import TINY, message
 from qmgr.small import EVERYTHING, Small
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.options import GetOptions
+from quaestor.mqi.objects import LocalQueue, QueueManagerAttributes
+from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer.writing import IMAGE, PageWriter
 from quaestor.qmgr.checker import check
@@ -20,8 +20,10 @@ from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.recovery.checkpointing import CheckpointTaker
 from quaestor.qmgr.recovery.unit import State
+from quaestor.storage.changes import TEXT_PAGE, map_page_of
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.log_record import HEADER_LENGTH, Kind
+from quaestor.storage.page import HEADER_LENGTH as PAGE_HEADER
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
@@ -325,6 +327,27 @@ def test_a_marked_message_is_not_got_again_while_the_backout_waits(archives):
     assert [("marked", 1), ("kept", 1)] == [(each.text, each.backout_count) for each in got]
 
 
+def test_the_expiry_scan_leaves_what_there_is_no_log_for(archives):
+    """MM2: the background would end the queue manager with it."""
+    manager = QueueManager("QM1", FaultyDisk(), clock := FakeClock(), ROOMY)
+    manager.start(background=False)
+    qm = Small(clock, manager.messages, manager.connections, manager.security, manager)
+    qm.queue("ORDERS")
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    for _ in range(2):
+        orders.put("late", MQMD(persistence=1, expiry=1), PutOptions.NO_SYNCPOINT)
+    clock.advance(seconds=10)
+    use_up(manager.engine.log, archives)
+    qm.scan()
+    assert {"CURDEPTH": 2} == orders.inquire("CURDEPTH")
+    archives.full = False
+    clock.advance(seconds=60)
+    app.alter(QueueManagerAttributes, expiry_interval_s=1)
+    qm.scan()
+    assert {"CURDEPTH": 0} == orders.inquire("CURDEPTH")
+
+
 # --- shunting and images ----------------------------------------------------------------------------------------------
 
 
@@ -426,6 +449,107 @@ def test_a_backout_waits_for_log_when_it_would_find_no_buffer(archives):
     assert [] == engine.recovery.waiting
     assert stays == engine.bodies()
     assert [] == check(engine.data)
+
+
+# --- ends without log -------------------------------------------------------------------------------------------------
+
+
+def stop(engine):
+    engine.recovery.latch.release()
+    engine.engine.stop()
+
+
+def uses(engine):
+    """What the space map says of the first pages of the page set."""
+    page_set = engine.queue.page_set
+    space_map = engine.buffers.pool_of[page_set.number].peek(page_set, map_page_of(0)).data
+    return bytes(space_map[PAGE_HEADER:])
+
+
+@pytest.mark.parametrize("keep", [LOG // 4, LOG // 8, 200], ids=["a quarter", "an eighth", "hardly any"])
+def test_a_stop_writes_as_many_pages_as_there_is_log_for(archives, keep):
+    """B13, G2: the next start redoes the others. It has no log for that either, but some for itself."""
+    engine = changed_on_disk(archives)
+    unit = engine.begin()
+    engine.put(unit, b"not persistent", persistent=False)
+    append_filler(engine.log, keep=keep)
+    engine.commit(unit)
+    stop(engine)
+    archives.full = keep > 200
+    for disk in (engine.disk, engine.disk.after_power_cut()):
+        again = small(disk=disk)
+        assert [] == again.bodies()
+        assert [] == check(again.data)
+
+
+def test_a_stop_with_log_writes_every_page(archives):
+    engine = changed_on_disk(archives)
+    archives.full = False
+    start = engine.log.end
+    stop(engine)
+    again = small(disk=engine.disk)
+    assert [] == again.bodies()
+    assert 100 <= len(set(images_since(again, start)))
+
+
+def test_whoever_would_read_a_page_is_refused_when_that_would_take_log_from_others(archives):
+    """B13, D8: a browser could use up the rest of the log, and the queue manager would end with it."""
+    engine = small(replace(ROOMY, buffer_pools={0: 16, 1: 64}))
+    stays = [message(n) for n in range(700)]
+    put_unit(engine, *stays)
+    engine.buffers.write_all()
+    unit = engine.begin()
+    for _ in range(600):
+        engine.get(unit)
+    engine.buffers.write_all()
+    engine.recovery.checkpoint()
+    use_up(engine.log, archives)
+    append_filler(engine.log, keep=LOG // 4)
+    engine.back_out(unit)
+    assert engine.buffers.pools[1].is_stuck
+    end = engine.log.end
+    reasons = set()
+    for arrival in engine.data.browse(engine.queue):
+        with pytest.raises(MQError) as refused:
+            engine.data.read(arrival)
+        reasons.add(refused.value.reason)
+    assert ({Reason.RESOURCE_PROBLEM}, end) == (reasons, engine.log.end)
+    archives.full = False
+    run(engine, 100)
+    assert stays == engine.bodies()
+
+
+@pytest.mark.parametrize("end", ["backs out", "commits"])
+def test_a_put_that_fails_half_way_is_undone_as_far_as_there_is_log(monkeypatch, end):
+    """V12: its text pages belong to the unit, whose backout gives them back; if it commits, a restart does (A5)."""
+    engine = small()
+    put_unit(engine, b"stays")
+    begin, stop_archiving = LogFiles._begin_archive, engine.log.end + 70 * LOG
+
+    def begin_unless_full(self, start):
+        if engine.log.end > stop_archiving:
+            raise OSError(errno.ENOSPC, "no space")
+        return begin(self, start)
+
+    monkeypatch.setattr(LogFiles, "_begin_archive", begin_unless_full)
+    unit = engine.begin()
+    engine.put(unit, b"put")
+    with pytest.raises(MQError, match="2056"):
+        engine.put(unit, message(1, 3_000_000))
+    assert engine.log.files.limit - engine.log.end >= LOG // 8 - 100
+    assert uses(engine).count(TEXT_PAGE)
+    stop_archiving = 1 << 60
+    if end == "commits":
+        engine.commit(unit)
+        assert [b"stays", b"put"] == engine.bodies()
+    else:
+        engine.back_out(unit)
+        assert [b"stays"] == engine.bodies()
+    stop(engine)
+    again = small(disk=engine.disk)
+    assert ([b"stays", b"put"] if end == "commits" else [b"stays"]) == again.bodies()
+    assert 0 == uses(again).count(TEXT_PAGE)
+    assert [] == check(again.data)
 
 
 # --- teeth: without its rule a test fails -----------------------------------------------------------------------------

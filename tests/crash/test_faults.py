@@ -69,7 +69,8 @@ def no_space(_size):
 
 
 @pytest.mark.plain
-def test_a_full_log_refuses_new_work_and_still_ends_what_it_has():
+def test_33_a_full_log_refuses_new_work_and_still_ends_what_it_has():
+    """2056."""
     world = World(FaultyDisk(), replace(TINY, archive=True))
     world.unit(puts=[message(1)])
     engine = world.engine

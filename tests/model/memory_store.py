@@ -22,7 +22,7 @@ class ModelUnit:
 
     def __init__(self):
         self.urid, self.puts, self.gets, self.undo, self.ended = 0, [], [], [], ""
-        self.label, self.shared = b"", None
+        self.label, self.shared, self.triggers = b"", None, 0
 
 
 class ModelQueue:
@@ -200,6 +200,8 @@ class MemoryRecovery:
         unit.ended = "committed"
         for manager in self.managers:
             manager.committed(unit)
+
+    commit_unforced = commit
 
     def prepare(self, unit, xid):
         raise AssertionError("the model logs nothing, so nothing is in doubt in it")

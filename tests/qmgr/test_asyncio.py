@@ -11,6 +11,7 @@ from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
+from quaestor.mqi.reports import Report
 from quaestor.qmgr.connection import AsyncConnection
 
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
@@ -326,5 +327,108 @@ def test_a_wait_that_is_cancelled_while_the_log_is_forced_loses_nothing(slow):
             await getting
         disk.let_go()
         assert ["x", "y"] == [(await orders.get(GET_NOW, wait_ms=5000)).text for _ in range(2)]
+
+    talk(slow.qm, conversation)
+
+
+@pytest.mark.parametrize("report", [0, Report.EXPIRATION], ids=["alone", "reported"])
+@pytest.mark.parametrize("options", [GetOptions.NONE, GetOptions.BROWSE_NEXT], ids=["get", "browse"])
+@pytest.mark.parametrize("wait", [{}, {"wait_ms": 10}], ids=str)
+def test_what_has_expired_does_not_hold_up_the_loop(slow, options, wait, report):
+    """AS1, V14: a call in syncpoint removes it without waiting for the log; what follows is returned."""
+
+    async def conversation(app, orders):
+        slow.qm.queue("REPLIES")
+        await orders.put("late", MQMD(persistence=1, expiry=1, report=int(report), reply_to_q="REPLIES"), NOW)
+        slow.qm.clock.advance(seconds=1)
+        disk = slow.disk()
+        disk.let_go()
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get(options, **wait)
+        assert [] == disk.threads
+        assert {"CURDEPTH": 0} == await orders.inquire("CURDEPTH")
+        replies = await app.open("REPLIES", EVERYTHING)
+        assert {"CURDEPTH": bool(report)} == await replies.inquire("CURDEPTH")
+
+    talk(slow.qm, conversation)
+
+
+async def left_behind(slow, orders, *waiting, **described):
+    """A get out of syncpoint has taken a message and is cancelled, while others wait for one; gives their tasks."""
+    await orders.put("x", MQMD(persistence=1, **described), NOW)
+    disk = slow.disk()
+    getting = await disk.serve_meanwhile(orders.get(GET_NOW))
+    tasks = [asyncio.create_task(orders.get(options, wait_ms=20_000, **asks)) for options, asks in waiting]
+    waiters = slow.qm.messages.catalogue.state("ORDERS").waiters
+    while len(waiters) < len(tasks):  # noqa: ASYNC110 - they tell nobody
+        await asyncio.sleep(0.001)
+    getting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await getting
+    disk.let_go()
+    return tasks
+
+
+@pytest.mark.parametrize("options", [GET_NOW, GetOptions.NONE], ids=["out of syncpoint", "in syncpoint"])
+def test_what_a_cancelled_get_has_got_goes_to_one_that_waits(slow, options):
+    """AS3, LA1: the one that waits longest for such a message; it waits no more on the queue (LA2)."""
+
+    async def conversation(_app, orders):
+        other, first, second = await left_behind(
+            slow, orders, (options, {"correl_id": b"B"}), (options, {"correl_id": b"A"}), (options, {}), correl_id=b"A"
+        )
+        assert "x" == (await first).text
+        assert 2 == len(slow.qm.messages.catalogue.state("ORDERS").waiters)
+        await orders.put("y", None, NOW)
+        assert "y" == (await second).text
+        other.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await other
+        assert not slow.qm.messages.catalogue.anybody_waits
+
+    talk(slow.qm, conversation)
+
+
+def test_it_is_as_long_as_the_one_that_waits_may_have(slow):
+    """LA1: who is told that it is too long leaves it for the next."""
+
+    async def conversation(app, orders):
+        short, cut = await left_behind(
+            slow,
+            orders,
+            (GET_NOW, {"max_length": 0}),
+            (GET_NOW | GetOptions.ACCEPT_TRUNCATED_MSG, {"max_length": 0}),
+        )
+        with fails(Reason.TRUNCATED_MSG_FAILED):
+            await short
+        assert (b"", 1) == ((await cut).body, cut.result().original_length)
+        assert Reason.TRUNCATED_MSG_ACCEPTED is app.warning.reason
+
+    talk(slow.qm, conversation)
+
+
+def test_a_browse_that_waits_is_not_given_it(slow):
+    async def conversation(_app, orders):
+        (browsing,) = await left_behind(slow, orders, (GetOptions.BROWSE_FIRST, {}))
+        assert "x" == (await orders.get(GET_NOW, correl_id=b"")).text
+        await orders.put("y", None, NOW)
+        assert "y" == (await browsing).text
+
+    talk(slow.qm, conversation)
+
+
+def test_a_back_out_gives_it_back(slow):
+    """LA4: a get in syncpoint has returned it, which the queue manager does not know any more."""
+
+    async def conversation(app, orders):
+        await left_behind(slow, orders)
+        for count in range(2):
+            assert ("x", count) == ((got := await orders.get()).text, got.backout_count)
+            await app.backout()
+        assert "x" == (await orders.get()).text
+        await app.commit()
+        await app.backout()
+        with fails(Reason.NO_MSG_AVAILABLE):
+            await orders.get()
 
     talk(slow.qm, conversation)

@@ -12,6 +12,7 @@ import pytest
 import quaestor
 from model.answers import fails
 from quaestor import GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor.storage.disk import owner_of
 from quaestor.testing import SMALL
 
 SRC = str(Path(quaestor.__file__).parents[1])
@@ -50,6 +51,19 @@ def test_put_get_commit_over_a_restart(orders):
         assert queue.get().text == "persistent"
         with fails(Reason.NO_MSG_AVAILABLE):
             queue.get()
+
+
+@pytest.mark.parametrize("refused", ["a\ud800", "MALLORY"], ids=["no text", "without a profile"])
+def test_a_queue_manager_that_was_started_for_nobody_is_not_kept(orders, refused):
+    """EM1: it would stay up, and its directory in use, as long as the process that was refused."""
+    (orders / "profiles").write_text("connect QM1 ALICE read\n")
+    with fails(Reason.NOT_AUTHORIZED):
+        connect(orders, user=refused)
+    assert None is owner_of(orders)
+    with connect(orders, user="ALICE") as app:
+        with fails(Reason.NOT_AUTHORIZED):
+            connect(orders, user=refused)
+        assert app.connected  # one that somebody uses stays
 
 
 def test_all_connections_of_a_process_share_the_queue_manager(orders):

@@ -318,6 +318,27 @@ def test_a_full_page_set_fails_the_put_and_leaves_the_unit_as_it_was(qm, disk, p
     assert ["before"] == bodies(drain(orders))
 
 
+@pytest.mark.parametrize("persistence", [0, 1])
+def test_33_a_page_set_that_may_not_grow_is_2192(qm, persistence):
+    """What went before stands, how much of many was put is told, and the unit ends as the application says."""
+    qm.manager.engine.storage.alter_page_set(1, "NONE")
+    app = qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    orders.put("before", MQMD(persistence=persistence))
+    with fails(Reason.STORAGE_MEDIUM_FULL) as refused:
+        orders.put_all([bytes(3000)] * 500, MQMD(persistence=persistence))
+    put = refused.value.facts["put"]
+    for body in (bytes(3000), bytes(300_000)):
+        with fails(Reason.STORAGE_MEDIUM_FULL):
+            orders.put(body, MQMD(persistence=persistence))
+    assert {"CURDEPTH": 1 + put} == orders.inquire("CURDEPTH")
+    app.backout()
+    assert 0 < put < 500
+    orders.put_all([bytes(3000)] * put, MQMD(persistence=persistence))
+    app.commit()
+    assert put == len(drain(orders))
+
+
 def _full(*_):
     raise MQError(Reason.STORAGE_MEDIUM_FULL)
 

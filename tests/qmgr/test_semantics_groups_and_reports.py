@@ -550,6 +550,27 @@ def test_24_a_model_takes_no_report(qm, app, orders):
     assert MQDLH.unpack(app.get("DEAD", GET_NOW).body)[0].reason == Reason.Q_TYPE_ERROR
 
 
+def test_24_a_dead_letter_says_how_its_header_is_encoded(qm, app, orders):
+    """H2: the numbers of the message behind it may be of another machine, and the header says so."""
+    qm.queue("DEAD")
+    app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")
+    asked = MQMD(report=Report.COA_WITH_FULL_DATA, reply_to_q="NOWHERE", encoding=546, ccsid=819, format="PAYROLL")
+    orders.put(b"data", asked, NOW)
+    message = app.get("DEAD", GET_NOW)
+    header, _ = MQDLH.unpack(message.body)
+    assert (785, 1208, "MQDEAD") == (message.envelope.encoding, message.envelope.ccsid, message.envelope.format)
+    assert (546, 819, "PAYROLL") == (header.encoding, header.ccsid, header.format)
+
+
+def test_26_so_does_a_message_on_its_way_to_another_queue_manager(app):
+    app.define(LocalQueue("QM2", xmit=True))
+    app.put1(Target("FAR", "QM2"), b"data", MQMD(encoding=546, ccsid=819), NOW)
+    message = app.get("QM2", GET_NOW)
+    header, _ = MQXQH.unpack(message.body)
+    assert (785, 1208) == (message.envelope.encoding, message.envelope.ccsid)
+    assert (546, 819) == (header.descriptor.encoding, header.descriptor.ccsid)
+
+
 def test_24_a_dead_letter_queue_that_is_full_itself(qm, app, orders):
     qm.queue("DEAD", max_depth=0)
     app.alter(QueueManagerAttributes, dead_letter_queue="DEAD")

@@ -7,7 +7,8 @@ import pytest
 from model.answers import bodies, drain, fails, warns
 from qmgr.small import EVERYTHING
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import AliasQueue, LocalQueue, QueueManagerAttributes
+from quaestor.mqi.headers import MQDLH
+from quaestor.mqi.objects import AliasQueue, LocalQueue, Process, QueueManagerAttributes, TriggerType
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
 from quaestor.mqi.reports import Report
@@ -92,10 +93,38 @@ def test_03_backout_removes_what_was_put(app, orders):
     assert orders.inquire("CURDEPTH") == {"CURDEPTH": 0}
 
 
-def test_04_the_putter_does_not_get_its_own_uncommitted_message(orders):
-    orders.put("x")
+WAYS_TO_PUT = {
+    "put": lambda _app, handle: handle.put("x"),
+    "put many": lambda _app, handle: handle.put_all(["x"]),
+    "put1": lambda app, _handle: app.put1("ORDERS", "x"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_PUT.values(), ids=WAYS_TO_PUT)
+@pytest.mark.parametrize("end", ["commit", "backout", "disconnect", "abandon"])
+def test_03_the_end_of_the_unit_decides(app, other, orders, way, end):
+    """Row 6 too: without an option each of them is in syncpoint."""
+    way(app, orders)
+    elsewhere = other.open("ORDERS", EVERYTHING)
     with fails(Reason.NO_MSG_AVAILABLE):
-        orders.get()
+        elsewhere.browse()
+    assert {"CURDEPTH": 1} == elsewhere.inquire("CURDEPTH")
+    getattr(app, end)()
+    assert (["x"] if end in {"commit", "disconnect"} else []) == bodies(drain(elsewhere))
+
+
+@pytest.mark.parametrize("options", [GetOptions.SYNCPOINT, GetOptions.NO_SYNCPOINT, GetOptions.BROWSE_FIRST])
+def test_04_the_putter_does_not_get_its_own_uncommitted_message(app, orders, options):
+    """By no handle, by no identifier, in no mode; when it has committed, it does."""
+    put = orders.put("x")
+    another = app.open("ORDERS", EVERYTHING)
+    for handle in (orders, another):
+        with fails(Reason.NO_MSG_AVAILABLE):
+            handle.get(options)
+        with fails(Reason.NO_MSG_AVAILABLE):
+            handle.get(options, msg_id=put.msg_id)
+    app.commit()
+    assert "x" == another.get(options, msg_id=put.msg_id).text
 
 
 def test_05_get_in_syncpoint_hides_the_message_and_backout_restores_it_in_place(app, other, orders):
@@ -141,6 +170,26 @@ def test_06_syncpoint_if_persistent_looks_at_the_message(app, orders):
         assert orders.get(GetOptions.SYNCPOINT_IF_PERSISTENT).text == body
     app.backout()
     assert ["kept"] == bodies(drain(orders))
+
+
+def test_08_the_application_moves_what_was_backed_out_too_often(qm, app):
+    """In one unit with its get, under a header that says why (2362); what it was and who put it goes with it."""
+    qm.queue("REJECTS")
+    qm.queue("WORK", backout_threshold=2, backout_queue="REJECTS")
+    ways = EVERYTHING | OpenOptions.SAVE_ALL_CONTEXT
+    work, rejects = app.open("WORK", ways), app.open("REJECTS", EVERYTHING | OpenOptions.PASS_ALL_CONTEXT)
+    put(work, "poison", format="PAYROLL")
+    limits = work.inquire("BOTHRESH", "BOQNAME")
+    while (got := work.get()).backout_count < limits["BOTHRESH"]:
+        app.backout()
+    header = MQDLH(int(Reason.BACKOUT_THRESHOLD_REACHED), "WORK", "QM1", format=got.envelope.format)
+    rejects.put(header.pack() + got.body, MQMD(format="MQDEAD"), PutOptions.PASS_ALL_CONTEXT, context=work)
+    app.commit()
+    (moved,) = drain(rejects)
+    told, body = MQDLH.unpack(moved.body)
+    assert (2362, "WORK", "PAYROLL", b"poison") == (told.reason, told.dest_q_name, told.format, body)
+    assert got.envelope.user_identifier == moved.envelope.user_identifier
+    assert [] == drain(work)
 
 
 def test_08_the_queue_manager_does_nothing_at_the_backout_threshold(qm, app):
@@ -310,22 +359,77 @@ def test_12_a_report_of_arrival_counts_before_it_is_put(qm, app, orders, there):
 
 
 def test_12_a_report_of_delivery_counts_before_it_is_put(qm, app, orders):
-    """The message stays where it is; only from a shared queue it comes, and nothing after it."""
+    """The message stays where it is; one that asks for no report is got."""
     qm.queue("REPLIES")
     put(orders, "x", report=Report.COD, reply_to_q="REPLIES")
     app.alter(QueueManagerAttributes, max_uncommitted=1)
-    if qm.attributes.get("structure"):
-        assert "x" == orders.get().text
-        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
-            orders.put("y")
-        app.backout()
-    else:
-        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
-            orders.get()
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+        orders.get()
+    orders.put("there is room for one")
+    app.backout()
+    put(orders, "y", correl_id=b"Y")
+    assert "y" == orders.get(correl_id=b"Y").text
+    app.backout()
     app.alter(QueueManagerAttributes, max_uncommitted=2)
     assert "x" == orders.get().text
     app.commit()
     assert 1 == len(drain(app.open("REPLIES", EVERYTHING)))
+
+
+@pytest.fixture
+def triggered(qm, app):
+    """A queue each message of which is a trigger event; the queue that its trigger messages come to."""
+    qm.queue("INIT")
+    app.define(Process("BILLING"))
+    qm.queue("WORK", trigger=True, trigger_type=TriggerType.EVERY, process="BILLING", initiation_queue="INIT")
+    return app.open("WORK", EVERYTHING), app.open("INIT", EVERYTHING)
+
+
+def test_12_a_trigger_message_counts_before_its_event(app, orders, triggered):
+    """It waits for the end of the unit; the put that would make it is refused as a whole."""
+    work, initiation = triggered
+    app.alter(QueueManagerAttributes, max_uncommitted=3)
+    work.put("1")
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+        work.put("2")
+    orders.put("3")
+    for handle in (work, orders):
+        with fails(Reason.SYNCPOINT_LIMIT_REACHED):
+            handle.put("4")
+    app.commit()
+    assert (1, 1, 1) == tuple(len(drain(handle)) for handle in (work, orders, initiation))
+
+
+@pytest.mark.parametrize(("limit", "put"), [(3, 1), (4, 2)])
+def test_12_trigger_messages_count_where_many_are_put(app, orders, triggered, limit, put):
+    """NA4: as many as if they were put one by one."""
+    work, initiation = triggered
+    app.alter(QueueManagerAttributes, max_uncommitted=limit)
+    work.put("an event")
+    with fails(Reason.SYNCPOINT_LIMIT_REACHED) as refused:
+        orders.put_all(["x"] * 5)
+    assert put == refused.value.facts["put"]
+    app.backout()
+    assert 1 == len(drain(initiation))
+
+
+def test_12_a_put_that_is_no_trigger_event_has_room(app, triggered, qm):
+    """The last one that there is room for; nobody reads the initiation queue, say."""
+    work, initiation = triggered
+    initiation.close()
+    app.alter(QueueManagerAttributes, max_uncommitted=1)
+    work.put("1")
+    app.commit()
+    assert 1 == len(drain(work))
+
+
+def test_12_the_end_of_a_unit_makes_room(app, triggered):
+    work, initiation = triggered
+    app.alter(QueueManagerAttributes, max_uncommitted=2)
+    for end in (app.commit, app.backout, app.commit):
+        work.put("1")
+        end()
+    assert (2, 3) == (len(drain(work)), len(drain(initiation)))
 
 
 def test_12_out_of_syncpoint_a_report_is_not_limited(qm, app, orders):

@@ -20,6 +20,7 @@ from quaestor.mqi.objects import (
 )
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.reasons import Reason
+from quaestor.mqi.reports import Report
 from quaestor.testing import FaultyDisk
 
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
@@ -184,3 +185,52 @@ def test_11_a_marked_message_is_where_its_second_unit_left_it(machine, again, en
         getattr(app, ends)()
     found = drain(again().connect().open("ORDERS", EVERYTHING))
     assert left == bodies(found)
+
+
+@pytest.mark.parametrize("reported", [True, False], ids=["reported", "not reported"])
+@pytest.mark.parametrize("then", ["nothing", "forced"])
+def test_what_had_expired_stays_so_and_is_reported_once(machine, again, then, reported):
+    """Semantics 22, V14: its removal is not waited for. One that the cut takes back is made again, with its report."""
+    machine.qm.queue("ORDERS")
+    machine.qm.queue("REPLIES")
+    app = machine.qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    report = Report.EXPIRATION if reported else Report.NONE
+    for n in range(3):
+        orders.put(f"late {n}", MQMD(persistence=1, expiry=1, report=report, reply_to_q="REPLIES"), NOW)
+    machine.clock.advance(seconds=1)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get()
+    if then == "forced":
+        orders.put("kept", KEPT, NOW)
+    app = again().connect()
+    machine.qm.scan()
+    orders, replies = app.open("ORDERS", EVERYTHING), app.open("REPLIES", EVERYTHING)
+    assert (["kept"] if then == "forced" else []) == bodies(drain(orders))
+    found = [replies.get(GET_NOW) for _ in range(replies.inquire("CURDEPTH")["CURDEPTH"])]
+    assert (3 if reported else 0) == len({one.correl_id for one in found}) == len(found)
+
+
+def test_the_page_of_what_had_expired_is_used_again_before_the_log_says_so(machine):
+    """V14: by a message that is not logged, and whose page is written before any force. Then the power goes."""
+    machine.qm.queue("ORDERS")
+    app = machine.qm.connect()
+    orders = app.open("ORDERS", EVERYTHING)
+    for n in range(5):
+        orders.put(f"late {n}" + "x" * 30_000, MQMD(persistence=1, expiry=1), NOW)
+    orders = machine.stop().connect().open("ORDERS", EVERYTHING)  # a second later
+    with fails(Reason.NO_MSG_AVAILABLE):
+        orders.get()
+    engine = machine.qm.manager.engine
+    with engine.recovery.latch:
+        for page_set in engine.buffers.page_sets.values():
+            engine.data.space._reclaim(page_set)
+            engine.data.space._found[page_set.number].clear()
+    for n in range(5):
+        orders.put(f"lost {n}" + "y" * 30_000, LOST, NOW)
+    with engine.recovery.latch:
+        for pool in engine.buffers.pools.values():
+            pool.write([frame for frame in pool.changed() if frame.volatile])
+    for seed in range(10):
+        machine.qm = page_queue_manager(disk=machine.disk.after_power_cut(seed), clock=machine.clock)
+        assert [] == drain(machine.qm.connect().open("ORDERS", EVERYTHING))

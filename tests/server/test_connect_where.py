@@ -1,6 +1,7 @@
 """Where `connect` goes, and what a client may call itself (DO1, PL1, OL3)."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,60 @@ def test_a_password_is_given_or_stands_in_the_environment(user, password, enviro
     if environment is not None:
         monkeypatch.setenv("QUAESTOR_PASSWORD", environment)
     assert {"qmgr": "QM1", "application": "test", "client": b""} | said == hello_of("QM1", user, password, "test")
+
+
+ASKING = {
+    "with a link of its own": quaestor.connect,
+    "sharing": lambda *where, **said: quaestor.connect(*where, **said, shared=True),
+    "coming back": lambda *where, **said: quaestor.connect(*where, **said, reconnect_s=1),
+    "asyncio": lambda *where, **said: asyncio.run(quaestor.connect_async(*where, **said)),
+}
+
+
+@pytest.mark.parametrize("asks", ASKING.values(), ids=ASKING)
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"user": "a\ud800"}, Reason.NOT_AUTHORIZED),
+        ({"user": "a" * 256}, Reason.NOT_AUTHORIZED),
+        ({"user": "alice", "password": "a\udfff"}, Reason.NOT_AUTHORIZED),
+        ({"password": lambda: "\ud800"}, Reason.NOT_AUTHORIZED),
+        ({"user": "alice", "password": "a" * 5000}, Reason.NOT_AUTHORIZED),
+        ({"client": "\ud800"}, Reason.OPTIONS_ERROR),
+    ],
+    ids=["user", "long user", "password", "password of a function", "long password", "client"],
+)
+def test_what_cannot_be_sent_is_refused_before_anybody_is_asked(server, asks, said, reason):
+    """OL4, CM7: half of a character beyond the first 65,536 has no place in UTF-8, nor 5,000 letters in a HELLO."""
+    with pytest.raises(MQError) as refused:
+        asks("QM1", server.address, **said)
+    assert reason is refused.value.reason
+    assert [] == list(server.service.links)
+
+
+def test_the_longest_password_is_looked_at(server):
+    """OL4: nothing that is taken is too long for the first frame, whatever else stands there."""
+    with server.connect(client="c" * CLIENT_MAX, user="é" * 127, password="é" * 1536) as app:
+        assert app.inquire()
+
+
+def test_a_password_that_is_no_text_is_not_told_to_anybody(server):
+    with pytest.raises(MQError) as refused:
+        quaestor.connect("QM1", server.address, user="alice", password="secret\ud800")
+    assert {"user": "alice"} == refused.value.facts
+
+
+def test_a_queue_manager_whose_name_is_no_text(server):
+    """OL4: as one that has another name."""
+    with pytest.raises(MQError) as refused:
+        quaestor.connect("QM\ud800", server.address)
+    assert Reason.Q_MGR_NAME_ERROR is refused.value.reason
+
+
+def test_a_program_whose_name_is_no_text_can_connect(server, monkeypatch):
+    """A file may have any bytes for a name; messages have UTF-8."""
+    monkeypatch.setattr(sys, "argv", ["/opt/bill\udce9.py"])
+    with quaestor.connect("QM1", server.address) as app:
+        app.define(quaestor.LocalQueue("ORDERS"))
+        app.put("ORDERS", "whose", quaestor.MQMD(persistence=1), quaestor.PutOptions.NO_SYNCPOINT)
+        assert "bill?.py" == app.get("ORDERS").descriptor.put_appl_name.strip()

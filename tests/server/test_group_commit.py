@@ -20,7 +20,9 @@ class Recovery:
         self.log = SimpleNamespace(force=self.force, force_ready_fd=None)
         self.served = SimpleNamespace(task=None)
         self.latch = self
-        self.outcomes = self.begin = self.back_out = self.prepare = self.in_doubt = self.resolve = None
+        self.outcomes = self.begin = self.back_out = self.commit_unforced = self.prepare = self.in_doubt = (
+            self.resolve
+        ) = None
         self.logged = 0
 
     def __enter__(self):

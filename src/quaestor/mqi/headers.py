@@ -3,6 +3,8 @@
 Rules
   H1  Each is laid out byte for byte as IBM MQ lays it out: big-endian, character fields blank padded, text in
       UTF-8. A header that is too short, has another eye-catcher or an unknown version is refused.
+  H2  The descriptor of a message that begins with one says so (`begun_with`); how the data behind it are encoded is in
+      the header.
 
 Called by the message manager, trigger monitors, dead-letter handlers, the mover.  Calls descriptors.
 """
@@ -26,6 +28,11 @@ def text_field(text: str, length: int) -> bytes:
     """Text as a blank-padded character field of exactly `length` bytes (H1)."""
     encoded = text.encode()[:length]
     return encoded + b" " * (length - len(encoded))
+
+
+def begun_with(header_format: str, envelope: MQMD) -> MQMD:
+    """The descriptor of a message in front of which a header is put (H2)."""
+    return replace(envelope, format=header_format, encoding=ENCODING_NATIVE, ccsid=CCSID_UTF8)
 
 
 def field_text(stored: bytes) -> str:

@@ -100,6 +100,9 @@ class Unit(Protocol):
     shared: Any
     """Its part in the structures of a queue-sharing group, None when it has none."""
 
+    triggers: int
+    """How many trigger messages wait for its end."""
+
     alone: bool
     """Whether it makes one change only, in the call that commits it."""
 

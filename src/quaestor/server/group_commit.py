@@ -53,6 +53,7 @@ class GroupCommit:
         self.outcomes = recovery.outcomes
         self.begin = recovery.begin
         self.back_out = recovery.back_out
+        self.commit_unforced = recovery.commit_unforced
         self.prepare = recovery.prepare
         self.in_doubt = recovery.in_doubt
         self.resolve = recovery.resolve

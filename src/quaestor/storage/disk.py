@@ -8,7 +8,8 @@ Rules
   K3  Creating, deleting and renaming a file is durable when the call returns (the directory is synced). A file that is
       renamed takes the place of one that has the name: whenever power goes, the name has the one or the other.
   K4  A read past the end gives fewer bytes than asked for; the caller knows what it expected.
-  K5  One process owns a directory: `own` takes a file lock that the system gives up when the process ends.
+  K5  One process owns a directory: `own` takes a file lock that the system gives up when the process ends. Who only
+      asks (`owner_of`) shares it for a moment; `own` can tell that from an owner, and waits until it is over.
   K6  A write-through of whole blocks from memory that is aligned to them goes past the system's page cache where the
       file system allows it: nobody reads the log back, so a copy of it in memory is only work.
   K7  Where several processes share a directory, `exclusive` lets one of them at a time do what must not be done by two;
@@ -32,8 +33,9 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from threading import Event
 from typing import Protocol
 
 from quaestor.storage.asynchronous_write import Announcement, KernelWrites, kernel_writes
@@ -42,6 +44,9 @@ from quaestor.storage.lookout import lookout
 OWNER_FILE = "in-use"
 OWNER_WIDTH = 20
 """Written over in place: a disk that is full has no block for it otherwise, and could not be started from."""
+
+LOOKS, LOOK_S = 100, 0.01
+"""How often, and how long each time, `own` lets somebody ask who the owner is (K5)."""
 
 FORMAT_CHUNK = bytes(1 << 20)
 IOV_MAX = 1024
@@ -341,6 +346,18 @@ def owner_of(directory: Path) -> int | None:
         os.close(fd)
 
 
+def _lock_alone(fd: int) -> None:
+    """Have the lock alone, or raise at once if somebody has it alone (K5)."""
+    for _ in range(LOOKS):
+        with suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_UN)
+        Event().wait(LOOK_S)
+    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 class RealDisk:
     """A directory of the operating system."""
 
@@ -397,7 +414,7 @@ class RealDisk:
     def own(self) -> None:
         fd = os.open(self.directory / OWNER_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock_alone(fd)
         except OSError as error:
             owner = os.pread(fd, 64, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(fd)

@@ -20,8 +20,9 @@ Rules
   B12 A page whose changes wait (B8) is written from memory that is lent for it and goes on waiting: a message that
       stays takes its own size in memory, not a page.
   B13 While no active log is ready behind the current one (J6) images do not go into its last quarter, which is for
-      ending units: a page that needs one (B4) stays changed, and others are written in its place. Only who finds no
-      buffer at all has some written all the same.
+      ending units: a page that needs one (B4) stays changed, and others are written in its place. At a stop too: the
+      next start redoes it. Who would read a page then is refused, while hardly a buffer is left (`is_stuck`). Only who
+      finds no buffer at all in the middle of a change has some written all the same.
 
 Called by recovery, data.  Calls log, page_set.  Knows nothing of messages.
 Why B2 lives here: this is the only module that writes pages, so it is the only one that could break it.

@@ -442,8 +442,11 @@ class BufferPool(PageWriter):
         return self.stealable * 20 < self.buffers and not self.images_left(1)
 
     def write_all(self) -> None:
-        """At shutdown: write every changed page that holds something recoverable (W4)."""
-        self.write([frame for frame in self._changed if not frame.volatile])
+        """At shutdown: write every changed page that holds something recoverable (W4), as far as there is log (B13)."""
+        changed = [frame for frame in self._changed if not frame.volatile]
+        step = len(changed) if self.images_left(len(changed)) == len(changed) else STEP_PAGES
+        for at in range(0, len(changed), step or 1):
+            self.write(self.writable(changed[at : at + step], step))
 
     def _write_if_behind(self) -> None:
         """When the writer has fallen behind, whoever changes pages does a piece of its work (B5)."""

@@ -6,19 +6,23 @@ Rules
       message that it finds is gone when the log says so.
   AS2 A get that waits leaves its waiter on the queue and a future in the loop; cancelling the task takes the waiter
       away again and, if it had just been woken, wakes the next.
-  AS3 A thread goes on when its task is cancelled. What it has got out of syncpoint is returned by the next get of the
-      handle that asks for it; what it has opened is closed again; a waiter that it has left on the queue is taken away.
+  AS3 A thread goes on when its task is cancelled. What it has got out of syncpoint is returned by another get of the
+      handle, one that waits already or the next (see `mqi.late`); what it has opened is closed again; a waiter that it
+      has left on the queue is taken away.
   AS4 Other tasks make their calls while a thread waits for the log: the latch is not kept meanwhile (V13).
 
-Called by applications.  Calls session and handle.
+Called by applications.  Calls session, handle and the rules of late messages.
 """
 
 import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from weakref import WeakSet
 
 from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.late import Asked, Late, asked_by
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
@@ -27,7 +31,6 @@ from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.message.waiting import Waiting
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
-_PLAIN = int(GetOptions.NO_SYNCPOINT | GetOptions.SYNCPOINT | GetOptions.WAIT | GetOptions.FAIL_IF_QUIESCING)
 T = TypeVar("T")
 
 
@@ -64,7 +67,7 @@ class AsyncHandle:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         self.name = handle.name
-        self._threads, self._late = Threads(), list[Message]()  # AS3
+        self._threads, self.late = Threads(), Late()  # AS3
 
     async def put(
         self,
@@ -93,17 +96,25 @@ class AsyncHandle:
         """MQGET (AS1, AS2, AS3)."""
         if self._threads.left:
             await asyncio.wait(self._threads.left)
-        if self._late and not selecting and not has(options, ~_PLAIN):
-            return self._late.pop(0)
+        asked = self._asked(options, **selecting)
+        kept = None if asked is None else self.late.take(asked)
+        if kept is not None:
+            self._handle.warn(self.late.warning)
+            return kept
         if wait_ms is not None:
-            return await self._wait(options, wait_ms, selecting)
+            return await self._wait(options, wait_ms, asked, selecting)
         if has(options, _NO_SYNCPOINT):
-            return await self._threads.call(self._keeper(options), self._handle.get, options, **selecting)
+            return await self._threads.call(self._keeper(asked), self._handle.get, options, **selecting)
         return self._handle.get(options, **selecting)
 
-    def _keeper(self, options: int) -> Callable[[Message], None]:
+    @staticmethod
+    def _asked(options: int, max_length: int | None = None, **selecting: Any) -> Asked | None:
+        """What a get asks for, if others may return what comes for it."""
+        return asked_by(options, max_length, selecting)
+
+    def _keeper(self, asked: Asked | None) -> Callable[[Message], None]:
         """What becomes of a message that nobody waits for any more (AS3)."""
-        return _nothing if has(options, ~_PLAIN) else self._late.append
+        return _nothing if asked is None else partial(self.late.keep, asked.options)
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         return await self.get(options, **selecting)
@@ -117,25 +128,30 @@ class AsyncHandle:
     async def close(self, options: int = CloseOptions.NONE) -> None:
         await asyncio.to_thread(self._handle.close, options)
 
-    async def _wait(self, options: int, wait_ms: int, selecting: dict[str, Any]) -> Message:
+    async def _wait(self, options: int, wait_ms: int, asked: Asked | None, selecting: dict[str, Any]) -> Message:
         loop = asyncio.get_running_loop()
         began_s, waited = loop.time(), None
         while True:
-            result = await self._look(options, wait_ms, waited, selecting)
+            result = await self._look(options, wait_ms, waited, asked, selecting)
             if not isinstance(result, Waiting):
                 return result
             limit = None if wait_ms < 0 else began_s + wait_ms / 1000
             waited = result
-            if not await self._posted(waited, loop, limit):
-                raise MQError(Reason.NO_MSG_AVAILABLE, queue=self.name, waited_ms=wait_ms)
+            try:
+                late = await self._posted(waited, loop, limit, asked)
+            except TimeoutError:
+                raise MQError(Reason.NO_MSG_AVAILABLE, queue=self.name, waited_ms=wait_ms) from None
+            if late is not None:
+                self._handle.warn(self.late.warning)
+                return late
 
     async def _look(
-        self, options: int, wait_ms: int, waited: Waiting | None, selecting: dict[str, Any]
+        self, options: int, wait_ms: int, waited: Waiting | None, asked: Asked | None, selecting: dict[str, Any]
     ) -> Message | Waiting:
         """Get, or be put on the queue as a waiter; where that may wait for the log, on a thread (AS1)."""
         if not has(options, _NO_SYNCPOINT):
             return self._handle.look(options, wait_ms, waited, **selecting)
-        keep = self._keeper(options)
+        keep = self._keeper(asked)
 
         def late(result: Message | Waiting) -> None:
             if isinstance(result, Waiting):
@@ -145,25 +161,25 @@ class AsyncHandle:
 
         return await self._threads.call(late, self._handle.look, options, wait_ms, waited, **selecting)
 
-    async def _posted(self, waiting: Waiting, loop: asyncio.AbstractEventLoop, limit: float | None) -> bool:
-        """Wait until posted; False when the time is over (AS2)."""
-        future: asyncio.Future[None] = loop.create_future()
+    async def _posted(
+        self, waiting: Waiting, loop: asyncio.AbstractEventLoop, limit: float | None, asked: Asked | None
+    ) -> Message | None:
+        """Wait until posted, or until a message that came for another is returned instead (AS2, AS3)."""
+        future: asyncio.Future[Message | None] = loop.create_future()
 
         def wake() -> None:
             if not future.done():
                 future.set_result(None)
 
         self._handle.on_post(waiting, lambda: loop.call_soon_threadsafe(wake))
+        if asked is not None:
+            self.late.waits(asked, future, partial(self._handle.give_up, waiting))
         try:
             async with asyncio.timeout_at(limit):
-                await future
-        except TimeoutError:
-            self._handle.give_up(waiting)
-            return False
-        except asyncio.CancelledError:
+                return await future
+        except (TimeoutError, asyncio.CancelledError):
             self._handle.give_up(waiting)
             raise
-        return True
 
     async def __aenter__(self) -> Self:
         return self
@@ -180,16 +196,18 @@ class AsyncConnection:
     def __init__(self, connection: Connection) -> None:
         self._connection, self._threads = connection, Threads()
         connection.be_shared()  # AS4
+        self._handles: WeakSet[AsyncHandle] = WeakSet()
 
     async def open(
         self, target: str | Target, options: int = OpenOptions.INPUT_AS_Q_DEF | OpenOptions.OUTPUT, **more: Any
     ) -> AsyncHandle:
         loop = asyncio.get_running_loop()
-        return AsyncHandle(
-            await self._threads.call(
-                lambda unseen: loop.run_in_executor(None, unseen.close), self._connection.open, target, options, **more
-            )
+        opened = await self._threads.call(
+            lambda unseen: loop.run_in_executor(None, unseen.close), self._connection.open, target, options, **more
         )
+        handle = AsyncHandle(opened)
+        self._handles.add(handle)
+        return handle
 
     async def put1(
         self,
@@ -202,10 +220,25 @@ class AsyncConnection:
         return await asyncio.to_thread(self._connection.put1, target, body, descriptor, options, **more)
 
     async def commit(self) -> None:
-        await asyncio.to_thread(self._connection.commit)
+        try:
+            await self._threads.call(self._committed, self._connection.commit)
+        except MQError as error:
+            if error.reason is Reason.BACKED_OUT:
+                self._backed_out()
+            raise
+        self._committed()
 
     async def backout(self) -> None:
-        await asyncio.to_thread(self._connection.backout)
+        await self._threads.call(self._backed_out, self._connection.backout)
+        self._backed_out()
+
+    def _committed(self, _nothing: None = None) -> None:
+        for handle in self._handles:
+            handle.late.committed()
+
+    def _backed_out(self, _nothing: None = None) -> None:
+        for handle in self._handles:
+            handle.late.backed_out()
 
     async def define(self, definition: Any, *, replace: bool = False) -> None:
         await asyncio.to_thread(self._connection.define, definition, replace=replace)

@@ -370,6 +370,10 @@ class Handle:
                     self._connection.end_call(commit=True)
         return result
 
+    def warn(self, warning: MQError | None) -> None:
+        """The call has this warning, or none: it returned what another had got."""
+        self._thread.warning = warning
+
     def handed_over(self, waiting: Waiting) -> Message | None:
         """The message that came straight to a wait (`direct`), if one did."""
         return waiting.message

@@ -357,12 +357,12 @@ class SharedStore:
         self._held[holder] = arrival
 
     def let_go(self, arrival: SharedArrival, holder: object) -> None:
-        """It is there for everybody again."""
+        """It is there for everybody again; where the structure cannot be told, whoever connects to it again does so."""
         self._held.pop(holder, None)
         arrival.holder = None
         if arrival.state == AVAILABLE:
             move = returning(arrival.entry, self._member, counted=False)
-            with suppress(StructureRefusal):  # the structure was lost, and the message with it
+            with suppress(StructureRefusal, MQError):  # the structure was lost, or is out of reach
                 arrival.queue.structure.ask(move)
             queue: SharedQueue = arrival.queue
             arrival.entry = arrival.entry._replace(list=queue.list, adjunct=move.adjunct or b"")

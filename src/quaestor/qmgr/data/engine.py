@@ -4,6 +4,7 @@ Rules
   G1  What is not there is made: log, bootstrap data set, page sets. Making is complete when its last file says so, so a
       start that is cut while making begins making again.
   G2  Starting is restart, then loading; stopping cleanly writes every page, so that the next start has little to redo.
+      Where there is no log for that (B13, V12), the next start has more.
   G3  After an Abend nothing is written any more: the files stay as they are for restart.
 
 Called by queue_manager and tests.  Calls every manager from lock to data.
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, IoMeter
+from quaestor.qmgr.buffer.writing import IMAGE
 from quaestor.qmgr.data.express import express
 from quaestor.qmgr.data.load import load
 from quaestor.qmgr.data.objects import ObjectManager
@@ -123,8 +125,11 @@ class Engine:
         """Write everything and take a last checkpoint (G2)."""
         with self.recovery.latch:
             self.buffers.write_all()
-            self.recovery.stamping.stamp_all(stopping=True)
-            self.recovery.checkpoint()
+            if self.recovery.has_room(len(self.buffers.page_sets) * IMAGE):
+                self.recovery.stamping.stamp_all(stopping=True)
+                self.recovery.checkpoint()
+            else:
+                self.log.force(self.log.end - 1)
             self.close()
 
     def close(self) -> None:

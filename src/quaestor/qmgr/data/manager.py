@@ -15,6 +15,8 @@ Rules
       has the number by then.
   D7  Messages that are put together (`put_run`) are the same on their pages and in the log as if put one by one; only
       what the buffer pool had to write meanwhile may come later.
+  D8  A message that would have to be read in is refused (2102) while the pool has no buffer that could be had without
+      log for units that end (B13).
 
 Called by message, the scheduler.  Calls inserting (pages of messages), recovery, buffer, lock; `objects` keeps
 definitions, `load` rebuilds all this.
@@ -24,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 from quaestor.mqi.messages import Message
-from quaestor.mqi.reasons import Abend, MQError
+from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
 from quaestor.qmgr.data.inserting import MessagePages
 from quaestor.qmgr.data.queue import PrivateQueue
@@ -207,6 +209,8 @@ class DataManager:
                 self.stats.gets_from_buffer += 1
                 found: Message = content if arrival.persistent else content[2]
                 return found
+        if here is None and pool.is_stuck:
+            raise MQError(Reason.RESOURCE_PROBLEM, queue=arrival.queue.name, buffer_pool=pool.number)  # D8
         reads = pool.stats.page_reads
         frame = pool.get(page_set, arrival.page)
         try:

@@ -24,6 +24,7 @@ from quaestor.mqi.objects import DefinitionType, LocalQueue, MQObject, QueueMana
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.needs import Arrival, Recovery
+from quaestor.qmgr.message.reading import read
 from quaestor.qmgr.queue_store import AVAILABLE, VanishedError
 
 BATCH = 1000
@@ -77,7 +78,7 @@ def move(catalogue: Catalogue, recovery: Recovery, source: str, target: str, *, 
         unit = recovery.begin()
         try:
             for arrival in batch:
-                message, priority = here.store.read(arrival), arrival.priority
+                message, priority = read(here.store, arrival), arrival.priority
                 here.store.take(unit, arrival)
                 there.store.put(unit, there.stored, message, priority)
         except (MQError, VanishedError):

@@ -133,6 +133,11 @@ class Catalogue:
 
     # -- reading
 
+    @property
+    def in_group(self) -> bool:
+        """Whether the queue manager belongs to a queue-sharing group."""
+        return self._shared is not None
+
     def find_queue(self, name: str) -> Queue | None:
         return self._queues.get(name)
 
@@ -322,12 +327,18 @@ class Catalogue:
         return bool(state.handles or state.stored.depth or state.stored.uncommitted)
 
     def forget(self, state: QueueState) -> None:
-        """Drop the storage of a deleted queue, once nobody has it open and no unit has work on it."""
-        if state.stored.uncommitted:
-            self._doomed.append(state)
-            return
-        self._by_id.pop(state.stored.queue_id, None)
-        self._keeper(state.definition).drop(state.stored)
+        """Drop the storage of a deleted queue, once nobody has it open and no unit has work on it.
+
+        One whose structure cannot be reached waits as well: whoever closes it last is not told.
+        """
+        try:
+            if not state.stored.uncommitted:
+                self._keeper(state.definition).drop(state.stored)
+                self._by_id.pop(state.stored.queue_id, None)
+                return
+        except MQError:
+            pass
+        self._doomed.append(state)
 
     def unit_ended(self) -> None:
         """A deleted queue may have waited for this."""

@@ -29,6 +29,7 @@ from quaestor.mqi import expiry, reports, triggering
 from quaestor.mqi.descriptors import (
     APPL_TYPE_QMGR,
     AS_Q_DEF,
+    CCSID_UTF8,
     FORMAT_DEAD_LETTER,
     FORMAT_EVENT,
     FORMAT_TRIGGER,
@@ -36,7 +37,7 @@ from quaestor.mqi.descriptors import (
     NO_ID,
     Target,
 )
-from quaestor.mqi.headers import MQDLH, TriggerMessage
+from quaestor.mqi.headers import MQDLH, TriggerMessage, begun_with
 from quaestor.mqi.messages import EXPIRY_UNIT_US, NEVER_US, Message
 from quaestor.mqi.objects import DefinitionType, LocalQueue, Process, TriggerType
 from quaestor.mqi.reasons import MQError, Reason
@@ -67,6 +68,13 @@ class Consequences:
 
     # -- triggering
 
+    def due(self, state: QueueState, priority: int) -> bool:
+        """Whether a message that is about to be put will be a trigger event."""
+        now = self._situation(state)
+        if now is None:
+            return False
+        return triggering.due_on_arrival(state.definition, priority, now._replace(waiting=now.waiting + 1))
+
     def arrived(self, state: QueueState, priority: int, unit: Unit | None) -> None:
         """A message has been put to a queue that may trigger (Z1)."""
         now = self._situation(state)
@@ -76,6 +84,7 @@ class Consequences:
         if unit is None:
             self._put_trigger_message(event)
         else:
+            unit.triggers += 1
             self.remembered.setdefault(id(unit), []).append(event)
 
     def changed(self, state: QueueState) -> None:
@@ -188,15 +197,15 @@ class Consequences:
         qmgr = self._catalogue.qmgr.name
         now = datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC)
         header = MQDLH(
-            int(reason), target.name, target.qmgr or qmgr, md.encoding, md.ccsid, md.format, APPL_TYPE_QMGR, qmgr,
-            now.strftime("%Y%m%d"), now.strftime("%H%M%S00"),
+            int(reason), target.name, target.qmgr or qmgr, md.encoding, md.ccsid or CCSID_UTF8, md.format,
+            APPL_TYPE_QMGR, qmgr, now.strftime("%Y%m%d"), now.strftime("%H%M%S00"),
         )  # fmt: skip
         if not dead_letter_queue:
             self.given_up += 1  # Z3
             return
         try:
             resolved = self._catalogue.resolver().resolve(Target(dead_letter_queue))
-            self._put(resolved, header.pack() + body, replace(md, format=FORMAT_DEAD_LETTER), unit)
+            self._put(resolved, header.pack() + body, begun_with(FORMAT_DEAD_LETTER, md), unit)
         except MQError:
             self.given_up += 1  # Z3, Z4
 

@@ -3,8 +3,7 @@
 Rules
   GE1 The first available message that fits is found, then looked at, then taken; what stops it in between
       (too long, expired) leaves the rest as it was.
-  GE2 A message that has expired is never returned: the get or browse that meets it removes it, in a unit of the
-      call, and goes on looking.
+  GE2 A message that has expired is never returned: the get or browse that meets it removes it (X2) and goes on looking.
   GE3 A browse cursor is the handle's own. It starts before the first message; a message that arrives in front of
       it is not seen by going on. Under the cursor there is a message only while that is on the queue, available
       to this handle and not expired (2034).
@@ -201,8 +200,7 @@ class InputPath:
         """Take a message off the queue, in the unit that the options say."""
         unit: Unit | None
         if plan.in_syncpoint or (plan.if_persistent and arrival.persistent):
-            reported = message.envelope.report & reports.COD and arrival.state == AVAILABLE  # not claimed before (SG1)
-            messages = 2 if reported else 1
+            messages = 2 if message.envelope.report & reports.COD else 1
             unit = self._caller.unit_in_syncpoint(self._max_uncommitted, messages)
         else:
             unit = self._unit_of_call(message) if arrival.persistent else None

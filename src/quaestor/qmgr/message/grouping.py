@@ -26,6 +26,7 @@ from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.mqi.options import GROUP_FLAGS, GetPlan, MsgFlags, PutPlan
 from quaestor.mqi.reasons import CompCode, MQError, Reason
 from quaestor.qmgr.message.needs import AnyStore, Arrival, StoredQueue
+from quaestor.qmgr.message.reading import read
 from quaestor.qmgr.message.thread import ApplicationThread
 
 _LAST = int(MsgFlags.LAST_MSG_IN_GROUP)
@@ -97,7 +98,7 @@ class GroupReader:
         self._now_us = now_us
 
     def descriptor(self, arrival: Arrival) -> MQMD:
-        return self._store.read(arrival).envelope
+        return read(self._store, arrival).envelope
 
     def begins(self, arrival: Arrival, *, all_available: bool, logical: bool) -> bool:
         """Whether a get may begin with this arrival: no group, or the first of one."""

@@ -4,7 +4,8 @@ Rules
   MM1 When a unit has committed, its puts are there for others: waiters are woken, trigger messages put. When it
       has backed out, its gets are there again: waiters are woken too.
   MM2 Messages that have expired are looked for every EXPRYINT seconds, whatever the time of day was set to meanwhile,
-      and once after each start, one queue per step, so that no step is long.
+      and once after each start, one queue per step, so that no step is long. What cannot be removed now (there is no
+      log, a structure is lost, its page is not whole) is left for a later scan.
   MM3 A temporary dynamic queue does not outlive the queue manager: those found at start are removed.
   MM4 What comes to a shared queue is told by its structure, whoever put it: waiters look, and triggers are due here if
       this queue manager has a trigger monitor for it.
@@ -27,7 +28,7 @@ from quaestor.qmgr.message.catalogue import Catalogue, QueueState
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.gate import HeldUpError
-from quaestor.qmgr.message.needs import PrivateStore, Recovery, SharedQueues, Unit
+from quaestor.qmgr.message.needs import Arrival, PrivateStore, Recovery, SharedQueues, Unit
 from quaestor.qmgr.message.opening import Opener, OpenQueue, checked_user
 from quaestor.qmgr.message.services import Services
 from quaestor.qmgr.message.thread import ApplicationThread
@@ -83,7 +84,7 @@ class MessageManager:
         self.catalogue.load()
         for queue in tuple(self.catalogue.local_queues()):
             if queue.definition is DefinitionType.TEMPDYN:
-                self.catalogue.remove(queue)
+                self._opener.remove_temporary(queue)
         self.events.started()
 
     # -- calls of applications
@@ -211,10 +212,11 @@ class MessageManager:
 
     def tasks(self) -> Sequence[Task]:
         scan = Task("expiry scan", self.expiry_scan_step, SCAN_STEP_MS)
+        left = Task("temporary queues", self._opener.remove_left, due=lambda: bool(self._opener.left))
         if self._shared is None:
-            return (scan,)
+            return scan, left
         notices = Task("messages on shared queues", self.notice_step, FOLLOW_MS, urgent=True)
-        return scan, Task("definitions of the group", self.follow_step, FOLLOW_MS), notices
+        return scan, left, Task("definitions of the group", self.follow_step, FOLLOW_MS), notices
 
     def notice_step(self) -> bool:
         """Messages have come to shared queues: whoever waits looks, triggers may be due (MM4)."""
@@ -258,14 +260,12 @@ class MessageManager:
         return bool(self._to_scan)
 
     def expire(self, queue: str) -> int:
-        """Remove every expired message of a queue; how many there were. A structure that is lost is left for later."""
+        """Remove every expired message of a queue that can be removed; how many there were (MM2)."""
         if self.catalogue.find_queue(queue) is None:
             return 0
         try:
             return self._expire(queue)
         except MQError:
-            if not self.catalogue.state(queue).stored.shared:
-                raise
             return 0
 
     def _expire(self, queue: str) -> int:
@@ -273,12 +273,25 @@ class MessageManager:
         if not state.stored.with_expiry:
             return 0
         expired = [one for one in state.store.browse(state.stored) if expiry.has_expired(one.expires_us, now_us)]
-        for arrival in expired:
+        removed = 0
+        try:
+            for arrival in expired:
+                removed += self._expire_one(state, arrival)
+        finally:
+            unit, self._own.call_unit = self._own.call_unit, None
+            if unit is not None:
+                self._recovery.commit(unit)
+        return removed
+
+    def _expire_one(self, state: QueueState, arrival: Arrival) -> bool:
+        """Remove an expired message, unless its page is not whole (GE7)."""
+        try:
             self._services.expire(state.store, arrival, self._own)
-        unit, self._own.call_unit = self._own.call_unit, None
-        if unit is not None:
-            self._recovery.commit(unit)
-        return len(expired)
+        except MQError as error:
+            if error.reason is not Reason.PAGESET_ERROR:
+                raise
+            return False
+        return True
 
     # -- the end
 

@@ -45,6 +45,9 @@ class Recovery(Protocol):
     def commit(self, unit: Any) -> None:
         """End a unit this manager began; it knows more of it than `Unit` tells, hence the type."""
 
+    def commit_unforced(self, unit: Any) -> None:
+        """End a unit that need not be durable, without waiting for the log."""
+
     def prepare(self, unit: Any, xid: bytes) -> None:
         """Phase 1 for an outside coordinator: in doubt when this returns."""
 

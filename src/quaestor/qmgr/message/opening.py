@@ -11,6 +11,8 @@ Rules
       (SHAREDYN) is a permanent one for all members of the group. MQPUT1 makes none (2057).
   OP4 A dynamic queue that is deleted while others have it open is gone for them too (2052); its storage goes
       with the last handle.
+      A permanent one that cannot be deleted stays open (2056 where there is no log). A temporary one is closed all the
+      same, and so is its application: the background removes it when there is log again (`remove_left`).
   OP5 Opening an initiation queue for input and closing the last input handle of a queue are occasions to trigger.
 
 Called by the message manager.  Calls resolution, security, the catalogue.
@@ -71,6 +73,8 @@ class Opener:
         self._services = services
         self._catalogue = services.catalogue
         self._security = security
+        self.left: list[LocalQueue] = []
+        """Temporary queues that could not be removed with their handles (OP4)."""
 
     def open(self, thread: ApplicationThread, target: Target, options: int, *, models: bool = True) -> OpenQueue:
         check_open(options)
@@ -103,21 +107,37 @@ class Opener:
     def close(self, opened: OpenQueue, options: int = CloseOptions.NONE) -> None:
         check_close(options)
         state = opened.state
+        temporary = state.definition.definition is DefinitionType.TEMPDYN and state.creator is opened
         if options:
             self._check_delete(opened, int(options))
+            if not (temporary or state.deleted):
+                self._catalogue.remove(state.definition)  # OP3
         for way in (opened.output, opened.input):
             if way is not None:
                 way.close()
         self._count_out(opened)
-        temporary = state.definition.definition is DefinitionType.TEMPDYN and state.creator is opened
         if state.creator is opened:
             state.creator = None
-        if (temporary or options) and not state.deleted:
-            self._catalogue.remove(state.definition)  # OP3
+        if temporary and not state.deleted:
+            self.remove_temporary(state.definition)
         elif state.deleted and not state.handles:
             self._catalogue.forget(state)  # OP4
         elif opened.options & INPUT_ANY and triggering.eligible(state.definition) and not state.deleted:
             self._services.consequences.changed(state)  # OP5
+
+    def remove_temporary(self, queue: LocalQueue) -> None:
+        """A temporary queue goes: at once, or when there is log for it (OP4)."""
+        try:
+            self._catalogue.remove(queue)
+        except MQError:
+            self.left.append(queue)
+
+    def remove_left(self) -> bool:
+        """Background: remove what was left (OP4)."""
+        left, self.left = self.left, []
+        for queue in left:
+            self.remove_temporary(queue)
+        return False
 
     def inquire(self, opened: OpenQueue, keywords: tuple[str, ...]) -> dict[str, Any]:
         if not opened.options & OpenOptions.INQUIRE:

@@ -208,7 +208,12 @@ class OutputPath:
             message = self._queue_with_care(message, rank, self._plan)
         elif self._in_syncpoint:
             unit = self._caller.unit
-            if unit is None or unit.shared is not None or len(unit.puts) + len(unit.gets) >= self._max_uncommitted:
+            if (
+                unit is None
+                or unit.shared is not None
+                or unit.triggers
+                or len(unit.puts) + len(unit.gets) >= self._max_uncommitted
+            ):
                 unit = self._caller.unit_in_syncpoint(self._max_uncommitted)
             self._store_put(unit, self._stored, message, rank)
         elif self._waiting:
@@ -282,7 +287,7 @@ class OutputPath:
             return []
         room = self._max_depth - self._counted.depth
         if plan.in_syncpoint:
-            room = min(room, self._max_uncommitted - len(unit.puts) - len(unit.gets))
+            room = min(room, self._max_uncommitted - len(unit.puts) - len(unit.gets) - unit.triggers)
         some = self._alike(bodies[at : at + max(room, 0)])
         if not some:
             return []
@@ -345,7 +350,7 @@ class OutputPath:
         reported = message.envelope.report & reports.COA and self._remote is None
         unit: Unit | None
         if plan.in_syncpoint:
-            unit = self._caller.unit_in_syncpoint(self._max_uncommitted, 2 if reported else 1)
+            unit = self._caller.unit_in_syncpoint(self._max_uncommitted, self._messages(2 if reported else 1, rank))
         else:
             unit = self._caller.unit_of_call() if message.persistence else None
         stored = message if self._remote is None else for_transmission(message, self._remote)
@@ -373,6 +378,12 @@ class OutputPath:
         if unit is None and self._waiting:
             self._waiters.wake(arrival)
         return message
+
+    def _messages(self, messages: int, rank: int) -> int:
+        """How many messages a put adds to its unit, if it matters: so many, and one that it may trigger (X3)."""
+        if not self._triggers or self._caller.has_room(self._max_uncommitted, messages + 1):
+            return messages
+        return messages + self._services.consequences.due(self.state, rank)
 
     def _finished(self, message: Message, plan: PutPlan) -> tuple[Message, Group | None]:
         """Identifiers and group, and the group the handle is in afterwards."""

@@ -13,6 +13,7 @@ from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.needs import AnyStore, Arrival
+from quaestor.qmgr.message.reading import read
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.queue_store import VanishedError
 from quaestor.smf.sections.message import MessageStatistics
@@ -30,18 +31,23 @@ class Services:
     events: Events
 
     def expire(self, store: AnyStore, arrival: Arrival, thread: ApplicationThread) -> None:
-        """Remove a message that has expired, in the unit of the call, and report it if that was asked for."""
-        message = store.read(arrival)
+        """Remove a message that has expired, and report it if that was asked for (X2)."""
+        message = read(store, arrival)
         if thread.tally is not None:
             thread.tally.expired()
         asked = bool(message.envelope.report & reports.EXPIRATION)
-        unit = thread.unit_of_call() if arrival.persistent else None
+        own = None
+        if arrival.persistent and not (arrival.queue.shared or (asked and self.catalogue.in_group)):
+            own = thread.unit_of_its_own(alone=not asked)
+        unit = own or (thread.unit_of_call() if arrival.persistent else None)
         try:
             store.take(unit, arrival)
         except VanishedError:
             return  # another queue manager has removed it
         if asked:
             self.consequences.report(reports.EXPIRATION, message, unit)
+        if own is not None:
+            thread.end_of_its_own(own)
 
 
 def refuse(refusal: MQError, fail_if_quiescing: bool) -> None:

@@ -2,7 +2,8 @@
 
 Rules
   SG1 A plain get is one request: the message is claimed, not looked for first. What is only told because something has
-      to be thought of (it may have expired, it is too long) goes the way of every other get.
+      to be thought of (it may have expired, it is too long) goes the way of every other get; so does the last message
+      that there is room for in a unit.
   SG2 A message that was found may be another's when it is taken or locked; then the get looks again.
   SG3 Whoever is about to wait has said before that it wants to be told, so no message comes unnoticed between looking
       and waiting. One that asks for anything, or browses, wants to be told of each message.
@@ -66,8 +67,8 @@ class SharedInputPath(InputPath):
         if self._refusal is not None:
             refuse(self._refusal, plan.fail_if_quiescing)
         caller, into = self._caller, plan.in_syncpoint or plan.if_persistent
-        if into and caller.unit is not None:
-            caller.unit_in_syncpoint(self._max_uncommitted)  # refuses one message too many before it is claimed
+        if into and not caller.has_room(self._max_uncommitted, 2):
+            return None  # X3: whether there is to be a report is known when it has been looked at
         unit = caller.unit if into else caller.call_unit
         arrival = self._queue_store.claim(self._queue, unit, asked, max_length, in_unit=plan.in_syncpoint)
         if arrival is None:

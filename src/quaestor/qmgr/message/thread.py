@@ -3,10 +3,11 @@
 Rules
   X1  The application's unit begins with its first put or get in syncpoint and ends with commit or back out.
   X2  Work out of syncpoint that must be logged (a persistent message) is in a unit of the call, which ends with
-      the call; so is the removal of a message that has expired.
+      the call; so is the removal of a message that has expired, where structures of a group may have part in it. Else
+      it is in a unit of its own that nobody waits for (V14): a get in syncpoint or a browse does not wait for the log.
   X3  No more than MAXUMSGS messages are put and got in one unit (2024). A report that a put or get asks for is one more
-      of them, and there has to be room for both before anything is done; only a get from a shared queue, which learns
-      of the report when it has the message, may be one over.
+      of them, and so is a trigger message that waits for the end of the unit: there has to be room for all of them
+      before anything is done. Only a report that itself is a trigger event may be one over.
   X4  One get of a unit may be marked (2062 for a second): when the application backs the unit out, the marked message
       does not go back but is at once got again, in a new unit, with the backout count it had. Backing that out brings
       it back. Whatever else ends the unit (a restart, the end of the application) knows no mark. A get that fails marks
@@ -104,20 +105,34 @@ class ApplicationThread:
     def unit_in_syncpoint(self, max_uncommitted: int, messages: int = 1) -> Unit:
         """The application's unit, with room for one more message, or for so many (X1, X3)."""
         unit = self.unit
-        there = 0 if unit is None else len(unit.puts) + len(unit.gets)
-        if unit is not None and unit.shared is not None:
-            there += len(unit.shared)
-        if there + messages > max_uncommitted:
+        if not self.has_room(max_uncommitted, messages):
             raise MQError(Reason.SYNCPOINT_LIMIT_REACHED, max_uncommitted=max_uncommitted)
         if unit is None:
             unit = self.unit = self._recovery.begin(self.appl_name, self.user, self.name)
         return unit
+
+    def has_room(self, max_uncommitted: int, messages: int) -> bool:
+        """Whether so many more messages may be in the application's unit (X3)."""
+        unit = self.unit
+        there = 0 if unit is None else len(unit.puts) + len(unit.gets) + unit.triggers
+        if unit is not None and unit.shared is not None:
+            there += len(unit.shared)
+        return there + messages <= max_uncommitted
 
     def unit_of_call(self) -> Unit:
         """The unit that ends with this call (X2)."""
         if self.call_unit is None:
             self.call_unit = self._recovery.begin()
         return self.call_unit
+
+    def unit_of_its_own(self, *, alone: bool) -> Unit:
+        """A unit that is ended at once (`end_of_its_own`); `alone` if nothing but one message is in it (X2)."""
+        unit = self._recovery.begin()
+        unit.alone = alone
+        return unit
+
+    def end_of_its_own(self, unit: Unit) -> None:
+        self._recovery.commit_unforced(unit)
 
     def unit_of_one(self) -> Unit:
         """The unit of a call that has one message to put or to get, and nothing else to do (X5)."""

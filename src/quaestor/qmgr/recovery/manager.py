@@ -28,6 +28,8 @@ Rules
       managers while the disk writes, and ends when the record is durable. V2 holds for everybody: what the managers
       were told is seen, and the call answered, when it is. A unit with work in structures is seen by others and goes
       the way of V2.
+  V14 A unit that removes messages that have expired is not waited for (`commit_unforced`): one that a cut takes back
+      leaves what is expired again. All that is built on it is logged behind it, as with a backout.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log, but for V13.
@@ -58,7 +60,7 @@ ENDED: Final = State.ENDED
 
 
 class RecoveryManager(PageChanger):
-    """Units of recovery over the log and the buffer pools (V1-V13)."""
+    """Units of recovery over the log and the buffer pools (V1-V14)."""
 
     name = "recovery"
 
@@ -154,6 +156,11 @@ class RecoveryManager(PageChanger):
         log = self.log
         if self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload:
             self.checkpoint_at_commit()
+
+    def commit_unforced(self, unit: UnitOfRecovery) -> None:
+        """End a unit that need not be durable; no checkpoint is taken here, so that nothing waits (V14)."""
+        self.start_commit(unit)
+        self._tell(unit)
 
     def prepare(self, unit: UnitOfRecovery, xid: bytes) -> None:
         """Phase 1: in doubt when this returns (V4). A unit without changes is in doubt only in memory."""
@@ -271,7 +278,10 @@ class RecoveryManager(PageChanger):
         """Undo what a unit did after a savepoint (its `last` then): a call that failed half way leaves nothing."""
         rba = unit.last
         while rba != savepoint:
-            rba = self.undo(unit, self.log.read(rba))
+            record = self.log.read(rba)
+            if not self.may_undo(record):
+                return  # V12: text pages are left, which the unit's backout gives back, or a restart (A5)
+            rba = self.undo(unit, record)
 
     def undo(self, unit: UnitOfRecovery, record: LogRecord) -> int:
         """Undo one record of a unit and give the RBA of the next one to undo, 0 when there is none (V3)."""

@@ -55,6 +55,7 @@ class UnitOfRecovery:
         "puts",
         "shared",
         "state",
+        "triggers",
         "urid",
         "xid",
     )
@@ -70,6 +71,7 @@ class UnitOfRecovery:
         self.xid = b""
         self.shared: Any = None  # its part in the structures of a queue-sharing group
         self.label = b""  # client and number, for those who ask for the outcome
+        self.triggers = 0  # messages that are put when it has ended
         self.alone = False  # it makes one change, in the call that commits it (U4)
 
     def become(self, state: State) -> None:

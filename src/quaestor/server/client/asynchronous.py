@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from quaestor.mqi import forms
 from quaestor.mqi.descriptors import MQMD, Target
+from quaestor.mqi.late import Late, asked_by
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
@@ -23,7 +24,6 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values
 from quaestor.server.client import requests
 from quaestor.server.client.asynchronous_link import AsyncLink, Began, Decode, Pending, dropped, new_link
-from quaestor.server.client.late import Late, asked_by
 from quaestor.server.client.place import Place
 from quaestor.server.client.requests import ASYNC, HandleRequests, Request, is_plain_out
 

@@ -8,6 +8,9 @@ Rules
   OL3 A password comes as an argument, from a function, or from the environment (`QUAESTOR_PASSWORD`); it is sent once
       and not kept, unless the link may have to be made again: of a shared link a digest is, under a key that only this
       process has.
+  OL4 What cannot be sent is refused before anybody is asked, with the reason that the queue manager would give: a user
+      or a password that is no text, or longer than the first frame has room for, is 2035; a queue manager of such a
+      name is 2058, a client 2046.
 
 Called by the package door.  Calls link, connection, place.
 """
@@ -19,14 +22,17 @@ from threading import Lock
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
 
+from quaestor.mqi.names import NAME_MAX
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client.connection import Connection
 from quaestor.server.client.link import Link
 from quaestor.server.client.place import Place
 from quaestor.server.client.reconnecting import ReconnectingConnection, client_name
 from quaestor.server.protocol import CLIENT_MAX
+from quaestor.storage.log_record import USER_MAX
 
 PASSWORD_VARIABLE = "QUAESTOR_PASSWORD"  # noqa: S105 - a variable's name
+PASSWORD_MAX = 3072
 _KEY = os.urandom(32)
 
 
@@ -120,14 +126,29 @@ def hello_of(
     *,
     reconnects: bool = False,
 ) -> dict[str, Any]:
-    """What a client says of itself (OL3); its name is looked at here, where it can be told what is wrong with it."""
-    named = client.encode() if isinstance(client, str) else client
-    if len(named) > CLIENT_MAX:
+    """What a client says of itself (OL3), looked at here, where it can be told what is wrong with it (OL4)."""
+    named = client if isinstance(client, bytes) else _sendable(client, CLIENT_MAX)
+    if named is None or len(named) > CLIENT_MAX:
         raise MQError(Reason.OPTIONS_ERROR, client=client, longest=CLIENT_MAX)
     named = named or (client_name() if reconnects else b"")
+    if _sendable(name, NAME_MAX) is None:
+        raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name[:NAME_MAX])
+    if _sendable(user or "", USER_MAX) is None:
+        raise MQError(Reason.NOT_AUTHORIZED, user=(user or "")[:USER_MAX], longest=USER_MAX)
     said: dict[str, Any] = {"qmgr": name, "application": application, "client": named, "user": user or ""}
     if password is None and user is not None:
         password = os.environ.get(PASSWORD_VARIABLE)
     if password is not None:
+        if _sendable(password, PASSWORD_MAX) is None:
+            raise MQError(Reason.NOT_AUTHORIZED, user=user or "")
         said["password"] = password
     return said
+
+
+def _sendable(text: str, longest: int) -> bytes | None:
+    """A text as it is sent; None when it cannot be (OL4)."""
+    try:
+        sent = text.encode()
+    except UnicodeEncodeError:
+        return None
+    return sent if len(sent) <= longest else None

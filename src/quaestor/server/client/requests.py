@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 from quaestor.mqi import forms
 from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.descriptors import MQMD, NO_ID, Target, identifier
+from quaestor.mqi.late import shortened
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MESSAGE_MAX, OBJECT_TYPES, MQObject, attributes_of
 from quaestor.mqi.options import WAIT_UNLIMITED, GetOptions, OpenOptions, PutOptions
@@ -327,19 +328,6 @@ class HandleRequests:
 def is_plain_out(options: int) -> bool:
     """Whether a get is out of syncpoint and asks for nothing else (RQ5)."""
     return bool(options & _NO_SYNCPOINT) and not options & ~_PLAIN_OUT
-
-
-def shortened(message: Message, options: int, max_length: int | None) -> tuple[Message, MQError | None]:
-    """A message that is here already as a get of at most this length returns it, and with which warning."""
-    length = len(message.body)
-    if max_length is None or length <= max_length:
-        return message, None
-    if max_length < 0:
-        raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
-    short = message._replace(body=message.body[:max_length], original_length=length)
-    if not options & _TRUNCATES:
-        raise MQError(Reason.TRUNCATED_MSG_FAILED, message=short, length=length)
-    return short, MQError(Reason.TRUNCATED_MSG_ACCEPTED, message=short, length=length)
 
 
 class PutRun:

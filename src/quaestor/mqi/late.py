@@ -9,7 +9,7 @@ Rules
   LA4 One that is the application's, and is returned by a get in syncpoint, comes back here when that is backed out. It
       is lost with the handle, or with its link, as any message that was got out of syncpoint.
 
-Called by asynchronous.  Calls matching, requests.
+Called by both faces for asyncio, of a queue manager in this process and of a server.  Calls matching.
 """
 
 from asyncio import Future
@@ -19,14 +19,15 @@ from typing import Any, NamedTuple
 from quaestor.mqi.matching import ANY, Selection, matches, selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions
-from quaestor.mqi.reasons import MQError
-from quaestor.server.client.requests import shortened
+from quaestor.mqi.reasons import MQError, Reason
 
 _NO_SYNCPOINT, _IF_PERSISTENT = int(GetOptions.NO_SYNCPOINT), int(GetOptions.SYNCPOINT_IF_PERSISTENT)
+_TRUNCATES = int(GetOptions.ACCEPT_TRUNCATED_MSG)
 _PLAIN = (
     _NO_SYNCPOINT
     | _IF_PERSISTENT
-    | int(GetOptions.WAIT | GetOptions.SYNCPOINT | GetOptions.ACCEPT_TRUNCATED_MSG | GetOptions.FAIL_IF_QUIESCING)
+    | int(GetOptions.WAIT | GetOptions.SYNCPOINT | GetOptions.FAIL_IF_QUIESCING)
+    | _TRUNCATES
 )
 BACKOUT_COUNT_MAX = 255
 
@@ -58,12 +59,25 @@ class Asked(NamedTuple):
 
 def asked_by(options: int, max_length: int | None, selecting: dict[str, Any]) -> Asked | None:
     """What a get asks for; None if no other may return what comes for it (LA1), or it is refused anyway."""
-    if options & ~_PLAIN:
+    if not isinstance(options, int) or options & ~_PLAIN:
         return None
     try:
         return Asked(options, selection(**selecting) if selecting else ANY, max_length)
-    except MQError:
+    except (MQError, TypeError):
         return None
+
+
+def shortened(message: Message, options: int, max_length: int | None) -> tuple[Message, MQError | None]:
+    """A message that is here already as a get of at most this length returns it, and with which warning."""
+    length = len(message.body)
+    if max_length is None or length <= max_length:
+        return message, None
+    if max_length < 0:
+        raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
+    short = message._replace(body=message.body[:max_length], original_length=length)
+    if not options & _TRUNCATES:
+        raise MQError(Reason.TRUNCATED_MSG_FAILED, message=short, length=length)
+    return short, MQError(Reason.TRUNCATED_MSG_ACCEPTED, message=short, length=length)
 
 
 class Late:
