@@ -66,7 +66,7 @@ def test_a_force_that_is_in_flight_confirms_nothing(script, change):
 @pytest.mark.parametrize("change", [{}, {"dual_logs": True}, {"archive": True}], ids=["forces", "dual", "archive"])
 def test_a_write_that_was_only_sent_confirms_nothing(script, change):
     """V13, J17: power goes between handing the log over and its sync, too."""
-    prove(script, replace(TINY, **change), at_most=100 if not change else 30, ends=commit_single)
+    prove(script, replace(TINY, **change), at_most=40 if not change else 15, ends=commit_single)
 
 
 @pytest.mark.parametrize("script", SCENARIOS, ids=lambda s: s.__name__)

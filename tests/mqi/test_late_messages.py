@@ -6,8 +6,8 @@ import pytest
 
 from quaestor import MQMD, GetOptions, Message, MQError, Reason
 from quaestor.mqi.descriptors import NO_ID
+from quaestor.mqi.late import Late, asked_by
 from quaestor.mqi.options import MatchOptions
-from quaestor.server.client.late import Late, asked_by
 
 IN_SYNCPOINT, OUT = int(GetOptions.SYNCPOINT), int(GetOptions.NO_SYNCPOINT)
 IF_PERSISTENT = int(GetOptions.SYNCPOINT_IF_PERSISTENT)
