@@ -21,6 +21,7 @@ Called by message.  Answered by data (private) and coupling_facility (shared).
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
+from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import MQError
 
@@ -130,10 +131,25 @@ UnitT_contra = TypeVar("UnitT_contra", contravariant=True)
 QueueT_contra = TypeVar("QueueT_contra", contravariant=True)
 
 
-Express = Callable[[Any, Message, int, Callable[[int], None]], Arrival | None]
-"""Puts a persistent message on a queue, at a priority, for good; None, and nothing done, where that wants a unit.
+class Express(Protocol):
+    """Puts a persistent message on a queue for good, from its parts: the message is made while the disk writes."""
 
-Its length is told to who counts it, while the disk writes where that is possible."""
+    def __call__(
+        self,
+        queue: Any,
+        body: bytes,
+        envelope: MQMD,
+        msg_id: bytes,
+        correl_id: bytes,
+        priority: int,
+        rank: int,
+        put_us: int,
+        expires_us: int,
+        expiry: int,
+        count: Callable[[int], None],
+        /,
+    ) -> tuple[Message, Arrival] | None:
+        """None, and nothing done, where that wants a unit. `rank` is its place; its length is told to who counts it."""
 
 
 class QueueStore(Protocol[UnitT_contra, QueueT_contra]):

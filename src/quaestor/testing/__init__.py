@@ -346,7 +346,12 @@ class SmallEngine:
 
     def put_express(self, body: bytes, *, priority: int = 0) -> bool:
         """Put and commit a persistent message in one step; whether it went so."""
-        return self.engine.express(self.queue, self._message(body, priority), priority, lambda _: None) is not None
+        body, envelope, msg_id, correl_id, *_ = self._message(body, priority)
+        now_us = self.clock.now_us()
+        put = self.engine.express(
+            self.queue, body, envelope, msg_id, correl_id, priority, priority, now_us, 0, -1, lambda _: None
+        )
+        return put is not None
 
     def _message(self, body: bytes, priority: int, correl_id: bytes = NO_ID, *, persistent: bool = True) -> Message:
         msg_id = (self.data.sequence + 1).to_bytes(24, "big")

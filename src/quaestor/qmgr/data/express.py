@@ -14,8 +14,9 @@ Why: behind a force the processor has to fetch every instruction anew, and this 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
+from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.messages import HEADER_LENGTH as MESSAGE_LENGTH
 from quaestor.mqi.messages import Message
 from quaestor.qmgr.data.inserting import PERSISTENT_SUBQUEUES, SURELY_SHORT
@@ -26,30 +27,45 @@ from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.changes import STARTS
 from quaestor.storage.page import HEADER_LENGTH, LIVE, RECORD_LENGTH, SHORT
 
+new_message: Final = tuple.__new__
+
 
 def express(data: DataManager, recovery: RecoveryManager) -> Express:
     """The way for one queue manager."""
     log, served, at_hand, locks = recovery.log, recovery.served, data.space.at_hand, data.locks
-    begin, end = recovery.begin_for_good, recovery.end_for_good
+    log_for_good, begin_logged, end = recovery.log_for_good, recovery.begin_logged, recovery.end_for_good
     longest = -1 if data.packing else SURELY_SHORT
 
-    def put(queue: Any, message: Message, priority: int, count: Callable[[int], None]) -> Arrival | None:
-        page_set = queue.page_set
+    def put(
+        queue: Any,
+        body: bytes,
+        envelope: MQMD,
+        msg_id: bytes,
+        correl_id: bytes,
+        own_priority: int,
+        priority: int,
+        put_us: int,
+        expires_us: int,
+        expiry: int,
+        count: Callable[[int], None],
+    ) -> tuple[Message, Arrival] | None:
+        page_set, length = queue.page_set, len(body)
         pages, flags = at_hand(page_set)
-        body, envelope, msg_id, correl_id, own_priority, persistence, put_us, expires_us, backouts, _, _ = message
-        length = len(body)
         if not pages or length > longest or not log.ready or served.task is not None:
             return None  # EX2
-        page, sequence = pages[-1], data.sequence + 1
-        packed = envelope.packed()
+        page, sequence, packed = pages[-1], data.sequence + 1, envelope.packed()
         described = len(packed)
         header = MESSAGE_LENGTH + described
         change = pack_beginning(  # as `short_beginning` does
             queue.queue_id, PERSISTENT_SUBQUEUES + priority | STARTS, 0, HEADER_LENGTH,
             LIVE, SHORT, 0, RECORD_LENGTH + header + length, header, length, 0, sequence,
-            msg_id, correl_id, own_priority, persistence, put_us, expires_us, backouts, described,
+            msg_id, correl_id, own_priority, 1, put_us, expires_us, 0, described,
         ) + packed  # fmt: skip
-        rba = begin(flags, page_set, page, change, body, message)
+        rba = log_for_good(page_set.number, flags, page, change, body)
+        message = new_message(
+            Message, (body, envelope, msg_id, correl_id, own_priority, 1, put_us, expires_us, 0, expiry, -1)
+        )
+        begin_logged(rba, flags, page_set, page, change, body, message)
         pages.pop()
         data.sequence = sequence
         queue.depth += 1
@@ -85,6 +101,6 @@ def express(data: DataManager, recovery: RecoveryManager) -> Express:
         count(length)
         if single:
             end(rba, latched=True)
-        return arrival
+        return message, arrival
 
     return put

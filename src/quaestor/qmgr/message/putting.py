@@ -201,6 +201,17 @@ class OutputPath:
             msg_id = self._new_id()
         put_us = self._now_us()
         expires_us = 0 if expiry < 0 else put_us + expiry * EXPIRY_UNIT_US
+        if persistence and not self._in_syncpoint and plain and self._plain and self._simple and not self._waiting:
+            express = self._express
+            if express is not None and not self._caller.many:
+                put = express(
+                    self._stored, body, envelope, msg_id, correl_id, priority, rank, put_us, expires_us, expiry,
+                    self._count_express,
+                )  # fmt: skip
+                if put is not None:
+                    if self._waiting:  # somebody has come meanwhile
+                        self._waiters.wake(put[1])
+                    return put[0]
         message = new_message(
             Message, (body, envelope, msg_id, correl_id, priority, persistence, put_us, expires_us, 0, expiry, -1)
         )
@@ -220,14 +231,7 @@ class OutputPath:
             self._hand_over_or_queue(message, rank)
         elif not persistence:
             self._store_put(None, self._stored, message, rank)
-        elif self._express is None or self._caller.many:
-            self._store_put(self._caller.unit_of_one(), self._stored, message, rank)
         else:
-            arrival = self._express(self._stored, message, rank, self._count_express)
-            if arrival is not None:
-                if self._waiting:
-                    self._waiters.wake(arrival)
-                return message
             self._store_put(self._caller.unit_of_one(), self._stored, message, rank)
         stats = self._stats
         stats.puts += 1

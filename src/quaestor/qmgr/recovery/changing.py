@@ -84,20 +84,22 @@ class PageChanger(CheckpointTaker):
             self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
         pool.started(page_set, page, insert, body, rba, rest, content)
 
-    def begin_for_good(
-        self, flags: int, page_set: PageSet, page: int, body: bytes, rest: bytes, content: object
-    ) -> int:
-        """Begin a page with a message that nobody will want undone: its record is its commit (V11); gives the RBA."""
-        number = page_set.number
+    def log_for_good(self, number: int, flags: int, page: int, body: bytes, rest: bytes) -> int:
+        """Log that a page begins with a message that nobody will want undone: its commit (V11); gives the RBA."""
         log = self.log
         rba = log.append(INSERT, flags, 0, 0, number, page, body, rest)
         if self.single:
-            log.send()
-        pool = self.buffers.pool_of[number]
+            log.send()  # V13
+        return rba
+
+    def begin_logged(
+        self, rba: int, flags: int, page_set: PageSet, page: int, body: bytes, rest: bytes, content: object
+    ) -> None:
+        """Begin the page of which `log_for_good` has told the log (V1)."""
+        pool = self.buffers.pool_of[page_set.number]
         if flags:
             self._take_page(pool, page_set, page, MESSAGE_PAGE, rba)
         pool.started(page_set, page, insert, body, rba, rest, content)
-        return rba
 
     def begin_pages(
         self,
