@@ -132,7 +132,7 @@ def _pack_names(connection: str, user: str, thread: str) -> tuple[int, bytes, by
 def unpack_identity(packed: bytes) -> Identity:
     """What `pack_identity` packed; of a longer one the rest of the user's name is behind it (L6)."""
     connection, user, thread, started_us = _IDENTITY.unpack_from(packed)
-    rest = packed[IDENTITY_LENGTH:-1]
+    rest = packed[IDENTITY_LENGTH:-1] if len(packed) > IDENTITY_LENGTH else b""  # mypyc cuts no piece of less than none
     user = user + rest if rest else user.rstrip(b"\0")
     connection, thread = connection.rstrip(b"\0"), thread.rstrip(b"\0")
     connection, user, thread = (name.decode("utf-8", "replace") for name in (connection, user, thread))
