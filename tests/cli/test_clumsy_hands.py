@@ -14,18 +14,6 @@ from quaestor.cli import qmgr_run
 from quaestor.server.home import Home
 from quaestor.server.users import Users
 
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """The place of queue managers, with QM1 in it; the commands run in an empty folder beside it."""
-    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("QUAESTOR_PASSWORD", raising=False)
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    run("qmgr", "create", "QM1", "--log-mb", 1, "--logs", 2)
-    return tmp_path / "home"
-
-
 # --- a directory that has other things in it -------------------------------------------------------------------------
 
 

@@ -16,17 +16,6 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT / "src")}
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    """The place of queue managers, with QM1 in it; the commands run in an empty folder beside it."""
-    monkeypatch.setenv("QUAESTOR_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("QUAESTOR_PASSWORD", raising=False)
-    (tmp_path / "here").mkdir()
-    monkeypatch.chdir(tmp_path / "here")
-    run("qmgr", "create", "QM1", "--log-mb", 1, "--logs", 2)
-    return tmp_path / "home"
-
-
-@pytest.fixture
 def used(home):
     """QM1, which was started once and has a queue."""
     run("mqsc", "QM1", "-c", "DEFINE QLOCAL(ORDERS)")

@@ -426,10 +426,10 @@ def test_pages_that_need_no_image_are_written_in_their_place(archives):
     assert (0, False) == (pool.images_left(1), pool.is_stuck)
 
 
-def test_a_backout_waits_for_log_when_it_would_find_no_buffer(archives):
-    """V12: undoing a get changes a page that is on disk, and that page needs an image before another may come."""
+def got_from_disk(messages):
+    """A small pool, so many messages on disk, and a unit that has got 600 of them, which is there too."""
     engine = small(replace(ROOMY, buffer_pools={0: 16, 1: 64}))
-    stays = [message(n) for n in range(600)]
+    stays = [message(n) for n in range(messages)]
     put_unit(engine, *stays)
     engine.buffers.write_all()
     unit = engine.begin()
@@ -437,6 +437,12 @@ def test_a_backout_waits_for_log_when_it_would_find_no_buffer(archives):
         engine.get(unit)
     engine.buffers.write_all()
     engine.recovery.checkpoint()
+    return engine, unit, stays
+
+
+def test_a_backout_waits_for_log_when_it_would_find_no_buffer(archives):
+    """V12: undoing a get changes a page that is on disk, and that page needs an image before another may come."""
+    engine, unit, stays = got_from_disk(600)
     log = engine.log
     use_up(log, archives)
     append_filler(log, keep=LOG // 4)
@@ -494,15 +500,7 @@ def test_a_stop_with_log_writes_every_page(archives):
 
 def test_whoever_would_read_a_page_is_refused_when_that_would_take_log_from_others(archives):
     """B13, D8: a browser could use up the rest of the log, and the queue manager would end with it."""
-    engine = small(replace(ROOMY, buffer_pools={0: 16, 1: 64}))
-    stays = [message(n) for n in range(700)]
-    put_unit(engine, *stays)
-    engine.buffers.write_all()
-    unit = engine.begin()
-    for _ in range(600):
-        engine.get(unit)
-    engine.buffers.write_all()
-    engine.recovery.checkpoint()
+    engine, unit, stays = got_from_disk(700)
     use_up(engine.log, archives)
     append_filler(engine.log, keep=LOG // 4)
     engine.back_out(unit)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qmgr.small import EVERYTHING, page_queue_manager
-from quaestor.clock import SystemClock
+from quaestor.clock import FakeClock, SystemClock
 from quaestor.server import values
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import Place
@@ -218,3 +218,20 @@ def orders(qm, app):
     """An open queue, for everything."""
     qm.queue("ORDERS")
     return app.open("ORDERS", EVERYTHING)
+
+
+@pytest.fixture
+def turns(tmp_path):
+    """A service on a clock that the test moves."""
+    made = []
+
+    def make(**limits):
+        clock = FakeClock()
+        made.append(Turns(tmp_path, clock, **limits))
+        made[-1].clock = clock
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.forget_peers()
+        one.service._close()

@@ -7,31 +7,13 @@ from types import SimpleNamespace
 import pytest
 
 from quaestor import GetOptions, MQError, PutOptions, Reason
-from quaestor.clock import FakeClock
 from quaestor.server import service as service_module
 from quaestor.server import values
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, WAITS, Op, frame
 from quaestor.server.wire import GET, LENGTH
-from server.conftest import HELLO, Turns, call, hello
+from server.conftest import HELLO, call, hello
 
 OUT = int(GetOptions.NO_SYNCPOINT)
-
-
-@pytest.fixture
-def turns(tmp_path):
-    """A service on a clock that the test moves."""
-    made = []
-
-    def make(**limits):
-        clock = FakeClock()
-        made.append(Turns(tmp_path, clock, **limits))
-        made[-1].clock = clock
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.forget_peers()
-        one.service._close()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from quaestor import GetOptions
-from quaestor.clock import FakeClock, SystemClock
+from quaestor.clock import SystemClock
 from quaestor.server import certificates
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.server.home import Configuration, Home
@@ -16,7 +16,7 @@ from quaestor.server.journal import Journal
 from quaestor.server.listeners import Tls
 from quaestor.server.protocol import WAITS, Op, frame
 from quaestor.server.wire import GET
-from server.conftest import HELLO, Turns, call, hello
+from server.conftest import HELLO, call, hello
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER: the end is a reset
 
@@ -43,23 +43,6 @@ def listener():
         sock.listen()
         sock.setblocking(False)
         yield sock
-
-
-@pytest.fixture
-def turns(tmp_path):
-    """A service on a clock that the test moves."""
-    made = []
-
-    def make(**limits):
-        clock = FakeClock()
-        made.append(Turns(tmp_path, clock, **limits))
-        made[-1].clock = clock
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.forget_peers()
-        one.service._close()
 
 
 @pytest.fixture(scope="module")

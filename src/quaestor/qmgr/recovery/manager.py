@@ -96,7 +96,7 @@ class RecoveryManager(PageChanger):
         """Wait until a change that was begun for good is durable (V11), with the latch or without (V13)."""
         log = self.log
         if latched:
-            due = self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload
+            due = self._wants_checkpoint()
             log.force_sent(rba)
             if due:
                 self.checkpoint_at_commit()
@@ -153,9 +153,13 @@ class RecoveryManager(PageChanger):
             manager.committed(unit)
 
     def _checkpoint_if_due(self) -> None:
-        log = self.log
-        if self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload:
+        if self._wants_checkpoint():
             self.checkpoint_at_commit()
+
+    def _wants_checkpoint(self) -> bool:
+        """Whether whoever ends a unit has to look after a checkpoint (CP6)."""
+        log = self.log
+        return self._under_way is not None or log.switched or log.records - log.records_checkpointed >= self.logload
 
     def commit_unforced(self, unit: UnitOfRecovery) -> None:
         """End a unit that need not be durable; no checkpoint is taken here, so that nothing waits (V14)."""
