@@ -22,7 +22,7 @@ from quaestor.qmgr.connection.plain_calls import PlainCalls
 from quaestor.qmgr.connection.shared_accounting import ListCalls
 
 CLOCKED_ALWAYS = 32
-CLOCKED_EVERY = 1024
+CLOCKED_EVERY = 4096
 COLD = 8
 
 
