@@ -373,9 +373,8 @@ def test_a_unit_that_is_accounted_for_has_its_force_in_its_figures(monkeypatch):
             queue.get(GET_NOW)
         assert manager.engine.recovery.single is not company
         task = app.task
-        task.take_stock()
         (tally,) = task.queues.values()
-        figures = task.log_bytes, task.log_writes, task.commit.forces, tally.get.forces, tally.put.forces
+        figures = task.logged.octets, task.logged.records, task.commit.forces, tally.get.forces, tally.put.forces
         manager.stop()
         return figures
 

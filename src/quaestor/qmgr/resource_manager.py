@@ -10,6 +10,8 @@ Rules
       from the log.
   R5  The engine latch is held while a call is served, so at most one task is served at a time. Where a manager waits
       (a page read, the log), it tells that task how long, if anybody accounts for it (`Served`).
+  R6  What is logged while a task is served is that task's doing. So the log manager counts it there (`Logged`), and
+      nobody has to compare where the log ended before and after a call.
 
 Called by recovery and the scheduler, which know managers only by this protocol.  Calls nothing.
 """
@@ -39,8 +41,20 @@ class Task:
     """Whether the step takes as long as what others ask for does, and must hold up no other (never `latched`)."""
 
 
+class Logged:
+    """What a task has logged (R6)."""
+
+    __slots__ = ("octets", "records")
+
+    def __init__(self) -> None:
+        self.records = self.octets = 0
+
+
 class Waits(Protocol):
     """What a task that is accounted for is told of its waits, in nanoseconds (R5)."""
+
+    logged: Logged
+    """Counted by the log manager, with every record."""
 
     def release(self) -> None:
         """It gives up the engine latch, in the middle of its call."""
@@ -53,9 +67,6 @@ class Waits(Protocol):
 
     def pages_written(self, ns: int) -> None:
         """It had to write pages of others, because the pool was full of changed ones."""
-
-    def log_forcing(self) -> None:
-        """It is about to give up the latch and wait for the log."""
 
     def log_forced(self, ns: int) -> None:
         """It waited until the log was on disk."""

@@ -17,7 +17,7 @@ Called by connection, and by the managers that wait (`Waits`).  Read by statisti
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from quaestor.clock import Clock
@@ -26,6 +26,7 @@ from quaestor.mqi.options import GetOptions
 from quaestor.qmgr.connection.shared_accounting import ListCalls, SharedTally
 from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.message.thread import ApplicationThread
+from quaestor.qmgr.resource_manager import Logged
 
 if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
@@ -232,8 +233,7 @@ class TaskTally:
         "latch_longest_ns",
         "latch_ns",
         "latch_waits",
-        "log_bytes",
-        "log_writes",
+        "logged",
         "now_ns",
         "now_s",
         "now_us",
@@ -243,7 +243,6 @@ class TaskTally:
         "queues",
         "shared",
         "started_us",
-        "take_stock",
         "thread",
         "verb",
         "waited_cpu_ns",
@@ -262,8 +261,7 @@ class TaskTally:
         self.queues: dict[tuple[str, str], QueueTally] = {}
         self.shared = SharedTally()
         self.latch_waits = self.latch_ns = self.latch_longest_ns = 0
-        self.log_bytes = self.log_writes = 0
-        self.take_stock: Callable[[], None] = _nothing_logged  # counts in those two what is not yet (LA2)
+        self.logged = Logged()
         self.waited_ns = self.waited_cpu_ns = 0  # for a message, by the call in progress (AC3)
         self.waits_at: QueueTally | None = None  # whose get waits for a message now
         self.puts_by_size, self.gets_by_size = [0, 0, 0, 0], [0, 0, 0, 0]
@@ -271,7 +269,6 @@ class TaskTally:
     def end(self) -> None:
         """The task's last figures have been taken: let go of all that knows it (AH5)."""
         self.thread.tally = self.waits_at = None
-        self.take_stock = _nothing_logged
         self.queues.clear()
 
     def queue(self, name: str, base_name: str, stored: Any) -> QueueTally:
@@ -345,10 +342,6 @@ class TaskTally:
         self.latch_waits += 1
         self.latch_ns += ns
         self.latch_longest_ns = max(self.latch_longest_ns, ns)
-
-
-def _nothing_logged() -> None:
-    """In place of a latch that knows what a task has logged, as long as the task has none."""
 
 
 class Accounts(Protocol):

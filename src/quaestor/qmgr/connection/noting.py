@@ -1,20 +1,19 @@
 """The put and the get of an accounted handle, with everything they need at hand.
 
 Rules
-  NO1 A plain put or get is the statements of `Handle.put` and `Handle.get` with the latch taken in their midst (LA3)
+  NO1 A plain put or get is the statements of `Handle.put` and `Handle.get` with the latch taken in their midst (LA2)
       and notes at the end (AC2). Whatever else there is to it (another queue's context, a selection, a browse,
       options not seen before, clocks to be looked at) goes to the handle's `put_with_care` or `get_with_care`.
   NO2 What does not change while a handle is accounted for stands in one tuple, in the order in which it is unpacked;
       likewise what the options of gets mean, as long as they are the same. Looking it up one by one, or in cells of a
-      function each of which is a line of the cache, was most of what an account cost. What may change, its way in or
-      out, is asked each time.
-  NO3 A call logs nothing unless its message is persistent or it had a unit of its own: only then is it noted where the
-      log ends (LA2).
+      function each of which is a line of the cache, was most of what an account cost. A handle that is closed has
+      other tuples, of no calls at all: so a way that is there needs no question.
+  NO3 What a call logs is counted where it is logged (R6).
   NO4 An application may hold on to such a method (`put = queue.put`) when its handle is closed or nobody accounts for
       it any more: then it does what the handle does.
   NO5 A message's fields are taken by their place (body 0, persistence 5, put 6): by name they cost three times that.
-  NO6 Arguments that have to be named cost a call more than all notes together, and more still if they are collected in
-      a dictionary. So here they may be named.
+  NO6 Arguments that have to be named cost a put more than all notes together: here they may be named. What a get waits
+      or selects by comes as a dictionary; a plain get leaves it empty, and asks that in one question.
 
 Called by applications.  Calls the handle's ways and the task's tally.
 """
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
     from quaestor.qmgr.connection.session import Connection
 
 _NO_CALLS = PlainCalls()
-_PUT_NOWHERE = (_NO_CALLS, *(None,) * 8)
-_GET_NOWHERE = (None, None, None, _NO_CALLS, *(None,) * 8)
+_PUT_NOWHERE = (None, _NO_CALLS, *(None,) * 7)
+_GET_NOWHERE = (None, None, None, None, _NO_CALLS, *(None,) * 7)
 
 
 class NotingHandle(Handle):
@@ -51,9 +50,12 @@ class NotingHandle(Handle):
     def begin_notes(self, tally: QueueTally, latch: TimedLatch) -> None:
         """Tell this tally from the next call on."""
         self.use_latch(latch, tally)
-        task, held = tally.task, (latch, latch.take, latch.free, latch.log, latch.served)
-        self.noted_put = (tally.put, task, task.thread, tally.stored, *held)
-        self.noted_get = (None, get_plan(GetOptions.NONE), tally, tally.get, task, task.thread, *held, task.now_s)
+        task, held = tally.task, (latch, latch.take, latch.free, latch.served)
+        put = _NO_CALLS if self._output is None else tally.put
+        get = _NO_CALLS if self._input is None else tally.get
+        self.noted_put = (self._output, put, task, task.thread, tally.stored, *held)
+        plan = get_plan(GetOptions.NONE)
+        self.noted_get = (self._input, None, plan, tally, get, task, task.thread, *held, task.now_s)
 
     def put(
         self,
@@ -63,29 +65,25 @@ class NotingHandle(Handle):
         correl_id: bytes | None = None,
         context: Handle | None = None,
     ) -> Message:
-        output = self._output
-        verb, task, thread, stored, latch, take, free, log, served = self.noted_put
-        if output is None or context is not None or verb.left < 1:
+        output, verb, task, thread, stored, latch, take, free, served = self.noted_put
+        if context is not None or verb.left < 1:
             if type(self) is Handle:  # NO4
                 return Handle.put(self, body, descriptor, options, correl_id=correl_id, context=context)
             return self.put_with_care(body, descriptor, options, correl_id, context)
-        task.verb, thread.warning = verb, None
+        task.verb = verb
+        thread.warning = None
         if not take(False):
             latch.wait()
         served.task = latch
-        if log.records != latch.writes:
-            latch.begin()
         try:
-            message = output.put(body, descriptor, options, correl_id)
+            message: Message = output.put(body, descriptor, options, correl_id)
             if thread.call_unit is not None:
                 self._connection.end_call(commit=True)
-                latch.log_forcing()
         except BaseException as error:  # noqa: BLE001 - raised again
             raise _failed(self._connection, latch, error, commit=False)  # noqa: B904 - the error itself, or one that has it
         verb.left -= 1
         if message[5]:
             verb.persistent += 1
-            latch.end, latch.writes = log.end, log.records
         if len(message[0]) != verb.length:
             verb.lengths.append(len(message[0]))
         if stored.depth > verb.deepest:  # noqa: PLR1730 - cheaper than a call
@@ -94,35 +92,15 @@ class NotingHandle(Handle):
         free()
         return message
 
-    def get(
-        self,
-        options: int = GetOptions.NONE,
-        wait_ms: int | None = None,
-        max_length: int | None = None,
-        msg_id: bytes | None = None,
-        correl_id: bytes | None = None,
-        group_id: bytes | None = None,
-        sequence: int | None = None,
-        token: int | None = None,
-        match: int | None = None,
-    ) -> Message:
-        way = self._input
-        seen, plan, tally, verb, task, thread, latch, take, free, log, served, now_s = self.noted_get
-        if (
-            options is not seen or way is None or verb.left < 1 or wait_ms is not None or max_length is not None
-            or msg_id is not None or correl_id is not None or group_id is not None or sequence is not None
-            or token is not None or match is not None
-        ):  # fmt: skip
-            return NotingHandle._get_otherwise(
-                self, options, wait_ms=wait_ms, max_length=max_length, msg_id=msg_id, correl_id=correl_id,
-                group_id=group_id, sequence=sequence, token=token, match=match,
-            )  # fmt: skip
-        task.verb, thread.warning = verb, None
+    def get(self, options: int = GetOptions.NONE, **named: Any) -> Message:
+        way, seen, plan, tally, verb, task, thread, latch, take, free, served, now_s = self.noted_get
+        if named or options is not seen or verb.left < 1:
+            return NotingHandle._get_otherwise(self, options, **named)
+        task.verb = verb
+        thread.warning = None
         if not take(False):
             latch.wait()
         served.task = latch
-        if log.records != latch.writes:
-            latch.begin()
         try:
             message: Any = way.get(plan, ANY, LENGTH_ANY)
             if type(message) is Waiting:
@@ -130,14 +108,12 @@ class NotingHandle(Handle):
                 task.waited_ns = task.waited_cpu_ns = 0  # AC3
             if thread.call_unit is not None:
                 self._connection.end_call(commit=True)
-                latch.log_forcing()
         except BaseException as error:  # noqa: BLE001 - raised again
             tally.gets_any += not isinstance(error, HeldUpError)
             raise _failed(self._connection, latch, error, commit=True)  # noqa: B904 - the error itself, or one that has it
         verb.left -= 1
         if message[5]:
             verb.persistent += 1
-            latch.end, latch.writes = log.end, log.records
         if len(message[0]) != verb.length:
             verb.lengths.append(len(message[0]))
         us = now_s() * 1e6 - message[6]
@@ -157,7 +133,7 @@ class NotingHandle(Handle):
         tally, way = self.tally, self._input
         message = self.get_with_care(options, named)
         if tally is not None and options is tally.options_got and way is not None:
-            self.noted_get = (options, way.plan(options), *self.noted_get[2:])
+            self.noted_get = (way, options, way.plan(options), *self.noted_get[3:])
         return message
 
     @abstractmethod

@@ -86,15 +86,15 @@ class Engine:
     def __init__(self, disk: Disk, clock: Clock, settings: EngineSettings | None = None) -> None:
         settings = settings or EngineSettings()
         self._disk, self.settings = disk, settings
-        self.locks = LockManager()
+        self.locks, self.served = LockManager(), Served()
         self.log = LOGS[settings.log_space](
             self._log_files(settings),
             outbuff_kb=settings.outbuff_kb,
             wrthrsh=settings.wrthrsh,
             ci_per_io=settings.ci_per_io,
             clock=clock,
+            served=self.served,
         )
-        self.served = Served()
         self.buffers = BufferManager(self.log, IoMeter(clock, self.served))
         self.recovery = RecoveryManager(self.log, self.buffers, clock, logload=settings.logload)
         self.data = ObjectManager(self.recovery, self.buffers, self.locks, packing=settings.packing)

@@ -77,6 +77,8 @@ class FilledLog(LogManager):
         if self.ready or self.end < self._copied_at:  # FL3
             super().append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(owed - HEADER_LENGTH))
             self.records -= 1  # FL4
+            if self.served.task is not None:
+                self.served.task.logged.records -= 1
 
 
 def _cost(kind: int, body: bytes | bytearray) -> int:

@@ -9,7 +9,7 @@ from quaestor.clock import Clock, SystemClock
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.log.forcing import END_OF_LOG, LogWriter
 from quaestor.qmgr.log.reading import LogReader
-from quaestor.qmgr.resource_manager import Task, Unit
+from quaestor.qmgr.resource_manager import Served, Task, Unit
 from quaestor.smf.sections.log import LogStatistics
 from quaestor.storage.archiving import DamagedLogError
 from quaestor.storage.log_files import CI, FIRST_RBA, LogFiles
@@ -40,10 +40,12 @@ class LogManager(LogWriter):
         wrthrsh: int = 20,
         ci_per_io: int = 128,
         clock: Clock | None = None,
+        served: Served | None = None,
     ) -> None:
         clock = clock or SystemClock()
         super().__init__(files, outbuff_kb, ci_per_io, clock)
         self.records = self.records_checkpointed = 0
+        self.served = served or Served()
         self.switched = False
         self._wrthrsh = min(wrthrsh, self.buffers)
         self._reader = LogReader(files, self._stats)
@@ -116,6 +118,11 @@ class LogManager(LogWriter):
         self._buffer[at : at + length] = pack_sum(checksum_on(checksum_of(checked), rest)) + checked + rest
         self.end = end
         self.records += 1
+        task = self.served.task
+        if task is not None:
+            logged = task.logged  # R6
+            logged.records += 1
+            logged.octets += length
         return rba
 
     def append_run(
@@ -128,6 +135,10 @@ class LogManager(LogWriter):
         self._buffer[at : at + len(packed)] = packed
         self.end = start + len(packed)
         self.records += len(rbas)
+        task = self.served.task
+        if task is not None:
+            task.logged.records += len(rbas)
+            task.logged.octets += len(packed)
         return rbas
 
     def check_space(self) -> None:

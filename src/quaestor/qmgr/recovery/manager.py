@@ -195,7 +195,6 @@ class RecoveryManager(PageChanger):
             self.log.force_sent(rba)
             return
         began_ns = self._clock.monotonic_ns()
-        task.log_forcing()
         self.log.force_sent(rba)
         task.log_forced(self._clock.monotonic_ns() - began_ns)
 
@@ -211,7 +210,6 @@ class RecoveryManager(PageChanger):
                 latch.acquire()
             return
         served.task, began_ns = None, self._clock.monotonic_ns()
-        task.log_forcing()
         latch.release()
         try:
             self.log.force(rba)

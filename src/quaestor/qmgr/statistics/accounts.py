@@ -122,7 +122,6 @@ def cut(account: Account, now_us: int, pool_of: Mapping[int, int], *, ended: boo
     start_us, account.interval_start_us = account.interval_start_us, now_us
     for queue in tuple(tally.queues.values()):
         queue.fold()
-    tally.take_stock()
     token = (tod_from_us(tally.started_us), int(tally.thread.name or "0", 16) & 0x7FFFFFFF, 0)
     queues = list(_queues(account, token, pool_of))
     totals = _task_figures(tally)
@@ -176,8 +175,8 @@ def _task_figures(tally: TaskTally) -> Figures:
     figures: Figures = {
         "latch_elapsed": _by_class(tod_of_ns(tally.latch_ns)),
         "latch_waits": _by_class(tally.latch_waits),
-        "log_writes": tally.log_writes,
-        "log_bytes": tally.log_bytes,
+        "log_writes": tally.logged.records,
+        "log_bytes": tally.logged.octets,
         "log_forces": forces,
         "log_force_elapsed": tod_of_ns(force_ns),
         "suspends": forces + others,

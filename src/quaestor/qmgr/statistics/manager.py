@@ -164,7 +164,7 @@ class StatisticsManager:
         """A task is accounted for from now on."""
         if self._accounting():
             tally = TaskTally(thread, self._clock)
-            latch = TimedLatch(self._recovery.latch, self._recovery.served, self.managers.log, tally)
+            latch = TimedLatch(self._recovery.latch, self._recovery.served, tally)
             self._accounts[thread] = Account(tally, tally.started_us)
             account_for(connection, tally, latch)
 
