@@ -27,8 +27,8 @@ from quaestor.qmgr.data.stored import (
     text_of,
     text_page_count,
 )
-from quaestor.storage.changes import INSERTION, STARTS
-from quaestor.storage.page import HEADER_LENGTH, PAGE, RECORD, RECORD_LENGTH, ROOM, StoredRecord
+from quaestor.storage.changes import INSERTION, STARTS, insert
+from quaestor.storage.page import HEADER_LENGTH, PAGE, RECORD, RECORD_LENGTH, ROOM, StoredRecord, seal
 
 PAGE_SET = SimpleNamespace(number=4)
 
@@ -102,6 +102,20 @@ def test_an_image_is_made_in_memory_that_is_lent_and_the_changes_go_on_waiting(f
     assert b"headrest" + b"".join(further) == bytes(lent[:-2]).rstrip(b"\0")
     assert frame.raw is None
     assert frame.image(bytearray(PAGE)) == lent == frame.data
+
+
+def test_a_page_that_has_nothing_but_its_first_message_is_written_in_one_piece():
+    """C5, B12: the same bytes as in memory that is lent; the change goes on waiting."""
+    change = INSERTION.pack(7, 3 | STARTS, 0, HEADER_LENGTH) + b"a message"
+    frame, lent = Frame(SimpleNamespace(number=4), 9, None, insert, change[:10], change[10:], None, 55), bytearray(PAGE)
+    written = frame.sealed()
+    seal(frame.image(lent), 55)
+    assert lent == written
+    assert frame.raw is None
+    frame.change(append, b"-one")
+    assert frame.sealed() is None
+    assert started().sealed() is None
+    assert Frame(SimpleNamespace(number=4), 9, bytearray(PAGE)).sealed() is None
 
 
 def test_a_page_that_is_started_again_forgets_what_it_was():

@@ -1,4 +1,4 @@
-"""Pages and the changes made to them: the same bytes today and at restart, and what undoes a change (C1-C4, P1-P5)."""
+"""Pages and the changes made to them: the same bytes today and at restart, and what undoes a change (C1-C5, P1-P5)."""
 
 import pytest
 from hypothesis import given
@@ -16,6 +16,7 @@ from quaestor.storage.changes import (
     SYSTEM_PAGE,
     TEXT_PAGE,
     UNDONE,
+    WHOLE,
     Compensation,
     is_map_page,
     map_page_of,
@@ -44,6 +45,7 @@ from quaestor.storage.page import (
     is_whole,
     records_of,
     seal,
+    sealed,
 )
 
 PAGE_SET, NUMBER, QUEUE, SUBQUEUE = 4, 1234, 77, 3
@@ -296,3 +298,25 @@ def test_a_page_that_was_cut_off_is_not_whole():
 def test_a_page_of_another_size_is_never_sealed(size):
     with pytest.raises(Abend, match="P5"):
         seal(bytearray(size), 1)
+
+
+MESSAGE = st.binary(max_size=ROOM - RECORD_LENGTH)
+
+
+@given(MESSAGE, st.data(), st.integers(0, 2**64 - 1))
+def test_a_page_with_one_message_is_written_as_if_it_had_been_made_step_by_step(body, data, rba):
+    """C5: what starts the page is in two parts, cut anywhere behind what says where it goes."""
+    page = filled([body], bytes(PAGE))
+    seal(page, rba)
+    (insertion,) = insertions([body])
+    cut = data.draw(st.integers(INSERTION.size, len(insertion)))
+    whole = WHOLE[REDO[Kind.INSERT]]
+    assert page == whole(insertion[:cut], insertion[cut:], PAGE_SET, NUMBER, rba)
+
+
+def test_a_message_that_does_not_fit_in_a_page_is_never_written():
+    """P5."""
+    (insertion,) = insertions([bytes(ROOM - RECORD_LENGTH + 1)])
+    with pytest.raises(Abend, match="P5"):
+        WHOLE[REDO[Kind.INSERT]](insertion, b"", PAGE_SET, NUMBER, 1)
+    assert PAGE == len(sealed(bytes(PAGE - 4)))

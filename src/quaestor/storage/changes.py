@@ -8,6 +8,8 @@ Rules
   C3  `undo_of` gives the change that takes one back. Only INSERT, DELETE and TEXT belong to units of recovery and
       are undone; the others (space, chains, images) are true whatever becomes of a unit.
   C4  A space map page has one byte per page of its span: what the page is used for.
+  C5  A page that begins with one message, and has nothing else, is written as often as messages stay. `WHOLE` has
+      functions that make the page as it is written (P2) from the change that started it, in one piece.
 
 Called by recovery (forward, backout, restart) and data (to build bodies).  Calls page, log_record.
 """
@@ -19,6 +21,7 @@ from typing import Final, NamedTuple
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.log_record import ALLOCATES, Kind, LogRecord
 from quaestor.storage.page import (
+    BEHIND_CHECKSUM,
     DELETED,
     HEADER,
     HEADER_LENGTH,
@@ -31,6 +34,7 @@ from quaestor.storage.page import (
     ROOM,
     SPACE_MAP,
     TEXT,
+    sealed,
 )
 
 SPAN: Final = ROOM
@@ -80,6 +84,14 @@ def insert(data: bytearray, body: bytes, page_set: int, page: int) -> None:
         data[RECORDS_AT] = records + 1
         _SHORT.pack_into(data, 6, end)
     data[at:end] = body[8:]
+
+
+def inserted(body: bytes, rest: bytes, page_set: int, page: int, rba: int) -> bytes:
+    """The page that an INSERT of `body` and `rest` starts, as it is written (C5)."""
+    queue_id, subqueue, _, at = INSERTION.unpack_from(body)
+    end = at + len(body) - 8 + len(rest)
+    begins = BEHIND_CHECKSUM.pack(MESSAGES, 1, end, rba, page, queue_id, 0, page_set, subqueue ^ STARTS, 0)
+    return sealed(begins + body[8:] + rest)
 
 
 def start(data: bytearray, body: bytes, page_set: int, page: int) -> None:
@@ -141,6 +153,7 @@ REDO: dict[int, Redo] = {
     Kind.FORMAT_MAP: format_map,
     Kind.IMAGE: image,
 }
+WHOLE: dict[Redo, Callable[[bytes, bytes, int, int, int], bytes]] = {insert: inserted}
 STARTING = frozenset({Kind.TEXT, Kind.START, Kind.FORMAT_MAP, Kind.IMAGE, Kind.HEADER})
 USE_OF = {Kind.INSERT: MESSAGE_PAGE, Kind.START: MESSAGE_PAGE, Kind.TEXT: TEXT_PAGE}
 """What an ALLOCATES record takes its page for (L5)."""

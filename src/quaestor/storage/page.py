@@ -24,6 +24,9 @@ PAGE: Final = 4096
 HEADER: Final = struct.Struct(">IBBHQIIIBBH")
 """checksum, kind, records, end of records, rba, page, queue id, next page, page set, subqueue, (reserved)"""
 
+BEHIND_CHECKSUM: Final = struct.Struct(">BBHQIIIBBH")
+"""The same without the checksum."""
+
 HEADER_LENGTH: Final = HEADER.size
 ROOM: Final = PAGE - HEADER_LENGTH
 MAP_OF_FIRST_SPAN: Final = 1
@@ -101,6 +104,14 @@ def seal(data: bytearray, rba: int) -> None:
         raise Abend("P5", "a page has grown beyond its size and would be written over the next", bytes=len(data))
     _RBA.pack_into(data, RBA_AT, rba)
     _SUM.pack_into(data, 0, checksum_of(bytes(memoryview(data)[4:])))  # as `_checksum`
+
+
+def sealed(content: bytes) -> bytes:
+    """A page to be written: what stands behind its checksum, RBA included, and zeros from there on (P2, P5)."""
+    if len(content) > PAGE - 4:
+        raise Abend("P5", "a page has grown beyond its size and would be written over the next", bytes=len(content) + 4)
+    content = content.ljust(PAGE - 4, b"\0")
+    return _SUM.pack(checksum_of(content)) + content
 
 
 def is_whole(data: bytes | bytearray, page_set: int, page: int) -> bool:

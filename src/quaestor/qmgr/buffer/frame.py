@@ -1,7 +1,7 @@
 """A buffer and the page in it: its states, and the changes that wait until somebody wants its bytes (B8)."""
 
 from quaestor.mqi.reasons import Abend
-from quaestor.storage.changes import Redo
+from quaestor.storage.changes import WHOLE, Redo
 from quaestor.storage.page import PAGE
 from quaestor.storage.page_set import PageSet
 
@@ -79,16 +79,20 @@ class Frame:
             self.starting = self.further = None
             self.started_with = self.rest = b""
 
+    def sealed(self) -> bytes | None:
+        """The page as it is written, where it has nothing but the change that started it (C5, B12)."""
+        starting = self.starting
+        if starting is None or self.further is not None:
+            return None
+        whole = WHOLE.get(starting)
+        return None if whole is None else whole(self.started_with, self.rest, self.page_set.number, self.page, self.rba)
+
     def image(self, lent: bytearray) -> bytearray | None:
         """The same, in memory that is lent if changes wait: they go on waiting (B12)."""
-        starting = self.starting
-        if starting is None:
+        if self.starting is None:
             return self.raw
         lent[:] = EMPTY
-        if self.further is None:  # as nearly always
-            starting(lent, self.started_with + self.rest, self.page_set.number, self.page)
-        else:
-            self._change(lent)
+        self._change(lent)
         return lent
 
     def _change(self, data: bytearray) -> None:

@@ -109,13 +109,7 @@ class PageWriter:
         page_set = run[0].page_set
         while len(self._lent) < len(run):
             self._lent.append(bytearray(PAGE))
-        pages = []
-        for frame, lent in zip(run, self._lent, strict=False):
-            data = frame.image(lent)  # B12
-            if data is None:
-                data = frame.data = self._form(frame)
-            seal(data, frame.rba)
-            pages.append(data)
+        pages = [frame.sealed() or self._sealed(frame, lent) for frame, lent in zip(run, self._lent, strict=False)]
         began_ns = self._meter.now_ns()
         page_set.write(run[0].page, pages)
         ios = -(-len(run) // self._pages_per_io)
@@ -123,6 +117,14 @@ class PageWriter:
         self.stats.write_ios += ios
         self.stats.pages_written += len(run)
         self._written(page_set, run)
+
+    def _sealed(self, frame: Frame, lent: bytearray) -> bytearray:
+        """A page as it is written, in memory of its own or, while its changes wait, in what is lent (B12)."""
+        data = frame.image(lent)
+        if data is None:
+            data = frame.data = self._form(frame)
+        seal(data, frame.rba)
+        return data
 
     def _written(self, page_set: PageSet, run: Sequence[Frame]) -> None:
         """The pages equal their copies on the page set; restart still needs their changes until the next sync (B6)."""
