@@ -2,6 +2,7 @@
 
 import errno
 from contextlib import suppress
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from quaestor.storage.page_set import (
     numbers_on,
     spans,
 )
-from quaestor.testing import FaultyDisk, PowerCut
+from quaestor.testing import FaultyDisk, FaultyFile, PowerCut
 
 NUMBER, PAGES = 7, 8
 
@@ -101,6 +102,14 @@ def test_a_page_set_that_is_missing_or_was_not_finished_is_refused():
     assert not PageSet.formatted(disk, NUMBER)
     with pytest.raises(Abend, match="not complete"):
         PageSet.open(disk, NUMBER)
+
+
+def test_who_looks_whether_it_was_made_leaves_no_file_open(monkeypatch):
+    disk, _ = made()
+    closed = []
+    monkeypatch.setattr(FaultyFile, "close", lambda self: closed.append(self.name))
+    assert PageSet.formatted(disk, NUMBER)
+    assert [file_name(NUMBER)] == closed
 
 
 def test_a_file_that_is_shorter_than_page_0_says_is_refused():
@@ -188,6 +197,18 @@ def test_a_page_that_is_not_whole_is_not_handed_on():
     assert [None, None, None] == [page_set.read(page) for page in (5, 6, PAGES)]
 
 
+def test_a_page_set_is_stamped_until_something_is_written():
+    """Nobody takes a page set for stamped that was only made or opened: page 0 would keep an RBA that is too old."""
+    disk, page_set = made()
+    assert (False, False) == (page_set.stamped, PageSet.open(disk, NUMBER).stamped)
+    page_set.stamped = True
+    page_set.harden()
+    page_set.reserve(PAGES + 1)
+    assert page_set.stamped
+    page_set.write(5, [a_page(b"written", 5)])
+    assert not page_set.stamped
+
+
 # -- syncing
 
 
@@ -242,6 +263,73 @@ def test_a_closed_page_set_is_neither_synced_nor_extended():
     page_set.sync()
     page_set.reserve(PAGES + 1)
     assert (before, PAGES) == (disk.operations, page_set.reserved)
+
+
+class SlowFile:
+    """A file whose sync lasts until it is let go of."""
+
+    def __init__(self, file):
+        self.file, self.syncing, self.let_go, self.told = file, Event(), Event(), []
+
+    def sync(self):
+        self.syncing.set()
+        assert self.let_go.wait(10)
+        self.told.append("synced")
+
+    def extend(self, _size):
+        self.told.append("extended")
+
+    def close(self):
+        self.told.append("closed")
+
+
+@pytest.fixture
+def slow():
+    """A page set in the middle of a sync, and what may be asked of it meanwhile, on other threads."""
+    _, page_set = made()
+    page_set.file = file = SlowFile(page_set.file)
+    threads = []
+
+    def ask(*what):
+        threads.append(Thread(target=what[0], args=what[1:]))
+        threads[-1].start()
+        return threads[-1]
+
+    ask(page_set.sync)
+    assert file.syncing.wait(10)
+    yield page_set, file, ask
+    file.let_go.set()
+    for thread in threads:
+        thread.join(10)
+
+
+def test_a_page_set_is_not_closed_in_the_middle_of_a_sync(slow):
+    """T5."""
+    page_set, file, ask = slow
+    closing = ask(page_set.close)
+    closing.join(0.05)
+    assert [] == file.told
+    file.let_go.set()
+    closing.join(10)
+    assert ["synced", "closed"] == file.told
+
+
+def test_a_page_set_is_not_extended_in_the_middle_of_a_sync(slow):
+    page_set, file, ask = slow
+    reserving = ask(page_set.reserve, PAGES + 1)
+    reserving.join(0.05)
+    assert ([], PAGES) == (file.told, page_set.reserved)
+    file.let_go.set()
+    reserving.join(10)
+    assert (["synced", "extended", "synced"], PAGES + 1) == (file.told, page_set.reserved)
+
+
+def test_nobody_waits_for_a_sync_who_asks_for_what_is_there(slow):
+    """T2: who puts a message has the latch and does not wait for the disk."""
+    page_set, file, ask = slow
+    asking = ask(page_set.reserve, PAGES)
+    asking.join(10)
+    assert (False, []) == (asking.is_alive(), file.told)
 
 
 # -- reserving
