@@ -74,7 +74,7 @@ class PageSet:
         self._failed: OSError | None = None
 
     @classmethod
-    def create(cls, disk: Disk, number: int, pages: int = 1024) -> "PageSet":
+    def create(cls, disk: Disk, number: int, pages: int) -> "PageSet":
         """Format a page set; one that a cut left half made is made again."""
         name = file_name(number)
         if disk.exists(name):
