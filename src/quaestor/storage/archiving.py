@@ -114,7 +114,7 @@ class Archiving:
                 return good
         raise DamagedLogError(rba)
 
-    def _record(self, rba: int, source: int, epoch: int = 0) -> bytes:
+    def _record(self, rba: int, source: int, epoch: int) -> bytes:
         """The record at an RBA as a source has it; nothing when it is not good."""
         length = record_length(self._read(rba, HEADER_LENGTH, source))
         raw = self._read(rba, length, source) if length else b""
