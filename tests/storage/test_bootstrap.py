@@ -3,6 +3,8 @@
 import errno
 from contextlib import suppress
 from itertools import product
+from threading import Event, Thread
+from zlib import crc32
 
 import pytest
 
@@ -217,7 +219,7 @@ def test_a_copy_that_cannot_be_opened_is_one_that_cannot_be_read(name, monkeypat
 
 
 @pytest.mark.parametrize("name", ["BSDS1", "BSDS2"])
-@pytest.mark.parametrize("harm", ["missing", "garbage", "unreadable"])
+@pytest.mark.parametrize("harm", ["missing", "garbage", "short", "empty", "unreadable"])
 def test_a_copy_that_is_not_good_is_named_and_made_good(name, harm, monkeypatch):
     disk, _ = made(dual=True)
     read, broken = FaultyFile.read, {name} if harm == "unreadable" else set()
@@ -232,12 +234,15 @@ def test_a_copy_that_is_not_good_is_named_and_made_good(name, harm, monkeypatch)
         del disk.files[name]
     elif harm == "garbage":
         disk.files[name].seen[:] = b"?" * 2 * PLACE
+    elif harm in {"short", "empty"}:
+        del disk.files[name].seen[10 if harm == "short" else 0 :]
     bootstrap = Bootstrap.open(disk)
     assert disk.exists(name) == (harm != "missing"), "looking changes nothing"
     said = []
     bootstrap.make_good(lambda identifier, _text, **facts: said.append((identifier, facts["copy"])))
     bootstrap.save()
     assert [("CSQJ120E", name)] == said
+    bootstrap.make_good(pytest.fail)  # it is good now
     broken.clear()
     other = next(each for each in ("BSDS1", "BSDS2") if each != name)
     del disk.files[other]
@@ -329,13 +334,80 @@ def test_what_was_packed_before_something_newer_was_written_is_not_written():
 def test_versions_are_written_in_turn_to_two_places():
     """S2: the one before is still there."""
     disk, bootstrap = made(dual=True)
-    for rba in (4, 5):
+    written = {name: list[int]() for name in disk.files}
+    for rba in (4, 5, 6):
         places = {name: bytes(image.seen) for name, image in disk.files.items()}
         note(bootstrap, rba)
         bootstrap.save()
         for name, image in disk.files.items():
             same = [places[name][at : at + PLACE] == image.seen[at : at + PLACE] for at in (0, PLACE)]
             assert [False, True] == sorted(same)
+            written[name].append(same.index(False))
+    assert all(turns in ([0, 1, 0], [1, 0, 1]) for turns in written.values())
+
+
+def test_two_writes_are_never_under_way_at_once(monkeypatch):
+    """S2: the second would write over the place that the first has left good."""
+    disk, bootstrap = made(dual=False)
+    write, begun, begins, let_go = Copy.write, [], Event(), Event()
+
+    def slow(self, data):
+        begun.append(len(begun) + 1)
+        begins.set()
+        assert let_go.wait(10)
+        write(self, data)
+
+    monkeypatch.setattr(Copy, "write", slow)
+    threads = []
+    for rba in (4, 5):
+        note(bootstrap, rba)
+        threads.append(Thread(target=bootstrap.saving()))
+        threads[-1].start()
+        assert begins.wait(10)
+    threads[-1].join(0.05)
+    assert [1] == begun
+    let_go.set()
+    for thread in threads:
+        thread.join(10)
+    assert ([1, 2], 5) == (begun, Bootstrap.open(disk.after_power_cut()).inventory.written_rba)
+
+
+def test_what_a_place_looks_like():
+    """Every version of this one reads what another has written: mark, format, version, length and checksum of JSON."""
+    disk = FaultyDisk()
+    Bootstrap.create(disk, Inventory(1 << 16, 1, [4096, -1]), dual=False).save()
+    for at, version in ((0, 1), (PLACE, 2)):
+        place = bytes(disk.files["BSDS1"].seen[at : at + PLACE])
+        length = int.from_bytes(place[16:20], "big")
+        text = place[24 : 24 + length]
+        assert b"BSDS" + bytes.fromhex("00000002") + version.to_bytes(8, "big") == place[:16]
+        assert (crc32(text), b"") == (int.from_bytes(place[20:24], "big"), place[24 + length :].strip(b"\0"))
+        assert text.startswith(b'{"log_bytes":65536,"copies":1,"starts":[4096,-1],"epoch":0,"written_rba":0,')
+    assert 2 * PLACE == 1 << 19 == len(disk.files["BSDS1"].seen)
+
+
+def test_a_new_inventory_knows_of_no_start_and_no_stop():
+    inventory = Inventory(1 << 16, 1, [0])
+    assert (0, 0, False) == (inventory.epoch, inventory.written_rba, inventory.stamped_at_stop)
+
+
+def test_no_file_is_left_open(monkeypatch):
+    """Who only looks closes what he has opened, and so does who loses a copy or cannot read one."""
+    disk, bootstrap = made(dual=True)
+    closed = []
+    monkeypatch.setattr(FaultyFile, "close", lambda self: closed.append(self.name))
+    assert Bootstrap.formatted(disk)
+    assert ["BSDS1"] == closed
+    closed.clear()
+    disk.fail_at[disk.operations + 1] = errno.EIO  # its sync
+    Bootstrap.open(disk)
+    assert ["BSDS1"] == closed
+    closed.clear()
+    disk.fail_at[disk.operations + 1] = errno.EIO
+    bootstrap.save()
+    assert ["BSDS1"] == closed
+    bootstrap.close()
+    assert ["BSDS1", "BSDS2"] == closed
 
 
 def test_archives_leave_room_for_everything_else():
