@@ -136,7 +136,7 @@ def pack_error(error: MQError) -> bytes:
 
 def unpack_error(packed: bytes) -> MQError:
     found = unpack(packed)
-    if not (isinstance(found, list) and len(found) == 3 and isinstance(found[2], dict)):
+    if not (isinstance(found, list) and len(found) == 3 and isinstance(found[0], int) and isinstance(found[2], dict)):
         raise ProtocolError("an error without reason, completion code and facts")
     number, comp_code, facts = found
     known = number in Reason._value2member_map_

@@ -21,11 +21,11 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.server import values
 from quaestor.server.client import requests
 from quaestor.server.client.asynchronous_link import AsyncLink, Began, Decode, Pending, dropped, new_link
 from quaestor.server.client.place import Place
 from quaestor.server.client.requests import ASYNC, HandleRequests, Request, is_plain_out
+from quaestor.server.protocol import ProtocolError
 
 
 class AsyncHandle(HandleRequests):
@@ -161,10 +161,15 @@ class AsyncConnection:
         self.connected = False
 
     async def connect(self) -> Self:
-        self._link.read_ahead[self._conversation] = lambda handle, payload: self._handles[handle].read_ahead(payload)
+        self._link.read_ahead[self._conversation] = self._read_ahead
         self.connected = True
         await self.ask("connect")
         return self
+
+    def _read_ahead(self, handle: int, payload: bytes) -> None:
+        if handle not in self._handles:
+            raise ProtocolError("a message for nobody")
+        self._handles[handle].read_ahead(payload)
 
     async def call(
         self,
@@ -182,7 +187,7 @@ class AsyncConnection:
         self._link.send(self._conversation, request, pending)
 
     async def ask(self, name: str, *args: Any, late: Callable[[Any], None] = dropped) -> Any:
-        return await self.call(requests.call(name, *args), values.unpack, late)
+        return await self.call(requests.call(name, *args), partial(requests.answer, name), late)
 
     async def open(
         self,
@@ -217,7 +222,7 @@ class AsyncConnection:
     ) -> Message:
         try:
             request = requests.put1(Target.of(target, qmgr, ""), body, descriptor, options)
-            message: Message = await self.call(request, values.unpack)
+            message: Message = await self.call(request, partial(requests.answer, "put1"))
         except MQError:
             if self.connected:
                 forms.check_put1(target, body, descriptor, options)

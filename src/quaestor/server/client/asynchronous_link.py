@@ -25,7 +25,7 @@ from typing import Any, Protocol
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
 from quaestor.server.client.place import CONNECT_S, Place
-from quaestor.server.client.requests import Request, failure
+from quaestor.server.client.requests import Request, failure, warned, welcome
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, WARNED, Op, ProtocolError, frame
 
 Decode = Callable[[bytes], Any]
@@ -53,9 +53,7 @@ class Pending:
             if op == Op.ERROR:
                 raise failure(payload)
             if flags & WARNED and self.on is not None:
-                (length,) = wire.LENGTH.unpack_from(payload)
-                self.on.warning = values.unpack_error(payload[4 : 4 + length])
-                payload = payload[4 + length :]
+                self.on.warning, payload = warned(payload)
             result = self.decode(payload)
         except (MQError, ValueError) as error:
             if not self.future.done():
@@ -119,8 +117,12 @@ class AsyncLink(asyncio.Protocol):
         if op == Op.HEARTBEAT:
             self._write(frame(Op.HEARTBEAT, 0, 0, 0))
         elif op == Op.AHEAD:
+            if conversation not in self.read_ahead:
+                raise ProtocolError("a message for nobody")
             self.read_ahead[conversation](number, payload)
         else:
+            if op not in (Op.REPLY, Op.ERROR):
+                raise ProtocolError(f"operation {op}")
             pending = self._pending.get(number)
             if pending is None:
                 raise ProtocolError("an answer nobody asked for")
@@ -215,7 +217,7 @@ class AsyncLink(asyncio.Protocol):
         """HELLO; a link that is not welcome is closed (AL3)."""
         payload = MAGIC + values.pack({"versions": [VERSION], **hello})
         try:
-            told = await self.call(None, 0, Request(int(Op.HELLO), 0, payload), values.unpack)
+            told = await self.call(None, 0, Request(int(Op.HELLO), 0, payload), welcome)
         except BaseException:
             self.close()
             raise

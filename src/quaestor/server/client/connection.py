@@ -13,6 +13,7 @@ Called by applications.  Calls link, requests.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from operator import index
 from types import TracebackType
 from typing import Any, Self
@@ -24,11 +25,11 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.server import values, wire
+from quaestor.server import values
 from quaestor.server.client import requests
 from quaestor.server.client.link import Link
 from quaestor.server.client.requests import ASYNC, HandleRequests, PutRun, Request, is_plain_out
-from quaestor.server.protocol import WARNED
+from quaestor.server.protocol import WARNED, ProtocolError
 
 _NO_SYNCPOINT = int(PutOptions.NO_SYNCPOINT)
 RUN_BYTES, RUN_MESSAGES = 60 << 10, 1000
@@ -61,11 +62,12 @@ class Handle(HandleRequests):
             if options & ASYNC:
                 return connection.put_later(self, body, descriptor, options, correl_id, context)
             request = self.put_request(body, descriptor, options, correl_id, context)
-            return self.put_answer(connection.call(request), body)
+            message: Message = connection.call(request, lambda payload: self.put_answer(payload, body))
         except (MQError, TypeError):
             if connection.connected:
                 forms.check_put(body, descriptor, options, correl_id)
             raise
+        return message
 
     def put_all(
         self,
@@ -90,7 +92,9 @@ class Handle(HandleRequests):
     def put_some(self, bodies: list[bytes], kind: int, descriptor: MQMD | None, options: int) -> list[Message]:
         """The puts of one frame."""
         connection = self._usable()
-        return self.put_answers(connection.call(self.put_frame(bodies, kind, descriptor, options)), bodies)
+        request = self.put_frame(bodies, kind, descriptor, options)
+        messages: list[Message] = connection.call(request, partial(self.put_answers, bodies=bodies))
+        return messages
 
     def get(
         self,
@@ -108,11 +112,12 @@ class Handle(HandleRequests):
                 message, connection.warning = self.got_ahead(options, max_length)  # CC3
                 return message
             request = self.get_request(options, wait_ms, max_length, selecting)
-            return self.got(connection.call(request))
+            got: Message = connection.call(request, self.got)
         except (MQError, TypeError) as error:
             if connection.connected and forms.counts(error):
                 forms.check_get(options, wait_ms, max_length, **selecting)
             raise
+        return got
 
     def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         """MQGET with a browse: the next message by default; it stays on the queue."""
@@ -166,32 +171,32 @@ class Connection:
     def _connect(self) -> None:
         link = self._link
         link.read_ahead[self._conversation] = self._read_ahead
-        link.call(self._conversation, requests.call("connect"))
+        _, _, payload = link.call(self._conversation, requests.call("connect"))
+        link.understood(values.unpack, payload)
         self.connected = True
 
     # -- calls
 
-    def call(self, request: Request) -> bytes:
-        """Send a request and give its answer; what gathered goes first."""
+    def call(self, request: Request, decode: Callable[[bytes], Any] = bytes) -> Any:
+        """Send a request and give what its answer means; what gathered goes first."""
         if not self.connected:
             raise self.why_not_connected()
         if self._run is not None:
             self._send_run(now=False)
         self.warning = None
         try:
-            _, flags, payload = self._link.call(self._conversation, request)
+            link = self._link
+            _, flags, payload = link.call(self._conversation, request)
+            if flags & WARNED:
+                self.warning, payload = link.understood(requests.warned, payload)
+            return link.understood(decode, payload)
         except MQError as error:
             if error.reason is Reason.CONNECTION_BROKEN:
                 self._broken()
             raise
-        if flags & WARNED:
-            (length,) = wire.LENGTH.unpack_from(payload)
-            self.warning = values.unpack_error(payload[4 : 4 + length])
-            payload = payload[4 + length :]
-        return payload
 
     def ask(self, name: str, *args: Any) -> Any:
-        return values.unpack(self.call(requests.call(name, *args)))
+        return self.call(requests.call(name, *args), partial(requests.answer, name))
 
     def put_later(
         self,
@@ -225,6 +230,8 @@ class Connection:
             self._link.send(self._conversation, run.request(), answered=False, now=now)
 
     def _read_ahead(self, handle: int, payload: bytes) -> None:
+        if handle not in self._handles:
+            raise ProtocolError("a message for nobody")
         self._handles[handle].read_ahead(payload)
 
     # -- queues
@@ -258,7 +265,7 @@ class Connection:
         """MQPUT1: open, put and close in one call."""
         try:
             request = requests.put1(Target.of(target, qmgr, ""), body, descriptor, options)
-            message: Message = values.unpack(self.call(request))
+            message: Message = self.call(request, partial(requests.answer, "put1"))
         except MQError:
             if self.connected:
                 forms.check_put1(target, body, descriptor, options)

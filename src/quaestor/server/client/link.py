@@ -8,6 +8,8 @@ Rules
   CL3 The server answers or sends heartbeats; a link on which nothing is heard for twice the heartbeat while somebody
       waits is broken (2009). From then on every call of it says so. Before the server has said what its heartbeat is,
       it has as long to answer as a connect has.
+  CL4 Bytes that are no frame, and an answer that cannot be read, break the link as silence does (2009, with the
+      reason); whoever waits on it is told at once.
 
 Called by connection.  Calls the operating system.
 """
@@ -19,13 +21,13 @@ import ssl
 import struct
 from collections.abc import Callable
 from threading import Condition, Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.readiness import Arrival
 from quaestor.server import values
 from quaestor.server.client.place import CONNECT_S
-from quaestor.server.client.requests import Request, failure
+from quaestor.server.client.requests import Request, failure, welcome
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, MAGIC, VERSION, Op, ProtocolError, frame
 
 RECEIVE = 1 << 16
@@ -37,9 +39,11 @@ _pack_header, _unpack_header = HEADER.pack, HEADER.unpack_from
 Answer = tuple[int, int, bytes]
 """operation, flags, payload"""
 
+T = TypeVar("T")
+
 
 class Link:
-    """One socket to a queue manager (CL1-CL3)."""
+    """One socket to a queue manager (CL1-CL4)."""
 
     def __init__(self, sock: socket.socket, hello: dict[str, Any], *, shared: bool = False) -> None:
         self._sock, self._shared = sock, shared
@@ -65,7 +69,7 @@ class Link:
         self._said = {}  # no password is kept
         self._receive_timeout(CONNECT_S)
         _, _, told = self.call(0, Request(int(Op.HELLO), 0, payload))
-        self.qmgr = values.unpack(told)
+        self.qmgr = self.understood(welcome, told)
         self._receive_timeout(2 * float(self.qmgr["heartbeat_s"]))
         if self._sock.family == socket.AF_UNIX:
             self._arrival.patience_ms = int(2000 * float(self.qmgr["heartbeat_s"]))  # RD4
@@ -91,8 +95,15 @@ class Link:
             self.broke("a call was interrupted")  # its answer would meet the next one
             raise
         if op == _ERROR:
-            raise failure(payload)
+            raise self.understood(failure, payload)
         return op, flags, payload
+
+    def understood(self, decode: Callable[[bytes], T], payload: bytes) -> T:
+        """What an answer means; one that cannot be read breaks the link (CL4)."""
+        try:
+            return decode(payload)
+        except (ProtocolError, struct.error) as error:
+            raise self.broke(f"not a frame of this protocol: {error}") from error
 
     def send(self, conversation: int, request: Request, *, answered: bool, now: bool = True) -> int:
         """Send a request, or let it gather; its number, 0 for one without an answer."""
@@ -196,6 +207,8 @@ class Link:
                     raise failure(payload)
                 self._answers[number] = (op, flags, payload)
             elif op == _AHEAD:
+                if conversation not in self.read_ahead:
+                    raise ProtocolError("a message for nobody")
                 self.read_ahead[conversation](number, payload)
             elif op == _HEARTBEAT:
                 with self._sending:
@@ -223,8 +236,7 @@ class Link:
         """Nothing more comes or goes here (CL3)."""
         if self.why_broken is None:
             self.why_broken = why
-        with contextlib.suppress(OSError):
-            self._sock.close()
+        self._close_socket()
         with contextlib.suppress(RuntimeError), self._turn:
             self._turn.notify_all()
         if isinstance(error, ssl.SSLError) and "CERTIFICATE" in str(error.reason or ""):
@@ -243,6 +255,10 @@ class Link:
     def close(self) -> None:
         if self.why_broken is None:
             self.why_broken = "the application closed the link"
+        self._close_socket()
+
+    def _close_socket(self) -> None:
+        """Whoever reads from it wakes up (CL4)."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         with contextlib.suppress(OSError):

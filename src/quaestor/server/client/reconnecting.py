@@ -111,11 +111,11 @@ class ReconnectingConnection(Connection):
             except Reconnected:
                 continue
 
-    def call(self, request: Request) -> bytes:
+    def call(self, request: Request, decode: Callable[[bytes], Any] = bytes) -> Any:
         if not self.connected:
             raise self.why_not_connected()
         try:
-            return super().call(request)
+            return super().call(request, decode)
         except MQError as error:
             if error.reason is not Reason.CONNECTION_BROKEN or self._reconnecting:
                 raise

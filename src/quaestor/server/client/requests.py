@@ -12,6 +12,7 @@ Rules
   RQ5 What is read ahead waits in the handle, in the order in which it came, for a get out of syncpoint that asks for
       nothing else: not for a browse, a selection or a group. How long it may be is asked of it as of any message. Its
       envelopes are told apart from those of answers: when it is got, answers have come that were sent behind it.
+  RQ6 An answer that is not of the kind its call has is as little to be read as bytes that are no value.
 
 Called by connection and asynchronous.  Calls wire, values.
 """
@@ -43,6 +44,7 @@ from quaestor.server.protocol import (
     TEXT,
     WAITS,
     Op,
+    ProtocolError,
 )
 from quaestor.server.wire import new_message
 
@@ -63,6 +65,16 @@ _ATTRIBUTE_KINDS = {
     for attribute in attributes_of(kind).values()
     if issubclass(type(attribute.default), int)
 }
+_ANSWERS: dict[str, type[Any]] = {
+    "open": list,
+    "put1": Message,
+    "inquire": dict,
+    "inquire object": dict,
+    "in doubt": list,
+    "outcome": bool,
+    "mqsc": dict,
+    "status": dict,
+}
 
 
 class Request(NamedTuple):
@@ -77,6 +89,28 @@ def call(name: str, *args: Any) -> Request:
     """A call by name; a handle travels as the number that it has now."""
     sent = (one.number if isinstance(one, HandleRequests) else one for one in args)
     return Request(int(Op.CALL), 0, values.pack([name, *sent]))
+
+
+def answer(name: str, payload: bytes) -> Any:
+    """What a call by name was answered (RQ6)."""
+    found, kind = values.unpack(payload), _ANSWERS.get(name, object)
+    if not isinstance(found, kind) or (name == "open" and len(found) != 2):
+        raise ProtocolError(f"{name} is answered by {type(found).__name__}")
+    return found
+
+
+def welcome(payload: bytes) -> dict[str, Any]:
+    """What a queue manager says of itself, its heartbeat at least (RQ6)."""
+    told = values.unpack(payload)
+    if not isinstance(told, dict) or not isinstance(told.get("heartbeat_s"), int | float):
+        raise ProtocolError("a welcome without a heartbeat")
+    return told
+
+
+def warned(payload: bytes) -> tuple[MQError, bytes]:
+    """The warning in front of an answer, and the answer."""
+    (length,) = wire.LENGTH.unpack_from(payload)
+    return values.unpack_error(payload[4 : 4 + length]), payload[4 + length :]
 
 
 def commit(unit: int | None) -> Request:
