@@ -1,8 +1,9 @@
 """Threads: who is connected, what is in doubt: CONN, THREAD, INDOUBT.
 
 Rules
-  TH1 CONN shows an application by its connection identifier (16 hex digits) with its unit of work: NONE, ACTIVE, or
-      PREPARED. TYPE(HANDLE) shows what it has open, one row for each handle.
+  TH1 CONN shows an application by its connection identifier (16 hex digits) with its unit of work: ACTIVE; without one,
+      PREPARED with the unit that it prepared last of those still in doubt; or NONE. A unit is ACTIVE until its
+      preparation is durable. TYPE(HANDLE) shows what it has open, one row for each handle.
   TH2 STOP CONN ends an application's connection as if the application were gone: its unit is backed out.
   TH3 A unit in doubt is named by its network identifier: the coordinator's own, in hex. RESOLVE INDOUBT decides one of
       them, or with NID(*) all of a connection name; with ACTION(COMMIT) or ACTION(BACKOUT) and never without.
@@ -50,12 +51,36 @@ class ThreadCommands:
         names = named(command, known)
         if not names and not generic(command.name or "*"):
             raise MQError(Reason.UNKNOWN_OBJECT_NAME, type="CONN", name=command.name)
-        rows = (row for name in names for row in _connection_rows(name, known[name], kind))
+        rows = (row for name in names for row in self._connection_rows(name, known[name], kind))
         shown = 0
         for row in selected(command, rows, ("CONN", "TYPE"), besides=("TYPE",)):
             shown += 1
             yield Details("CSQM453I", "CONN", row)
         yield Said("CSQM293I", f"{shown} CONN FOUND MATCHING REQUEST CRITERIA")
+
+    def _connection_rows(self, name: str, thread: ApplicationThread, kind: str) -> Iterator[Row]:
+        if kind in {"CONN", "ALL"}:
+            yield {"CONN": name, "TYPE": "CONN", **_application(thread), **self._unit(thread)}
+        if kind in {"HANDLE", "ALL"}:
+            for opened in sorted(thread.opened, key=lambda each: str(each.name)):
+                handle = {"OBJNAME": opened.name, "OBJTYPE": "QUEUE", "OPENOPTS": f"X'{opened.options:08X}'"}
+                yield {"CONN": name, "TYPE": "HANDLE", **handle}
+
+    def _unit(self, thread: ApplicationThread) -> Row:
+        """TH1."""
+        units = self._connections.prepared
+        unit: Any = thread.unit or units.under_way(thread.name)
+        state = "ACTIVE"
+        if unit is None:
+            unit, state = units.prepared_by(thread.name), "PREPARED"
+        began_us = 0 if unit is None else unit.identity.started_us
+        began = datetime.fromtimestamp(began_us / 1e6, UTC) if began_us else None
+        return {
+            "UOWSTATE": "NONE" if unit is None else state,
+            "UOWSTDA": "" if began is None else f"{began:%Y-%m-%d}",
+            "UOWSTTI": "" if began is None else f"{began:%H.%M.%S}",
+            "QMURID": f"{0 if unit is None else unit.urid:012X}",
+        }
 
     @runs("STOP", "CONN", latched=False)
     def stop_connection(self, command: Command, _user: str) -> Iterable[Part]:
@@ -121,29 +146,8 @@ class ThreadCommands:
             yield Said("CSQV420I", "NO INDOUBT THREADS FOUND")
 
 
-def _connection_rows(name: str, thread: ApplicationThread, kind: str) -> Iterator[Row]:
-    if kind in {"CONN", "ALL"}:
-        yield {"CONN": name, "TYPE": "CONN", **_application(thread), **_unit(thread)}
-    if kind in {"HANDLE", "ALL"}:
-        for opened in sorted(thread.opened, key=lambda each: str(each.name)):
-            handle = {"OBJNAME": opened.name, "OBJTYPE": "QUEUE", "OPENOPTS": f"X'{opened.options:08X}'"}
-            yield {"CONN": name, "TYPE": "HANDLE", **handle}
-
-
 def _application(thread: ApplicationThread) -> Row:
     return {"APPLTAG": thread.appl_name, "APPLTYPE": "USER", "USERID": thread.user}
-
-
-def _unit(thread: ApplicationThread) -> Row:
-    unit: Any = thread.unit
-    began_us = 0 if unit is None else unit.identity.started_us
-    began = datetime.fromtimestamp(began_us / 1e6, UTC) if began_us else None
-    return {
-        "UOWSTATE": "NONE" if unit is None else "ACTIVE",
-        "UOWSTDA": "" if began is None else f"{began:%Y-%m-%d}",
-        "UOWSTTI": "" if began is None else f"{began:%H.%M.%S}",
-        "QMURID": urid_of(thread),
-    }
 
 
 def _thread_row(thread: ApplicationThread) -> Row:

@@ -12,6 +12,8 @@ Rules
       decisions (`settle`): what it does not know to be committed is backed out.
   TP4 A unit that changed nothing recoverable is in doubt only as long as the queue manager runs. Work on shared queues
       outlives the queue manager, so it counts as recoverable.
+  TP5 Which connection has prepared a unit is known until the unit is decided or the queue manager ends: connections
+      are numbered anew at each start.
 
 Called by session.  Calls recovery.
 """
@@ -45,7 +47,8 @@ class Prepared:
     def __init__(self, recovery: Recovery, security: Security) -> None:
         self._recovery, self._security = recovery, security
         self._volatile: dict[bytes, Any] = {}  # TP4
-        self._under_way: set[bytes] = set()  # being prepared: the log is waited for
+        self._under_way: dict[bytes, Any] = {}  # being prepared: the log is waited for
+        self._since_start: dict[bytes, Any] = {}  # TP5
 
     def prepare(self, unit: Unit, xid: bytes) -> None:
         """Put a unit in doubt (TP1)."""
@@ -54,17 +57,18 @@ class Prepared:
         if not 1 <= len(xid) <= XID_MAX or xid in self._under_way or xid in self._units():
             raise MQError(Reason.UOW_IN_PROGRESS, xid=xid)
         if not unit.urid and unit.shared is None:
-            self._volatile[xid] = unit
+            self._volatile[xid] = self._since_start[xid] = unit
             return
-        self._under_way.add(xid)
+        self._under_way[xid] = unit
         try:
             self._recovery.prepare(unit, xid)
         finally:
-            self._under_way.remove(xid)
+            del self._under_way[xid]
+        self._since_start[xid] = unit
 
     def decide(self, xid: bytes, user: str, *, commit: bool) -> None:
         """End a unit in doubt (TP2)."""
-        found = self._units().get(xid)
+        found, prepared = self._units().get(xid), self._since_start.get(xid)
         if found is not None and not _is_of(found, user):
             self._security.check(user, *_RESOLVE)
         unit = self._volatile.pop(xid, None)
@@ -74,6 +78,16 @@ class Prepared:
             self._recovery.commit(unit)
         else:
             self._recovery.back_out(unit)
+        if self._since_start.get(xid) is prepared:  # while the log was waited for another may have taken its name
+            self._since_start.pop(xid, None)
+
+    def under_way(self, connection: str) -> Any:
+        """The unit that a connection is preparing."""
+        return _last_of(connection, self._under_way)
+
+    def prepared_by(self, connection: str) -> Any:
+        """The unit in doubt that a connection prepared last (TP5)."""
+        return _last_of(connection, self._since_start)
 
     def in_doubt(self, user: str) -> tuple[bytes, ...]:
         """The units that a user may decide (TP2)."""
@@ -82,6 +96,10 @@ class Prepared:
 
     def _units(self) -> dict[bytes, Any]:
         return self._volatile | {unit.xid: unit for unit in self._recovery.in_doubt()}
+
+
+def _last_of(connection: str, units: dict[bytes, Any]) -> Any:
+    return next((unit for unit in reversed(units.values()) if unit.identity.thread == connection), None)
 
 
 def _is_of(unit: Any, user: str) -> bool:
