@@ -15,6 +15,7 @@ import re
 from quaestor.mqi.reasons import MQError, Reason
 
 NAME_MAX = 48
+NAME_RULE = "1 to 48 characters of A-Z a-z 0-9 . / _ %"
 DYNAMIC_PREFIX_MAX = 33
 _NAME = re.compile(r"[A-Za-z0-9./_%]{1,48}")
 _STORAGE_CLASS = re.compile(r"[A-Z][A-Z0-9]{0,7}")

@@ -29,13 +29,14 @@ from quaestor.mqi.attributes import (
     enumerated,
     number,
     pack_attributes,
+    queue_name,
     switch,
     text,
     texts,
     unpack_attributes,
     words,
 )
-from quaestor.mqi.names import is_name, is_storage_class
+from quaestor.mqi.names import NAME_RULE, is_name, is_storage_class
 
 DEPTH_MAX = 999_999_999
 MESSAGE_MAX = 104_857_600
@@ -92,7 +93,7 @@ class MQObject:
 
     TYPE_CODE: ClassVar[int] = 0
     MQSC_TYPE: ClassVar[str] = ""
-    NAME_RULE: ClassVar[str] = "1 to 48 characters of A-Z a-z 0-9 . / _ %"
+    NAME_RULE: ClassVar[str] = NAME_RULE
 
     def __post_init__(self) -> None:
         if not self._name_is_valid():
@@ -292,8 +293,8 @@ class QueueManagerAttributes(MQObject):
     MQSC_TYPE: ClassVar[str] = "QMGR"
 
     descr: str = text("DESCR", 1, 64)
-    dead_letter_queue: str = text("DEADQ", 2, 48)
-    def_xmit_queue: str = text("DEFXMITQ", 3, 48)
+    dead_letter_queue: str = queue_name("DEADQ", 2)
+    def_xmit_queue: str = queue_name("DEFXMITQ", 3)
     max_uncommitted: int = number("MAXUMSGS", 4, 10_000, 1, DEPTH_MAX)
     max_msg_length: int = number("MAXMSGL", 5, MESSAGE_MAX, 32_768, MESSAGE_MAX)
     trigger_interval_ms: int = number("TRIGINT", 6, DEPTH_MAX, 0, DEPTH_MAX)

@@ -11,11 +11,12 @@ Rules
   AD5 What the queue manager itself says of an object (whether a queue is dynamic, whose copy it is, its own name)
       nobody else defines or alters: a queue that was called temporary would be gone with all messages at the next
       start, a queue manager of another name would not start. A page set is chosen when a queue is defined, if at all.
+  AD6 A queue that an attribute of the queue manager names has a name that a queue can have (A5).
 
 Called by the message manager for command.  Calls the catalogue, the store, recovery.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -32,22 +33,25 @@ _ITS_OWN = "said by the queue manager itself"
 
 
 def check_definition(definition: MQObject, qmgr: str) -> None:
-    """Refuse a definition that says what only the queue manager says (AD5)."""
+    """Refuse a definition that says what only the queue manager says (AD5, AD6)."""
     if isinstance(definition, QueueManagerAttributes) and definition.name != qmgr:
         raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=definition.name, found=qmgr)
     if type(definition) is LocalQueue and definition.definition is not DefinitionType.PREDEFINED:
         raise AttributeValueError("DEFTYPE", definition.definition.name, _ITS_OWN)
+    for field, attribute in attributes_of(type(definition)).items():
+        attribute.check_name(getattr(definition, field))
 
 
-def check_changes(kind: type[MQObject], fields: Iterable[str]) -> None:
-    """Refuse a change of what only the queue manager says, or of what the object does not have (AD5)."""
+def check_changes(kind: type[MQObject], changes: Mapping[str, object]) -> None:
+    """Refuse a change of what only the queue manager says, or of what the object does not have (AD5, AD6)."""
     attributes: dict[str, Any] = attributes_of(kind)
-    for field in fields:
+    for field, value in changes.items():
         attribute = attributes.get(field)
         if attribute is None:
             raise AttributeValueError(field, "", f"an attribute of {kind.MQSC_TYPE}")
         if attribute.fixed:
             raise AttributeValueError(attribute.keyword, "", _ITS_OWN)
+        attribute.check_name(value)
 
 
 def clear(catalogue: Catalogue, recovery: Recovery, name: str) -> int:
