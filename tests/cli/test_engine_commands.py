@@ -173,6 +173,17 @@ def test_a_running_queue_manager_is_not_checked(killed):
     assert f"{killed}: in use by process {os.getpid()}\n" == done.stderr
 
 
+def test_no_copy_is_taken_of_a_queue_manager_that_runs(killed):
+    """And the help says so, with what to do instead."""
+    with running(killed):
+        done = run("pageset", "copy", killed, 1)
+    assert (2, f"{killed}: in use by process {os.getpid()}\n") == (done.exit_code, done.stderr)
+    assert not (killed / "copy-01").exists()
+    told = " ".join(run("pageset", "copy", "--help").stdout.split())
+    assert "A queue manager that runs is refused" in told
+    assert "quaestor qmgr stop QM1 && quaestor pageset copy QM1 1" in told
+
+
 @pytest.mark.parametrize("command", [("check",), ("log", "print"), ("log", "prune"), ("pageset", "copy")])
 def test_a_directory_without_a_queue_manager_stays_empty(command, tmp_path):
     done = run(*command, tmp_path, *(["1"] if command[0] == "pageset" else []))

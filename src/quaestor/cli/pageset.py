@@ -39,12 +39,14 @@ def copy_command(directory: Path, number: int, *, as_json: bool) -> None:
 
     The copy is kept beside the page set (copy-NN) and replaces the one before it once it is complete and durable: there
     must be room for both. Keep the log from its RBA on.
-    A page set with a page that is not whole is not copied. A queue manager that runs takes copies through its own
-    interface. Exit code 2: nothing was copied.
+    A page set with a page that is not whole is not copied. A queue manager that runs is refused (in use), and no
+    command of its own takes copies: stop it, copy, start it again.
+    Exit code 2: nothing was copied, and why.
 
     \b
     Example:
-      quaestor pageset copy QM1 1
+      quaestor qmgr stop QM1 && quaestor pageset copy QM1 1
+      quaestor qmgr start QM1 --background
     """
     from quaestor.mqi.reasons import Abend
     from quaestor.qmgr.recovery.media import copy_name, image_copy
