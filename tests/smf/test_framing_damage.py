@@ -199,6 +199,27 @@ def test_a_damaged_gzip_stream_is_one_damage():
     assert not [each for each in damages if "block cut short" in each]
 
 
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_dump_cut_behind_a_spanned_record_is_cut_there(window):
+    """What was joined stands behind the window and is not what follows its last record."""
+    first, second, last = RECORDS[:3]
+    data = first + b"".join(segmented(second, 60)) + last
+    begin = len(data) - len(last)
+    for left in range(4, len(last)):
+        found, damages, _ = read(data[: begin + left], window)
+        assert [first, second] == found
+        assert [f"offset {begin}: record cut short: {len(last)} bytes long, {left} are left"] == damages
+
+
+def test_a_gzip_stream_ends_where_it_was_read_to():
+    whole = SPANNED * 30
+    packed = gzip.compress(whole, mtime=0)
+    found, damages, reader = read(packed[: len(packed) // 2])
+    assert found
+    assert damages[-1].startswith(f"offset {reader.bytes_read}: gzip stream is damaged")
+    assert reader.bytes_read < len(whole)
+
+
 @pytest.mark.parametrize("front", [b"\x01", b"\x00\x40\0\0" + bytes(20), b"\x02\x00\x01\x00abc", b"x" * 33])
 def test_what_stands_before_the_first_record_is_no_record(front):
     """The framing was found behind it: what looks like a descriptor there swallows nothing."""

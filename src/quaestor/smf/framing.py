@@ -101,6 +101,7 @@ class _Found:
     offsets: list[int] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
+    joined: bytearray = field(default_factory=bytearray)
     damages: list[Damage] = field(default_factory=list)
 
     def record(self, offset: int, length: int, position: int) -> None:
@@ -116,6 +117,7 @@ class _Found:
 
     def block(self, data: bytearray) -> Block:
         """The block of what was found; records without a true header are damage (R5)."""
+        data += self.joined
         offsets, lengths, positions = self._records(data)
         good = lengths >= SMALLEST_RECORD
         good[good] = true_headers(data, offsets[good])
@@ -180,7 +182,7 @@ class DumpReader:
         """Every block of the dump. Raises `UnusableDumpError` when nothing in it can be a record."""
         data = self._begin()
         while True:
-            size, last = len(data), self._at_end  # the walk appends joined records behind (R2)
+            size, last = len(data), self._at_end  # the block has joined records behind (R2)
             block, rest = self._walk(data, last=last)
             tail = data[rest:size]
             self._base += rest
@@ -410,7 +412,7 @@ class DumpReader:
             self._segments = []
 
     def _segment(self, data: bytearray, at: int, length: int, segment: int, found: _Found) -> None:
-        """Join segments (R4). Joined records are appended to `data`, behind what is walked over (R2)."""
+        """Join segments (R4). Joined records come behind `data` when all of it was walked over (R2)."""
         position = self._base + at
         if segment in (_WHOLE, _FIRST):
             self._drop_segments(found)
@@ -426,8 +428,8 @@ class DumpReader:
         if segment == _LAST:
             joined = b"".join(self._segments)
             joined = min(len(joined), 0xFFFF).to_bytes(2, "big") + b"\0\0" + joined[4:]
-            found.record(len(data), len(joined), self._spanned_at)
-            data += joined
+            found.record(len(data) + len(found.joined), len(joined), self._spanned_at)
+            found.joined += joined
             self._segments = []
             self.spanned += 1
         elif sum(map(len, self._segments)) > _MAX_SPANNED:
