@@ -26,6 +26,7 @@ ABOVE_ALL = {
     "embedded",
     "connecting",
     "__init__",
+    "__main__",
 }  # shipped helpers and the package door may look at everything
 
 QMGR_ORDER = [

@@ -139,6 +139,15 @@ def test_standard_input_is_read_where_there_is_one(tmp_path):
     assert "QPST.csv  1 rows" in run("smf", "export", "-", "--to", "csv", "-o", tmp_path, input=dump).stdout
 
 
+def test_the_command_runs_as_a_module():
+    """`python -m quaestor` where the script is not on the path: the same name, the same exit codes."""
+    command = [sys.executable, "-m", "quaestor", "smf", "info"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert 2 == done.returncode
+    assert done.stderr.startswith("Usage: quaestor smf info ")
+
+
 def test_a_reader_of_the_log_that_goes_away_is_not_told(tmp_path):
     """`quaestor log print DIRECTORY | head -1`: nothing is wrong with the directory."""
     run("qmgr", "create", "QM1", "--directory", tmp_path / "QM1", "--log-mb", 1)
