@@ -196,6 +196,110 @@ def test_the_log_rate_of_formulas_and_counters():
     assert [] == list(log_agreement(replace(HOUR, log=replace(LOG, buffers_filled=0)), workload_of(tables, "lake")))
 
 
+def mixed(**changes):
+    """Half of the messages persistent: two flows."""
+    return replace(HOUR, queues=[replace(ORDERS, persistent_puts=3_600, **changes)])
+
+
+def test_a_file_that_was_saved_says_it_of_both_kinds():
+    """A saved workload has two flows of such a queue; each is written on under its own name (Y1, Y3)."""
+    saved = workload_tables(mixed())[0]["flow"]
+    assert ["ORDERS", "ORDERS (non-persistent)"] == [flow["queue"] for flow in saved]
+    written = {"flow": [{**flow, "outage": outage} for flow, outage in zip(saved, ("1 h", "2 h"), strict=True)]}
+    tables, notes = workload_tables(mixed(), written)
+    assert ["1 h", "2 h"] == [flow["outage"] for flow in tables["flow"]]
+    assert not [note for note in notes if note.startswith("left out")]
+
+
+def test_a_file_of_one_kind_speaks_for_both():
+    tables, _ = workload_tables(mixed(), {"flow": [{"queue": "ORDERS", "outage": "1 h"}]})
+    assert ["1 h", "1 h"] == [flow["outage"] for flow in tables["flow"]]
+
+
+def test_what_the_hour_did_not_use_is_named_in_order():
+    written = {"flow": [{"queue": name} for name in ("Z", "ORDERS", "B", "M", "A", "K", "ORDERS (non-persistent)")]}
+    notes = workload_tables(HOUR, written)[1]
+    assert "left out: A, B, K, M, ORDERS (non-persistent), Z, not used in this hour" in notes
+
+
+def test_a_queue_of_non_persistent_messages_keeps_its_name():
+    flow = only_flow(replace(HOUR, queues=[replace(ORDERS, persistent_puts=0)]))
+    assert ("ORDERS", False) == (flow["queue"], flow["persistent"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "share"),
+    [
+        ({"persistent_puts": 7_201}, 1),
+        ({"valid_puts": 0, "gets_persistent": 7_001}, 1),
+        ({"valid_puts": 0, "gets_persistent": 1_750}, 0.25),
+        ({"valid_puts": 0, "gets_persistent": None}, 0),
+        ({"valid_puts": 0, "valid_destructive_gets": 0}, 0),
+    ],
+    ids=str,
+)
+def test_no_more_messages_are_persistent_than_there_are(changes, share):
+    """Counters of one record are not read at one moment."""
+    assert share == replace(ORDERS, **changes).persistent_share
+
+
+@pytest.mark.parametrize(("commits", "messages"), [(7_200, 1), (20_000, 1), (4_300, 2), (2_700, 3), (None, 1), (0, 1)])
+def test_messages_of_a_unit_are_the_nearest_whole_number(commits, messages):
+    """7,200 puts: 1.67 to a commit are 2, 2.67 are 3; never less than 1 (Y4)."""
+    assert messages == replace(ORDERS, put_commits=commits).messages_per_commit
+    assert (
+        messages == replace(ORDERS, valid_puts=0, valid_destructive_gets=7_200, get_commits=commits).messages_per_commit
+    )
+
+
+def test_a_mean_size_is_the_nearest_byte():
+    assert (2, 2) == (
+        replace(ORDERS, valid_puts=3, put_bytes=5).message_bytes,
+        replace(ORDERS, valid_puts=0, valid_destructive_gets=3, get_bytes=5).message_bytes,
+    )
+
+
+def test_busy_hours_are_a_day_at_most_and_the_measured_hour_at_least():
+    """A day on which clocks go back has 25 hours."""
+    fold = [(NINE.replace(hour=n % 24, minute=n // 24), 8.0) for n in range(25)]
+    assert 24 == replace(HOUR, hours=fold).busy_hours
+    assert replace(HOUR, hours=[(NINE, 0.0)]).busy_hours is None
+    assert 1 == replace(HOUR, hours=[(NINE, 8.0), (NINE - timedelta(days=1), 8.0)]).busy_hours
+
+
+def test_a_pool_that_is_gone_is_left_out():
+    pools = [pool(2, NINE, buffers=0), pool(3, NINE)]
+    tables, _ = workload_tables(replace(HOUR, buffer_pools=pools))
+    assert [3] == [each["number"] for each in tables["buffer_pool"]]
+    assert [3] == [each["pool"] for each in tables["counted_pool"]]
+
+
+def test_title_and_release_of_the_plan():
+    tables, _ = workload_tables(HOUR)
+    assert "QM1, 2026-03-02 09:00 to an hour later" == tables["title"]
+    assert "9.4.5" == tables["queue_manager"]["release"]
+    named, _ = workload_tables(replace(HOUR, release="9.4.5.1"), {"title": "Orders"})
+    assert ("Orders", "9.4.5") == (named["title"], named["queue_manager"]["release"])
+
+
+def test_a_coupling_facility_that_is_written_is_not_assumed():
+    shared = replace(HOUR, queues=[replace(ORDERS, structure="APP1")])
+    tables, notes = workload_tables(shared, {"coupling_facility": {"cfcc_level": 25}})
+    assert ({"cfcc_level": 25}, []) == (tables["coupling_facility"], [note for note in notes if "CFCC" in note])
+
+
+@pytest.mark.parametrize(("structure", "members", "written"), [("APP1", 2, 2), ("APP1", 1, None), (None, 2, None)])
+def test_members_are_counted_on_shared_queues(structure, members, written):
+    measured = replace(HOUR, queues=[replace(ORDERS, structure=structure, members=members)])
+    assert written == workload_tables(measured)[0]["queue_manager"].get("members")
+
+
+@pytest.mark.parametrize(("writes", "written"), [(7_199, None), (7_200, 1.0), (100_000, 13.889)])
+def test_log_writes_of_a_message_are_one_at_least(writes, written):
+    tables, _ = workload_tables(replace(HOUR, log=replace(LOG, writes_nowait=writes)))
+    assert written == tables["log"].get("writes_per_message")
+
+
 # --- calibration ------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ Rules
   Y2  The hour that was measured is the peak.  Busy hours are those of its day with at least half of its calls; the rate
       of a flow is its part of their average, and `busy_hours` of that average make up the whole day.
   Y3  A flow's rate is the greater of its puts and its destructive gets: whoever put or got without accounting is not in
-      the records.  A queue with both kinds of messages becomes two flows.
+      the records.  A queue with both kinds of messages becomes two flows; a file with the first alone speaks for both.
   Y4  Messages of a unit of work: puts over the commits of the tasks that put, or gets likewise; at least 1.
       A client channel counts MQI calls, so its rate is that of calls.
   Y5  What had to be assumed, or was left out, is said in `notes`.
@@ -188,7 +188,7 @@ class Measurement:
         highest = dict(self.hours).get(self.hour, 0.0)
         if not highest:
             return None
-        return min(24.0, max(0.1, sum(self.day) * self.peak / highest))
+        return min(24.0, sum(self.day) * self.peak / highest)
 
 
 def workload_tables(measured: Measurement, written: Mapping[str, Any] | None = None) -> tuple[Tables, list[str]]:
@@ -244,6 +244,7 @@ def _queue_manager(measured: Measurement, written: Mapping[str, Any], notes: lis
 
 def _flows(measured: Measurement, written: Mapping[str, Tables], notes: list[str]) -> Iterator[Tables]:
     peak = measured.peak
+    used: set[str] = set()
     for queue in measured.queues:
         place = {"shared": True, "structure": queue.structure} if queue.structure else _given(page_set=queue.page_set)
         about = {
@@ -259,8 +260,9 @@ def _flows(measured: Measurement, written: Mapping[str, Tables], notes: list[str
             if part > 0:
                 name = queue.queue + (NON_PERSISTENT if not persistent and share > 0 else "")
                 rate = {"rate": _rounded(queue.messages * part / measured.seconds / peak), "persistent": persistent}
-                yield {**written.get(queue.queue, {}), "queue": name, **about, **rate}
-    gone = sorted(set(written) - {each.queue for each in measured.queues})
+                used |= {queue.queue, name}
+                yield {**written.get(name, written.get(queue.queue, {})), "queue": name, **about, **rate}
+    gone = sorted(set(written) - used)
     if gone:
         notes.append(f"left out: {', '.join(gone)}, not used in this hour")
 
