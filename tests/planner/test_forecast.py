@@ -1,5 +1,6 @@
 """Growth on made series: the trend and the week that were put in come out, and intervals hold what they promise."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -222,3 +223,15 @@ def test_weekdays_are_the_calendars():
     """The fit's first level is Monday's: an ordinal of 1 is a Monday."""
     rows = growth._design(np.array([float(MONDAY.toordinal())]), 0.0)
     assert 1 == rows[0, 1]
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.998])
+@pytest.mark.parametrize("days", [21, 60])
+def test_futures_are_drawn_as_the_interval_promises(days, confidence):
+    """What is known of trend, week and noise, and of the day before, counts in both (G3, G4)."""
+    model = replace(fit(series(days, noise=20, lag=0.8, seed=3)), lag=0.8)
+    (tomorrow,) = forecast(model, 1, confidence=confidence)
+    beyond = (1 - confidence) / 2
+    for threshold, share in ((tomorrow.high, beyond), (tomorrow.low, 1 - beyond)):
+        crossing = first_crossing(model, threshold, horizon_days=1, futures=200_000)
+        assert share == pytest.approx(crossing.probability, abs=6 * (beyond / 200_000) ** 0.5)
