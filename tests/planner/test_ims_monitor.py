@@ -97,9 +97,9 @@ def test_checkpoints_past_midnight_and_none():
     assert () == ims.checkpoint_seconds([])
 
 
-@pytest.mark.parametrize(("last", "first"), [("08366", "09001"), ("09365", "10001")])
+@pytest.mark.parametrize(("last", "first"), [("00366", "01001"), ("08366", "09001"), ("09365", "10001")])
 def test_checkpoints_past_new_year(last, first):
-    """Days are year and day of the year; 2008 was a leap year."""
+    """Days are year and day of the year; 2000, unlike 1900, and 2008 were leap years."""
     before, after = ims.checkpoint_seconds([f"DFS994I *CHKPT {last}/235950*", f"DFS994I *CHKPT {first}/000010*"])
     assert (86_390, 86_410) == (before, after)
 

@@ -138,10 +138,6 @@ def test_a_file_says_what_smf_does_not_know():
 
 
 def test_channels_by_kind():
-    def channel(name, kind, **more):
-        figures = {"instances": 2, "messages": 7_200, "persistent_messages": 7_200, "message_bytes": 7_200_000}
-        return MeasuredChannel(channel=name, kind=kind, **{**figures, **more})
-
     channels = [
         channel("TO.B", "ClusSdr", batch_size=50, batch_interval=100),
         channel("FROM.B", "Receiver", batch_size=50),
@@ -298,6 +294,75 @@ def test_members_are_counted_on_shared_queues(structure, members, written):
 def test_log_writes_of_a_message_are_one_at_least(writes, written):
     tables, _ = workload_tables(replace(HOUR, log=replace(LOG, writes_nowait=writes)))
     assert written == tables["log"].get("writes_per_message")
+
+
+def channel(name, kind, **more):
+    figures = {"instances": 2, "messages": 7_200, "persistent_messages": 7_200, "message_bytes": 7_200_000}
+    return MeasuredChannel(channel=name, kind=kind, **{**figures, **more})
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        ("Sender", "sender"),
+        ("Server", "sender"),
+        ("ClusSdr", "sender"),
+        ("Receiver", "receiver"),
+        ("Requester", "receiver"),
+        ("ClusRcvr", "receiver"),
+        ("SvrConn", "svrconn"),
+    ],
+)
+def test_every_kind_of_channel_has_its_own_attributes(kind, written):
+    """Batches belong to channels that move messages, conversations to those of clients."""
+    measured = channel("C", kind, batch_size=50, batch_interval=100, shared_conversations=4)
+    (made,) = workload_tables(replace(HOUR, channels=[measured]))[0]["channel"]
+    assert written == made["kind"]
+    expected = {"sharecnv"} if written == "svrconn" else {"batchsz", "batchint"}
+    assert expected == {"batchsz", "batchint", "sharecnv"} & made.keys()
+
+
+def test_a_channel_is_one_at_least_and_persistent_by_majority():
+    quiet = channel("C", "Sender", instances=0, persistent_messages=3_600)
+    busier = replace(quiet, persistent_messages=3_601)
+    for each, persistent in ((quiet, False), (busier, True)):
+        (made,) = workload_tables(replace(HOUR, channels=[each]))[0]["channel"]
+        assert (1, 2.0, persistent) == (made["channels"], made["rate"], made["persistent"])
+
+
+def test_every_counter_of_a_pool_comes_from_its_own_column():
+    row = {name: n for n, name in enumerate(pool(3, NINE), start=1)} | {"hour": NINE, "seconds": 3600.0}
+    (made,) = workload_tables(replace(HOUR, buffer_pools=[row]))[0]["counted_pool"]
+    other_names = {
+        "get_pages": "get_page",
+        "get_new_pages": "get_new_page",
+        "read_ios": "page_reads",
+        "synchronous_writes": "immediate_writes",
+        "synchronous_thresholds": "synchronous_write_starts",
+        "steal_contentions": "hash_chain_changes",
+    }
+    counted = {key: value for key, value in made.items() if key not in ("name", "pool", "lasted")}
+    assert len(counted) == len(row) - 3
+    assert counted == {key: row[other_names.get(key, key)] for key in counted}
+    assert "1.0000 h" == made["lasted"]
+
+
+def test_a_page_set_is_as_large_as_it_was_measured():
+    written = {"page_set": [{"number": 3, "size": "1 GB", "buffer_pool": 9, "name": "orders"}]}
+    tables, _ = workload_tables(replace(HOUR, page_sets={3: (1_000, 2)}), written)
+    assert [{"number": 3, "size": 4_096_000, "buffer_pool": 2, "name": "orders"}] == tables["page_set"]
+
+
+@pytest.mark.parametrize(
+    ("on_queue_s", "written"),
+    [(0.999, "999000 us"), (1, "1.000 s"), (3599.9, "3599.900 s"), (3600, "1.0000 h")],
+)
+def test_times_are_written_in_the_unit_that_fits(on_queue_s, written):
+    assert written == only_flow(replace(HOUR, queues=[replace(ORDERS, on_queue_us=7_000e6 * on_queue_s)]))["life"]
+
+
+def test_a_log_that_timed_no_write_has_no_io_time():
+    assert (None, None) == (replace(LOG, single_ios=0).io_s, replace(LOG, single_io_us=0).io_s)
 
 
 # --- calibration ------------------------------------------------------------------------------------------------------
