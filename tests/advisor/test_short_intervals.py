@@ -2,10 +2,13 @@
 
 from datetime import datetime, timedelta
 
-from advisor.given import rule_of
+import numpy as np
+
+from advisor.given import given, rule_of
 from advisor.test_views import table
 from quaestor.advisor.cutoffs import Chosen
 from quaestor.advisor.evaluate import run
+from quaestor.advisor.rows import Rows
 from quaestor.advisor.settings import Settings
 from quaestor.advisor.view_catalog import BY_NAME
 
@@ -39,3 +42,13 @@ def test_checkpoints_of_short_intervals_add_up():
     (found,) = findings(minutes_of_log(([0] * 4 + [1]) * 24))
     assert "12.0 checkpoints an hour" in found.advice
     assert "every 4,000 minutes at this load, now it is 5.0" in found.effect
+
+
+def test_a_namesake_on_another_system_keeps_no_second_log_for_this_one():
+    """What a queue manager did in all is its own: two systems may each have a QM01."""
+    rule = rule_of("mp16-ch4-11/DASD-6")
+    view = BY_NAME[rule.table]
+    once = given(view, {"system": "SYSA", "ios_copy_1": 900, "ios_copy_2": 0})
+    twice = given(view, {"system": "SYSB", "ios_copy_1": 900, "ios_copy_2": 900})
+    both = Rows({name: np.concatenate([getattr(once, name), getattr(twice, name)]) for name in once}, 2)
+    assert ["SYSA"] == [each.system for each in run(Chosen(rule, rule.defaults), view, both, Settings())]

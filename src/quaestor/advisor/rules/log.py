@@ -26,7 +26,7 @@ def of_queue_manager(name: str) -> Figure:
     """The sum of a column over all intervals of the queue manager."""
 
     def summed(at: Columns) -> Floats:
-        group = Groups([at.queue_manager])
+        group = Groups([at.system, at.queue_manager])
         return group.sum(getattr(at, name))[group.of_row]
 
     return summed
