@@ -151,7 +151,7 @@ PICTURES = (
     _picture(
         "log-activity", "The log hour by hour", "one row per hour and queue manager",
         (
-            _HOUR, _QMGR, Column("megabytes_per_s", Unit.MEGABYTES_RATE, "MB/s"),
+            _HOUR, _QMGR, Column("megabytes_per_s", Unit.MEGABYTES_RATE, "MB/s, all copies"),
             Column("forces_per_s", Unit.RATE, "Forces/s"), _count("CHECKPOINTS", "Checkpoints"),
             _count("LOG_IOS", "I/Os"), _count("CIS_WRITTEN", "CIs written"),
         ),
