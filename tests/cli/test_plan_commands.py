@@ -89,7 +89,6 @@ def test_check_tells_by_the_exit_code(workload):
         (["whatif", "--messages", "more"], "Error: 'more' is not a change: write x2, x1.5, +20% or -10%"),
         (["whatif", "--messages", "x2", "--queue", "NONE"], "Error: no [[flow]] NONE; known are PAY.ORDER"),
         (["log", "--size", "1000", "--rate", "fast"], "Error: plan log: [[flow]] QUEUE, rate: 'fast': not a rate"),
-        (["log", "--size", "1000", "--rate", "-5/s"], "rate: '-5/s': not a rate; write an amount, a slash and s, min"),
         (["log", "--size", "1TB", "--rate", "1/s"], "'1TB' is not valid: 0 B to 100 MiB"),
         (["log", "--size", "1", "--rate", "1/s", "--dasd", "DS8800"], "did you mean DS8800 (RAID 5)?"),
         (["log", "--rate", "1/s"], "Error: Missing option '--size'."),

@@ -160,8 +160,7 @@ def _factor(text: str) -> float:
 
 
 def _show(model: "Model", run: "Run", *, as_json: bool) -> None:
-    putters = "1 putter" if model.putters == 1 else f"{model.putters} putters"
-    work = putters if model.arrivals_per_s is None else f"{model.arrivals_per_s:,.4g}/s arrive"
+    work = f"{model.putters} putters" if model.arrivals_per_s is None else f"{model.arrivals_per_s:,.4g}/s arrive"
     put = run.put_times
     taken = run.on_queue_times if run.on_queue_ms else None
     if as_json:

@@ -50,8 +50,6 @@ SECONDS = {
 }
 SIZES_VALID = "a number and B, k, M, G or T (KiB, MiB, GiB are always binary), for example 4k, 1.5 MB, 1GiB"
 COUNTS_VALID = "a whole number, with k, M or G for powers of 1000, for example 500, 450 000, 4M"
-RATE_FORM = "an amount, a slash and s, min, h or d, for example"
-RATES_VALID = f"{RATE_FORM} 500/s, 30k/min, 1.8M/h"
 TIMES_VALID = "a number and us, ms, s, min, h or d, for example 200 ms, 30 min, 1h 30m"
 
 
@@ -78,13 +76,13 @@ def duration_s(text: str) -> float:
 
 def rate_per_s(text: str) -> float:
     """A rate of things per second from `500/s`, `30k/min` or `1.8M/h`."""
-    amount, period_s = _per(text, RATES_VALID)
-    return float(_count(amount, text, "rate", RATES_VALID) / period_s)
+    amount, period_s = _per(text, "500/s, 30k/min, 1.8M/h")
+    return float(_count(amount, text) / period_s)
 
 
 def rate_bytes_per_s(text: str, units: Units = Units.BINARY) -> float:
     """A data rate from `9.11 MB/s` or `800 MB/h`."""
-    amount, period_s = _per(text, f"{RATE_FORM} 9.11 MB/s, 800 MB/h")
+    amount, period_s = _per(text, "9.11 MB/s, 800 MB/h")
     return float(_size(amount, text, units) / period_s)
 
 
@@ -119,10 +117,12 @@ def show_seconds(value: float) -> str:
     raise AssertionError(f"no unit shows {value}")
 
 
-def _per(text: str, valid: str) -> tuple[str, Fraction]:
+def _per(text: str, examples: str) -> tuple[str, Fraction]:
     amount, slash, period = text.partition("/")
     if not slash or not period.strip():
-        raise QuantityError(f"{text!r}: not a rate; write {valid}")
+        raise QuantityError(
+            f"{text!r}: not a rate; write an amount, a slash and s, min, h or d, for example {examples}"
+        )
     return amount, _seconds_of(period.strip(), text)
 
 
@@ -136,11 +136,11 @@ def _size(amount: str, text: str, units: Units) -> Fraction:
     return _number(found, text) * Fraction(base.value) ** power
 
 
-def _count(amount: str, text: str, kind: str = "count", valid: str = COUNTS_VALID) -> Fraction:
+def _count(amount: str, text: str) -> Fraction:
     found = QUANTITY.fullmatch(amount)
     prefix = found["unit"].lower() if found else "?"
     if not found or len(prefix) > 1 or prefix not in PREFIXES:
-        raise QuantityError(f"{text!r}: {_complaint(found, kind)}; write {valid}")
+        raise QuantityError(f"{text!r}: {_complaint(found, 'count')}; write {COUNTS_VALID}")
     return _number(found, text) * Fraction(1000) ** (PREFIXES.index(prefix) + 1 if prefix else 0)
 
 
