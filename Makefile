@@ -49,10 +49,9 @@ suite: setup
 	@$(PY) -m pytest $(QUICK) -q || { $(UNGROUP); $(PY) -m pytest --last-failed -p no:randomly -q; exit 1; }
 
 # what failed is noted with the name of its group, under which it is not found without workers
-UNGROUP := sed -i -E 's/@[a-z0-9_]+": true/": true/' .pytest_cache/v/cache/lastfailed
+UNGROUP := sed -i -E 's/@[a-z]+": true/": true/' .pytest_cache/v/cache/lastfailed
 # asserts are not rewritten, which halves the collection; what fails is run again with them, to say why
-# the groups go to the workers in the order of tests/conftest.py, not by how many tests they have
-QUICK := -n $(WORKERS) --dist loadgroup --no-loadscope-reorder --randomly-seed=1 --assert=plain
+QUICK := -n $(WORKERS) --dist loadgroup --randomly-seed=1 --assert=plain
 
 MINUTES ?= 5
 chaos: setup servers  ## three members, kill -9 of everything, cut networks; CHAOS="--seed 7 --engine redis --fault store+member"
@@ -89,7 +88,7 @@ compile: setup  ## compile the engine's hot path with mypyc into build/compiled 
 	@echo "to use it: PYTHONPATH=$(CURDIR)/build/compiled"
 
 test-compiled: compile  ## the engine's tests on the compiled build, but those that replace its methods
-	@PYTHONPATH=build/compiled $(PY) -m pytest tests/qmgr tests/mqi tests/model tests/crash tests/storage -n $(WORKERS) --dist loadgroup --no-loadscope-reorder \
+	@PYTHONPATH=build/compiled $(PY) -m pytest tests/qmgr tests/mqi tests/model tests/crash tests/storage -n $(WORKERS) --dist loadgroup \
 	  --randomly-seed=1 -q -m "not plain" -o pythonpath="build/compiled tests"
 
 clean:  ## remove what the other targets made

@@ -33,23 +33,14 @@ def spark():
     made.stop()
 
 
-def _turn(item):
-    """Slow tests begin first: at the end nobody waits for one. Cuts of the power, many and short, fill the end."""
-    if item.get_closest_marker("slow"):
-        return 0
-    return 2 if item.get_closest_marker("crash") else 1
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """All tests with a session go to one worker, so that one Spark runs, not two. So do the tests of a module: what
-    they share is made once, and the workers are told of modules, not of tests. Slow tests and cuts go one by one."""
+    """All tests with a session go to one worker, so that one Spark runs, not two. Slow tests begin first: at the end
+    nobody waits for one."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
-        elif _turn(item) == 1 and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     answer = yield
-    items.sort(key=_turn)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     return answer
