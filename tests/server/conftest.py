@@ -21,6 +21,7 @@ from quaestor.server.process import Server
 from quaestor.server.protocol import MAGIC, VERSION, Op, frame
 from quaestor.server.service import Service
 from quaestor.server.users import Users
+from server.played import Pair
 
 QUICK = {"heartbeat_s": 1.0, "stalled_s": 1.0, "hello_s": 1.0, "quiesce_s": 2.0}
 ENGINE = {"logs": 3, "log_bytes": 1 << 20, "pages": 64, "expansion": 64}
@@ -235,3 +236,12 @@ def turns(tmp_path):
     for one in made:
         one.forget_peers()
         one.service._close()
+
+
+@pytest.fixture
+def place():
+    """Where a client finds a queue manager that the test plays."""
+    pair = Pair()
+    yield pair
+    for side in pair.sides:
+        side.sock.close()

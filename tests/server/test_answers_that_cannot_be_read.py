@@ -13,7 +13,7 @@ from quaestor.server.client import asynchronous, asynchronous_reconnecting
 from quaestor.server.client.asynchronous_link import new_link
 from quaestor.server.client.opening import Links
 from quaestor.server.protocol import WARNED, Op, frame
-from server.test_links_that_fail import HELLO, WELCOME, Pair, until
+from server.played import HELLO, WELCOME, until
 
 CONNECTED, OPENED = [WELCOME, None], [WELCOME, None, [1, "ORDERS"]]
 GARBAGE = b"?"
@@ -58,14 +58,6 @@ def answers(place, *links, first=0):
     thread = threading.Thread(target=answering, daemon=True)
     thread.start()
     return thread
-
-
-@pytest.fixture
-def place():
-    pair = Pair()
-    yield pair
-    for side in pair.sides:
-        side.sock.close()
 
 
 @pytest.mark.parametrize("kind", FRAMES)
