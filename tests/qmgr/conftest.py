@@ -3,6 +3,7 @@
 import pytest
 
 from qmgr.small import EVERYTHING, KINDS
+from quaestor.mqi.objects import IndexType
 
 
 @pytest.fixture(params=KINDS)
@@ -26,4 +27,11 @@ def other(qm):
 def orders(qm, app):
     """An open queue, for everything."""
     qm.queue("ORDERS")
+    return app.open("ORDERS", EVERYTHING)
+
+
+@pytest.fixture
+def indexed(qm, app):
+    """The same queue with the index by which a shared one is searched for a CorrelId (M5)."""
+    qm.queue("ORDERS", index_type=IndexType.CORRELID)
     return app.open("ORDERS", EVERYTHING)

@@ -93,7 +93,7 @@ def test_waits_end_by_time_by_inhibit_and_by_cancelling(qm):
         with fails(Reason.GET_INHIBITED):
             await waiting
         await orders.set(GET=True)
-        waiting = asyncio.create_task(orders.get(wait_ms=-1, correl_id=b"K"))
+        waiting = asyncio.create_task(orders.get(wait_ms=-1, msg_id=b"K"))
         await asyncio.sleep(0)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):

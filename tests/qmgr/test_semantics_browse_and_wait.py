@@ -298,11 +298,11 @@ def test_17_one_getter_is_woken_the_longest_waiting_first(qm, orders):
     assert second.result() == "b"
 
 
-def test_17_a_getter_that_asks_for_an_identifier_is_preferred(qm, orders):
+def test_17_a_getter_that_asks_for_an_identifier_is_preferred(qm, indexed):
     anybody, specific = Getter(qm), Getter(qm, correl_id=b"K" * 24)
-    orders.put("for K", MQMD(correl_id=b"K" * 24), NOW)
+    indexed.put("for K", MQMD(correl_id=b"K" * 24), NOW)
     assert specific.result() == "for K"
-    put(orders, "for anybody")
+    put(indexed, "for anybody")
     assert anybody.result() == "for anybody"
 
 
@@ -386,28 +386,42 @@ def test_17_a_message_does_not_go_straight_to_a_getter_that_turns_from_a_group(q
 # -- 18: matching
 
 
-def test_18_zero_identifiers_match_any_and_others_must_match(orders):
-    made = [
-        orders.put(text, MQMD(correl_id=correl * 24), NOW) for text, correl in [("a", b"A"), ("b", b"B"), ("c", b"B")]
-    ]
-    assert orders.get(correl_id=b"B" * 24).text == "b"
+def test_18_zero_identifiers_match_any_and_a_msg_id_must_match(orders):
+    made = [orders.put(text, None, NOW) for text in "abc"]
     assert orders.get(msg_id=made[2].msg_id).text == "c"
     assert orders.get(msg_id=NO_ID, correl_id=NO_ID).text == "a"
+    assert orders.get(msg_id=made[1].msg_id, correl_id=NO_ID).text == "b"
 
 
-def test_18_both_identifiers_must_match(orders):
+def test_18_zero_identifiers_match_any_and_a_correl_id_must_match(indexed):
+    for text, correl in [("a", b"A"), ("b", b"B"), ("c", b"B")]:
+        indexed.put(text, MQMD(correl_id=correl * 24), NOW)
+    assert indexed.get(correl_id=b"B" * 24).text == "b"
+    assert indexed.get(msg_id=NO_ID, correl_id=NO_ID).text == "a"
+    assert indexed.get(msg_id=NO_ID, correl_id=b"B" * 24).text == "c"
+
+
+def test_18_both_identifiers_must_match(indexed):
+    a = indexed.put("a", MQMD(correl_id=b"A" * 24), NOW)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        indexed.get(msg_id=a.msg_id, correl_id=b"B" * 24)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        indexed.get(msg_id=b"nobody's", correl_id=b"A" * 24)
+    assert indexed.get(msg_id=a.msg_id, correl_id=b"A" * 24).text == "a"
+
+
+def test_18_match_options_say_that_the_msg_id_counts(orders):
     a = orders.put("a", MQMD(correl_id=b"A" * 24), NOW)
     with fails(Reason.NO_MSG_AVAILABLE):
-        orders.get(msg_id=a.msg_id, correl_id=b"B" * 24)
-    assert orders.get(msg_id=a.msg_id, correl_id=b"A" * 24).text == "a"
+        orders.get(match=MatchOptions.MSG_ID, msg_id=b"nobody's", correl_id=b"A" * 24)
+    assert orders.get(match=MatchOptions.MSG_ID, msg_id=a.msg_id, correl_id=b"nobody's").text == "a"
 
 
-def test_18_match_options_say_what_counts(orders):
-    orders.put("a", MQMD(correl_id=b"A" * 24), NOW)
-    asked = {"msg_id": b"nobody's", "correl_id": b"A" * 24}
+def test_18_match_options_say_that_the_correl_id_counts(indexed):
+    a = indexed.put("a", MQMD(correl_id=b"A" * 24), NOW)
     with fails(Reason.NO_MSG_AVAILABLE):
-        orders.get(match=MatchOptions.MSG_ID, **asked)
-    assert orders.get(match=MatchOptions.CORREL_ID, **asked).text == "a"
+        indexed.get(match=MatchOptions.CORREL_ID, msg_id=a.msg_id, correl_id=b"nobody's")
+    assert indexed.get(match=MatchOptions.CORREL_ID, msg_id=b"nobody's", correl_id=b"A" * 24).text == "a"
 
 
 @pytest.mark.parametrize("match", [16, 64, 1 << 20])
@@ -429,9 +443,9 @@ def test_18_an_identifier_that_is_too_long(orders):
         orders.get(msg_id=b"x" * 25)
 
 
-def test_18_a_short_identifier_is_padded_on_both_sides(orders):
-    orders.put("a", MQMD(correl_id=b"short"), NOW)
-    got = orders.get(correl_id=b"short")
+def test_18_a_short_identifier_is_padded_on_both_sides(indexed):
+    indexed.put("a", MQMD(correl_id=b"short"), NOW)
+    got = indexed.get(correl_id=b"short")
     assert got.correl_id == b"short".ljust(24, b"\0")
 
 

@@ -301,12 +301,12 @@ def test_22_a_get_or_browse_that_would_return_it_discards_it(qm, app, orders, pe
     assert orders.inquire("CURDEPTH")["CURDEPTH"] == (options != GET_NOW)
 
 
-def test_22_a_get_that_would_not_return_it_leaves_it(qm, orders):
-    orders.put("old", MQMD(expiry=10, correl_id=b"A"), NOW)
-    orders.put("fresh", MQMD(correl_id=b"B"), NOW)
+def test_22_a_get_that_would_not_return_it_leaves_it(qm, indexed):
+    indexed.put("old", MQMD(expiry=10, correl_id=b"A"), NOW)
+    indexed.put("fresh", MQMD(correl_id=b"B"), NOW)
     qm.clock.advance(seconds=1)
-    assert orders.get(GET_NOW, correl_id=b"B").text == "fresh"
-    assert orders.inquire("CURDEPTH") == {"CURDEPTH": 1}
+    assert indexed.get(GET_NOW, correl_id=b"B").text == "fresh"
+    assert indexed.inquire("CURDEPTH") == {"CURDEPTH": 1}
 
 
 def test_22_the_scan_runs_once_after_start_and_then_every_expryint(qm, app, orders):

@@ -358,20 +358,20 @@ def test_12_a_report_of_arrival_counts_before_it_is_put(qm, app, orders, there):
         orders.put("the third")
 
 
-def test_12_a_report_of_delivery_counts_before_it_is_put(qm, app, orders):
+def test_12_a_report_of_delivery_counts_before_it_is_put(qm, app, indexed):
     """The message stays where it is; one that asks for no report is got."""
     qm.queue("REPLIES")
-    put(orders, "x", report=Report.COD, reply_to_q="REPLIES")
+    put(indexed, "x", report=Report.COD, reply_to_q="REPLIES")
     app.alter(QueueManagerAttributes, max_uncommitted=1)
     with fails(Reason.SYNCPOINT_LIMIT_REACHED):
-        orders.get()
-    orders.put("there is room for one")
+        indexed.get()
+    indexed.put("there is room for one")
     app.backout()
-    put(orders, "y", correl_id=b"Y")
-    assert "y" == orders.get(correl_id=b"Y").text
+    put(indexed, "y", correl_id=b"Y")
+    assert "y" == indexed.get(correl_id=b"Y").text
     app.backout()
     app.alter(QueueManagerAttributes, max_uncommitted=2)
-    assert "x" == orders.get().text
+    assert "x" == indexed.get().text
     app.commit()
     assert 1 == len(drain(app.open("REPLIES", EVERYTHING)))
 

@@ -6,6 +6,9 @@ Rules
   M3  An identifier of the wrong length is padded to 24 bytes if shorter and refused (2247) if longer, or
       if it is not bytes. So is a sequence number or token that is no number.
   M4  The group identifier and sequence number select only messages that carry them.
+  M5  A shared queue is searched by the message identifier with INDXTYPE MSGID or NONE (else 2206), by the correlation
+      identifier with CORRELID (else 2207), by both with MSGID or CORRELID; without either of these the first of the two
+      that would be refused by itself is named. A private queue is searched by any.
 
 Called by the message manager, stores in tests.  Calls reasons.
 """
@@ -13,6 +16,7 @@ Called by the message manager, stores in tests.  Calls reasons.
 from typing import Any, NamedTuple
 
 from quaestor.mqi.descriptors import ID_LENGTH, NO_ID
+from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.mqi.options import MatchOptions
 from quaestor.mqi.reasons import MQError, Reason
 
@@ -78,6 +82,17 @@ def _check_numbers(*numbers: int | None) -> None:
     for number in numbers:
         if number is not None and not (isinstance(number, int) and -_NUMBER_LIMIT <= number < _NUMBER_LIMIT):
             raise MQError(Reason.MATCH_OPTIONS_ERROR, number=number)
+
+
+def check_index(asked: Selection, queue: LocalQueue) -> None:
+    """Refuse a selection that a shared queue has no index for (M5)."""
+    index, by_message, by_correlation = queue.index_type, asked.msg_id is not None, asked.correl_id is not None
+    if by_message and by_correlation and index in (IndexType.MSGID, IndexType.CORRELID):
+        return
+    if by_message and index not in (IndexType.MSGID, IndexType.NONE):
+        raise MQError(Reason.MSG_ID_ERROR, queue=queue.name, index_type=index.name)
+    if by_correlation and index is not IndexType.CORRELID:
+        raise MQError(Reason.CORREL_ID_ERROR, queue=queue.name, index_type=index.name)
 
 
 def matches(

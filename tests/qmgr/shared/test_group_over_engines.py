@@ -14,7 +14,7 @@ import pytest
 
 import quaestor
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE
-from quaestor import GroupSettings, LocalQueue, MQError, Process
+from quaestor import MQMD, GroupSettings, LocalQueue, MQError, Process
 from quaestor.mqi.headers import TriggerMessage
 from quaestor.mqi.objects import TriggerType
 from quaestor.mqi.options import OpenOptions
@@ -101,8 +101,8 @@ def test_a_wait_for_one_message_is_not_ended_by_another(members):
     wanted = b"wanted".ljust(24, b"\0")
     with one.open("ORDERS", USES) as here, two.open("ORDERS", USES) as there:
         here.put(b"other", VOLATILE, OUT)
-        threading.Timer(0.1, lambda: here.put(b"mine", VOLATILE, OUT, correl_id=wanted)).start()
-        assert b"mine" == there.get(GET_OUT, correl_id=wanted, wait_ms=10_000).body
+        threading.Timer(0.1, lambda: here.put(b"mine", MQMD(msg_id=wanted, persistence=0), OUT)).start()
+        assert b"mine" == there.get(GET_OUT, msg_id=wanted, wait_ms=10_000).body
         assert b"other" == there.get(GET_OUT).body
 
 

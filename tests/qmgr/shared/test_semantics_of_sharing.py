@@ -20,7 +20,7 @@ from qmgr.shared.sharing import (
 )
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import DefinitionType, IndexType, LocalQueue, ModelQueue, Process, TriggerType
-from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions
+from quaestor.mqi.options import CloseOptions, GetOptions, MatchOptions, OpenOptions
 from quaestor.mqi.reasons import Reason
 
 
@@ -67,11 +67,12 @@ def test_07_the_backout_count_is_the_messages_whoever_gets_it(sharing, one, two,
 
 def test_17_a_message_that_another_member_puts_ends_a_wait(sharing, one, two):
     """One that asks for its identifier before one that takes any."""
+    sharing.define("REPLIES", index_type=IndexType.CORRELID)
     ways = []
     for asks in ({}, {"correl_id": b"K" * 24}):
-        handle = two.open("ORDERS", USES)
+        handle = two.open("REPLIES", USES)
         ways.append((handle, handle.look(GET_OUT, -1, None, **asks), asks))
-    with one.open("ORDERS", USES) as here:
+    with one.open("REPLIES", USES) as here:
         here.put(b"for K", MQMD(correl_id=b"K" * 24, persistence=0), OUT)
     with sharing.members["QM2"].engine.recovery.latch:
         sharing.members["QM2"].messages.notice_step()
@@ -81,17 +82,101 @@ def test_17_a_message_that_another_member_puts_ends_a_wait(sharing, one, two):
     assert b"for K" == handle.look(GET_OUT, -1, waiting, **asks).body
 
 
+M, C, G = ("msg_id",), ("correl_id",), ("group_id",)
+NO_M, NO_C = Reason.MSG_ID_ERROR, Reason.CORREL_ID_ERROR
+REFUSED = {
+    IndexType.NONE: {C: NO_C, M + C: NO_C, C + G: NO_C, M + C + G: NO_C},
+    IndexType.MSGID: {C: NO_C, C + G: NO_C},
+    IndexType.CORRELID: {M: NO_M, M + G: NO_M},
+    IndexType.MSGTOKEN: {M: NO_M, C: NO_C, M + C: NO_M, M + G: NO_M, C + G: NO_C, M + C + G: NO_M},
+    IndexType.GROUPID: {M: NO_M, C: NO_C, M + C: NO_M, M + G: NO_M, C + G: NO_C, M + C + G: NO_M},
+}
+"""By which identifiers a shared queue of each INDXTYPE cannot be searched, and the reason (M5)."""
+
+WAYS = {
+    "get": lambda handle, asked: handle.get(GET_OUT, **asked),
+    "get in syncpoint": lambda handle, asked: handle.get(GET_IN, **asked),
+    "get and wait": lambda handle, asked: handle.get(GET_OUT, wait_ms=10, **asked),
+    "browse first": lambda handle, asked: handle.get(GetOptions.BROWSE_FIRST, **asked),
+    "browse next": lambda handle, asked: handle.browse(**asked),
+}
+IDS = [bytes([at]) * 24 for at in (1, 2)]
+
+
+def put_keyed(handle, at):
+    named = dict.fromkeys(("msg_id", "correl_id", "group_id"), IDS[at])
+    handle.put(b"%d" % at, MQMD(persistence=0, msg_flags=8, **named), OUT)
+
+
+@pytest.mark.parametrize("names", [M, C, G, M + C, M + G, C + G, M + C + G], ids="+".join)
 @pytest.mark.parametrize("index", IndexType)
-def test_19_selection_needs_no_index_here(sharing, one, index):
-    """z/OS refuses what its index is not for (2206, 2207). Here it only takes longer: the list is read through."""
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_19_selection_needs_its_index(sharing, one, index, names, way):
+    """M5: 2206 and 2207, whether or not there is such a message; nothing has happened to any."""
     sharing.define("KEYED", index_type=index)
-    ids = [bytes([at]) * 24 for at in (1, 2)]
+    refused = REFUSED[index].get(names)
     with one.open("KEYED", USES) as keyed:
-        for name in ("msg_id", "correl_id", "group_id"):
-            for at in ids:
-                keyed.put(at[:1], MQMD(persistence=0, msg_flags=8, **{name: at}), OUT)
-            assert ids[1][:1] == keyed.get(GET_OUT, **{name: ids[1]}).body
-            assert ids[0][:1] == keyed.get(GET_OUT, **{name: ids[0]}).body
+        asked = dict.fromkeys(names, IDS[1])
+        with fails(refused or Reason.NO_MSG_AVAILABLE):
+            way(keyed, asked)
+        for at in range(2):
+            put_keyed(keyed, at)
+        if refused is None:
+            assert b"1" == way(keyed, asked).body
+            return
+        with fails(refused) as error:
+            way(keyed, asked)
+        assert {"queue": "KEYED", "index_type": index.name} == error.value.facts
+        one.commit()
+    assert [b"0", b"1"] == browsed(one, "KEYED")
+
+
+@pytest.mark.parametrize("index", IndexType)
+def test_19_what_asks_for_no_identifier_needs_no_index(sharing, one, index):
+    """Zeros, an identifier that is not to be matched, a token, and what the cursor stands on."""
+    sharing.define("KEYED", index_type=index)
+    with one.open("KEYED", USES) as keyed:
+        for at in (0, 1, 0, 1):
+            put_keyed(keyed, at)
+        assert b"0" == keyed.get(GET_OUT, msg_id=bytes(24), correl_id=bytes(24)).body
+        assert b"1" == keyed.get(GET_OUT, msg_id=IDS[0], correl_id=IDS[0], match=MatchOptions.NONE).body
+        keyed.browse(GetOptions.BROWSE_FIRST)
+        under = GetOptions.MSG_UNDER_CURSOR | GetOptions.NO_SYNCPOINT
+        assert b"0" == keyed.get(under, msg_id=IDS[1], correl_id=IDS[1]).body
+        keyed.browse(GetOptions.BROWSE_FIRST)
+        assert b"1" == keyed.get(GET_OUT, token=keyed.token).body
+
+
+@pytest.mark.parametrize("index", IndexType)
+@pytest.mark.parametrize("name", ["msg_id", "correl_id"])
+def test_19_a_private_queue_is_read_through(sharing, one, index, name):
+    """M5 is for shared queues: elsewhere an index only saves time."""
+    one.define(LocalQueue("PRIVATE", index_type=index, **SHARE))
+    with one.open("PRIVATE", USES) as private:
+        for at in range(2):
+            put_keyed(private, at)
+        assert b"1" == private.get(GET_OUT, **{name: IDS[1]}).body
+
+
+def test_19_in_logical_order_too(sharing, one):
+    """The index of logical order is no index of messages."""
+    sharing.define("KEYED", index_type=IndexType.GROUPID)
+    with one.open("KEYED", USES) as keyed:
+        put_keyed(keyed, 0)
+        for name, reason in (("msg_id", NO_M), ("correl_id", NO_C)):
+            with fails(reason):
+                keyed.get(GET_OUT | GetOptions.LOGICAL_ORDER, **{name: IDS[0]})
+        assert b"0" == keyed.get(GET_OUT | GetOptions.LOGICAL_ORDER, group_id=IDS[0]).body
+
+
+def test_19_a_wait_ends_when_its_index_is_altered(sharing, one):
+    """M5: what is asked for is looked at again."""
+    sharing.define("KEYED", index_type=IndexType.CORRELID)
+    keyed = one.open("KEYED", USES)
+    waiting = keyed.look(GET_OUT, -1, None, correl_id=IDS[1])
+    one.alter(LocalQueue, "KEYED", index_type=IndexType.MSGID)
+    with fails(NO_C):
+        keyed.look(GET_OUT, -1, waiting, correl_id=IDS[1])
 
 
 def test_19_logical_order_needs_its_index(sharing, one):
@@ -147,7 +232,7 @@ CALLS = {
     "get": lambda _app, handle: handle.get(GET_OUT),
     "get in syncpoint": lambda _app, handle: handle.get(GET_IN),
     "get and wait": lambda _app, handle: handle.get(GET_OUT, wait_ms=10),
-    "get by identifier": lambda _app, handle: handle.get(GET_OUT, correl_id=b"K"),
+    "get by identifier": lambda _app, handle: handle.get(GET_OUT, msg_id=b"K"),
     "browse": lambda _app, handle: handle.browse(),
     "get under the cursor": lambda _app, handle: handle.get(GetOptions.MSG_UNDER_CURSOR),
     "inquire the depth": lambda _app, handle: handle.inquire("CURDEPTH"),

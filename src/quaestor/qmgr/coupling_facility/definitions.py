@@ -9,7 +9,8 @@ Rules
       as one change of the table, so that no two queues have the same.
   SD3 The list's last entry is the queue's own and holds its definition (ORACLE 9); the list's maximum is MAXDEPTH.
       INDXTYPE says which identifier is the list's secondary key, by which messages are found without reading through
-      the list; the common one of many messages finds the first of them as fast. Other identifiers are read for.
+      the list; the common one of many messages finds the first of them as fast. What else may be asked for
+      (M5) is read for.
   SD4 The list of a deleted queue keeps its own entry and takes no other, so that a member that has not noticed finds
       it full (2053). A new queue that gets the list opens it again.
   SD5 A name is defined once in the tables, with QSGDISP(SHARED) or with QSGDISP(GROUP) (GT3).

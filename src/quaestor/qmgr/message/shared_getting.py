@@ -8,18 +8,21 @@ Rules
   SG3 Whoever is about to wait has said before that it wants to be told, so no message comes unnoticed between looking
       and waiting. One that asks for anything, or browses, wants to be told of each message.
   SG4 A getter that got something, or left it where it is, wakes the next one that waits here (Y5).
+  SG5 What the queue's INDXTYPE is not for is refused (M5) before anything is looked for, also of a getter that waited
+      while INDXTYPE was altered. What the cursor stands on is not looked for.
 
 Called by opening, which makes one for a shared queue.  Calls getting, the shared store.
 """
 
 from typing import Any
 
-from quaestor.mqi.matching import ANY, Selection
+from quaestor.mqi.matching import ANY, Selection, check_index
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetPlan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.getting import InputPath
+from quaestor.qmgr.message.needs import Arrival
 from quaestor.qmgr.message.services import Services, refuse
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.message.waiting import Waiting
@@ -27,7 +30,7 @@ from quaestor.qmgr.queue_store import AVAILABLE, VanishedError
 
 
 class SharedInputPath(InputPath):
-    """A handle's way from a shared queue (SG1-SG4)."""
+    """A handle's way from a shared queue (SG1-SG5)."""
 
     __slots__ = ("_queue", "_queue_store")
 
@@ -66,6 +69,8 @@ class SharedInputPath(InputPath):
             self._refresh()
         if self._refusal is not None:
             refuse(self._refusal, plan.fail_if_quiescing)
+        if asked is not ANY:
+            check_index(asked, self.state.definition)  # SG5
         caller, into = self._caller, plan.in_syncpoint or plan.if_persistent
         if into and not caller.has_room(self._max_uncommitted, 2):
             return None  # X3: whether there is to be a report is known when it has been looked at
@@ -74,3 +79,11 @@ class SharedInputPath(InputPath):
         if arrival is None:
             return self._nothing(plan, asked, max_length)
         return None if arrival.state == AVAILABLE else self._deliver(arrival, plan, max_length)
+
+    def _first_for(self, asked: Selection, after: Arrival | None) -> Arrival | None:
+        check_index(asked, self.state.definition)  # SG5
+        return super()._first_for(asked, after)
+
+    def _in_groups(self, plan: GetPlan, asked: Selection, after: Arrival | None) -> Arrival | None:
+        check_index(asked, self.state.definition)  # SG5
+        return super()._in_groups(plan, asked, after)
