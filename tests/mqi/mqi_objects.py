@@ -15,6 +15,8 @@ def values(attribute):
         return st.sampled_from(list(attribute.words.values()))
     if isinstance(attribute.default, tuple):
         return st.lists(NAMES, min_size=1, max_size=5).map(tuple)
+    if attribute.names_object:
+        return NAMES | st.just("")
     if attribute.length:
         return TEXTS.filter(lambda text: len(text.encode()) <= attribute.length)
     return st.integers(attribute.low, attribute.high)

@@ -1,10 +1,17 @@
-"""Attributes of the queue manager that name queues hold names of queues, or nothing (AD6)."""
+"""Attributes that name other objects hold names that objects can have, or nothing (AD6)."""
 
 import pytest
 
 from qmgr.command.console import Console
 from quaestor.mqi.attributes import AttributeValueError
-from quaestor.mqi.objects import QueueManagerAttributes
+from quaestor.mqi.objects import (
+    AliasQueue,
+    LocalQueue,
+    ModelQueue,
+    QueueManagerAttributes,
+    RemoteQueue,
+    attributes_of,
+)
 
 FIELDS = ("dead_letter_queue", "def_xmit_queue")
 BAD = ("A B", "A*", "?", " A", "\u00e9", "A ", " ")
@@ -40,6 +47,35 @@ def test_blanks_behind_a_name_are_padding(console, keyword, written, kept):
     assert console.run(f"ALTER QMGR {keyword}(OLD)").ok
     assert console.run(f"ALTER QMGR {keyword}({written})").ok
     assert [kept] == [row[keyword] for row in console.rows(f"DISPLAY QMGR {keyword}")]
+
+
+QUEUES = [
+    *((kind, field) for kind in (LocalQueue, ModelQueue) for field in ("backout_queue", "process", "initiation_queue")),
+    (AliasQueue, "target"),
+    *((RemoteQueue, field) for field in ("remote_name", "remote_qmgr", "xmit_queue")),
+]
+
+
+@pytest.mark.parametrize(("kind", "field"), QUEUES)
+def test_what_a_queue_names_has_a_name_too(console, kind, field):
+    for bad in BAD:
+        with pytest.raises(AttributeValueError, match="1 to 48 characters"):
+            console.app.define(kind("Q", **{field: bad}))
+    console.app.define(kind("Q", **{field: "OTHER"}))
+    with pytest.raises(AttributeValueError, match="1 to 48 characters"):
+        console.app.alter(kind, "Q", **{field: "A B"})
+    keyword = attributes_of(kind)[field].keyword
+    assert {keyword: "OTHER"} == console.app.inquire(kind, "Q", keyword)
+    console.app.alter(kind, "Q", **{field: ""})
+    assert {keyword: ""} == console.app.inquire(kind, "Q", keyword)
+
+
+def test_a_command_is_told_which_name_is_none(console):
+    reply = console.run("DEFINE QALIAS(A) TARGET('NO NAME')")
+    assert not reply.ok
+    assert any("TARGET" in line and "1 to 48 characters" in line for line in reply.lines)
+    assert console.run("DEFINE QALIAS(A) TARGET('PADDED  ')").ok
+    assert ["PADDED"] == [row["TARGET"] for row in console.rows("DISPLAY QALIAS(A) TARGET")]
 
 
 def test_what_was_kept_before_is_still_read(console):

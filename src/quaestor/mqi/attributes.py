@@ -7,8 +7,8 @@ Rules
   A2  The number in the stored form is never reused and never changes.
   A3  A value outside its range or words is refused where the object is built, with what is valid.
   A4  The stored form holds only what differs from the default: number (1 byte), length (2), value.
-  A5  The name of a queue is looked at where it is defined or altered, not where the object is built: what was stored
-      before is still read. MQSC's blanks behind it are padding.
+  A5  The name of another object is looked at where it is said or altered, not where the object is built: what was
+      stored before is still read. MQSC's blanks behind it are padding.
 
 Called by objects.  Calls reasons, names.
 """
@@ -51,7 +51,7 @@ class Attribute(NamedTuple):
     bare: tuple[str, str] | None = None  # words that stand alone: SHARE, NOSHARE
     fixed: bool = False  # cannot be altered
     named: Mapping[str, int] | None = None  # numbers that MQSC writes as words: EXPRYINT(OFF)
-    names_queue: bool = False  # text that is the name of a queue, or empty
+    names_object: bool = False  # text that is the name of another object, or empty
 
     def check(self, value: object) -> None:
         """Refuse what the attribute cannot hold (A3)."""
@@ -67,8 +67,8 @@ class Attribute(NamedTuple):
             raise AttributeValueError(self.keyword, value, f"a number from {self.low} to {self.high}")
 
     def check_name(self, value: object) -> None:
-        """Refuse what no queue can be called (A5)."""
-        if self.names_queue and value and not (isinstance(value, str) and is_name(value)):
+        """Refuse what no object can be called (A5)."""
+        if self.names_object and value and not (isinstance(value, str) and is_name(value)):
             raise AttributeValueError(self.keyword, value, NAME_RULE)
 
     def written(self, value: Any) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Attribute(NamedTuple):
         elif self.words is not None:
             value = self.words.get(values[0].upper(), values[0])
         elif self.length:
-            value = values[0].rstrip(" ") if self.names_queue else values[0]
+            value = values[0].rstrip(" ") if self.names_object else values[0]
         else:
             value = self._number(values[0])
         self.check(value)
@@ -119,9 +119,9 @@ def text(keyword: str, number: int, length: int, default: str = "", *, fixed: bo
     return _field(default, keyword=keyword, number=number, length=length, fixed=fixed)
 
 
-def queue_name(keyword: str, number: int) -> Any:
-    """The name of a queue, which need not be defined; or nothing (A5)."""
-    return _field("", keyword=keyword, number=number, length=NAME_MAX, names_queue=True)
+def object_name(keyword: str, number: int) -> Any:
+    """The name of another object, which need not be defined; or nothing (A5)."""
+    return _field("", keyword=keyword, number=number, length=NAME_MAX, names_object=True)
 
 
 def texts(keyword: str, number: int, length: int) -> Any:

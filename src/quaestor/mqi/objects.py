@@ -28,8 +28,8 @@ from quaestor.mqi.attributes import (
     declared,
     enumerated,
     number,
+    object_name,
     pack_attributes,
-    queue_name,
     switch,
     text,
     texts,
@@ -147,15 +147,15 @@ class LocalQueue(MQObject):
     def_exclusive: bool = words("DEFSOPT", 10, True, EXCL=True, SHARED=False)
     harden_backout: bool = switch("HARDENBO", 11, False)
     backout_threshold: int = number("BOTHRESH", 12, 0, 0, DEPTH_MAX)
-    backout_queue: str = text("BOQNAME", 13, 48)
+    backout_queue: str = object_name("BOQNAME", 13)
     xmit: bool = words("USAGE", 14, False, NORMAL=False, XMITQ=True)
     trigger: bool = switch("TRIGGER", 15, False)
     trigger_type: TriggerType = enumerated("TRIGTYPE", 16, TriggerType.FIRST)  # noqa: RUF009 - a declaration
     trigger_depth: int = number("TRIGDPTH", 17, 1, 1, DEPTH_MAX)
     trigger_priority: int = number("TRIGMPRI", 18, 0, 0, PRIORITY_MAX)
     trigger_data: str = text("TRIGDATA", 19, 64)
-    process: str = text("PROCESS", 20, 48)
-    initiation_queue: str = text("INITQ", 21, 48)
+    process: str = object_name("PROCESS", 20)
+    initiation_queue: str = object_name("INITQ", 21)
     depth_high_percent: int = number("QDEPTHHI", 22, 80, 0, 100)
     depth_low_percent: int = number("QDEPTHLO", 23, 40, 0, 100)
     depth_max_event: bool = words("QDPMAXEV", 24, True, **ENABLED)
@@ -219,7 +219,7 @@ class AliasQueue(MQObject):
     MQSC_TYPE: ClassVar[str] = "QALIAS"
     queue_type: ClassVar[QueueType] = QueueType.ALIAS
 
-    target: str = text("TARGET", 1, 48)
+    target: str = object_name("TARGET", 1)
     descr: str = text("DESCR", 2, 64)
     put_allowed: bool = words("PUT", 3, True, **ENABLED)
     get_allowed: bool = words("GET", 4, True, **ENABLED)
@@ -236,9 +236,9 @@ class RemoteQueue(MQObject):
     MQSC_TYPE: ClassVar[str] = "QREMOTE"
     queue_type: ClassVar[QueueType] = QueueType.REMOTE
 
-    remote_name: str = text("RNAME", 1, 48)
-    remote_qmgr: str = text("RQMNAME", 2, 48)
-    xmit_queue: str = text("XMITQ", 3, 48)
+    remote_name: str = object_name("RNAME", 1)
+    remote_qmgr: str = object_name("RQMNAME", 2)
+    xmit_queue: str = object_name("XMITQ", 3)
     descr: str = text("DESCR", 4, 64)
     put_allowed: bool = words("PUT", 5, True, **ENABLED)
     def_priority: int = number("DEFPRTY", 6, 0, 0, PRIORITY_MAX)
@@ -293,8 +293,8 @@ class QueueManagerAttributes(MQObject):
     MQSC_TYPE: ClassVar[str] = "QMGR"
 
     descr: str = text("DESCR", 1, 64)
-    dead_letter_queue: str = queue_name("DEADQ", 2)
-    def_xmit_queue: str = queue_name("DEFXMITQ", 3)
+    dead_letter_queue: str = object_name("DEADQ", 2)
+    def_xmit_queue: str = object_name("DEFXMITQ", 3)
     max_uncommitted: int = number("MAXUMSGS", 4, 10_000, 1, DEPTH_MAX)
     max_msg_length: int = number("MAXMSGL", 5, MESSAGE_MAX, 32_768, MESSAGE_MAX)
     trigger_interval_ms: int = number("TRIGINT", 6, DEPTH_MAX, 0, DEPTH_MAX)

@@ -11,7 +11,7 @@ Rules
   AD5 What the queue manager itself says of an object (whether a queue is dynamic, whose copy it is, its own name)
       nobody else defines or alters: a queue that was called temporary would be gone with all messages at the next
       start, a queue manager of another name would not start. A page set is chosen when a queue is defined, if at all.
-  AD6 A queue that an attribute of the queue manager names has a name that a queue can have (A5).
+  AD6 Another object that an attribute names has a name that an object can have (A5).
 
 Called by the message manager for command.  Calls the catalogue, the store, recovery.
 """
