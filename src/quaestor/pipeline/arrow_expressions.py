@@ -3,8 +3,10 @@
 Rules
   H1  The result is an array as long as the table, whatever the tree is made of.
   H2  Texts of times are made once for each time, not once for each row.
+  H3  LIKE is what SQL says it is. Arrow's own looks for both characters of an escaped backslash where one ends a
+      pattern that begins with %, so a regular expression is matched.
 
-Called by day_part.  Calls Arrow.
+Called by day_part, report_queries.  Calls Arrow.
 """
 
 import operator
@@ -20,6 +22,7 @@ from quaestor.pipeline.expressions import DAY_NUMBER_1970, DAY_NUMBER_LAST, Appl
 _US_PER_HUNDREDTH = 10_000
 _US_PER_DAY = 86_400_000_000
 _LARGEST = 1 << 63
+_WILD = {"%": ".*", "_": "."}
 Name = Callable[[Column], str]
 
 
@@ -42,6 +45,18 @@ def _value(tree: Tree, rows: pa.Table, name: Name) -> Any:
             return ARROW[function](_value(text, rows, name), *values)
         case Apply(function, arguments):
             return ARROW[function](*(_value(each, rows, name) for each in arguments))
+
+
+def like(texts: Any, pattern: str) -> Any:
+    """Where texts are like a pattern of SQL (H3); behind a backslash a character stands for itself."""
+    parts, characters = [], iter(pattern)
+    for character in characters:
+        if character in _WILD:
+            parts.append(_WILD[character])
+        else:
+            itself = next(characters, character) if character == "\\" else character
+            parts.append(f"\\x{{{ord(itself):X}}}")
+    return pc.match_substring_regex(texts, f"(?s)^{''.join(parts)}$")
 
 
 def _divisor(value: Any) -> Any:
@@ -160,7 +175,7 @@ ARROW: Mapping[str, Callable[..., Any]] = {
     "text": lambda value: value.cast(pa.string()),
     "concat": lambda left, right: pc.binary_join_element_wise(left, right, ""),
     "substring": lambda text, first, count: pc.utf8_slice_codeunits(text, first - 1, first - 1 + count),
-    "like": pc.match_like,
+    "like": like,
     "minute_before": lambda stamp: pc.subtract(stamp, pa.scalar(60_000_000, pa.duration("us"))),
     "date_of": lambda stamp: stamp.cast(pa.date32()),
     "time_of": _time_of,

@@ -16,10 +16,10 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from quaestor.pipeline import jobs
+from quaestor.pipeline.arrow_expressions import like
 from quaestor.pipeline.manifest import LakeFile
 from quaestor.pipeline.place import Place
 from quaestor.pipeline.raw_tables import QUEUE_MANAGER, stored_schema
@@ -81,5 +81,5 @@ def _read(part: Part, schema: pa.Schema, file: LakeFile) -> pa.Table:
     named = rows.append_column(QUEUE_MANAGER, pa.repeat(pa.scalar(file.queue_manager, pa.string()), len(rows)))
     for parameter, column in RAW_NAMES.items():
         if part.asked.get(parameter) is not None and column in named.column_names:
-            named = named.filter(pc.match_like(named[column], sql_pattern(part.asked[parameter])))
+            named = named.filter(like(named[column], sql_pattern(part.asked[parameter])))
     return named

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
+from quaestor.pipeline.arrow_expressions import like
 from quaestor.pipeline.lake import Lake
 from quaestor.pipeline.manifest import LakeFile
 from quaestor.pipeline.place import Place
@@ -64,7 +65,7 @@ def summary_rows(
             rows = rows.filter(compare(rows["DATE"], pa.scalar(asked[parameter], pa.date32())))
     for parameter, column in {"qmgr": qmgr, **SUMMARY_NAMES}.items():
         if asked.get(parameter) is not None and column in rows.column_names:
-            rows = rows.filter(pc.match_like(rows[column], sql_pattern(asked[parameter])))
+            rows = rows.filter(like(rows[column], sql_pattern(asked[parameter])))
     return rows
 
 
