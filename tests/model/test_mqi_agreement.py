@@ -51,6 +51,11 @@ class Side:
         self.apps = [self.connections.connect(f"USER{n}", "model") for n in range(APPLICATIONS)]
         self.handles = [{queue: app.open(queue, USES) for queue in QUEUES} for app in self.apps]
 
+    def remove_expired(self):
+        """A cut may bring back what was removed because it had expired (V14): it is removed again."""
+        while self.messages.expiry_scan_step():
+            pass
+
     def define(self):
         with self.connections.connect("ADMIN", "model") as admin:
             for name, attributes in QUEUES.items():
@@ -87,6 +92,7 @@ class PageSide(Side):
         self.manager = QueueManager("QM1", self.disk, self.clock, SMALL)
         self.manager.start(background=False)
         self.connections, self.scheduler = self.manager.connections, self.manager.scheduler
+        self.messages = self.manager.messages
 
     def restart(self):
         self.disk = self.disk.after_power_cut()
@@ -171,6 +177,7 @@ class Agreement(RuleBasedStateMachine):
     def the_power_goes(self):
         for side in self.sides:
             side.restart()
+            side.remove_expired()
             side.open_all()
 
     @invariant()
