@@ -251,7 +251,7 @@ def test_a_copy_that_is_not_good_is_named_and_made_good(name, harm, monkeypatch)
 
 def test_what_a_later_version_has_written_is_named(monkeypatch):
     disk, bootstrap = made(dual=False)
-    monkeypatch.setattr("quaestor.storage.bootstrap.asdict", lambda inventory: {"log_bytes": 1, "colour": "blue"})
+    monkeypatch.setattr(bootstrap, "_pack", lambda: b'{"log_bytes":1,"colour":"blue"}')
     bootstrap.save()
     with pytest.raises(Abend, match=r"S1: .*later version.*colour"):
         Bootstrap.open(disk)

@@ -27,7 +27,7 @@ import json
 import struct
 from _thread import allocate_lock
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -96,6 +96,8 @@ class Inventory:
     def add_checkpoint(self, rba: int) -> None:
         self.checkpoints = [*self.checkpoints, rba][-CHECKPOINTS_KEPT:]
 
+
+_FIELDS = [each.name for each in fields(Inventory)]
 
 Version = tuple[int, Inventory]
 """What a place of a copy holds."""
@@ -226,7 +228,8 @@ class Bootstrap:
         return len(self._pack()) < PLACE - NOT_FOR_ARCHIVES
 
     def _pack(self) -> bytes:
-        return json.dumps(asdict(self.inventory), separators=(",", ":")).encode()
+        told = {name: getattr(self.inventory, name) for name in _FIELDS}
+        return json.dumps(told, separators=(",", ":")).encode()
 
     def _write(self, number: int, packed: bytes) -> None:
         """Write the next version to every copy (S2, S5)."""
