@@ -26,17 +26,19 @@ def test_who_may_read_it_is_said(tmp_path, mode):
     assert mode == stat.S_IMODE((tmp_path / "file").stat().st_mode)
 
 
-def test_it_is_durable_before_it_takes_its_place(tmp_path, monkeypatch):
+def test_it_is_durable_before_it_takes_its_place_and_so_is_that(tmp_path, monkeypatch):
+    """First the text, while the old one is in its place; then the directory, when the new one is."""
     seen, forced = [], os.fsync
 
     def fsync(fd):
         forced(fd)
-        seen.append(((tmp_path / "file").read_text(), os.fstat(fd).st_size))
+        found = os.fstat(fd)
+        seen.append(((tmp_path / "file").read_text(), "directory" if stat.S_ISDIR(found.st_mode) else found.st_size))
 
     monkeypatch.setattr(os, "fsync", fsync)
     (tmp_path / "file").write_text("before")
     replace_file(tmp_path / "file", "afterwards")
-    assert [("before", 10)] == seen
+    assert [("before", 10), ("afterwards", "directory")] == seen
     assert "afterwards" == (tmp_path / "file").read_text()
 
 

@@ -2,7 +2,8 @@
 
 Rules
   KF1 What is written stands beside the file, is durable, and then takes its place: a crash leaves the old file or the
-      new one, and a full disk the old one and nothing beside it.
+      new one, and a full disk the old one and nothing beside it. When it is said to be there the new one stays: a
+      user who was removed does not come back with a power cut.
   KF2 What fails names the file.
   KF3 Who changes what others may be changing reads and writes alone, among all processes: nobody's change is lost.
 
@@ -32,8 +33,17 @@ def replace_file(path: Path, content: str | bytes, mode: int = OWNER_ONLY) -> No
         except BaseException:
             fresh.unlink(missing_ok=True)
             raise
+        _sync_directory(path.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _sync_directory(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 @contextmanager
