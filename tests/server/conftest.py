@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from qmgr.conftest import app, indexed, orders, other  # noqa: F401 - fixtures
 from qmgr.small import EVERYTHING, page_queue_manager
 from quaestor.clock import FakeClock, SystemClock
 from quaestor.server import values
@@ -177,9 +178,9 @@ class Door:
 
     def connect(self, user="ALICE", account=None):
         assert account is None
-        app = LINKS.connect(Place("QM1", path=self.directory / "socket"), hello_of("QM1", user, None, "test"))
-        self.sockets.append(app._link._sock)
-        return app
+        made = LINKS.connect(Place("QM1", path=self.directory / "socket"), hello_of("QM1", user, None, "test"))
+        self.sockets.append(made._link._sock)
+        return made
 
     def scan(self):
         self.small.scan()
@@ -201,24 +202,6 @@ def qm(tmp_path):
     door = Door(tmp_path)
     yield door
     door.stop()
-
-
-@pytest.fixture
-def app(qm):
-    return qm.connect()
-
-
-@pytest.fixture
-def other(qm):
-    """A second application."""
-    return qm.connect("BOB")
-
-
-@pytest.fixture
-def orders(qm, app):
-    """An open queue, for everything."""
-    qm.queue("ORDERS")
-    return app.open("ORDERS", EVERYTHING)
 
 
 @pytest.fixture
