@@ -1,4 +1,4 @@
-"""Which Java starts Spark, and what it is not told (J1-J3)."""
+"""Which Java starts Spark, and what it is not told (J1-J4)."""
 
 import subprocess
 
@@ -64,6 +64,24 @@ def test_the_stand_in_follows_the_java_behind_it(tmp_path, machine):
     home = java_home(tmp_path)
     assert "25.0.2" in (home / "release").read_text()
     assert told(home, ACTION) == []
+
+
+def test_a_second_session_and_the_children_find_the_java_that_the_first_found(tmp_path, machine, monkeypatch):
+    """J4: a wrapper that ran itself would never end."""
+    machine("17.0.15")
+    stand_in = java_home(tmp_path)
+    runs = (stand_in / "bin" / "java").read_text()
+    for found in (stand_in, tmp_path / "." / "java-home", tmp_path / "java-home" / "bin" / ".."):
+        monkeypatch.setenv("JAVA_HOME", str(found))
+        assert stand_in == java_home(tmp_path)
+        assert runs == (stand_in / "bin" / "java").read_text()
+    assert told(stand_in, VECTOR, OTHER) == [OTHER]
+
+
+def test_a_wrapper_of_another_folder_is_a_java_like_any_other(tmp_path, machine, monkeypatch):
+    machine("17.0.15")
+    monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path / "one")))
+    assert told(java_home(tmp_path / "two"), VECTOR, OTHER) == [OTHER]
 
 
 def test_the_java_of_this_machine_starts_without_a_word(tmp_path):

@@ -6,6 +6,8 @@ Rules
       warns of on standard error, and for a package that Java 24 and newer do not have. A wrapper in a private folder
       drops these options and stands in as JAVA_HOME.
   J3  Java older than 17 is refused with a line that says so.
+  J4  The wrapper stands in as JAVA_HOME for later sessions of this process and for its children too. It runs a Java,
+      never itself: where it is found it is taken as it is.
 
 Called by session.  Calls nothing of the house.
 """
@@ -76,6 +78,8 @@ def _packaged() -> Path | None:
 def _wrapped(home: Path, private: Path, dropped: tuple[str, ...]) -> Path:
     """A JAVA_HOME whose `bin/java` runs the one of `home` without some options, and whose `release` is its own (J2)."""
     stand_in = private / "java-home"
+    if home.resolve() == stand_in.resolve():
+        return stand_in  # J4
     (stand_in / "bin").mkdir(parents=True, exist_ok=True)
     release = home / "release"
     _written(stand_in / "release", release.read_text(encoding="utf-8") if release.exists() else "")
