@@ -13,15 +13,18 @@ Rules
       shuffle partitions. That compiler alone gets a small cache for its code, which forty reports fill; it gets more.
       Its classes come from an archive where there is one. An archive wants a class path without folders that hold
       anything, so log settings are named to the JVM, and Spark's folder of settings is empty.
+  N9  Where scratch files and the program that stands in for Java are, nobody else may write: a folder of that name
+      that is another's, or open to others, is refused.
 
 Called by the doors and by flow.  Calls java, class_archive.
 """
 
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark.errors import PySparkRuntimeError
@@ -46,6 +49,7 @@ DEFAULTS: Mapping[str, str] = {
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.enable.dictionary": "false",
 }
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCAL: Mapping[str, str] = {  # N8
     "spark.sql.adaptive.enabled": "false",
@@ -123,7 +127,11 @@ def _running() -> SparkSession | None:
 def _private() -> Path:
     """A folder of ours that outlives the session: wrapper, log settings, Spark's scratch space."""
     private = Path(tempfile.gettempdir()) / f"quaestor-spark-{os.getuid()}"
-    private.mkdir(mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        private.mkdir(mode=0o700)
+    found = private.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & _OTHERS_WRITE:
+        raise NoSparkError(f"{private} may be written by others (N9): remove it, or set TMPDIR to another folder")
     return private
 
 
