@@ -1,6 +1,7 @@
 """Work spread over tasks, and what is told of one that failed (X1, X4, X5)."""
 
 import os
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -92,3 +93,13 @@ def test_the_package_that_is_sent_has_its_definitions(monkeypatch, tmp_path):
     names = set(zipfile.ZipFile(jobs.package_archive()).namelist())
     assert {"quaestor/__init__.py", "quaestor/pipeline/definitions/a.def"} <= names
     assert "quaestor/pipeline/x.pyc" not in names
+
+
+def test_nothing_is_left_of_the_package_that_was_sent(tmp_path):
+    code = (
+        "from quaestor.pipeline import jobs; archive = jobs.package_archive(); assert archive.exists(); print(archive)"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(jobs.package_folder())}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert tmp_path == Path(ended.stdout.strip()).parents[1]
+    assert [] == list(tmp_path.iterdir())

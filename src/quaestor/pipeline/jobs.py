@@ -4,16 +4,19 @@ Rules
   X1  Items go out one to a task and answers come back in the order of the items. Nothing else crosses: tasks read
       dumps and write files themselves.
   X2  With a classic session the work is an RDD; with Spark Connect, which has none, it goes through `mapInArrow`.
-  X3  Executors must have this package. Local ones find it where the driver has it; to others it is sent, compiled.
+  X3  Executors must have this package. Local ones find it where the driver has it; to others it is sent, compiled, from
+      a file that is there until the driver ends.
   X4  What a task raises arrives as its own last line, without Spark's stack.
   X5  Without a session the work is done here, one item after the other: the same tables, no JVM.
 
 Called by ingest, duplicates and flow.  Calls Spark.
 """
 
+import atexit
 import heapq
 import os
 import pickle
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -174,6 +177,7 @@ def importable() -> bool:
 def package_archive() -> Path:
     """The package as a zip with sources and compiled modules, for executors that lack it."""
     folder = Path(tempfile.mkdtemp(prefix="quaestor-ship-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     archive = folder / "quaestor.zip"
     root = package_folder()
     with zipfile.PyZipFile(str(archive), "w", optimize=0) as packed:
