@@ -248,6 +248,14 @@ def test_an_escape_carries_any_command(tool):
         (3228, CREATE, ((20, 1),)),
         (4005, CREATE, ((2016, "A"), (20, 99))),
         (4005, CREATE, ((2016, "A"), (20, 1), (15, -5))),
+        (4005, CREATE, ((2016, "A"), (20, 1), (15, (5,)))),
+        (4005, CREATE, ((2016, "A"), (20, 1), (15, (5, 6)))),
+        (4005, CREATE, ((2016, "A"), (20, 1), (10, (1,)))),
+        (4005, CREATE, ((2016, "A"), (20, 1), (2013, ("one", "two")))),
+        (4005, CREATE, ((2016, "A"), (20, 1), (23, 7))),
+        (4005, CREATE, ((2016, "A"), (20, 1), (23, (1,)))),
+        (4005, 34, ((2010, "A"), (2020, (1, 2)))),
+        (4005, 136, ((1181, (1, 2)),)),
         (3014, CREATE, ((2016, "A"), (20, 1), (4711, 1))),
         (3014, CREATE, ((2016, "A"), (20, 1), (2002, "B"))),
         (2085, CLEAR, ((2016, "NONE"),)),
@@ -255,6 +263,10 @@ def test_an_escape_carries_any_command(tool):
 )
 def test_what_cannot_be_done_has_a_reason(tool, reason, command, parameters):
     assert reason == tool.failed(command, *parameters)
+
+
+def test_users_that_are_numbers_are_nobody(tool):
+    assert [{}] == tool.done(133, (3025, (1, 2)))
 
 
 def test_what_is_no_pcf_is_answered_and_what_cannot_be_answered_is_dropped(tool):

@@ -2,7 +2,8 @@
 
 Rules
   PC1 A request becomes a `Command` of MQSC and is run by the processor: the same authority, the same checks, the same
-      answers. A request for something unknown is 3007; a parameter that means nothing here is 3014 or 3015.
+      answers. A request for something unknown is 3007; a parameter that means nothing here is 3014 or 3015; a list
+      where there can be one value, and a number that is no switch, are 4005.
   PC2 Each object is one response; the last says so. A command that failed answers one response with its reason and then
       one with 3008. What is blank in a reply is not sent.
   PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
@@ -111,7 +112,7 @@ def _name(verb: str, noun: str, request: PCFMessage) -> tuple[str, set[int]]:
         return _connection(request), {words.CONNECTION_ID, words.GENERIC_CONNECTION_ID}
     if verb == "RVERIFY":
         users = request.value(words.NUMBERS["USERID"])
-        return ",".join(users) if isinstance(users, tuple) else str(users or ""), {words.NUMBERS["USERID"]}
+        return ",".join(map(str, users)) if isinstance(users, tuple) else str(users or ""), {words.NUMBERS["USERID"]}
     number = words.NAME.get(noun)
     used = {words.QUEUE_TYPE} if verb not in {"DISPLAY", "NAMES"} else set()
     if number is None or noun == "QMGR":
@@ -165,6 +166,7 @@ def _given(noun: str, parameter: Parameter) -> dict[str, tuple[str, ...] | None]
     return _attribute(noun, number, value)
 
 
+_YES_NO = (("YES",), ("NO",))
 _SWITCHES = {words.REPLACE: ("REPLACE", ""), words.PURGE: ("PURGE", ""), words.FORCE: ("FORCE", "")}
 _TYPES = {
     words.QUEUE_TYPE: words.QUEUE_TYPES,
@@ -190,12 +192,16 @@ def _attribute(noun: str, number: int, value: Any) -> dict[str, tuple[str, ...] 
     if keyword is None:
         raise PCFError(STRING_ERROR if isinstance(value, str) else INTEGER_ERROR, f"parameter {number} is not known")
     attribute = words.attributes(noun).get(keyword)
+    if isinstance(value, tuple) and (attribute is None or not isinstance(attribute.default, tuple)):
+        raise PCFError(VALUE_ERROR, f"{keyword} takes one value")
     if attribute is None:
         word = next((w for w, n in words.WORDS.get(keyword, {}).items() if n == value), str(value))
         return {keyword: (word,)}
     written = words.to_words(attribute, value)
     if attribute.bare is not None:
-        return {attribute.bare[0 if written == ("YES",) else 1]: None}
+        if written not in _YES_NO:
+            raise PCFError(VALUE_ERROR, f"value {value} of {keyword}")
+        return {attribute.bare[_YES_NO.index(written)]: None}
     return {keyword: written}
 
 
