@@ -265,6 +265,21 @@ def test_what_cannot_be_done_has_a_reason(tool, reason, command, parameters):
     assert reason == tool.failed(command, *parameters)
 
 
+@pytest.mark.parametrize("kind", [pcf.RESPONSE, pcf.EVENT])
+def test_a_message_that_is_no_command_runs_none(tool, kind):
+    create = PCFMessage(CREATE, (Parameter(2016, "ORDERS"), Parameter(20, 1)), kind)
+    tool.put(pcf.pack(create, little=tool.little))
+    responses = [pcf.unpack(tool.replies.get(GetOptions.NO_SYNCPOINT).body, little=tool.little) for _ in range(2)]
+    assert [3001, 3008] == [response.reason for response in responses]
+    assert not tool.console.run("DISPLAY QLOCAL(ORDERS)").ok
+
+
+def test_a_command_of_the_extended_type_runs(tool):
+    create = PCFMessage(CREATE, (Parameter(2016, "ORDERS"), Parameter(20, 1)), pcf.COMMAND_XR)
+    tool.put(pcf.pack(create, little=tool.little))
+    assert tool.console.run("DISPLAY QLOCAL(ORDERS)").ok
+
+
 def test_users_that_are_numbers_are_nobody(tool):
     assert [{}] == tool.done(133, (3025, (1, 2)))
 

@@ -2,8 +2,8 @@
 
 Rules
   PC1 A request becomes a `Command` of MQSC and is run by the processor: the same authority, the same checks, the same
-      answers. A request for something unknown is 3007; a parameter that means nothing here is 3014 or 3015; a list
-      where there can be one value, and a number that is no switch, are 4005.
+      answers. What is no command (a response, an event) is 3001, a request for something unknown 3007; a parameter that
+      means nothing here is 3014 or 3015; a list where there can be one value, and a number that is no switch, are 4005.
   PC2 Each object is one response; the last says so. A command that failed answers one response with its reason and then
       one with 3008. What is blank in a reply is not sent.
   PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
@@ -38,6 +38,8 @@ Word = tuple[str, tuple[str, ...] | None]
 def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> list[PCFMessage]:
     """The responses to a request (PC1, PC2)."""
     try:
+        if request.kind not in {pcf.COMMAND, pcf.COMMAND_XR}:
+            raise PCFError(pcf.TYPE_ERROR, f"type {request.kind} is no command")  # noqa: TRY301
         verb, noun = words.COMMANDS.get(request.command, ("", ""))
         if not verb:
             raise PCFError(COMMAND_ERROR, f"command {request.command} is not known here")  # noqa: TRY301
