@@ -103,6 +103,8 @@ def test_values_are_typed_by_their_declaration():
         ("DEF QL(A) DESCR(a b)", "must be quoted"),
         ("DEF QL(A) DESCR('" + "x" * 65 + "')", "at most 64 bytes"),
         ("DEF QL(A) REPLACE(YES)", "takes no value"),
+        ("DEF QL(A) SHARE(NO)", "SHARE takes no value"),
+        ("ALT QL(A) NOTRIGGER()", "NOTRIGGER takes no value"),
         ("DEF QL(A,B)", "takes one name"),
         ("DEF QL(A", "the end of the command"),
         ("DEF QL('A", "expected a value"),

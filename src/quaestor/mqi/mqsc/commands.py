@@ -4,6 +4,7 @@ Rules
   K1  Verb, noun and keywords are written out in full here, whatever was abbreviated; an unknown or ambiguous word
       is refused with what it could be. A keyword stands once, and not with its opposite (SHARE NOSHARE).
   K2  Values of object attributes are typed by their declaration: numbers in range, words, texts, lists of names.
+      One that is written as a bare word takes no value.
   K3  WHERE compares one attribute: LT GT EQ NE LE GE for values, LK NL for generic names, CT EX for lists. Blanks at
       the end of a text do not count. What could hold of no object is refused: another operator than an attribute of
       its kind has (words are equal or not), a value that it cannot have.
@@ -246,6 +247,8 @@ def _typed(given: Command, attributes: Mapping[str, Attribute]) -> Iterator[tupl
         if keyword not in by_word:
             continue
         attribute, bare = by_word[keyword]
+        if bare is not None and values is not None:
+            raise MQSCError(f"{keyword} takes no value", given.line)
         if bare is None and values is None:
             raise MQSCError(f"{keyword} needs a value", given.line, code=syntax.NO_VALUE)
         yield attribute.field, bare if bare is not None else _typed_value(attribute, values or (), given.line)
