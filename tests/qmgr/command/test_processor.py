@@ -160,6 +160,42 @@ def test_no_combination_of_known_words_breaks_the_processor(data):
     assert CONSOLE.qm.connections.failure is None
 
 
+# -- keywords without a value
+
+
+@pytest.mark.parametrize("without", ["", "()"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "SET LOG WRTHRSH",
+        "ALTER SECURITY TIMEOUT",
+        "DEFINE QLOCAL(B) LIKE",
+        "DEFINE QLOCAL(B) QSGDISP",
+        "DEFINE QLOCAL(B) CMDSCOPE",
+        "DEFINE BUFFPOOL(5) BUFFERS",
+        "ALTER PSID(0) EXPAND",
+        "MOVE QLOCAL(A) TYPE",
+        "RESOLVE INDOUBT NID(*) ACTION",
+        "ARCHIVE LOG MODE",
+        "START TRACE(STAT) CLASS",
+        "STOP TRACE(STAT) TNO",
+        "STOP TRACE(STAT) CLASS",
+        "ALTER TRACE(STAT) CLASS(1) TNO",
+        "STOP QMGR MODE",
+    ],
+)
+def test_a_keyword_without_its_value_is_refused(command, without):
+    """K2: what it would mean without the keyword is not what was said."""
+    stopped = []
+    console = Console(parts=Parts(stop=stopped.append), archive=True)
+    console.run("START TRACE(STAT) CLASS(1)")
+    seen = ("DIS LOG", "DIS SECURITY TIMEOUT", "DIS QL(*)", "DIS BUFFPOOL(*)", "DIS TRACE(*)")
+    before = [console.rows(text)[:5] for text in seen]
+    assert console.run(command + without).lines[0].startswith("CSQ9010E")
+    assert before == [console.rows(text)[:5] for text in seen]
+    assert not stopped
+
+
 # -- who else is asked
 
 

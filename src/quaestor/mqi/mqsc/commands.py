@@ -4,7 +4,8 @@ Rules
   K1  Verb, noun and keywords are written out in full here, whatever was abbreviated; an unknown or ambiguous word
       is refused with what it could be. A keyword stands once, and not with its opposite (SHARE NOSHARE).
   K2  Values of object attributes are typed by their declaration: numbers in range, words, texts, lists of names.
-      One that is written as a bare word takes no value.
+      One that is written as a bare word takes no value; any other keyword needs one, save in DISPLAY, which asks for
+      it.
   K3  WHERE compares one attribute: LT GT EQ NE LE GE for values, LK NL for generic names, CT EX for lists. Blanks at
       the end of a text do not count. What could hold of no object is refused: another operator than an attribute of
       its kind has (words are equal or not), a value that it cannot have.
@@ -103,10 +104,12 @@ class Command:
         return written
 
     def value(self, keyword: str, otherwise: str = "") -> str:
-        """The one value of a keyword."""
+        """The one value of a keyword, or what is meant where it does not stand (K2)."""
         for word, values in self.parameters:
             if word == keyword and values:
                 return values[0]
+            if word == keyword and self.verb != "DISPLAY":
+                raise MQSCError(f"{keyword} needs a value", self.line, code=syntax.NO_VALUE)
         return otherwise
 
     @property

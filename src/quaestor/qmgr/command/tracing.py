@@ -97,7 +97,7 @@ class TraceCommands:
 
 def _numbered(command: Command, trace: Trace) -> bool:
     """Whether TNO names the trace; without it every trace is meant."""
-    numbers = next((values for word, values in command.parameters if word == "TNO"), None) or ("*",)
+    numbers = _listed(command, "TNO") or ("*",)
     return "*" in numbers or str(trace.number) in {number.lstrip("0") for number in numbers}
 
 
@@ -111,7 +111,7 @@ def _kind(command: Command) -> str:
 
 def _classes(command: Command, kind: str) -> tuple[int, ...]:
     """CLASS(1,3), CLASS(*) for all, or the default of the kind."""
-    values = next((values for word, values in command.parameters if word == "CLASS"), None)
+    values = _listed(command, "CLASS")
     if not values:
         return DEFAULT_CLASSES[kind]
     if values == ("*",):
@@ -120,6 +120,12 @@ def _classes(command: Command, kind: str) -> tuple[int, ...]:
         what = f"CLASS({','.join(values)}) is not valid: numbers from 1 to {CLASS_MAX}"
         raise MQSCError(what, command.line, code=UNACCEPTABLE)
     return tuple(sorted({int(value) for value in values}))
+
+
+def _listed(command: Command, keyword: str) -> tuple[str, ...]:
+    """The values of a keyword, none where it does not stand."""
+    command.value(keyword)
+    return dict(command.parameters).get(keyword) or ()
 
 
 def _line(trace: Trace) -> str:
