@@ -160,6 +160,15 @@ def test_no_combination_of_known_words_breaks_the_processor(data):
     assert CONSOLE.qm.connections.failure is None
 
 
+@pytest.mark.parametrize(
+    "command", ["DISPLAY PSID({})", "ALTER BUFFPOOL({}) BUFFERS(9)", "DISPLAY TRACE(STAT) CLASS({})"]
+)
+@pytest.mark.parametrize("number", ["1" * 5000, "-1", "100", "\u0663", "x"])
+def test_a_number_that_nothing_can_have(command, number):
+    """CP1: more digits than Python reads, a sign, digits of another script."""
+    assert CONSOLE.run(command.format(number)).lines[0].startswith("CSQ9015E")
+
+
 # -- keywords without a value
 
 

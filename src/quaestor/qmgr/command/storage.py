@@ -14,6 +14,7 @@ Called by the processor.  Calls page storage, the data manager's space, the buff
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from quaestor.mqi.attributes import whole_number
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.syntax import NO_VALUE, UNACCEPTABLE
 from quaestor.mqi.objects import StorageClass
@@ -257,10 +258,11 @@ def _pool_line(row: Row) -> str:
 def _number(command: Command) -> int:
     if not command.name:
         raise MQSCError(f"{command.noun} needs a number", command.line, code=NO_VALUE)
-    if not command.name.isdecimal() or int(command.name) > NUMBER_MAX:
+    number = whole_number(command.name)
+    if number is None or not 0 <= number <= NUMBER_MAX:
         why = f"{command.noun}({command.name}) is not valid: a number from 0 to {NUMBER_MAX}"
         raise MQSCError(why, command.line, code=UNACCEPTABLE)
-    return int(command.name)
+    return number
 
 
 def _numbers(command: Command, known: Iterable[int]) -> list[int]:

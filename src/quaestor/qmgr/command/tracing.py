@@ -11,6 +11,7 @@ Called by the processor.  Calls whoever keeps the traces.
 
 from collections.abc import Iterable
 
+from quaestor.mqi.attributes import whole_number
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.syntax import NO_VALUE, UNACCEPTABLE
 from quaestor.mqi.reasons import MQError
@@ -116,10 +117,11 @@ def _classes(command: Command, kind: str) -> tuple[int, ...]:
         return DEFAULT_CLASSES[kind]
     if values == ("*",):
         return tuple(range(1, CLASS_MAX + 1))
-    if not all(value.isdecimal() and 1 <= int(value) <= CLASS_MAX for value in values):
+    numbers = {whole_number(value) or 0 for value in values}
+    if not all(1 <= number <= CLASS_MAX for number in numbers):
         what = f"CLASS({','.join(values)}) is not valid: numbers from 1 to {CLASS_MAX}"
         raise MQSCError(what, command.line, code=UNACCEPTABLE)
-    return tuple(sorted({int(value) for value in values}))
+    return tuple(sorted(numbers))
 
 
 def _listed(command: Command, keyword: str) -> tuple[str, ...]:
