@@ -169,6 +169,13 @@ def test_a_number_that_nothing_can_have(command, number):
     assert CONSOLE.run(command.format(number)).lines[0].startswith("CSQ9015E")
 
 
+def test_the_usage_of_a_page_set_by_its_number():
+    """However the number is written."""
+    assert CONSOLE.rows("DISPLAY USAGE PSID(1)") == CONSOLE.rows("DISPLAY USAGE PSID(01)")
+    assert [1] == [row["PSID"] for row in CONSOLE.rows("DISPLAY USAGE PSID(01)") if "PSID" in row]
+    assert "PSID(77) WAS NOT FOUND" in CONSOLE.run("DISPLAY USAGE PSID(77)").lines[0]
+
+
 # -- keywords without a value
 
 

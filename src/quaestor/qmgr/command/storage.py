@@ -176,10 +176,10 @@ class StorageCommands:
             yield self._data_sets()
 
     def _page_set_usage(self, command: Command) -> Iterator[Part]:
-        wanted = command.value("PSID", "*")
-        if wanted != "*":
-            self._storage.page_set(command.number("PSID", 0, 0, NUMBER_MAX))
-        numbers = [n for n in sorted(self._storage.page_sets) if wanted in {"*", str(n)}]
+        numbers = sorted(self._storage.page_sets)
+        if command.value("PSID", "*") != "*":
+            numbers = [command.number("PSID", 0, 0, NUMBER_MAX)]
+            self._storage.page_set(numbers[0])
         rows = [self._pages(self._buffers.page_sets[number]) for number in numbers]
         yield Said(
             "CSQI010I",
