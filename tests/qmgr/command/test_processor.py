@@ -169,6 +169,19 @@ def test_a_number_that_nothing_can_have(command, number):
     assert CONSOLE.run(command.format(number)).lines[0].startswith("CSQ9015E")
 
 
+@pytest.mark.parametrize(
+    "command", ["DEFINE QLOCAL(A) DESCR('{}')", "DEFINE NAMELIST(A) NAMES('{}')", "DISPLAY QLOCAL('{}')", "{}"]
+)
+@pytest.mark.parametrize("half", ["\ud800", "x\udfffy"])
+def test_half_a_character_is_refused(command, half):
+    """CP1: JSON can carry one, nothing else can; the reply is text that everybody can be sent."""
+    reply = CONSOLE.run(command.format(half))
+    assert not reply.ok
+    assert "CSQ9031E +QM1 half a character stands in the command" == reply.lines[0]
+    assert "\n".join(reply.lines).encode()
+    assert CONSOLE.run("DISPLAY QLOCAL('\U0001f600')").lines[0].startswith("CSQM125I")
+
+
 def test_the_usage_of_a_page_set_by_its_number():
     """However the number is written."""
     assert CONSOLE.rows("DISPLAY USAGE PSID(1)") == CONSOLE.rows("DISPLAY USAGE PSID(01)")

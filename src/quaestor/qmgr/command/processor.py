@@ -112,6 +112,8 @@ class CommandProcessor:
         if len(text) > TEXT_MAX:
             why = f"the command is longer than {TEXT_MAX} characters"
             return self._refused(text[:TEXT_MAX], MQSCError(why, number, code="CSQ9033E"))
+        if _cannot_be_kept(text):
+            return self._refused("", MQSCError("half a character stands in the command", number))
         try:
             command = written_out(parse_line(text, number))
         except MQSCError as error:
@@ -238,6 +240,11 @@ class CommandProcessor:
         """A command that could not be read."""
         said = " ".join(text.upper().split("(")[0].split()[:2])[:40] or "?"
         return Reply(said, f"+{self.qmgr}", "CSQ9SCND", (Said(error.code, error.why),), ok=False)
+
+
+def _cannot_be_kept(text: str) -> bool:
+    """Whether there is half of a pair of surrogates in a text, which no coded character set has."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _module(command: Command) -> str:
