@@ -166,6 +166,22 @@ def test_where(where, passing, failing):
     assert not where.holds(failing)
 
 
+@pytest.mark.parametrize(
+    ("text", "compared"),
+    [
+        ("DIS QL(*) WHERE(PUT EQ 'enabled')", "ENABLED"),
+        ("DIS Q(*) WHERE(CAPEXPRY NE 'nolimit')", "NOLIMIT"),
+        ("DIS PRO(*) WHERE(APPLTYPE EQ DEF)", "MVS"),
+        ("DIS QL(*) WHERE(DESCR EQ 'enabled')", "enabled"),
+        ("DIS QL(*) WHERE(MAXDEPTH EQ 5)", "5"),
+        ("DIS QL(*) WHERE(CURDEPTH EQ 5)", "5"),
+    ],
+)
+def test_a_word_is_compared_as_it_is_shown(text, compared):
+    """K3: as DEFINE takes it, however it is written."""
+    assert compared == one(text).where.value
+
+
 # -- laws
 
 names = st.text("ABCZ09./_%az", min_size=1, max_size=48)

@@ -7,8 +7,8 @@ Rules
       One that is written as a bare word takes no value; any other keyword needs one, save in DISPLAY, which asks for
       it.
   K3  WHERE compares one attribute: LT GT EQ NE LE GE for values, LK NL for generic names, CT EX for lists. Blanks at
-      the end of a text do not count. What could hold of no object is refused: another operator than an attribute of
-      its kind has (words are equal or not), a value that it cannot have.
+      the end of a text do not count, nor does the case of a word. What could hold of no object is refused: another
+      operator than an attribute of its kind has (words are equal or not), a value that it cannot have.
   K4  `text` writes a command, and `definition` an object, so that reading it back gives the same.
 
 Called by the command manager.  Calls syntax, words, objects.
@@ -211,18 +211,29 @@ def _where(item: Item, noun: str, known: tuple[str, ...], line: int) -> Where:
     if compare not in OPERATORS:
         raise MQSCError(f"{compare} is not one of {', '.join(OPERATORS)}", line, item.column, syntax.UNACCEPTABLE)
     keyword = _the_one(word, known, "keyword", line, item.column)
-    fit, valid = _comparisons(noun, keyword, value)
+    attribute = _compared(noun, keyword)
+    fit, valid = _comparisons(attribute, keyword, value)
     if compare not in fit:
         why = f"WHERE({keyword} {compare} {value}) is not valid: {valid}"
         raise MQSCError(why, line, item.column, syntax.UNACCEPTABLE)
-    return Where(keyword, compare, value)
+    return Where(keyword, compare, value if attribute is None else _shown(attribute, value))
 
 
-def _comparisons(noun: str, keyword: str, value: str) -> tuple[tuple[str, ...], str]:
-    """The operators that an attribute has with this value, and what is valid when another was given (K3)."""
+def _compared(noun: str, keyword: str) -> Attribute | None:
+    """The declaration of what WHERE compares, None when it is no attribute of an object."""
     kinds = QUEUE_TYPES if noun == QUEUE else (KINDS[noun],) if noun in KINDS else ()
     declared = (attribute for kind in kinds for attribute in attributes_of(kind).values())
-    attribute = next((each for each in declared if keyword in (each.bare or (each.keyword,))), None)
+    return next((each for each in declared if keyword in (each.bare or (each.keyword,))), None)
+
+
+def _shown(attribute: Attribute, value: str) -> str:
+    """A value as DISPLAY shows it: a word in upper case, and one of two that mean the same (K3)."""
+    known = attribute.words or attribute.named or {}
+    return attribute.written(known[value.upper()])[0] if value.upper() in known else value
+
+
+def _comparisons(attribute: Attribute | None, keyword: str, value: str) -> tuple[tuple[str, ...], str]:
+    """The operators that an attribute has with this value, and what is valid when another was given (K3)."""
     number = whole_number(value) is not None
     if attribute is None:
         return (VALUES if number else (), "a number") if keyword in LIVE else (OPERATORS, "")
