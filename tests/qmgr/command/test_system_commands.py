@@ -57,6 +57,15 @@ def test_archive_log_waits_as_long_as_was_set():
     assert 5 == waited_by(console, "ARCHIVE LOG MODE(QUIESCE) WAIT(YES)")
 
 
+def test_a_number_out_of_range_keeps_all_others_from_being_set():
+    """SY1."""
+    console = Console()
+    assert console.run("SET SYSTEM STATIME(7) ACCTIME(8)").ok
+    before = console.rows("DISPLAY SYSTEM")
+    assert "ACCTIME(1441) is not valid" in console.run("SET SYSTEM LOGLOAD(300) STATIME(9) ACCTIME(1441)").lines[0]
+    assert before == console.rows("DISPLAY SYSTEM")
+
+
 @pytest.mark.parametrize("seconds", ["0", "1000", "-1", "soon", "''"])
 def test_a_time_that_is_none(seconds):
     """SY1: from 1 to 999, as TIME; what was set before stays."""

@@ -2,6 +2,7 @@
 
 Rules
   SY1 SET changes a parameter until the queue manager stops; what is to last goes into the settings or into CSQINP2.
+      One number out of its range and nothing is set.
       DISPLAY shows what it was at start, and beside it what it was set to.
   SY2 ARCHIVE LOG leaves the active log before it is full and archives it. It is refused when archiving is off, when the
       next active log is not ready, and while another one quiesces. With MODE(QUIESCE) the log is left at a moment in
@@ -188,11 +189,11 @@ class LogCommands:
         logload = self._recovery.logload
         if command.has("LOGLOAD"):
             logload = command.number("LOGLOAD", 0, LOGLOAD_MIN, LOGLOAD_MAX)
-        before = self._parts.keeper.intervals()
-        for keyword, lowest in INTERVALS.items():
-            if command.has(keyword):
-                self._parts.keeper.set_interval(keyword, command.number(keyword, 0, lowest, STATIME_MAX))
-                self._intervals = before | self._intervals
+        before, asked = self._parts.keeper.intervals(), [keyword for keyword in INTERVALS if command.has(keyword)]
+        given = {keyword: command.number(keyword, 0, INTERVALS[keyword], STATIME_MAX) for keyword in asked}
+        for keyword in asked:
+            self._parts.keeper.set_interval(keyword, given[keyword])
+            self._intervals = before | self._intervals
         self._recovery.logload = logload
         return ()
 
