@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.answers import fails
-from qmgr.command.console import Console, depth
+from qmgr.command.console import Console, InMemory, depth
 from quaestor.advisor import display_output
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.mqsc.words import OBJECTS_OF, keywords_of
@@ -223,6 +223,42 @@ def test_a_keyword_without_its_value_is_refused(command, without):
     assert console.run(command + without).lines[0].startswith("CSQ9010E")
     assert before == [console.rows(text)[:5] for text in seen]
     assert not stopped
+
+
+# -- structures
+
+
+@pytest.mark.parametrize(
+    ("command", "needs"),
+    [
+        ("ALTER QLOCAL(S) QSGDISP(SHARED) CFSTRUCT('')", "QSGDISP(SHARED) needs CFSTRUCT"),
+        ("ALTER QMODEL(M) CFSTRUCT('')", "DEFTYPE(SHAREDYN) needs CFSTRUCT"),
+        ("ALTER QMODEL(N) DEFTYPE(SHAREDYN)", "DEFTYPE(SHAREDYN) needs CFSTRUCT"),
+        ("ALTER QMODEL(G) QSGDISP(GROUP) CFSTRUCT('')", "DEFTYPE(SHAREDYN) needs CFSTRUCT"),
+    ],
+)
+def test_what_is_on_a_structure_is_not_altered_to_be_on_none(tmp_path, command, needs):
+    """OB4."""
+    console = Console(group=InMemory(tmp_path))
+    for text in (
+        "DEFINE CFSTRUCT(APPL1)",
+        "DEFINE QLOCAL(S) QSGDISP(SHARED) CFSTRUCT(APPL1)",
+        "DEFINE QMODEL(M) DEFTYPE(SHAREDYN) CFSTRUCT(APPL1)",
+        "DEFINE QMODEL(G) DEFTYPE(SHAREDYN) CFSTRUCT(APPL1) QSGDISP(GROUP)",
+        "DEFINE QMODEL(N)",
+    ):
+        assert console.run(text).ok
+    before = console.rows("DISPLAY QUEUE(*) QSGDISP(ALL) ALL")
+    reply = console.run(command)
+    assert f"CSQ9010E +QM1 {needs}" == reply.lines[0]
+    assert before == console.rows("DISPLAY QUEUE(*) QSGDISP(ALL) ALL")
+    for text in (
+        "ALTER QLOCAL(S) QSGDISP(SHARED) DESCR(A)",
+        "ALTER QMODEL(N) DEFTYPE(SHAREDYN) CFSTRUCT(APPL1)",
+        "ALTER QMODEL(M) DEFTYPE(TEMPDYN) CFSTRUCT('')",
+        "DELETE QLOCAL(S) QSGDISP(SHARED)",
+    ):
+        assert console.run(text).ok
 
 
 # -- who else is asked

@@ -8,7 +8,7 @@ Rules
       with it. The same holds for a queue that is given another storage class. A class that a queue names is not
       deleted.
   OB4 A local queue with QSGDISP(SHARED) is on the structure that CFSTRUCT names, for all members of the group. A model
-      queue names one for its shared dynamic queues; no other object does.
+      queue names one for its shared dynamic queues; no other object does. Neither is altered to name none.
   OB5 A definition with QSGDISP(GROUP) is kept for the members to copy. The command that makes or deletes the copy is
       generated at once here, and by every other member when it sees the change (`copies`). The group's definition
       holds whatever becomes of the copies; what keeps the copy of here from being made is said.
@@ -126,14 +126,15 @@ class ObjectCommands:
         name, disposition = _name(command), self._disposition(command)
         if disposition == GROUP:
             self._messages.administer(user, kind, name)
-            made = self._group.find(kind, name).altered(**changes)
-            _check_structure(command, kind, GROUP, changes)
+            kept = self._group.find(kind, name)
+            made = kept.altered(**changes)
+            _check_structure(command, kind, GROUP, _values(kept, SHARED) | changes)
             self._group.define(made, replace=True)
             return self._copied(
                 command, Command("DEFINE", command.noun, name, (("REPLACE", None), ("QSGDISP", (COPY,))))
             )
         old = self._picked(kind, name, disposition)
-        _check_structure(command, kind, old.disposition, changes)
+        _check_structure(command, kind, old.disposition, _values(old, SHARED) | changes)
         moving = self._moving(old, changes)
         if kind is LocalQueue and not command.has("FORCE"):
             self._check_usage(name, changes)
@@ -298,10 +299,10 @@ def _values(base: MQObject | None, disposition: str) -> dict[str, Any]:
 
 def _check_structure(command: Command, kind: type[MQObject], disposition: str, values: dict[str, Any]) -> None:
     """A shared queue names its structure, and no other does but a model (OB4)."""
-    structure = values.get("structure")
-    if values.get("definition") is DefinitionType.SHAREDYN and not structure and command.verb == "DEFINE":
+    structure, said = values.get("structure"), command.verb == "DEFINE" or command.has("CFSTRUCT")
+    if values.get("definition") is DefinitionType.SHAREDYN and not structure and (said or command.has("DEFTYPE")):
         raise MQSCError("DEFTYPE(SHAREDYN) needs CFSTRUCT", command.line, code=NO_VALUE)
-    if command.verb == "DEFINE" and disposition == SHARED and not structure:
+    if said and disposition == SHARED and not structure:
         raise MQSCError("QSGDISP(SHARED) needs CFSTRUCT", command.line, code=NO_VALUE)
     if structure and kind is LocalQueue and disposition != SHARED:
         raise MQSCError("CFSTRUCT is only for QSGDISP(SHARED)", command.line, code=UNACCEPTABLE)
