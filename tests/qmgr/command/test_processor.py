@@ -225,6 +225,39 @@ def test_a_keyword_without_its_value_is_refused(command, without):
     assert not stopped
 
 
+# -- storage classes
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ALTER STGCLASS(HERE) PSID(77)",
+        "DEFINE STGCLASS(HERE) PSID(77) REPLACE",
+        "ALTER QLOCAL(Q) STGCLASS(NOWHERE)",
+        "DEFINE QLOCAL(Q) STGCLASS(NOWHERE) REPLACE",
+    ],
+)
+def test_a_queue_does_not_go_to_a_page_set_that_is_not_there(command):
+    """OB3: nor does the queue manager find one like that when it starts."""
+    console = Console()
+    for text in (
+        "DEFINE STGCLASS(HERE) PSID(1)",
+        "DEFINE STGCLASS(NOWHERE) PSID(77)",
+        "DEFINE QLOCAL(Q) STGCLASS(HERE)",
+    ):
+        assert console.run(text).ok
+    shown = "DISPLAY QLOCAL(*) STGCLASS PSID", "DISPLAY STGCLASS(*) PSID"
+    before = [console.rows(text) for text in shown]
+    reply = console.run(command)
+    assert Reason.STORAGE_CLASS_ERROR is reply.reason
+    assert "page_set=77" in reply.lines[0]
+    assert before == [console.rows(text) for text in shown]
+    console.restart()
+    assert before == [console.rows(text) for text in shown]
+    for text in ("ALTER STGCLASS(NOWHERE) PSID(78)", "ALTER STGCLASS(HERE) PSID(0)", "DELETE QLOCAL(Q)"):
+        assert console.run(text).ok
+
+
 # -- structures
 
 

@@ -5,8 +5,8 @@ Rules
       there is one, else with the declared defaults; what the command says goes over that.
   OB2 ALTER changes what the command says and nothing else. USAGE of a queue that is open changes only with FORCE.
   OB3 A storage class goes to another page set only while no queue of it is open or holds messages; those queues go
-      with it. The same holds for a queue that is given another storage class. A class that a queue names is not
-      deleted.
+      with it, to a page set that is open (2105). The same holds for a queue that is given another storage class. A
+      class that a queue names is not deleted.
   OB4 A local queue with QSGDISP(SHARED) is on the structure that CFSTRUCT names, for all members of the group. A model
       queue names one for its shared dynamic queues; no other object does. Neither is altered to name none.
   OB5 A definition with QSGDISP(GROUP) is kept for the members to copy. The command that makes or deletes the copy is
@@ -162,16 +162,19 @@ class ObjectCommands:
     def _moving(self, old: MQObject, changes: dict[str, Any]) -> list[str]:
         """The queues that go to another page set with this change (OB3)."""
         if isinstance(old, StorageClass) and changes.get("page_set", old.page_set) != old.page_set:
-            queues = self._catalogue.queues_of(old.name)
+            queues, page_set = self._catalogue.queues_of(old.name), changes["page_set"]
         elif type(old) is LocalQueue and changes.get("storage_class", old.storage_class) != old.storage_class:
-            if self._catalogue.find(StorageClass, changes["storage_class"]) is None:
+            found = self._catalogue.find(StorageClass, changes["storage_class"])
+            if found is None:
                 raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=changes["storage_class"], queue=old.name)
-            queues = [old.name]
+            queues, page_set = [old.name], found.page_set
         else:
             return []
         used = [queue for queue in queues if self._catalogue.in_use(queue)]
         if used:
             raise MQError(Reason.OBJECT_IN_USE, name=old.name, type=old.MQSC_TYPE, queues=used)
+        if queues and not self._catalogue.has_page_set(page_set):
+            raise MQError(Reason.STORAGE_CLASS_ERROR, name=old.name, type=old.MQSC_TYPE, page_set=page_set)
         return queues
 
     @runs("DELETE", *DEFINED)

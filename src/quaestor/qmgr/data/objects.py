@@ -125,6 +125,10 @@ class ObjectManager(DataManager):
         """Every queue that has storage, whether or not a definition is left for it."""
         return list(self._by_name.values())
 
+    def has_page_set(self, number: int) -> bool:
+        """Whether a page set is open, so that queues can be on it."""
+        return number in self.buffers.page_sets
+
     def holds_queues(self, page_set: int) -> bool:
         """Whether any queue has its storage on a page set."""
         return any(queue.page_set.number == page_set for queue in self.queues.values())

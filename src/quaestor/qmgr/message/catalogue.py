@@ -321,6 +321,10 @@ class Catalogue:
         self._make_state(state.definition)
         self.version += 1
 
+    def has_page_set(self, number: int) -> bool:
+        """Whether queues can be given new storage on a page set (V6)."""
+        return self._store.has_page_set(number)
+
     def in_use(self, name: str) -> bool:
         """Whether a local queue is open or holds anything."""
         state = self.state(name)

@@ -77,6 +77,9 @@ class PrivateStore(QueueStore[Any, Any], Protocol):
     def stored(self) -> Iterable[StoredQueue]:
         """Every queue that has storage, whether or not a definition is left for it."""
 
+    def has_page_set(self, number: int) -> bool:
+        """Whether a page set is open, so that queues can be on it."""
+
     def redefine(self, queue: Any, definition: LocalQueue) -> None:
         """The queue's attributes changed: index type, HARDENBO, storage class."""
 
