@@ -261,6 +261,26 @@ def test_a_queue_does_not_go_to_a_page_set_that_is_not_there(command):
 # -- structures
 
 
+def test_a_shared_queue_does_not_keep_a_storage_class_from_moving(tmp_path):
+    """OB3."""
+    console = Console(group=InMemory(tmp_path))
+    for text in (
+        "DEFINE CFSTRUCT(APPL1)",
+        "DEFINE STGCLASS(CLASS) PSID(1)",
+        "DEFINE STGCLASS(NOWHERE) PSID(77)",
+        "DEFINE QLOCAL(S) QSGDISP(SHARED) CFSTRUCT(APPL1) STGCLASS(CLASS)",
+        "DEFINE QLOCAL(P) STGCLASS(CLASS)",
+    ):
+        assert console.run(text).ok
+    console.perform("put S 1")
+    console.perform("commit")
+    assert console.run("ALTER STGCLASS(CLASS) PSID(0)").ok
+    assert [0] == [row["PSID"] for row in console.rows("DISPLAY QLOCAL(P) PSID")]
+    assert console.run("ALTER QLOCAL(S) QSGDISP(SHARED) STGCLASS(NOWHERE)").ok
+    assert not console.run("ALTER QLOCAL(S) QSGDISP(SHARED) STGCLASS(NONE)").ok
+    assert 1 == depth(console, "S")
+
+
 @pytest.mark.parametrize(
     ("command", "needs"),
     [

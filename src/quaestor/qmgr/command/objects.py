@@ -6,7 +6,7 @@ Rules
   OB2 ALTER changes what the command says and nothing else. USAGE of a queue that is open changes only with FORCE.
   OB3 A storage class goes to another page set only while no queue of it is open or holds messages; those queues go
       with it, to a page set that is open (2105). The same holds for a queue that is given another storage class. A
-      class that a queue names is not deleted.
+      class that a queue names is not deleted. A shared queue is on no page set and stays where it is.
   OB4 A local queue with QSGDISP(SHARED) is on the structure that CFSTRUCT names, for all members of the group. A model
       queue names one for its shared dynamic queues; no other object does. Neither is altered to name none.
   OB5 A definition with QSGDISP(GROUP) is kept for the members to copy. The command that makes or deletes the copy is
@@ -162,8 +162,12 @@ class ObjectCommands:
     def _moving(self, old: MQObject, changes: dict[str, Any]) -> list[str]:
         """The queues that go to another page set with this change (OB3)."""
         if isinstance(old, StorageClass) and changes.get("page_set", old.page_set) != old.page_set:
-            queues, page_set = self._catalogue.queues_of(old.name), changes["page_set"]
-        elif type(old) is LocalQueue and changes.get("storage_class", old.storage_class) != old.storage_class:
+            queues, page_set = self._private(self._catalogue.queues_of(old.name)), changes["page_set"]
+        elif (
+            old.disposition != SHARED
+            and type(old) is LocalQueue
+            and changes.get("storage_class", old.storage_class) != old.storage_class
+        ):
             found = self._catalogue.find(StorageClass, changes["storage_class"])
             if found is None:
                 raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=changes["storage_class"], queue=old.name)
@@ -176,6 +180,10 @@ class ObjectCommands:
         if queues and not self._catalogue.has_page_set(page_set):
             raise MQError(Reason.STORAGE_CLASS_ERROR, name=old.name, type=old.MQSC_TYPE, page_set=page_set)
         return queues
+
+    def _private(self, queues: list[str]) -> list[str]:
+        """Those that are on a page set (OB3)."""
+        return [queue for queue in queues if not self._catalogue.state(queue).definition.shared]
 
     @runs("DELETE", *DEFINED)
     def delete(self, command: Command, user: str) -> Iterable[Part]:
