@@ -432,6 +432,18 @@ def test_whoever_ends_the_queue_manager_is_asked():
     assert ["QUIESCE", "FORCE"] == asked
 
 
+@pytest.mark.parametrize(
+    "command", ["STOP QMGR(QM2)", "ALTER QMGR(QM2) DESCR(A)", "PING QMGR(QM2)", "ARCHIVE LOG(2)", "DISPLAY USAGE(1)"]
+)
+def test_what_there_is_one_of_takes_no_name(command):
+    """CP4."""
+    asked = []
+    console = Console(parts=Parts(stop=asked.append), archive=True)
+    assert console.run(command).lines[0].startswith("CSQ9031E")
+    assert not asked
+    assert [""] == [row["DESCR"] for row in console.rows("DISPLAY QMGR DESCR")]
+
+
 def test_a_getter_that_waits_learns_that_its_connection_was_stopped():
     console = Console()
     console.run("DEFINE QLOCAL(ORDERS)")

@@ -9,7 +9,8 @@ Rules
   CP3 A command runs with the engine latch held, like a call; what the engine does not survive ends the queue manager,
       as it does in a call. One that has to wait lets go of the latch meanwhile (FM5), and ends with the queue manager.
   CP4 CMDSCOPE may name this queue manager or nothing; other members of its group are asked by `scope`. A command that
-      is known and has nobody to run it is refused.
+      is known and has nobody to run it is refused, and so is a name for what there is one of: another queue
+      manager's might be meant.
   CP5 Before restart only commands marked `early` run (FM4).
 
 Called by the server, the command line, the input sets, the PCF server, the scheduler.  Calls the families.
@@ -38,6 +39,8 @@ from quaestor.qmgr.resource_manager import Task
 from quaestor.qmgr.security import Access, ProfileError, Security
 
 READS = ("DISPLAY", "PING")
+ONLY_ONE = ("QMGR", "LOG", "ARCHIVE", "SYSTEM", "BSDS", "USAGE", "GROUP")
+"""What a queue manager has one of (CP4)."""
 LOOK_S = 0.05
 """How often a command that waits looks again (FM5)."""
 TEXT_MAX = 32_762
@@ -143,6 +146,8 @@ class CommandProcessor:
         if runner is None:
             what = f"{command.verb} {command.noun} is known, but not supported by this queue manager"
             raise MQSCError(what, command.line, code="CSQ9019E")
+        if command.name and command.noun in ONLY_ONE:
+            raise MQSCError(f"{command.noun} takes no name", command.line)
         if self.early and not runner.mark.early:
             raise MQSCError(f"{command.verb} {command.noun} cannot run before restart", command.line, code="CSQN009I")
         if self.early and self.scope.elsewhere(command):
