@@ -286,3 +286,15 @@ def test_a_member_that_dies_with_a_get_leaves_no_space_in_use(sharing, cut, done
     there = len(sharing.entries(1)) - 1
     assert 25 * there == data_set(sharing, "QM1").space.used
     assert ["long"] * there == drained(sharing.members["QM1"].connect("ALICE"))
+
+
+def test_of_several_data_sets_none_is_recovered_when_one_has_not_failed(sharing):
+    """CD2."""
+    assert run(sharing, "QM1", f"RESET SMDS(QM1) CFSTRUCT({STRUCTURE}) STATUS(FAILED)").ok
+    reply = run(sharing, "QM1", f"RESET SMDS(*) CFSTRUCT({STRUCTURE}) STATUS(RECOVERED) ACCESS(DISABLED)")
+    assert "CSQE218E" in reply.lines[0]
+    assert "SMDS(QM2)" in reply.lines[0]
+    shown = rows(run(sharing, "QM1", f"DISPLAY SMDS(*) CFSTRUCT({STRUCTURE}) STATUS ACCESS"))
+    found = {row["SMDS"]: (row["STATUS"], row["ACCESS"]) for row in shown}
+    assert "FAILED" == found["QM1"][0]
+    assert {"ENABLED"} == {access for _, access in found.values()}

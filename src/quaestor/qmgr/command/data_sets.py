@@ -3,7 +3,8 @@
 Rules
   CD1 A data set is named by the member that owns it and by its structure; `*` is every member's.
   CD2 SMDS is the data set itself, for the whole group: enabled or disabled (ACCESS), failed or recovered (STATUS), its
-      buffers and whether it expands where they differ from its structure's. One that has not failed is not recovered.
+      buffers and whether it expands where they differ from its structure's. One that has not failed is not recovered;
+      of several that are named none is then.
   CD3 SMDSCONN is the connection of the queue manager that runs the command to a data set; other members go on.
   CD4 What a command changes is acted on before it answers, here; other members follow the tables.
 
@@ -59,10 +60,12 @@ class DataSetCommands:
     def reset(self, command: Command, _user: str) -> Iterable[Part]:
         group = the_group(self._parts, command)
         status = command.word("STATUS", "", "", FAILED, "RECOVERED")
-        for each in _named(group, command):
+        found = _named(group, command)
+        for each in found:
             if status == "RECOVERED" and each.status != FAILED:
                 why = f"SMDS({each.member}) CFSTRUCT({each.structure}) has not failed"
                 raise MQSCError(why, command.line, code="CSQE218E")
+        for each in found:
             access = command.word("ACCESS", each.access, "ENABLED", "DISABLED")
             _keep(group, replace(each, access=access, status=status or each.status))
         group.data_sets_changed()
