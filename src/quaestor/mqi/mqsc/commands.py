@@ -8,7 +8,8 @@ Rules
       it.
   K3  WHERE compares one attribute: LT GT EQ NE LE GE for values, LK NL for generic names, CT EX for lists. Blanks at
       the end of a text do not count, nor does the case of a word. What could hold of no object is refused: another
-      operator than an attribute of its kind has (words are equal or not), a value that it cannot have.
+      operator than an attribute of its kind has (words are equal or not), a value that it cannot have. A
+      number that is not known, which is shown as blanks, is neither less nor greater than any.
   K4  `text` writes a command, and `definition` an object, so that reading it back gives the same.
 
 Called by the command manager.  Calls syntax, words, objects.
@@ -22,7 +23,7 @@ from typing import Any
 from quaestor.mqi.attributes import Attribute, AttributeValueError, whole_number
 from quaestor.mqi.mqsc import syntax
 from quaestor.mqi.mqsc.syntax import Item, MQSCError, Statement, quoted, statements
-from quaestor.mqi.mqsc.words import KINDS, LIVE, MEANINGLESS, OBJECTS_OF, QUEUE, keywords_of, meant
+from quaestor.mqi.mqsc.words import KINDS, LIVE, MEANINGLESS, NOT_ALWAYS_KNOWN, OBJECTS_OF, QUEUE, keywords_of, meant
 from quaestor.mqi.names import picks
 from quaestor.mqi.objects import QUEUE_TYPES, MQObject, QueueManagerAttributes, attributes_of
 
@@ -51,6 +52,8 @@ class Where:
             return contains if self.operator in {"CT", "EQ"} else not contains
         if self.operator in {"LK", "NL", "CT", "EX"}:
             return picks(self.value, str(found)) is (self.operator in {"LK", "CT"})
+        if found == "" and self.keyword in NOT_ALWAYS_KNOWN and whole_number(self.value) is not None:
+            return self.operator == "NE"
         left, right = _comparable(found, self.value)
         return bool(_COMPARES[self.operator](left, right))
 

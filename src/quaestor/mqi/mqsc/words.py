@@ -88,6 +88,8 @@ OBJECTS_OF: dict[str, frozenset[str]] = {
 }
 
 LIVE = ("CURDEPTH", "IPPROCS", "OPPROCS")
+NOT_ALWAYS_KNOWN = ("MSGAGE", "SIZEUSED", "ENTSMAX", "ENTSUSED", "ELEMMAX", "ELEMUSED", "BKUPSIZE")
+"""Numbers of a status that are blank where there is none."""
 _STATUS = ("UNCOM", "MSGAGE", "QTIME", "LPUTDATE", "LPUTTIME", "LGETDATE", "LGETTIME", "TYPE")
 _HANDLE = ("APPLTAG", "APPLTYPE", "USERID", "CONN", "BROWSE", "INPUT", "INQUIRE", "OUTPUT", "SET", "QMURID")
 _CHANNEL = (
