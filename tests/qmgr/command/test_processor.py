@@ -526,3 +526,45 @@ def test_a_pool_is_altered_while_applications_work():
     console.restart()
     assert 80 == depth(console, "ORDERS")
     assert 100 == console.rows("DIS BUFFPOOL(1)")[0]["BUFFERS"]
+
+
+# -- what a command says is what is looked at
+
+
+def test_the_usage_of_an_open_queue_changes_only_by_force():
+    """OB2: one that nobody has open changes without."""
+    console = Console()
+    console.run("DEFINE QLOCAL(Q)")
+    assert console.run("ALTER QLOCAL(Q) USAGE(XMITQ)").ok
+    console.perform("open Q")
+    assert Reason.OBJECT_IN_USE is console.run("ALTER QLOCAL(Q) USAGE(NORMAL)").reason
+    assert console.run("ALTER QLOCAL(Q) USAGE(XMITQ) DESCR(A)").ok
+    assert console.run("ALTER QLOCAL(Q) USAGE(NORMAL) FORCE").ok
+    assert ["NORMAL"] == [row["USAGE"] for row in console.rows("DISPLAY QLOCAL(Q) USAGE")]
+
+
+def test_units_in_doubt_are_shown_by_the_name_of_their_connection():
+    console = Console()
+    console.run("DEFINE QLOCAL(Q)")
+    console.perform("put Q 1")
+    console.perform("prepare one")
+    (unit,) = console.rows("DISPLAY THREAD(*) TYPE(INDOUBT)")
+    assert [unit] == console.rows(f"DISPLAY THREAD('{unit['NAME']}') TYPE(INDOUBT)")
+    assert [] == console.rows(f"DISPLAY THREAD('{unit['NAME']}X') TYPE(INDOUBT)")
+
+
+def test_a_shared_queue_is_moved_only_as_such(tmp_path):
+    """QC4."""
+    console = Console(group=InMemory(tmp_path))
+    console.run("DEFINE CFSTRUCT(APPL1)")
+    console.run("DEFINE QLOCAL(S) QSGDISP(SHARED) CFSTRUCT(APPL1)")
+    console.run("DEFINE QLOCAL(P)")
+    assert Reason.UNKNOWN_OBJECT_NAME is console.run("MOVE QLOCAL(S) TOQLOCAL(P)").reason
+    assert Reason.UNKNOWN_OBJECT_NAME is console.run("MOVE QLOCAL(P) TOQLOCAL(S) QSGDISP(SHARED)").reason
+    assert console.run("MOVE QLOCAL(S) TOQLOCAL(P) QSGDISP(SHARED)").ok
+
+
+@pytest.mark.parametrize("word", ["TIME(5)", "WAIT(YES)", "WAIT(NO)"])
+def test_an_archive_that_does_not_quiesce_waits_for_nothing(word):
+    """SY2."""
+    assert "go with MODE(QUIESCE)" in Console(archive=True).run(f"ARCHIVE LOG {word}").lines[0]
