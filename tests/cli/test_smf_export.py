@@ -40,6 +40,11 @@ def test_official_names_and_chosen_structures(dump, tmp_path):
     assert "QMSTOPEN" in pq.read_table(tmp_path / "out" / "QMST.parquet").column_names
 
 
+def test_an_export_without_rows_says_so(dump, tmp_path):
+    result = run(dump, "--structure", "wqst", "-o", tmp_path / "out")
+    assert (0, "", "no structure to write\n") == (result.exit_code, result.stdout, result.stderr)
+
+
 def test_damage_ends_with_1_and_is_capped(dump, tmp_path):
     good = random_record(CATALOG[115, 2], "8.0", 1)
     dump.write_bytes((good * 2 + bytes(20)) * 30 + good)

@@ -119,7 +119,10 @@ def export_command(
         listener.close()
     for structure, count in rows.items():
         click.echo(f"{output / structure}.{to}  {count} rows")
-    ctx.exit(listener.report.close())
+    exit_code = listener.report.close()
+    if not rows and exit_code != 2:
+        click.echo("no structure to write", err=True)
+    ctx.exit(exit_code)
 
 
 def _cores() -> int:
