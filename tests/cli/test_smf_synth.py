@@ -68,6 +68,7 @@ def test_size_days_and_seed(tmp_path):
         (["-o", "x", "--size", "many"], "'many' is no size; write 500MB"),
         (["-o", "x", "--size", "0"], "is no size"),
         (["-o", "x", "--size", "9" * 400 + "GB"], "is no size"),
+        (["-o", "x", "--size", "1MB", "--days", "2"], "--days and --size exclude each other"),
         (["-o", "x", "--days", "0"], "0 is not in the range"),
         (["-o", "/nosuch/dir/x"], "/nosuch/dir/x: No such file"),
     ],

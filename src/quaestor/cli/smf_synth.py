@@ -75,6 +75,8 @@ def synth_command(
         return
     if output is None:
         raise click.UsageError("the dump's name is missing: give it with -o")
+    if days is not None and size is not None:
+        raise click.UsageError("--days and --size exclude each other")
     try:
         profile = with_days(load_profile(name), days, seed)
         profile = at_level(profile, level) if level else profile
