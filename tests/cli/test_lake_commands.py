@@ -100,6 +100,15 @@ def test_load_and_ask(lake, tmp_path, spark):
     assert 1 == spark.range(1).count()
 
 
+@pytest.mark.usefixtures("spark")
+def test_a_dump_that_cannot_be_used_is_not_called_loaded(tmp_path):
+    good, empty = dump(tmp_path / "good", RECORDS), tmp_path / "empty"
+    empty.write_bytes(b"")
+    loaded = run("load", tmp_path / "new", good, empty, "--no-summaries")
+    assert (1, f"{empty}: empty\n") == (loaded.exit_code, loaded.stderr)
+    assert loaded.stdout.startswith("1 dump loaded, 1 could not be used: 20 records")
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")

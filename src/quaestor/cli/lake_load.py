@@ -236,11 +236,12 @@ def _told(report: "LoadReport", as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(_plain(report)))
     else:
+        unusable = f", {len(told.unusable):,} could not be used" if told.unusable else ""
         known = f", {len(told.known)} known already" if told.known else ""
         click.echo(
-            f"{several(told.dumps, 'dump')} loaded{known}: {several(told.records, 'record')}, {told.copies:,} of them"
-            f" copies, {several(told.damages, 'damage')}; {several(len(told.days), 'day')} touched,"
-            f" {several(len(report.summaries), 'summary table')} computed"
+            f"{several(told.dumps - len(told.unusable), 'dump')} loaded{unusable}{known}:"
+            f" {several(told.records, 'record')}, {told.copies:,} of them copies, {several(told.damages, 'damage')};"
+            f" {several(len(told.days), 'day')} touched, {several(len(report.summaries), 'summary table')} computed"
         )
     return min(code, 1)
 
