@@ -109,6 +109,15 @@ def test_a_dump_that_cannot_be_used_is_not_called_loaded(tmp_path):
     assert loaded.stdout.startswith("1 dump loaded, 1 could not be used: 20 records")
 
 
+@pytest.mark.usefixtures("spark")
+def test_columns_called_alike_are_not_lost_in_json(lake):
+    query = "SELECT min(puts) AS puts, max(puts) AS puts FROM WQST"
+    refused = run("sql", lake, query, "--format", "json")
+    assert (2, "") == (refused.exit_code, refused.stdout)
+    assert "Error: 2 columns are called puts: give them names of their own with AS\n" == refused.stderr
+    assert "puts,puts" == run("sql", lake, query, "--format", "csv").stdout.split()[0]
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")

@@ -4,10 +4,13 @@ import csv
 import json
 import math
 import sys
+from collections import Counter
 from typing import Any
 
 import click
 
+from quaestor.cli.numbers import several
+from quaestor.cli.refused import Refused
 from quaestor.cli.spark_door import SparkOptions, one_line, session, spark_options
 
 _MOST = 1000
@@ -30,9 +33,18 @@ def sql_command(lake: str, query: str, shape: str, limit: int, options: SparkOpt
 
     with one_line(), session(options) as spark:
         names, rows = ask(spark, lake, query, limit + 1)
+    if shape == "json":
+        _refuse_namesakes(names)
     _show(shape, names, rows[:limit])
     if len(rows) > limit:
         click.echo(f"only the first {limit} rows are shown", err=True)
+
+
+def _refuse_namesakes(names: list[str]) -> None:
+    """A JSON object holds one value under a name: of two columns called alike one would be lost."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise Refused(f"{several(count, 'column')} are called {name}: give them names of their own with AS")
 
 
 def _show(shape: str, names: list[str], rows: list[tuple[Any, ...]]) -> None:
