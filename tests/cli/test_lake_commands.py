@@ -118,6 +118,14 @@ def test_columns_called_alike_are_not_lost_in_json(lake):
     assert "puts,puts" == run("sql", lake, query, "--format", "csv").stdout.split()[0]
 
 
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("name", ["of [2026]", "{a,b}", "50%20*?", "back\\slash"])
+def test_a_lake_is_read_whatever_its_folder_is_called(tmp_path, name):
+    load_raw(tmp_path / name, [dump(tmp_path / "a", RECORDS)])
+    asked = run("sql", tmp_path / name, "SELECT count(*) AS n FROM WQST", "--format", "json")
+    assert (0, '{"n": 20}\n') == (asked.exit_code, asked.stdout)
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")

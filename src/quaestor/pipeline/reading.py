@@ -1,7 +1,8 @@
 """Tables of a lake as DataFrames: the live files of a snapshot, with the schema we know, not one that is guessed.
 
 Rules
-  T1  Spark is given the files by name; what else lies in the folders is not read.
+  T1  Spark is given the files by name; what else lies in the folders is not read. Spark takes names for patterns, so
+      what would stand for other characters in them is escaped.
   T2  The schema is declared, so an empty table has its columns and no file is opened to guess them.
   T3  A summary table is stored in daily parts; reading it adds the parts of equal keys together (see daily_parts).
   T4  Names are those of the structures, of the update definitions (with or without what stands before the dot), and
@@ -12,6 +13,7 @@ Called by lake and flow.  Calls manifest, raw_tables, daily_parts.
 """
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from datetime import date
 
@@ -27,6 +29,8 @@ from quaestor.pipeline.errors import UnknownTableError
 from quaestor.pipeline.manifest import DUMPS_SCHEMA, FILES_SCHEMA, RAW, Snapshot
 from quaestor.pipeline.place import Place
 from quaestor.pipeline.raw_tables import DUMPS, FILES, RAW_TABLES, REJECTS, spark_schema, spark_type
+
+_PATTERN_CHARACTERS = re.compile(r"[\\*?\[\]{}]")
 
 
 def names(snapshot: Snapshot) -> list[str]:
@@ -87,7 +91,8 @@ def _parquet(spark: SparkSession, files: Sequence[str], schema: T.StructType, ba
     if not files:
         return spark.createDataFrame([], schema)
     reader = spark.read.schema(schema)
-    return (reader.option("basePath", base) if base else reader).parquet(*files)
+    escaped = [_PATTERN_CHARACTERS.sub(r"\\\g<0>", each) for each in files]  # T1
+    return (reader.option("basePath", base) if base else reader).parquet(*escaped)
 
 
 def _with_names(spark: SparkSession, rejects: DataFrame, snapshot: Snapshot) -> DataFrame:
