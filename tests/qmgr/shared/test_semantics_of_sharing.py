@@ -18,6 +18,7 @@ from qmgr.shared.sharing import (
     browsed,
     drained,
 )
+from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import DefinitionType, IndexType, LocalQueue, ModelQueue, Process, TriggerType
 from quaestor.mqi.options import CloseOptions, GetOptions, MatchOptions, OpenOptions
@@ -322,3 +323,15 @@ def test_38_a_deleted_queue_is_closed_without_its_structure(sharing, one, end):
     one.commit()
     assert not manager.messages.catalogue._doomed
     assert [b"a unit that ends"] == drained(one)
+
+
+def test_a_queue_stays_shared_or_private_whatever_is_altered(sharing, one, two):
+    """AD7: its messages would be out of reach."""
+    one.put1("ORDERS", b"x", PERSISTENT, OUT)
+    one.define(LocalQueue("OWN"))
+    for name, structure in (("ORDERS", ""), ("OWN", STRUCTURE)):
+        with pytest.raises(AttributeValueError, match="CFSTRUCT"):
+            one.alter(LocalQueue, name, structure=structure)
+    one.alter(LocalQueue, "OWN", structure="", descr="still private")
+    with two.open("ORDERS", USES) as orders:
+        assert b"x" == orders.get(GET_OUT).body

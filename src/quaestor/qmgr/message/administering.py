@@ -12,6 +12,7 @@ Rules
       nobody else defines or alters: a queue that was called temporary would be gone with all messages at the next
       start, a queue manager of another name would not start. A page set is chosen when a queue is defined, if at all.
   AD6 Another object that an attribute names has a name that an object can have (A5).
+  AD7 A queue that is shared stays so, and so does one that is not, whatever CFSTRUCT is altered to.
 
 Called by the message manager for command.  Calls the catalogue, the store, recovery.
 """
@@ -52,6 +53,13 @@ def check_changes(kind: type[MQObject], changes: Mapping[str, object]) -> None:
         if attribute.fixed:
             raise AttributeValueError(attribute.keyword, "", _ITS_OWN)
         attribute.check_name(value)
+
+
+def check_structure(queue: LocalQueue, structure: object) -> None:
+    """Refuse to make a shared queue of a private one, or the other way round (AD7)."""
+    if bool(structure) != queue.shared:
+        valid = "a structure" if queue.shared else "nothing for a queue that is not shared"
+        raise AttributeValueError("CFSTRUCT", structure, valid)
 
 
 def clear(catalogue: Catalogue, recovery: Recovery, name: str) -> int:

@@ -20,7 +20,7 @@ from quaestor.clock import Clock
 from quaestor.mqi import expiry, triggering
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message, id_maker
-from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, MQObject, TriggerType
+from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, LocalQueue, MQObject, TriggerType
 from quaestor.mqi.options import CloseOptions, OpenOptions, put1_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import administering, inquiring
@@ -164,6 +164,9 @@ class MessageManager:
     def alter(self, user: str, kind: type[MQObject], name: str, **changes: Any) -> None:
         self.administer(user, kind, name)
         administering.check_changes(kind, changes)
+        old = self.catalogue.find(kind, name) if "structure" in changes else None
+        if type(old) is LocalQueue:
+            administering.check_structure(old, changes["structure"])
         self.catalogue.alter(kind, name, **changes)
         altered = self.catalogue.find(kind, name)
         if altered is not None:
