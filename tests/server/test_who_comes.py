@@ -238,6 +238,26 @@ def test_a_grant_is_a_line_of_its_own_also_behind_one_that_was_not_ended(tmp_pat
     assert ["connect * alice read", "queue ORDERS * put"] == home.profiles.read_text().splitlines()
 
 
+@pytest.mark.parametrize(
+    ("user", "access"),
+    [
+        ("bob read\nqueue * mallory", "control"),
+        ("bob read\u2028queue * mallory", "control"),
+        ("bob control #", "none"),
+        ("", "bob control"),
+        (" ", "bob control"),
+    ],
+)
+def test_a_grant_is_one_line_whatever_its_user_is_called(tmp_path, user, access):
+    """Nobody is granted anything by the name of another."""
+    home = Home(tmp_path / "QM1")
+    home.create(Configuration("QM1"))
+    before = home.profiles.read_text()
+    with pytest.raises(ValueError, match="one word each"):
+        home.grant("queue", "ORDERS", user, access)
+    assert before == home.profiles.read_text()
+
+
 # -- the coupling facility, rule FA4
 
 

@@ -189,7 +189,9 @@ class Home:
     def grant(self, resource: str, name: str, user: str, access: str) -> str:
         """Add a line to the profiles. The first line of a new profile is its owner's, who would be shut out else."""
         line = f"{resource} {name} {user} {access}\n"
-        parse_profiles(line)
+        granted = [(p.resource, p.name, p.user) for p in parse_profiles(line)]
+        if granted != [(resource, name, user)]:
+            raise ValueError(f"{name!r}, {user!r}: an object and a user are one word each, without spaces and #")
         bare = name.removesuffix("*")
         if resource != USER_CLASS and bare and not is_name(bare):
             raise ValueError(f"{name!r} is no name: 1 to 48 letters, digits and . / _ %, and perhaps * at its end")
