@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -149,6 +150,7 @@ def test_the_habit_of_the_log_is_said_once(run, tmp_path):
         ('[engine]\nlog_space = "mp17"', "log_space='mp17', one_of='least, mp16'"),
         ('[traces]\nfiles = "all"', 'traces.files = "all" is not valid: a whole number'),
         ("certificate = ", "Invalid value"),
+        ("require_certificate = true", "require_certificate = true is not valid: without certificate and authorities"),
     ],
 )
 def test_what_is_wrong_with_the_configuration_is_one_line(run, tmp_path, said, why):
@@ -179,6 +181,18 @@ def test_without_a_terminal_a_password_comes_from_elsewhere(run):
     assert "no terminal to ask for the password on: use --password-file" in told
     assert "Password:" not in told
     assert "" == run("user", "list", "QM1")
+
+
+def test_a_certificate_that_is_required_needs_somebody_to_vouch_for_it(run, tmp_path):
+    """LS3: else nobody would be asked for one."""
+    run("create", "QM1")
+    run("tls", "QM1", "--require-certificate")
+    file = tmp_path / "QM1" / "server.toml"
+    for missing in ("certificate", "authorities"):
+        kept = file.read_text()
+        file.write_text(re.sub(f"^{missing} = .*$", f'{missing} = ""', kept, flags=re.MULTILINE))
+        assert "require_certificate = true is not valid" in run("start", "QM1", code=2)
+        file.write_text(kept)
 
 
 def test_tls_of_one_that_runs_is_for_its_next_start(run, monkeypatch):

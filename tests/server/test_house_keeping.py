@@ -186,12 +186,13 @@ def test_profiles_are_read_where_security_is_on(tmp_path, security, text, read):
 def test_paths_of_tls_are_those_of_the_directory(tmp_path):
     home = Home(tmp_path)
     assert home.tls(Configuration("QM1")) is None
-    found = home.tls(Configuration("QM1", certificate="c.pem", key="c.key", require_certificate=True))
-    assert (tmp_path / "c.pem", tmp_path / "c.key", None, True) == (
+    found = home.tls(Configuration("QM1", certificate="c.pem", key="c.key"))
+    assert (tmp_path / "c.pem", tmp_path / "c.key", None, False) == (
         found.certificate, found.key, found.authorities, found.require_certificate,
     )  # fmt: skip
-    elsewhere = home.tls(Configuration("QM1", certificate="/etc/c.pem", key="c.key", authorities="a.pem"))
-    assert ("/etc/c.pem", tmp_path / "a.pem", False) == (
+    said = {"certificate": "/etc/c.pem", "key": "c.key", "authorities": "a.pem", "require_certificate": True}
+    elsewhere = home.tls(Configuration("QM1", **said))
+    assert ("/etc/c.pem", tmp_path / "a.pem", True) == (
         str(elsewhere.certificate), elsewhere.authorities, elsewhere.require_certificate,
     )  # fmt: skip
 

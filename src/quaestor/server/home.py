@@ -91,6 +91,10 @@ class Configuration:
             raise ValueError(f"metrics_prefix = {_toml(self.metrics_prefix)} is not valid: a name such as {PREFIX}")
         if self.log not in {TEXT, JSON}:
             raise ValueError(f"log = {_toml(self.log)} is not valid: one of {TEXT}, {JSON}")
+        if self.require_certificate and not (self.certificate and self.authorities):
+            raise ValueError(
+                "require_certificate = true is not valid: without certificate and authorities none is asked"
+            )
 
 
 class Home:
