@@ -195,6 +195,20 @@ def test_a_certificate_that_is_required_needs_somebody_to_vouch_for_it(run, tmp_
         file.write_text(kept)
 
 
+def test_a_certificate_is_required_until_it_is_said_not_to_be(run, tmp_path):
+    """Who makes the server's certificate again, because it expires, lets nobody else in."""
+    run("create", "QM1")
+    required = lambda: Home(tmp_path / "QM1").configuration().require_certificate  # noqa: E731 - as it is now
+    for said, found in (
+        ([], False),
+        (["--require-certificate"], True),
+        (["--host", "localhost"], True),
+        (["--no-require-certificate"], False),
+    ):
+        run("tls", "QM1", *said)
+        assert found is required()
+
+
 def test_tls_of_one_that_runs_is_for_its_next_start(run, monkeypatch):
     run("create", "QM1")
     assert "next start" not in run("tls", "QM1")

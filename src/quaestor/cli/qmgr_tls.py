@@ -18,7 +18,11 @@ from quaestor.cli.qmgr_place import directory_option, existing, said
 )
 @click.option("--client", metavar="USER", help="Make a client's certificate instead, for this user.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder for a client's files.")
-@click.option("--require-certificate", is_flag=True, help="Clients must show a certificate.")
+@click.option(
+    "--require-certificate/--no-require-certificate",
+    default=None,
+    help="Whether clients must show a certificate.  [default: as before; at first they need not]",
+)
 def tls_command(
     name: str,
     directory: Path | None,
@@ -26,7 +30,7 @@ def tls_command(
     days: int,
     client: str | None,
     out: Path | None,
-    require_certificate: bool,
+    require_certificate: bool | None,
 ) -> None:
     """Make an authority and a server certificate, and use them from the next start on.
 
@@ -46,13 +50,14 @@ def tls_command(
             click.echo(f"Certificate of {client}: {made}")
             return
         certificates.server(home.directory, name, hosts or ("localhost", "127.0.0.1"), days)
+        before = home.configuration()
         home.write(
             replace(
-                home.configuration(),
+                before,
                 certificate="server.pem",
                 key="server.key",
                 authorities="authority.pem",
-                require_certificate=require_certificate,
+                require_certificate=before.require_certificate if require_certificate is None else require_certificate,
             )
         )
     click.echo(f"TLS of {name} is set; give clients {home.directory / 'authority.pem'}")
