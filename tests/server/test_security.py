@@ -1,7 +1,7 @@
 """Who may come in and what they may do: 2035 for everybody else, and one audit line each time."""
 
 import asyncio
-import getpass
+import os
 from dataclasses import replace
 
 import pytest
@@ -14,10 +14,11 @@ from quaestor.mqi.objects import QueueManagerAttributes
 from quaestor.server import certificates
 from quaestor.server.client.place import ClientTls, Place
 from quaestor.server.home import Configuration, Home
+from quaestor.server.identity import user_of
 from quaestor.server.listeners import ListenError, listen_tcp
 from quaestor.server.users import Users, hashed
 
-ME = getpass.getuser()[:12]
+ME = user_of(os.geteuid())
 DAY_US = 86_400_000_000
 
 

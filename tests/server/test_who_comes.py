@@ -9,9 +9,11 @@ import pytest
 
 from quaestor import GetOptions
 from quaestor.clock import SystemClock
+from quaestor.qmgr.security import parse_profiles
 from quaestor.server import certificates
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.server.home import Configuration, Home
+from quaestor.server.identity import shown_by
 from quaestor.server.journal import Journal
 from quaestor.server.listeners import Tls
 from quaestor.server.protocol import WAITS, Op, frame
@@ -226,7 +228,22 @@ def test_a_full_disk_ends_nothing(tmp_path):
     journal.close()
 
 
-# -- grants
+# -- who has made it, and grants
+
+
+def test_whoever_made_it_has_the_name_that_he_comes_by(tmp_path, monkeypatch):
+    """HO4: not the one of his environment, as it is left by `su`; nor has every number a name."""
+    for variable in ("LOGNAME", "USER"):
+        monkeypatch.setenv(variable, "mallory")
+    here, there = socket.socketpair()
+    with here, there:
+        for name in ("QM1", "QM2"):
+            home = Home(tmp_path / name)
+            home.create(Configuration(name))
+            home.grant("queue", "ORDERS", "alice", "put")
+            users = {profile.user for profile in parse_profiles(home.profiles.read_text())}
+            assert {shown_by(there), "alice"} == users
+            monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)  # of a container that runs under any number
 
 
 def test_a_grant_is_a_line_of_its_own_also_behind_one_that_was_not_ended(tmp_path):

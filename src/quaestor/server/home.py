@@ -6,7 +6,8 @@ Rules
   HO2 Its place is `$QUAESTOR_HOME/NAME`, else `~/.local/share/quaestor/NAME`, unless a directory is named. A name that
       would lead out of there, or deeper into it, needs one.
   HO3 Security is on. It is off only when `server.toml` says so in so many words; then there is no file `profiles`.
-  HO4 Whoever created it may do everything; what others may do is added to `profiles`.
+  HO4 Whoever created it may do everything, by the name that the operating system gives him, whatever the environment
+      says; what others may do is added to `profiles`.
   HO5 A process serves it if its number is in `pid` and it owns the data sets. A number alone says nothing: it may be
       that of one that was killed, and by now of another program, which must neither keep it from starting nor be
       stopped.
@@ -15,11 +16,10 @@ Rules
   HO7 A queue manager is not created among other things: closing their directory to everybody else would take them away.
       Only what it reads at its start may be there before it, or all of a queue manager that was embedded so far.
 
-Called by process, cli and the client.  Calls the disk and kept_file.
+Called by process, cli and the client.  Calls the disk, identity and kept_file.
 """
 
 import dataclasses
-import getpass
 import json
 import os
 import re
@@ -34,11 +34,11 @@ from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.security import CLASSES, EVERYBODY, ProfileError, parse_profiles
 from quaestor.qmgr.statistics import TraceSettings
 from quaestor.qmgr.statistics.metrics import PREFIX
+from quaestor.server.identity import user_of
 from quaestor.server.journal import JSON, TEXT
 from quaestor.server.kept_file import alone, replace_file
 from quaestor.server.limits import Limits
 from quaestor.server.listeners import Tls
-from quaestor.server.users import USER_MAX
 from quaestor.storage.disk import owner_of
 
 HOME_VARIABLE = "QUAESTOR_HOME"
@@ -127,7 +127,7 @@ class Home:
             raise ValueError(f"{self.directory}: there are other things in it, as {other}; name an empty directory")
         self.directory.chmod(0o700)
         if configuration.security:
-            me = getpass.getuser()[:USER_MAX]
+            me = user_of(os.geteuid())
             lines = [f"{kind:9} *  {me}  control\n" for kind in CLASSES]
             replace_file(self.profiles, "# class   name  user  access\n" + "".join(lines))
         self.write(configuration)
@@ -205,7 +205,7 @@ class Home:
                 known = any((p.resource, p.name) == (resource, name) for p in parse_profiles(text.decode()))
             except (ProfileError, UnicodeDecodeError) as error:
                 raise ValueError(f"{self.profiles}: {error}") from None
-            me = getpass.getuser()[:USER_MAX]
+            me = user_of(os.geteuid())
             first = "" if known or user in (me, EVERYBODY) else f"{resource} {name} {me} control\n"
             end = b"\n" if text and not text.endswith(b"\n") else b""
             replace_file(self.profiles, text + end + (first + line).encode())

@@ -9,7 +9,7 @@ Rules
       everybody is who they say they are.
   ID4 Every refusal is 2035 to the client, without saying what was wrong, and one audit line, which does.
 
-Called by link.  Calls users and the operating system.
+Called by link and home.  Calls users and the operating system.
 """
 
 import pwd
@@ -79,13 +79,18 @@ def shown_by(sock: socket.socket) -> str | None:
     """The user that the operating system or a certificate vouches for (ID2)."""
     if sock.family == socket.AF_UNIX:
         _, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-        try:
-            return pwd.getpwuid(uid).pw_name[:USER_MAX]
-        except KeyError:
-            return str(uid)
+        return user_of(uid)
     if isinstance(sock, ssl.SSLSocket):
         return common_name(sock.getpeercert() or {})
     return None
+
+
+def user_of(uid: int) -> str:
+    """The user that the operating system has by this number; the number, where it has no name for it."""
+    try:
+        return pwd.getpwuid(uid).pw_name[:USER_MAX]
+    except KeyError:
+        return str(uid)
 
 
 def common_name(certificate: dict[str, Any]) -> str | None:
