@@ -44,6 +44,16 @@ def test_what_a_queue_manager_reads_may_be_there_before_it(home, tmp_path, name)
     assert (prepared / "server.toml").exists()
 
 
+def test_what_was_granted_beforehand_stays_granted(home, tmp_path):
+    prepared = tmp_path / "prepared"
+    prepared.mkdir()
+    (prepared / "profiles").write_text("connect * alice read\n")
+    run("qmgr", "create", "QM2", "--directory", prepared)
+    lines = (prepared / "profiles").read_text().splitlines()
+    assert "connect * alice read" == lines[-1]
+    assert "connect" == lines[1].split()[0]  # whoever made it, as ever
+
+
 def test_an_embedded_queue_manager_becomes_a_server(home, tmp_path):
     """Its data sets are there already, and whatever its program keeps beside them."""
     with quaestor.connect("QM2", tmp_path / "data") as app:

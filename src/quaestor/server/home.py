@@ -14,7 +14,8 @@ Rules
   HO6 Every word and value of `server.toml` is looked at before anything starts; what is not known, or of another kind,
       is 2059 with its name and what is valid.
   HO7 A queue manager is not created among other things: closing their directory to everybody else would take them away.
-      Only what it reads at its start may be there before it, or all of a queue manager that was embedded so far.
+      Only what it reads at its start may be there before it, or all of a queue manager that was embedded so far; what
+      was granted beforehand stays granted.
 
 Called by process, cli and the client.  Calls the disk, identity and kept_file.
 """
@@ -129,7 +130,8 @@ class Home:
         if configuration.security:
             me = user_of(os.geteuid())
             lines = [f"{kind:9} *  {me}  control\n" for kind in CLASSES]
-            replace_file(self.profiles, "# class   name  user  access\n" + "".join(lines))
+            granted = self.profiles.read_bytes() if self.profiles.exists() else b""
+            replace_file(self.profiles, ("# class   name  user  access\n" + "".join(lines)).encode() + granted)
         self.write(configuration)
 
     def write(self, configuration: Configuration) -> None:
