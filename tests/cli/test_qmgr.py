@@ -144,6 +144,8 @@ def test_the_habit_of_the_log_is_said_once(run, tmp_path):
         ("[limits]\nconnections = -1", "limits.connections = -1 is not valid: a number from 0 up"),
         ("[limits]\nhello_s = nan", "limits.hello_s = nan is not valid: a number from 0 up"),
         ("[limits]\nheartbeat_s = 0", "limits.heartbeat_s = 0 is not valid: more than 0"),
+        ("[limits]\nheartbeat_s = 86401", "limits.heartbeat_s = 86401 is not valid: 86400 at most"),
+        ("[limits]\nheartbeat_s = inf", "limits.heartbeat_s = inf is not valid: 86400 at most"),
         ("[traces]\nstatime_s = 0.0", "traces.statime_s = 0.0 is not valid: more than 0"),
         ("[engine]\nlogs = 2.5", "engine.logs = 2.5 is not valid: a whole number"),
         ("[engine.page_sets]\nx = 1", "invalid literal"),

@@ -1,6 +1,7 @@
 """An answer that cannot be read ends its link, for a blocking client as for one of asyncio (CL4, AL4)."""
 
 import asyncio
+import math
 import threading
 from contextlib import contextmanager, nullcontext
 
@@ -102,7 +103,10 @@ def test_a_call_of_asyncio_is_told_the_same(place, name, kind):
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("welcome", [GARBAGE, None, [], {}, {"heartbeat_s": None}, {"heartbeat_s": "soon"}])
+NO_HEARTBEATS = [None, "soon", -1, math.inf, math.nan, 1e300, 1e10, 10**5000, 86_401]
+
+
+@pytest.mark.parametrize("welcome", [GARBAGE, None, [], {}, *({"heartbeat_s": each} for each in NO_HEARTBEATS)])
 def test_a_welcome_that_cannot_be_read(place, welcome):
     """2059, as for every queue manager that cannot be reached."""
     packed = welcome if isinstance(welcome, bytes) else values.pack(welcome)

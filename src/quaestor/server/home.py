@@ -40,6 +40,7 @@ from quaestor.server.journal import JSON, TEXT
 from quaestor.server.kept_file import alone, replace_file
 from quaestor.server.limits import Limits
 from quaestor.server.listeners import Tls
+from quaestor.server.protocol import HEARTBEAT_MAX_S
 from quaestor.storage.disk import owner_of
 
 HOME_VARIABLE = "QUAESTOR_HOME"
@@ -248,6 +249,8 @@ def _table(kind: type[Table], told: dict[str, Any], name: str = "") -> Table:
             raise ValueError(f"{shown} = {value} is not valid: a number from 0 up")
         if word in INTERVALS and not value:
             raise ValueError(f"{shown} = {value} is not valid: more than 0")
+        if word == "heartbeat_s" and value > HEARTBEAT_MAX_S:
+            raise ValueError(f"{shown} = {value} is not valid: {HEARTBEAT_MAX_S} at most")
     if "name" in known and "name" not in told:
         raise ValueError("name is missing")
     return kind(**told)

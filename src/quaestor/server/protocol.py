@@ -48,6 +48,9 @@ CLIENT_MAX = 32
 FRAME_MAX = 104_857_600 + 65_536
 """A message of MAXMSGL at its most, and what is around it."""
 
+HEARTBEAT_MAX_S = 86_400
+"""The longest `heartbeat_s` (W7): what waits for twice that time can be told to every operating system."""
+
 READ_AHEAD_MESSAGES, READ_AHEAD_BYTES = 100, 1 << 18
 PORT_DEFAULT = 1414
 

@@ -36,6 +36,7 @@ from quaestor.server.protocol import (
     CORREL,
     CREDIT,
     DESCRIPTOR,
+    HEARTBEAT_MAX_S,
     LIMITED,
     MANY,
     NUMBERED,
@@ -104,6 +105,8 @@ def welcome(payload: bytes) -> dict[str, Any]:
     told = values.unpack(payload)
     if not isinstance(told, dict) or not isinstance(told.get("heartbeat_s"), int | float):
         raise ProtocolError("a welcome without a heartbeat")
+    if not 0 <= told["heartbeat_s"] <= HEARTBEAT_MAX_S:
+        raise ProtocolError("a welcome with a heartbeat that nobody can wait for")
     return told
 
 
