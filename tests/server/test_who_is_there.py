@@ -265,7 +265,7 @@ def test_an_address_is_a_host_and_a_port(address, host, port):
     assert (host, port) == split_address(address)
 
 
-@pytest.mark.parametrize("address", ["", "h", "h:", "h:x", "h:-1", "h:65536"])
+@pytest.mark.parametrize("address", ["", "h", "h:", "h:x", "h:-1", "h:65536", "h:" + "1" * 5000, "\0:1", "\udc80:1"])
 def test_what_is_no_address_is_named(address):
     with pytest.raises(ListenError, match="is not host:port"):
         split_address(address)

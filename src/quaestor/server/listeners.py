@@ -23,6 +23,7 @@ from pathlib import Path
 
 BACKLOG = 512
 SOCKET_NAME_MAX = 100
+PORT_DIGITS = 5
 KEEPALIVE_IDLE_S, KEEPALIVE_EVERY_S, KEEPALIVE_TIMES = 60, 15, 4
 
 
@@ -53,7 +54,7 @@ class Tls:
 def split_address(address: str) -> tuple[str, int]:
     """Host and port of `host:port` or `[v6]:port`."""
     host, colon, port = address.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > 65_535:
+    if not (colon and host.isprintable() and port.isdecimal() and len(port) <= PORT_DIGITS and int(port) <= 65_535):
         raise ListenError(f"{address!r} is not host:port")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
