@@ -4,8 +4,11 @@ import http.client
 import io
 import json
 import signal
+import socket
 import ssl
 import stat
+import struct
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -295,6 +298,20 @@ def test_figures_and_health_over_http():
         assert (200, "application/json", '{"status": "running"}') == ask("/health")
         assert (404, "text/plain", "/metrics and /health are here\n") == ask("/")
         assert 501 == ask("/metrics", "POST")[0]
+
+
+def test_who_goes_away_before_the_answer_is_not_worth_a_line(capfd):
+    """HE5: a traceback would stand in the log of the server."""
+    endpoint, pause, before = MetricsEndpoint(str, str, port=0), threading.Event(), threading.active_count()
+    with socket.create_connection(endpoint.address) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.send(b"GET /met")
+        while threading.active_count() == before:
+            pause.wait(0.01)  # until it is being read
+    while threading.active_count() > before:
+        pause.wait(0.01)
+    endpoint.stop()
+    assert "" == capfd.readouterr().err
 
 
 def test_a_queue_manager_that_has_failed_is_not_healthy():

@@ -5,14 +5,17 @@ Rules
   HE2 `/health` is 200 while the queue manager works and 503 with the reason when it does not.
   HE3 A scrape takes the figures with the engine latch held and makes the text afterwards as far as it can.
   HE4 GET and HEAD are answered; what stands behind a `?` changes nothing.
+  HE5 Who goes away before the answer is not worth a line either.
 
 Called by the server.  Calls two functions it was given.
 """
 
 import json
+import sys
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from typing import Any
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 JSON = "application/json"
@@ -27,7 +30,7 @@ class MetricsEndpoint:
     def __init__(
         self, metrics: Callable[[], str], failure: Callable[[], str], *, host: str = LOOPBACK, port: int = 9157
     ) -> None:
-        self._server = ThreadingHTTPServer((host, port), _handler(metrics, failure))
+        self._server = _Four((host, port), _handler(metrics, failure))
         self._server.daemon_threads = True
         self.address: tuple[str, int] = (host, self._server.server_port)
         self._thread = Thread(target=self._server.serve_forever, args=(POLL_S,), name="quaestor-metrics", daemon=True)
@@ -38,6 +41,14 @@ class MetricsEndpoint:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+class _Four(ThreadingHTTPServer):
+    """Over IPv4."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # HE5
+            super().handle_error(request, client_address)
 
 
 def _handler(metrics: Callable[[], str], failure: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
