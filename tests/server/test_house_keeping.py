@@ -10,6 +10,7 @@ import stat
 import struct
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +21,7 @@ from quaestor.server import certificates
 from quaestor.server.home import Configuration, Home, default_directory
 from quaestor.server.journal import JSON, MESSAGES, Journal
 from quaestor.server.limits import Limits
+from quaestor.server.listeners import split_address
 from quaestor.server.metrics_endpoint import MetricsEndpoint
 from quaestor.server.process import Server
 
@@ -272,8 +274,8 @@ def test_a_client_needs_an_authority(tmp_path):
 
 
 @contextmanager
-def asking(metrics=lambda: "up 1\n", failure=lambda: ""):
-    endpoint = MetricsEndpoint(metrics, failure, port=0)
+def asking(metrics=lambda: "up 1\n", failure=lambda: "", host="127.0.0.1"):
+    endpoint = MetricsEndpoint(metrics, failure, host=host, port=0)
 
     def ask(path, method="GET"):
         connection = http.client.HTTPConnection(*endpoint.address, timeout=10)
@@ -298,6 +300,16 @@ def test_figures_and_health_over_http():
         assert (200, "application/json", '{"status": "running"}') == ask("/health")
         assert (404, "text/plain", "/metrics and /health are here\n") == ask("/")
         assert 501 == ask("/metrics", "POST")[0]
+
+
+def test_figures_over_ipv6():
+    with asking(host="::1") as ask:
+        assert (200, "text/plain", "up 1\n") == ask("/metrics")
+
+
+def test_where_figures_are_told_over_ipv6_is_an_address(serve, home):
+    home.write(replace(home.configuration(), metrics="[::1]:0"))
+    assert "::1" == split_address(serve().server.administration.metrics_address)[0]
 
 
 def test_who_goes_away_before_the_answer_is_not_worth_a_line(capfd):

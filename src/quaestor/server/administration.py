@@ -42,7 +42,10 @@ class Administration:
 
     @property
     def metrics_address(self) -> str:
-        return "" if self._endpoint is None else "{}:{}".format(*self._endpoint.address)
+        if self._endpoint is None:
+            return ""
+        host, port = self._endpoint.address
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def on_stop(self, quiesce: Callable[[], None], stop: Callable[[], None]) -> None:
         """What STOP QMGR does (AD2)."""

@@ -11,6 +11,7 @@ Called by the server.  Calls two functions it was given.
 """
 
 import json
+import socket
 import sys
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -30,7 +31,7 @@ class MetricsEndpoint:
     def __init__(
         self, metrics: Callable[[], str], failure: Callable[[], str], *, host: str = LOOPBACK, port: int = 9157
     ) -> None:
-        self._server = _Four((host, port), _handler(metrics, failure))
+        self._server = (_Six if ":" in host else _Four)((host, port), _handler(metrics, failure))
         self._server.daemon_threads = True
         self.address: tuple[str, int] = (host, self._server.server_port)
         self._thread = Thread(target=self._server.serve_forever, args=(POLL_S,), name="quaestor-metrics", daemon=True)
@@ -49,6 +50,12 @@ class _Four(ThreadingHTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exception(), OSError):  # HE5
             super().handle_error(request, client_address)
+
+
+class _Six(_Four):
+    """Over IPv6."""
+
+    address_family = socket.AF_INET6
 
 
 def _handler(metrics: Callable[[], str], failure: Callable[[], str]) -> type[BaseHTTPRequestHandler]:
