@@ -23,7 +23,7 @@ from quaestor.server.journal import JSON, MESSAGES, Journal
 from quaestor.server.limits import Limits
 from quaestor.server.listeners import split_address
 from quaestor.server.metrics_endpoint import MetricsEndpoint
-from quaestor.server.process import Server
+from quaestor.server.process import Server, _raise_file_limit
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -353,6 +353,19 @@ def test_signals_are_heard_as_soon_as_the_process_can_be_known(home, monkeypatch
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "raised"),
+    [(1024, 4096, [4096]), (1024, 500_000, [65_536]), (100_000, 500_000, []), (4096, 4096, [])],
+)
+def test_the_number_of_files_is_raised_and_never_lowered(monkeypatch, soft, hard, raised):
+    """PR3."""
+    found = []
+    monkeypatch.setattr("resource.getrlimit", lambda _kind: (soft, hard))
+    monkeypatch.setattr("resource.setrlimit", lambda _kind, limits: found.append(limits[0]))
+    _raise_file_limit()
+    assert raised == found
 
 
 def test_profiles_that_cannot_be_read_again_leave_those_in_force(tmp_path, serve):

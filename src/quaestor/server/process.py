@@ -158,5 +158,5 @@ class Server:
 
 def _raise_file_limit() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
+    if soft < min(hard, 65_536):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
