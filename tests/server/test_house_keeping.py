@@ -202,6 +202,23 @@ def test_paths_of_tls_are_those_of_the_directory(tmp_path):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("authorities", "required", "asked"),
+    [
+        ("", False, ssl.CERT_NONE),
+        ("authority.pem", False, ssl.CERT_OPTIONAL),
+        ("authority.pem", True, ssl.CERT_REQUIRED),
+    ],
+)
+def test_what_a_server_agrees_to(tmp_path, authorities, required, asked):
+    """LS3."""
+    certificates.server(tmp_path, "QM1", ["localhost"], 10)
+    said = {"certificate": "server.pem", "key": "server.key", "authorities": authorities}
+    context = Home(tmp_path).tls(Configuration("QM1", **said, require_certificate=required)).context()
+    assert (ssl.TLSVersion.TLSv1_2, asked) == (context.minimum_version, context.verify_mode)
+    assert context.options & ssl.OP_NO_RENEGOTIATION
+
+
 @pytest.mark.parametrize("text", ["", "no number", "999999999"])
 def test_a_process_number_alone_says_nothing(tmp_path, text):
     """HO5."""
