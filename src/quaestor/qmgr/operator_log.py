@@ -24,13 +24,18 @@ from quaestor.clock import Clock
 LOGGER = logging.getLogger("quaestor.operator")
 LOGGER.addHandler(logging.NullHandler())
 KEPT = 1000
-_PASSWORD = re.compile(r"(?<=:)[^:/@\s]+(?=@)|(?<=password=)[^&\s'\"]+")
+_PASSWORD = re.compile(
+    r"""(://[^:/@\s]*:)\S*(?=@)  # of an address: up to the last @, because there may be others in the password
+    |(?<=:)[^:/@\s]+(?=@)
+    |(password\s*=\s*)(?:'(?:[^'\\]|\\.)*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|[^&\s'"]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _LEVELS = {"I": logging.INFO, "W": logging.WARNING, "E": logging.ERROR, "D": logging.ERROR, "A": logging.ERROR}
 
 
 def without_passwords(text: str) -> str:
     """What may be shown to anybody of a text that has addresses in it (OL4)."""
-    return _PASSWORD.sub("***", text)
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2] or ''}***", text)
 
 
 @dataclass(frozen=True, slots=True)
