@@ -207,8 +207,7 @@ def connect(
     group: GroupSettings | None = None,
 ) -> Connection:
     """Connect to the queue manager `name` kept in `directory`, which is made when it is not there yet (EM1)."""
-    who = (getpass.getuser() if user is None else user)[:USER_MAX]
-    what = application_name(application)
+    who, what = _who(user), application_name(application)
     traces = trace if isinstance(trace, TraceSettings) else TraceSettings(trace)
     return _RUNNING.connect(name, directory, who, what, settings, traces, group)
 
@@ -221,7 +220,17 @@ def operate(
     settings: EngineSettings | None = None,
 ) -> Operator:
     """Give MQSC commands to the queue manager `name` kept in `directory` (EM7)."""
-    return _RUNNING.operate(name, directory, (getpass.getuser() if user is None else user)[:USER_MAX], settings)
+    return _RUNNING.operate(name, directory, _who(user), settings)
+
+
+def _who(user: str | None) -> str:
+    """The user that was named, else the one of this process: by number where it has no name, as in some containers."""
+    if user is None:
+        try:
+            user = getpass.getuser()
+        except (KeyError, OSError):
+            user = str(os.getuid())
+    return user[:USER_MAX]
 
 
 def answer_commands(directory: str | os.PathLike[str]) -> None:

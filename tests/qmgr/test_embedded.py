@@ -236,3 +236,14 @@ def test_bad_profiles_are_named(orders):
     assert "line 1" in caught.value.facts["why"]
     (orders / "profiles").unlink()
     connect(orders).disconnect()
+
+
+def test_a_user_without_a_name_is_known_by_number(orders, monkeypatch):
+    """As in a container that runs under any number."""
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", dict[int, object]().__getitem__)
+    with connect(orders) as app:
+        app.put1("ORDERS", b"x")
+        app.commit()
+        assert str(os.getuid()) == app.open("ORDERS", OpenOptions.INPUT_SHARED).get().descriptor.user_identifier
