@@ -21,7 +21,7 @@ from quaestor.server import certificates
 from quaestor.server.home import Configuration, Home, default_directory
 from quaestor.server.journal import JSON, MESSAGES, Journal
 from quaestor.server.limits import Limits
-from quaestor.server.listeners import split_address
+from quaestor.server.listeners import ListenError, split_address
 from quaestor.server.metrics_endpoint import MetricsEndpoint
 from quaestor.server.process import Server, _raise_file_limit
 
@@ -217,6 +217,20 @@ def test_what_a_server_agrees_to(tmp_path, authorities, required, asked):
     context = Home(tmp_path).tls(Configuration("QM1", **said, require_certificate=required)).context()
     assert (ssl.TLSVersion.TLSv1_2, asked) == (context.minimum_version, context.verify_mode)
     assert context.options & ssl.OP_NO_RENEGOTIATION
+
+
+@pytest.mark.parametrize("name", ["server.pem", "server.key", "authority.pem"])
+@pytest.mark.parametrize(("text", "why"), [(None, "No such file or directory"), ("no PEM", "not what TLS needs")])
+def test_a_file_that_tls_cannot_use_is_named(tmp_path, name, text, why):
+    """LS3."""
+    certificates.server(tmp_path, "QM1", ["localhost"], 10)
+    (tmp_path / name).unlink()
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    said = {"certificate": "server.pem", "key": "server.key", "authorities": "authority.pem"}
+    with pytest.raises(ListenError, match=why) as refused:
+        Home(tmp_path).tls(Configuration("QM1", **said)).context()
+    assert str(tmp_path / name) in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["", "no number", "999999999"])

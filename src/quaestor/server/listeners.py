@@ -6,7 +6,8 @@ Rules
   LS2 Remote applications come by TCP. An address that is not loopback is refused without TLS, unless that is asked for
       in so many words (`plain = true` in `server.toml`).
   LS3 TLS is 1.2 or later, and agreed upon once: nobody negotiates again on a link. With a file of authorities, clients
-      may show a certificate, or must if so configured; it is verified before anything is read.
+      may show a certificate, or must if so configured; it is verified before anything is read. A file
+      that cannot be used is named.
 
 Called by process and the client.  Calls the operating system.
 """
@@ -44,11 +45,27 @@ class Tls:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.options |= ssl.OP_NO_RENEGOTIATION
-        context.load_cert_chain(self.certificate, self.key)
+        with _named(self.certificate, self.key):
+            context.load_cert_chain(self.certificate, self.key)
         if self.authorities is not None:
-            context.load_verify_locations(self.authorities)
+            with _named(self.authorities):
+                context.load_verify_locations(self.authorities)
             context.verify_mode = ssl.CERT_REQUIRED if self.require_certificate else ssl.CERT_OPTIONAL
         return context
+
+
+@contextmanager
+def _named(*files: Path) -> Iterator[None]:
+    """Say which of some files cannot be read, or that they hold nothing that can be used."""
+    for file in files:
+        try:
+            file.open("rb").close()
+        except OSError as error:
+            raise ListenError(f"{file}: {error.strerror}") from error
+    try:
+        yield
+    except ssl.SSLError as error:
+        raise ListenError(f"{', '.join(map(str, files))}: not what TLS needs: {error.reason or error}") from error
 
 
 def split_address(address: str) -> tuple[str, int]:
