@@ -557,3 +557,31 @@ def test_a_structure_that_is_full_grows_while_it_is_used(sharing, one, two):
         drained(two)
         assert run("ALTER CFSTRUCT(APPL1) SIZE(2048)").ok
     assert before.entries_total / 2 == pytest.approx(sharing.space().entries_total, abs=1)
+
+
+# -- generic names
+
+
+def told(reply, code):
+    return [line for line in reply.lines if code in line]
+
+
+def test_a_generic_name_means_what_can_be_backed_up_and_what_has_failed(sharing, one):
+    """CU4: every night BACKUP CFSTRUCT(*) makes a copy of all that can be copied."""
+    run = sharing.members["QM1"].commands.run
+    assert run("DEFINE CFSTRUCT(AAAA) CFLEVEL(3) RECOVER(NO)", "OPER").ok
+    one.put1("ORDERS", b"kept", PERSISTENT, OUT)
+    sharing.publish()
+    reply = run("BACKUP CFSTRUCT(*)", "OPER")
+    assert (True, 2) == (reply.ok, len(told(reply, "CSQE121I"))), reply.lines
+    for none in ("BACKUP CFSTRUCT(AAAA)", "BACKUP CFSTRUCT(AA*)", "RECOVER CFSTRUCT(*)"):
+        assert not run(none, "OPER").ok
+    sharing.cut_off("APPL1", lost=True)
+    with pytest.raises(MQError):
+        one.put1("ORDERS", b"", VOLATILE, OUT)
+    sharing.reach_again("APPL1")
+    sharing.publish()
+    reply = run("RECOVER CFSTRUCT(*)", "OPER")
+    assert (True, 1) == (reply.ok, len(told(reply, "CSQE131I"))), reply.lines
+    assert [b"kept"] == drained(one)
+    assert not run("RECOVER CFSTRUCT(APPL1)", "OPER").ok

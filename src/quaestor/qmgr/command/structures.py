@@ -6,15 +6,16 @@ Rules
       is told so and has changed nothing.
   CU3 CFLEVEL is never lowered. A structure with queues, or in use, is not deleted.
   CU4 BACKUP needs RECOVER(YES). RECOVER needs a structure that has failed, or a data set of it that has; TYPE(PURGE)
-      recovers it to empty.
+      recovers it to empty. A generic name means those of which that is so; without any it is refused as well.
   CU5 RESET ACTION(FAIL) makes a structure of CFLEVEL(5) fail for all members, as if it had lost what is in it.
 
 Called by the processor.  Calls the group part.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from quaestor.mqi.mqsc import Command, MQSCError
 from quaestor.mqi.mqsc.syntax import NO_VALUE, UNACCEPTABLE
@@ -108,9 +109,7 @@ class StructureCommands:
     @runs("BACKUP", "CFSTRUCT", latched=False)
     def backup(self, command: Command, _user: str) -> Iterator[Part]:
         group = the_group(self._parts, command)
-        for each in self._several(group, command):
-            if each.attributes.get("RECOVER") != "YES":
-                raise MQSCError(f"CFSTRUCT({each.name}) has RECOVER(NO)", command.line, code="CSQM169I")
+        for each in self._several(group, command, _refusal_of_backup, "CSQM169I"):
             yield Said("CSQE105I", f"BACKUP task initiated for structure {each.name}")
             group.backup(each.name)
             made = group.tables.backups.read(each.name)
@@ -124,18 +123,31 @@ class StructureCommands:
     def recover(self, command: Command, _user: str) -> Iterator[Part]:
         group = the_group(self._parts, command)
         purge = command.word("TYPE", "NORMAL", "NORMAL", "PURGE") == "PURGE"
-        for each in self._several(group, command):
-            if group.look(each.name).status != "FAILED" and not _has_failed_data_sets(group, each.name):
-                why = f"CFSTRUCT({each.name}) has not failed: there is nothing to recover"
-                raise MQSCError(why, command.line, code="CSQE112E")
+        for each in self._several(group, command, partial(_refusal_of_recovery, group), "CSQE112E"):
             yield Said("CSQE104I", f"RECOVER task initiated for structure {each.name}")
             group.recover(each.name, purge=purge)
             yield Said("CSQE131I", f"Structure {each.name} recovered")
 
-    def _several(self, group: SharingGroup, command: Command) -> list[Structure]:
-        """The structures that a command names, one by one or by a generic name."""
+    def _several(
+        self, group: SharingGroup, command: Command, refusal: Callable[[Structure], str], code: str
+    ) -> list[Structure]:
+        """The structures that a command names, one by one or by a generic name, and that it can be done with (CU4)."""
         _name(command)
-        return picked(group, command)
+        found = picked(group, command)
+        refused = {each.name: why for each in found if (why := refusal(each))}
+        if refused and (len(refused) == len(found) or not generic(command.name)):
+            raise MQSCError(next(iter(refused.values())), command.line, code=code)
+        return [each for each in found if each.name not in refused]
+
+
+def _refusal_of_backup(structure: Structure) -> str:
+    return "" if structure.attributes.get("RECOVER") == "YES" else f"CFSTRUCT({structure.name}) has RECOVER(NO)"
+
+
+def _refusal_of_recovery(group: SharingGroup, structure: Structure) -> str:
+    if group.look(structure.name).status == "FAILED" or _has_failed_data_sets(group, structure.name):
+        return ""
+    return f"CFSTRUCT({structure.name}) has not failed: there is nothing to recover"
 
 
 def the_group(parts: Parts, command: Command) -> SharingGroup:
