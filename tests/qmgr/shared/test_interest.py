@@ -91,7 +91,7 @@ def test_a_structure_that_was_lost_learns_again_who_has_its_queues_open(tmp_path
     for name in ("QM1", "QM2"):
         sharing.start(name)
     sharing.define()
-    sharing.members["QM2"].connect("BOB").open("ORDERS", USES)
+    opened = sharing.members["QM2"].connect("BOB").open("ORDERS", USES)
     sharing.cut_off("APPL1", lost=True)
     with pytest.raises(MQError):
         sharing.members["QM1"].connect("ALICE").put("ORDERS", b"", VOLATILE, OUT)
@@ -101,6 +101,7 @@ def test_a_structure_that_was_lost_learns_again_who_has_its_queues_open(tmp_path
     run(sharing, "RECOVER CFSTRUCT(APPL1)")
     sharing.publish()
     run(sharing, DELETE, ok=False)
+    opened.close()  # nobody who has let go of a handle has it open
 
 
 def fill(app):
