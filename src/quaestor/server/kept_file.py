@@ -7,7 +7,7 @@ Rules
   KF2 What fails names the file.
   KF3 Who changes what others may be changing reads and writes alone, among all processes: nobody's change is lost.
 
-Called by home, users and certificates.  Calls the operating system.
+Called by home, users and certificates.  Calls the disk.
 """
 
 import fcntl
@@ -15,6 +15,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from quaestor.storage.disk import sync_directory
 
 OWNER_ONLY, EVERYBODY_READS = 0o600, 0o644
 
@@ -33,17 +35,9 @@ def replace_file(path: Path, content: str | bytes, mode: int = OWNER_ONLY) -> No
         except BaseException:
             fresh.unlink(missing_ok=True)
             raise
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _sync_directory(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 @contextmanager

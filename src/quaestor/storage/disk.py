@@ -346,6 +346,15 @@ def owner_of(directory: Path) -> int | None:
         os.close(fd)
 
 
+def sync_directory(directory: Path) -> None:
+    """Force the names in a directory to the disk."""
+    fd = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def _lock_alone(fd: int) -> None:
     """Have the lock alone, or raise at once if somebody has it alone (K5)."""
     for _ in range(LOOKS):
@@ -378,7 +387,7 @@ class RealDisk:
             file.close()
             (self.directory / name).unlink()
             raise
-        self._sync_directory()
+        sync_directory(self.directory)
         return file
 
     def open(self, name: str) -> RealFile:
@@ -392,11 +401,11 @@ class RealDisk:
 
     def delete(self, name: str) -> None:
         (self.directory / name).unlink()
-        self._sync_directory()
+        sync_directory(self.directory)
 
     def rename(self, name: str, to: str) -> None:
         (self.directory / name).replace(self.directory / to)
-        self._sync_directory()
+        sync_directory(self.directory)
 
     def together(self, requests: Sequence[Request]) -> list[OSError | None]:
         if len(requests) == 1:
@@ -440,12 +449,5 @@ class RealDisk:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
             yield
-        finally:
-            os.close(fd)
-
-    def _sync_directory(self) -> None:
-        fd = os.open(self.directory, os.O_RDONLY)
-        try:
-            os.fsync(fd)
         finally:
             os.close(fd)
