@@ -226,6 +226,27 @@ def test_an_own_change_does_not_hide_those_of_others(made):
     assert ["ORDERS", "OTHER"] == [each.name for each in ours.known.objects.all()]
 
 
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda tables: tables.objects.read(QUEUE.key),
+        lambda tables: tables.objects.all(),
+        lambda tables: tables.objects.changed_since(0),
+    ],
+    ids=["read", "all", "changed since"],
+)
+def test_what_was_seen_is_known_before_it_is_followed(made, look):
+    """DM4: and whoever listens is told of it all the same, when it is."""
+    ours, theirs = made(), made()
+    heard = []
+    theirs.listeners.append(lambda _table, row: heard.append(row.name))
+    ours.group.objects.insert(QUEUE)
+    look(theirs.group)
+    assert ([QUEUE], 0, []) == (theirs.known.objects.all(), theirs.known.newest(), heard)
+    theirs.follow_step()
+    assert [QUEUE.key] == heard
+
+
 def test_nothing_changed_is_one_question(made):
     manager = made()
     manager.follow_step()

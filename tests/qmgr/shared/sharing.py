@@ -12,11 +12,13 @@ from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
 from quaestor.qmgr.coupling_facility.habits import FEWEST
 from quaestor.qmgr.coupling_facility.keys import got_list
 from quaestor.qmgr.coupling_facility.units import descriptor_in
+from quaestor.qmgr.db2 import Db2Manager
+from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.operations import ReadList, ReadSpace
 from quaestor.storage.lists.structure import Shape, StructureLostError
-from quaestor.storage.shared_tables import GroupTables, Structure, open_tables
+from quaestor.storage.shared_tables import GroupTables, RepositoryAwayError, Structure, open_tables
 from quaestor.testing import SMALL, FaultyDisk
 
 USES = OpenOptions.INPUT_SHARED | OpenOptions.OUTPUT | OpenOptions.BROWSE | OpenOptions.INQUIRE | OpenOptions.SET
@@ -64,10 +66,35 @@ class Breakable:
             self._connection.fail()
 
 
-class Sharing:
-    """A group: its tables, its structures, its members by name."""
+class RepositoryWay:
+    """A member's way to the shared repository: cut while the member is among those that it is away from."""
 
-    def __init__(self, folder, connect=None, structures=(STRUCTURE,), repository=None, **attributes):
+    def __init__(self, tables, name, away_from):
+        self._tables, self._name, self._away_from = tables, name, away_from
+        self.address = tables.address
+
+    def __getattr__(self, question):
+        def asked(*arguments):
+            if self._name in self._away_from:
+                raise RepositoryAwayError("the way is cut")
+            return getattr(self._tables, question)(*arguments)
+
+        return asked
+
+    def close(self):
+        self._tables.close()
+
+
+class Sharing:
+    """A group: its tables, its structures, its members by name.
+
+    With `through_db2` members ask the repository as they do in service: while it is away (`repository_away`, the names
+    of those it is away from) they are answered from their copies of it.
+    """
+
+    def __init__(
+        self, folder, connect=None, structures=(STRUCTURE,), repository=None, *, through_db2=False, **attributes
+    ):
         self.facility = MemoryFacility()
         self.prefix = f"G{next(_GROUPS)}"
         self._connect = connect or self.facility.connect
@@ -77,6 +104,7 @@ class Sharing:
         self.disks, self.members, self.away = {}, {}, set()
         self.wrap = lambda _name, connection: connection
         self.breakable, self._opened = [], []
+        self._through_db2, self.repository_away = through_db2, set()
         self.habits = FEWEST
         tables = self.tables()
         for name in structures:
@@ -123,8 +151,20 @@ class Sharing:
                     manager.shared.connect_step()
 
     def group(self, name):
+        if self._through_db2:
+            db2 = Db2Manager(partial(self._repository, name), self.clock, OperatorLog(name, self.clock), servers=0)
+            self._opened.append(db2)
+            return Group("QSG1", db2.group, partial(self.connect, name), name, self._disk, db2, self.habits)
         tables = GroupTables(self.wrap_tables(name, self.tables().tables))
         return Group("QSG1", tables, partial(self.connect, name), name, self._disk, habits=self.habits)
+
+    def _repository(self, name):
+        return RepositoryWay(open_tables(self.address, self.prefix), name, self.repository_away)
+
+    def follow(self, *names):
+        """Members learn what is new in the repository, as they do every five seconds."""
+        for name in names or self.members:
+            self.members[name].shared.group.db2.follow_step()
 
     def _disk(self, name):
         return self.disks[name]

@@ -8,12 +8,14 @@ Rules
       in the order of the changes of its table.
   DM3 A repository that is away is found out once: until the next following has reached it again, changes are refused
       at once, and reads of followed tables are answered from the copy. Work on queues that are open goes on.
-  DM4 Own changes are in the copy when the change returns; those of others when they have been followed.
+  DM4 Own changes are in the copy when the change returns; those of others when they have been followed, or when a
+      question was answered with them: the copy is never behind what somebody here has seen. What was put to a queue
+      that others have just defined is found by it.
 
 Called by coupling_facility, command, the mover, the scheduler.  Calls work_list, copy.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from quaestor.clock import Clock
@@ -101,16 +103,19 @@ class Db2Manager:
 
     def read(self, table: str, name: str) -> Row | None:
         found: Row | None = self._looked(table, "read", lambda tables: tables.read(table, name))
+        self._saw(table, () if found is None else (found,))
         return found
 
     def rows(self, table: str) -> list[Row]:
         found: list[Row] = self._looked(table, "list", lambda tables: tables.rows(table))
         if table == "channels":
             self.stats.scs_rows_high = max(self.stats.scs_rows_high, len(found))
+        self._saw(table, found)
         return found
 
     def changed_since(self, table: str, since: int) -> list[Row]:
         found: list[Row] = self._looked(table, "list", lambda tables: tables.changed_since(table, since))
+        self._saw(table, found)
         return found
 
     def newest(self) -> int:
@@ -141,6 +146,12 @@ class Db2Manager:
             if table in FOLLOWED:
                 return work(self.copy)
             raise
+
+    def _saw(self, table: str, rows: Iterable[Row]) -> None:
+        """What a question was answered with is known from then on (DM4)."""
+        if table in FOLLOWED:
+            for row in rows:
+                self.copy.learn(table, row)
 
     def _asked_now(self, kind: str, work: Work) -> Any:
         self._refuse_while_away()
