@@ -284,6 +284,14 @@ def test_members_work_on_while_the_repository_is_away(made):
                 manager.group.objects.update(made_queue)
             with pytest.raises(RepositoryAwayError):
                 manager.group.channels.all()
+            for ask in (
+                manager.now.objects.all,
+                lambda: manager.now.objects.read(QUEUE.key),
+                lambda: manager.now.objects.changed_since(0),
+                manager.now.newest,
+            ):
+                with pytest.raises(RepositoryAwayError):
+                    ask()  # DM5
             asked = manager.stats.reads + manager.stats.updates
             with pytest.raises(RepositoryAwayError, match="is away"):
                 manager.group.objects.update(made_queue)
@@ -294,6 +302,7 @@ def test_members_work_on_while_the_repository_is_away(made):
         manager.follow_step()
         assert ["CSQ5001I", "CSQ5002E", "CSQ5001I"] == said(manager)
         manager.group.objects.update(made_queue)
+        assert ["ORDERS"] == [each.name for each in manager.now.objects.all()]
         manager.stop()
 
 

@@ -6,9 +6,9 @@ Each asks the repository as in service, through the Db2 manager; what is defined
 import pytest
 
 from chaos.simulated import Fate, Way
-from qmgr.shared.sharing import GET_IN, IN, PERSISTENT, USES, Sharing, drained
+from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, drained
 from quaestor.mqi.reasons import MQError
-from quaestor.testing import FaultyDisk
+from quaestor.testing import FaultyDisk, PowerCut
 
 
 class Group:
@@ -77,3 +77,96 @@ def test_units_that_work_on_survive_both_cuts(group):
     group.sharing.reach_again("APPL1")
     app.commit()
     assert ([], [b"1"]) == (group.sharing.leaks(), drained(group.one.connect("ALICE")))
+
+
+# -- what a dead member has left, rule PE6
+
+
+def committed_on_the_log_only(group, monkeypatch, *queues):
+    """QM1 commits a unit and dies before it tells the structures; QM2 knows nothing of its queues."""
+    group.sharing.repository_away.add("QM2")
+    app = group.one.connect("ALICE")
+    for at, structure in enumerate(queues, 1):
+        group.sharing.define(f"Q{at}", structure, by="QM1")
+        app.put(f"Q{at}", b"%d" % at, PERSISTENT, IN)
+    monkeypatch.setattr(group.one.shared, "_finish", killed)
+    with pytest.raises(PowerCut):
+        app.commit()
+    group.sharing.kill("QM1")
+
+
+def killed(*_what, **_how):
+    raise PowerCut
+
+
+def found_by(group, *queues):
+    with group.sharing.members["QM2"].connect("BOB") as app:
+        return [drained(app, queue) for queue in queues]
+
+
+def test_a_peer_that_does_not_know_a_queue_forgets_nothing_of_it(group, monkeypatch):
+    """What has committed on the dead member's log is there when the repository is back."""
+    committed_on_the_log_only(group, monkeypatch, "APPL1")
+    group.two.shared.peers.step()
+    assert (1, False) == (len(group.sharing.descriptors()), group.two.shared.admin.connectors()["QM1"])
+    group.sharing.repository_away.clear()
+    group.sharing.follow()
+    group.two.shared.peers.step()
+    assert ([], ["QM2"]) == (group.sharing.descriptors(), list(group.two.shared.admin.connectors()))
+    assert ([[b"1"]], []) == (found_by(group, "Q1"), group.sharing.leaks())
+
+
+def test_the_members_own_restart_finds_what_such_a_peer_has_left(group, monkeypatch):
+    committed_on_the_log_only(group, monkeypatch, "APPL1", "APPL2")
+    group.two.shared.peers.step()
+    group.sharing.start("QM1")
+    group.sharing.repository_away.clear()
+    group.sharing.follow()
+    assert ([[b"1"], [b"2"]], []) == (found_by(group, "Q1", "Q2"), group.sharing.leaks())
+
+
+def test_what_is_known_is_ended_at_once(group):
+    """Messages that a dead member had got are there for others, also while the repository is away."""
+    group.sharing.define("ORDERS", "APPL1", by="QM1")
+    with group.one.connect("ALICE") as app:
+        app.put("ORDERS", b"1", PERSISTENT, OUT)
+    group.one.connect("ALICE").open("ORDERS", USES).get(GET_IN)
+    assert [[]] == found_by(group, "ORDERS")
+    group.sharing.repository_away.add("QM2")
+    group.sharing.kill("QM1")
+    group.two.shared.peers.step()
+    assert [[b"1"]] == found_by(group, "ORDERS")
+    assert not group.two.shared.admin.connectors()["QM1"]
+
+
+def test_a_unit_that_logs_nothing_waits_for_the_structure_that_has_its_word(group, monkeypatch):
+    """CU3: the word is in a structure in which QM2 knows no queue; the other part of the unit is one that it knows."""
+    group.sharing.define("Q2", "APPL2", by="QM1")
+    assert [[]] == found_by(group, "Q2")
+    group.sharing.repository_away.add("QM2")
+    group.sharing.define("Q1", "APPL1", by="QM1")
+    app = group.one.connect("ALICE")
+    app.put("Q1", b"1", VOLATILE, IN)
+    app.put("Q2", b"2", VOLATILE, IN)
+    monkeypatch.setattr(group.one.shared, "_finish", killed)
+    with pytest.raises(PowerCut):
+        app.commit()
+    group.sharing.kill("QM1")
+    group.two.shared.peers.step()
+    assert 1 == len(group.sharing.leaks())
+    group.sharing.repository_away.clear()
+    group.sharing.follow()
+    group.two.shared.peers.step()
+    assert ([[b"1"], [b"2"]], []) == (found_by(group, "Q1", "Q2"), group.sharing.leaks())
+
+
+def test_a_member_that_is_not_known_yet_is_not_forgotten(group):
+    group.sharing.repository_away.add("QM2")
+    group.sharing.start("QM3")
+    group.sharing.kill("QM3")
+    group.two.shared.peers.step()
+    assert not group.two.shared.admin.connectors()["QM3"]
+    group.sharing.repository_away.clear()
+    group.sharing.follow()
+    group.two.shared.peers.step()
+    assert "QM3" not in group.two.shared.admin.connectors()

@@ -125,12 +125,8 @@ class SharedDefinitions:
         return [each.list for each in self.known.values() if each.queue.structure == structure]
 
     def all_lists(self) -> dict[str, list[int]]:
-        """The lists that are queues, by structure, as the table has them now: what this member has not noticed too."""
-        lists: dict[str, list[int]] = {}
-        for row in self._tables.objects.all():
-            if row.disposition == DISPOSITION and row.namespace == NAMESPACE:
-                lists.setdefault(row.attributes["CFSTRUCT"], []).append(row.attributes["list"])
-        return lists
+        """The lists that are queues: what this member has not noticed too, unless the repository is away."""
+        return lists_in(self._tables)
 
     def save(self, queue: LocalQueue, *, new: bool = False) -> None:
         """Define or alter a shared queue for the whole group (SD2); 2100 when one that is `new` is there already."""
@@ -164,6 +160,15 @@ class SharedDefinitions:
             if number not in taken:
                 return number
         raise MQError(Reason.CF_STRUC_IN_USE, structure=queue.structure, queues=QUEUES_MAX)
+
+
+def lists_in(tables: GroupTables) -> dict[str, list[int]]:
+    """The lists that are queues, by structure, as the tables of a group have them."""
+    lists: dict[str, list[int]] = {}
+    for row in tables.objects.all():
+        if row.disposition == DISPOSITION and row.namespace == NAMESPACE:
+            lists.setdefault(row.attributes["CFSTRUCT"], []).append(row.attributes["list"])
+    return lists
 
 
 def format_list(queue: SharedQueue, member: str) -> None:

@@ -91,7 +91,7 @@ class CouplingFacilityManager:
         self.nudge: Callable[[], None] = _nobody
         self.interest = Interest(qmgr)
         self.forwarding = Forwarding(qmgr, self.admin, self.latch, clock)
-        self.peers = PeerRecovery(qmgr, group, self.admin, self.in_use, self._say)
+        self.peers = PeerRecovery(qmgr, group, self.admin, self.structure, self._say)
         self.number = 0
         self.store: SharedStore
         self.media: Media
@@ -167,7 +167,7 @@ class CouplingFacilityManager:
     # -- structures
 
     def in_use(self) -> list[tuple[SharedStructure, list[int]]]:
-        """Every application structure that has queues, and their lists, as the shared tables have them now."""
+        """Every application structure that has queues, and their lists: all in which this member can have worked."""
         return [(self.structure(name), lists) for name, lists in sorted(self.definitions.all_lists().items())]
 
     def structure(self, name: str) -> SharedStructure:

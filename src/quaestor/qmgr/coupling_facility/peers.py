@@ -10,31 +10,36 @@ Rules
   PE4 What cannot be done is said once, and tried again.
   PE5 A dead member is fenced before anything of it is read: what it sent and nobody has done yet is not done afterwards
       (LS5). A structure that cannot be reached now is looked at again: the failed connector is not forgotten before.
+  PE6 While the repository is away, what the dead member has used may not be known here: what is known is resolved, but
+      neither descriptors nor the failed connector are forgotten before the repository has been asked.
 
 Called by the coupling facility manager, in the background and without the latch.  Calls resolving.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from quaestor.mqi.reasons import Abend, MQError
+from quaestor.qmgr.coupling_facility.definitions import lists_in
 from quaestor.qmgr.coupling_facility.resolving import DeadLog, LogAwayError, Resolved, resolve
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
 from quaestor.qmgr.coupling_facility.units import Descriptor
 from quaestor.storage.disk import Disk, InUseError
 from quaestor.storage.log_files import LogFiles
-from quaestor.storage.shared_tables import Member
+from quaestor.storage.shared_tables import Member, RepositoryAwayError
 
-Structures = Callable[[], Iterable[tuple[SharedStructure, list[int]]]]
+Structures = list[tuple[SharedStructure, list[int]]]
 Say = Callable[..., None]
 
 
 class PeerRecovery:
-    """Ends what dead members left behind (PE1-PE4)."""
+    """Ends what dead members left behind (PE1-PE6)."""
 
-    def __init__(self, own: str, group: Group, admin: SharedStructure, structures: Structures, say: Say) -> None:
+    def __init__(
+        self, own: str, group: Group, admin: SharedStructure, structure: Callable[[str], SharedStructure], say: Say
+    ) -> None:
         self._own, self._group, self._admin = own, group, admin
-        self._structures, self._say = structures, say
+        self._structure, self._say = structure, say
         self._said: set[tuple[str, str]] = set()
         self.recovered: list[tuple[str, Resolved]] = []
 
@@ -54,7 +59,9 @@ class PeerRecovery:
         """Recover one member; None when it lives or cannot be recovered here (PE1, PE4)."""
         member = self._group.tables.members.read(name)
         if member is None:
-            self._forget(name)
+            structures, certain = self._in_use()
+            if certain:  # PE6: or it has just joined
+                self._forget(name, structures)
             return None
         try:
             disk = self._group.open_disk(member.log_directory)
@@ -74,15 +81,16 @@ class PeerRecovery:
 
     def _recover(self, member: Member, disk: Disk) -> Resolved:
         files = LogFiles.open(disk)
-        structures = list(self._structures())
+        structures, certain = self._in_use()
         try:
             log = _OnDemand(files)
             self._fence(member.name, structures)
-            done = resolve(member.number, self._admin, structures, log.committed, files.inventory.epoch + 1)
+            before = files.inventory.epoch + 1
+            done = resolve(member.number, self._admin, structures, log.committed, before, certain=certain)
         finally:
             files.close()
         if not done.left and done.complete:
-            self._forget(member.name)
+            self._forget(member.name, structures)
         elif not done.committed and not done.backed_out:
             return done
         self.recovered.append((member.name, done))
@@ -97,16 +105,24 @@ class PeerRecovery:
         )
         return done
 
-    def _fence(self, name: str, structures: list[tuple[SharedStructure, list[int]]]) -> None:
+    def _in_use(self) -> tuple[Structures, bool]:
+        """Every structure that has queues, and their lists; whether none can be missing (PE6)."""
+        try:
+            lists, certain = lists_in(self._group.now), True
+        except RepositoryAwayError:
+            lists, certain = lists_in(self._group.tables), False
+        return [(self._structure(name), numbers) for name, numbers in sorted(lists.items())], certain
+
+    def _fence(self, name: str, structures: Structures) -> None:
         """PE5: a structure that cannot be reached is left for the next time."""
         self._admin.fence(name)
         for structure, _ in structures:
             if structure.connected:
                 structure.fence(name)
 
-    def _forget(self, name: str) -> None:
+    def _forget(self, name: str, structures: Structures) -> None:
         """PE3: application structures first, so that a peer that is cut looks again."""
-        for structure, _ in self._structures():
+        for structure, _ in structures:
             if structure.failing is None:
                 structure.forget(name)
         self._admin.forget(name)

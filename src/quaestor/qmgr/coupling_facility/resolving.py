@@ -76,7 +76,7 @@ class Found:
 class Resolved:
     """What was done: units committed, backed out, left in doubt, left because the log cannot be read.
 
-    Not `complete` when a structure could not be reached: it has to be looked at again.
+    Not `complete` when a structure could not be reached, or may not be known: it has to be looked at again.
     """
 
     committed: list[bytes] = field(default_factory=list)
@@ -116,8 +116,8 @@ def words_in(structure: SharedStructure, member: int, epoch_before: int) -> dict
 class _Words:
     """What structures say of a dead member's units (PR2)."""
 
-    def __init__(self, member: int, structures: Iterable[SharedStructure], epoch_before: int) -> None:
-        self._member = member
+    def __init__(self, member: int, structures: Iterable[SharedStructure], epoch_before: int, *, certain: bool) -> None:
+        self._member, self._certain = member, certain
         self._found: list[tuple[SharedStructure, dict[bytes, int]]] = []
         self._away: set[str] = set()
         for structure in structures:
@@ -130,7 +130,8 @@ class _Words:
         """Whether a unit has committed, which should be said in the structure asked for. Raises LogAwayError."""
         if any(unit in words for _, words in self._found):
             return True
-        if asked in self._away:
+        known = {structure.name for structure, _ in self._found}
+        if asked in self._away or (asked and asked not in known and not self._certain):
             raise LogAwayError(f"{asked} cannot be asked")
         return False
 
@@ -166,16 +167,19 @@ def resolve(
     committed: Committed,
     epoch_before: int,
     stays: Callable[[bytes], bool] = lambda _unit: True,
+    *,
+    certain: bool = True,
 ) -> Resolved:
     """End what a member left behind when it was last up, before an epoch of its log (PR2-PR7).
 
-    `stays` says whether a unit that is in doubt in the structures is so on the log too; only its member knows.
+    `stays` says whether a unit that is in doubt in the structures is so on the log too; only its member knows. Not
+    `certain`: it may have used structures and lists that are not among these (PE6).
     """
     (entries,) = admin.ask(ReadList(member, most=EVERYTHING))
     descriptors = {each.unit: each for each in map(descriptor_in, entries) if epoch_of(each.unit) < epoch_before}
     outcomes: dict[bytes, bool | None] = {}
-    done, structures = Resolved(), list(structures)
-    words = _Words(member, [structure for structure, _ in structures], epoch_before)
+    done, structures = Resolved(complete=certain), list(structures)
+    words = _Words(member, [structure for structure, _ in structures], epoch_before, certain=certain)
     for structure, lists in structures:
         try:
             found = left_in(structure, lists, member)

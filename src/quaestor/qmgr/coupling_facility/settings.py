@@ -2,7 +2,8 @@
 
 Rules
   GP1 Structures are in the coupling facility of this machine or in Redis; a group's structures begin with its name.
-  GP2 The repository is asked through the Db2 manager, which answers from its copy while it is away.
+  GP2 The repository is asked through the Db2 manager, which answers from its copy while it is away. Whoever would do
+      harm with what has changed since asks `now` (DM5).
   GP3 A member's directory is in the repository, so that peers can read its log. One that is not there, or is not that
       of a queue manager, cannot be read here: it is on another machine.
 
@@ -44,6 +45,11 @@ class Group:
     """Who asks the tables; None where they are asked directly."""
 
     habits: Habits = FEWEST
+
+    @property
+    def now(self) -> GroupTables:
+        """The tables as they are now; RepositoryAwayError while nobody can say (GP2)."""
+        return self.tables if self.db2 is None else self.db2.now
 
     @property
     def objects(self) -> LargeObjects:

@@ -11,6 +11,8 @@ Rules
   DM4 Own changes are in the copy when the change returns; those of others when they have been followed, or when a
       question was answered with them: the copy is never behind what somebody here has seen. What was put to a queue
       that others have just defined is found by it.
+  DM5 Whoever must not miss what others have written asks `now`, and is told that the repository is away instead of what
+      was seen last.
 
 Called by coupling_facility, command, the mover, the scheduler.  Calls work_list, copy.
 """
@@ -45,7 +47,7 @@ Look = Callable[[SharedTables], Any]
 
 
 class Db2Manager:
-    """The shared tables of the group, asked through server tasks and counted (DM1 to DM4)."""
+    """The shared tables of the group, asked through server tasks and counted (DM1 to DM5)."""
 
     name = "db2"
 
@@ -69,7 +71,10 @@ class Db2Manager:
         self.copy = Copy(self.address)
         self.listeners: list[Listener] = []
         self.group = GroupTables(self)
-        """The tables of the group, asked now."""
+        """The tables of the group; those that are followed are answered from the copy while it is away (DM3)."""
+
+        self.now = GroupTables(_Now(self))
+        """The same, never answered from the copy (DM5)."""
 
         self.known = GroupTables(self.copy)
         """The tables of the group as they were last seen; nobody waits for them."""
@@ -101,29 +106,29 @@ class Db2Manager:
 
     # -- questions, as the tables answer them (DM1)
 
-    def read(self, table: str, name: str) -> Row | None:
-        found: Row | None = self._looked(table, "read", lambda tables: tables.read(table, name))
+    def read(self, table: str, name: str, *, now: bool = False) -> Row | None:
+        found: Row | None = self._looked(table, "read", lambda tables: tables.read(table, name), now=now)
         self._saw(table, () if found is None else (found,))
         return found
 
-    def rows(self, table: str) -> list[Row]:
-        found: list[Row] = self._looked(table, "list", lambda tables: tables.rows(table))
+    def rows(self, table: str, *, now: bool = False) -> list[Row]:
+        found: list[Row] = self._looked(table, "list", lambda tables: tables.rows(table), now=now)
         if table == "channels":
             self.stats.scs_rows_high = max(self.stats.scs_rows_high, len(found))
         self._saw(table, found)
         return found
 
-    def changed_since(self, table: str, since: int) -> list[Row]:
-        found: list[Row] = self._looked(table, "list", lambda tables: tables.changed_since(table, since))
+    def changed_since(self, table: str, since: int, *, now: bool = False) -> list[Row]:
+        found: list[Row] = self._looked(table, "list", lambda tables: tables.changed_since(table, since), now=now)
         self._saw(table, found)
         return found
 
-    def newest(self) -> int:
-        if self.away:
-            return self.copy.newest()
+    def newest(self, *, now: bool = False) -> int:
         try:
-            return int(self._asked("list", lambda tables: tables.newest()))
+            return int(self._asked_now("list", lambda tables: tables.newest()))
         except RepositoryAwayError:
+            if now:
+                raise
             return self.copy.newest()  # DM3
 
     def change(self, *changes: Change) -> int:
@@ -135,17 +140,13 @@ class Db2Manager:
                 self.copy.learn(each.table, Row(each.name, number, each.value if isinstance(each, Put) else None))
         return number
 
-    def _looked(self, table: str, verb: str, work: Look) -> Any:
-        if table not in FOLLOWED:
-            self._refuse_while_away()
-        elif self.away:
-            return work(self.copy)  # DM3
+    def _looked(self, table: str, verb: str, work: Look, *, now: bool) -> Any:
         try:
-            return self._asked(_KINDS.get(table, {}).get(verb, verb), work)
+            return self._asked_now(_KINDS.get(table, {}).get(verb, verb), work)
         except RepositoryAwayError:
-            if table in FOLLOWED:
-                return work(self.copy)
-            raise
+            if now or table not in FOLLOWED:
+                raise
+            return work(self.copy)  # DM3
 
     def _saw(self, table: str, rows: Iterable[Row]) -> None:
         """What a question was answered with is known from then on (DM4)."""
@@ -204,6 +205,28 @@ class Db2Manager:
         if not self.away:
             self._operator_log.say("CSQ5002E", "the shared repository cannot be reached", why=why)
         self.away = why
+
+
+class _Now:
+    """The tables as they are now; RepositoryAwayError when nobody can say (DM5)."""
+
+    def __init__(self, db2: Db2Manager) -> None:
+        self._db2, self.address, self.change = db2, db2.address, db2.change
+
+    def read(self, table: str, name: str) -> Row | None:
+        return self._db2.read(table, name, now=True)
+
+    def rows(self, table: str) -> list[Row]:
+        return self._db2.rows(table, now=True)
+
+    def changed_since(self, table: str, since: int) -> list[Row]:
+        return self._db2.changed_since(table, since, now=True)
+
+    def newest(self) -> int:
+        return self._db2.newest(now=True)
+
+    def close(self) -> None:
+        """The manager closes what is open."""
 
 
 def _kind_of(changes: tuple[Change, ...]) -> str:
