@@ -8,6 +8,8 @@ import pytest
 from chaos.simulated import Fate, Way
 from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, drained
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility import resetting
+from quaestor.qmgr.coupling_facility.structures import Failing
 from quaestor.testing import FaultyDisk, PowerCut
 
 
@@ -170,3 +172,46 @@ def test_a_member_that_is_not_known_yet_is_not_forgotten(group):
     group.sharing.follow()
     group.two.shared.peers.step()
     assert "QM3" not in group.two.shared.admin.connectors()
+
+
+# -- structures that have failed, rules SM6, RC4 and RT1
+
+
+def test_a_structure_is_recovered_only_with_everybody_who_has_joined(group):
+    """QM3 has joined and put since QM1 followed the repository; then the structure is lost, and QM1 cut off."""
+    group.sharing.define("ORDERS", "APPL1", by="QM1")
+    with group.sharing.start("QM3").connect("CAROL") as app:
+        app.put("ORDERS", b"1", PERSISTENT, OUT)
+    group.sharing.facility.delete(group.sharing.prefix + "APPL1")
+    for _ in range(2):
+        for manager in group.sharing.members.values():
+            manager.shared.reach_step()
+    structure = group.one.shared.structures["APPL1"]
+    assert Failing.FAILED is structure.failing
+    group.sharing.repository_away.add("QM1")
+    for command in ("RECOVER CFSTRUCT(APPL1)", "RECOVER CFSTRUCT(APPL1) TYPE(PURGE)", "BACKUP CFSTRUCT(APPL2)"):
+        told = group.one.commands.run(command, "OPER")
+        assert (False, True) == (told.ok, "2342" in told.lines[0]), told.lines
+    assert Failing.FAILED is structure.failing
+    group.sharing.repository_away.clear()
+    group.sharing.follow()
+    assert group.one.commands.run("RECOVER CFSTRUCT(APPL1)", "OPER").ok
+    group.two.shared.reach_step()
+    assert [[b"1"]] == found_by(group, "ORDERS")
+
+
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_structure_is_made_to_fail_only_when_all_can_be_told(tmp_path, when, monkeypatch):
+    sharing = Sharing(tmp_path, through_db2=True, RECOVER="YES", CFLEVEL=5)
+    one = sharing.start("QM1")
+    sharing.define(by="QM1")
+    with one.connect("ALICE") as app:
+        app.put("ORDERS", b"1", VOLATILE, OUT)
+        if when == "before":
+            sharing.repository_away.add("QM1")
+        else:
+            monkeypatch.setattr(resetting, "_settled", lambda _structure: not sharing.repository_away.add("QM1"))
+        told = one.commands.run("RESET CFSTRUCT(APPL1) ACTION(FAIL)", "OPER")
+        assert (False, True) == (told.ok, "2342" in told.lines[0]), told.lines
+        assert [b"1"] == drained(app)
+    sharing.close()

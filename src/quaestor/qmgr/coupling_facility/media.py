@@ -10,6 +10,8 @@ Rules
       that backup and logs have. The structure is in use meanwhile; only what is in that data set waits.
   SM5 A member that lives must be connected to the structure that failed before its log is read: then nothing of what it
       did in the lost one can commit any more (CS7). One that is not is waited for (2346: try again).
+  SM6 Which members and which backup there are the repository says, now: a member that has joined since it was last seen
+      would be missing with all that is on its log. While it is away nothing is backed up or recovered (2342).
 
 Called by the coupling facility manager, for commands and in the background.  Calls backup, positions.
 """
@@ -35,7 +37,7 @@ from quaestor.qmgr.coupling_facility.structures import Failing, SharedStructure
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.storage.disk import Disk, InUseError
 from quaestor.storage.log_files import FIRST_RBA, LogFiles
-from quaestor.storage.shared_tables import Backup, Member, RepositoryAwayError
+from quaestor.storage.shared_tables import Backup, Member
 
 NOTHING_KEPT = 1 << 63
 
@@ -50,7 +52,7 @@ class RecoveredStructure:
 
 
 class Media:
-    """Backups and recovery of structures (SM1-SM5)."""
+    """Backups and recovery of structures (SM1-SM6)."""
 
     def __init__(self, own: Member, group: Group, admin: SharedStructure, recovery: RecoveryManager) -> None:
         self._own, self._group, self._admin, self._recovery = own, group, admin, recovery
@@ -81,19 +83,16 @@ class Media:
     # -- backup
 
     def backup(self, structure: SharedStructure, lists: list[int], now_us: int) -> Written:
-        """BACKUP CFSTRUCT (SM1). The latch is held."""
+        """BACKUP CFSTRUCT (SM1). The latch is held. Raises RepositoryAwayError, as does recovering (SM6)."""
         alive = {name for name, living in self._admin.connectors().items() if living}
-        members = self._group.tables.members.all()
+        members = self._group.now.members.all()
         marks = self._positions.marks({member.number for member in members if member.name in alive})
         by_name = {member.name: self._mark(member, marks) for member in members}
         self._kept_rba = min(self._kept_rba, self._recovery.log.end)
         written = write_backup(structure, lists, self._recovery)
         marked = {name: [mark.rba, mark.epoch, mark.counter] for name, mark in by_name.items() if mark is not None}
         row = Backup(structure.name, self._own.name, written.start_rba, written.end_rba, now_us, written.bytes, marked)
-        try:
-            self._group.tables.backups.write(row)
-        except RepositoryAwayError as error:
-            raise MQError(Reason.DB2_NOT_AVAILABLE, structure=structure.name, why=str(error)) from error
+        self._group.tables.backups.write(row)
         self._keep()
         return written
 
@@ -137,10 +136,10 @@ class Media:
     def _read_logs(self, structure: str, reader: type[LogReader]) -> tuple[Recovered, int]:
         """What the backup of a structure and the logs of all members tell of it; how many those are."""
         recovered = Recovered(structure)
-        backup = self._group.tables.backups.read(structure)
+        backup = self._group.now.backups.read(structure)
         if backup is not None:
             read_backup(recovered, self._disk_of(backup.member), backup.start_rba, backup.end_rba)
-        members = self._group.tables.members.all()
+        members = self._group.now.members.all()
         for member in members:
             open_disk = self._disk_of(member.name)
             reader(recovered, self._mark_in(backup, member.name, open_disk)).read(open_disk)
@@ -152,7 +151,7 @@ class Media:
         recovered, _ = self._read_logs(structure.name, EveryPut)
         bodies = {one: entry.data for one, entry in recovered.there.items()}
         bodies |= {one: entry.data for one, (_, entry) in recovered.waiting.items()}
-        members = [self._group.tables.members.read(owner) for owner in owners]
+        members = [self._group.now.members.read(owner) for owner in owners]
         found = [each for each in members if each is not None]
         return sum(write_again(structure, lists, each, self._disk_of(each.name)(), bodies) for each in found)
 
@@ -166,7 +165,7 @@ class Media:
     def _wait_for_all(self, structure: SharedStructure) -> None:
         """Every member that lives has let go of the structure that was lost (SM5)."""
         connected = {name for name, living in structure.connectors().items() if living}
-        for member in self._group.tables.members.all():
+        for member in self._group.now.members.all():
             if member.name not in connected and self._lives(member):
                 why = "it has not connected to the structure that failed; try again"
                 raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, member=member.name, why=why)
@@ -194,7 +193,7 @@ class Media:
             files.close()
 
     def _disk_of(self, name: str) -> Callable[[], Disk]:
-        member = self._group.tables.members.read(name)
+        member = self._group.now.members.read(name)
         if member is None:
             raise MQError(Reason.CF_STRUC_FAILED, member=name, why="it is no longer a member")
         directory = member.log_directory

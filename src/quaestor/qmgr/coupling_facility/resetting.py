@@ -3,13 +3,14 @@
 Rules
   RT1 Nobody uses the structure while it is emptied: its own entry is removed, so that whoever connects finds it without
       one (CS3), and every active member is told that it has failed before anything is deleted. When one gives no
-      answer the structure is as it was, and the command has failed.
+      answer, or the repository is away, which says who they are, the structure is as it was, and the command has
+      failed.
   RT3 A member answers when no unit of it that worked there is in its force any more (CS7): whoever recovers the
       structure afterwards reads every commit on its log.
   RT2 Then everything is removed from its lists. One with RECOVER(YES) has failed until RECOVER CFSTRUCT; any other is
       empty and used again at once.
 
-Called by operating.  Calls structures, forwarding.
+Called by operating.  Calls structures, forwarding, recovering.
 """
 
 from dataclasses import replace
@@ -18,8 +19,10 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.qmgr.coupling_facility.recovering import lists_now
 from quaestor.qmgr.coupling_facility.structures import LISTS, OWN_LIST, OWN_LOCK, Failing, SharedStructure
 from quaestor.storage.lists.operations import Delete, Entry, First, Limit, Operation, ReadList, Unlock, Write
+from quaestor.storage.shared_tables import Member, RepositoryAwayError
 
 if TYPE_CHECKING:
     from quaestor.qmgr.coupling_facility.manager import CouplingFacilityManager
@@ -34,20 +37,26 @@ SETTLE_S, _LOOK_S = 5.0, 0.002
 
 def fail(manager: "CouplingFacilityManager", name: str, now_us: int) -> None:
     """Make a structure fail for all members. The latch is not held."""
+    with lists_now(manager, name):
+        members = manager.group.now.members.all()
     with manager.latch:
         structure = manager.structure(name)
         if structure.failing is not None:
             raise MQError(structure.failing.value, structure=name)
         own = _close(structure)
-    silent = [*_told(manager, name), *([] if _settled(structure) else [manager.qmgr])]
+    silent = [*_told(manager, name, members), *([] if _settled(structure) else [manager.qmgr])]
     with manager.latch:
         if silent:
             _open(structure, own)  # RT1
             raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why=f"{', '.join(silent)} gave no answer")
-        _empty(structure)
         row = manager.group.tables.structures.read(name)
-        if row is not None:
-            manager.group.tables.structures.write(replace(row, failed_us=now_us))
+        try:
+            if row is not None:
+                manager.group.tables.structures.write(replace(row, failed_us=now_us))
+        except RepositoryAwayError as error:
+            _open(structure, own)
+            raise MQError(Reason.DB2_NOT_AVAILABLE, structure=name, why=str(error)) from error
+        _empty(structure)
         if row is None or row.attributes.get("RECOVER") != "YES":
             if not structure.lock_own():
                 raise MQError(Reason.CF_STRUC_IN_USE, structure=name, why="another member is at it")
@@ -88,12 +97,10 @@ def _open(structure: SharedStructure, own: Entry | None) -> None:
     structure.failing = None
 
 
-def _told(manager: "CouplingFacilityManager", name: str) -> list[str]:
+def _told(manager: "CouplingFacilityManager", name: str, members: list[Member]) -> list[str]:
     """Tell the other active members; those that gave no answer."""
     active = manager.admin.connectors()
-    others = [
-        each for each in manager.group.tables.members.all() if active.get(each.name) and each.name != manager.qmgr
-    ]
+    others = [each for each in members if active.get(each.name) and each.name != manager.qmgr]
     asked = manager.forwarding.ask([(each.name, each.number) for each in others], FAIL + name.encode())
     answers = manager.forwarding.collect(asked)
     still = manager.admin.connectors()
