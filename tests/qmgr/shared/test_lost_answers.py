@@ -141,6 +141,66 @@ def test_nothing_is_decided_while_a_structure_cannot_be_used(group):
     assert ([], []) == (drained(group.other), group.problems())
 
 
+def put_without_answer(group):
+    group.strike("answer lost")
+    with pytest.raises(MQError, match="2345"):
+        group.bills.put(b"2", PERSISTENT, IN)
+
+
+def get_without_answer(group):
+    with group.two.connect("BOB") as app:
+        app.put("BILLS", b"2", PERSISTENT, OUT)
+    group.strike("answer lost")
+    with pytest.raises(MQError, match="2345"):
+        group.bills.get(GET_IN)
+
+
+def numbered_get_without_answer(group):
+    with group.two.connect("BOB") as app:
+        app.put("BILLS", b"2", PERSISTENT, OUT)
+    group.bills.browse()
+    group.strike("answer lost", left=1)
+    with pytest.raises(MQError, match="2345"):
+        group.bills.get(GET_IN | GetOptions.MSG_UNDER_CURSOR)
+
+
+@pytest.mark.parametrize("end", ["commit", "prepare"])
+@pytest.mark.parametrize("call", [put_without_answer, get_without_answer, numbered_get_without_answer])
+def test_nothing_is_decided_while_a_structure_owes_an_answer(group, call, end):
+    """CU8: what was done there bears the name of the unit, and whoever ends it next would give it its outcome."""
+    group.orders.put(b"1", PERSISTENT, IN)
+    call(group)
+    with pytest.raises(MQError, match="2003"):
+        group.app.commit() if end == "commit" else group.app.prepare(b"xid")
+    group.connect_again()
+    left = [] if call is put_without_answer else [b"2"]
+    assert ([], left, []) == (drained(group.other), drained(group.other, "BILLS"), group.sharing.leaks())
+
+
+@pytest.mark.parametrize("end", ["commit", "prepare"])
+@pytest.mark.parametrize("call", [put_without_answer, get_without_answer, numbered_get_without_answer])
+def test_it_is_when_the_structure_is_connected_again(group, call, end):
+    group.orders.put(b"1", PERSISTENT, IN)
+    call(group)
+    group.connect_again()
+    if end == "commit":
+        group.app.commit()
+    else:
+        group.app.prepare(b"xid")
+        group.app.commit_prepared(b"xid")
+    left = [] if call is put_without_answer else [b"2"]
+    assert ([b"1"], left, []) == (drained(group.other), drained(group.other, "BILLS"), group.sharing.leaks())
+
+
+def test_a_unit_that_did_nothing_else_is_nobodys_to_decide(group):
+    """What was done without an answer is backed out by whoever finds it: no descriptor says anything else (PR2)."""
+    put_without_answer(group)
+    group.app.commit()
+    group.kill()
+    group.two.shared.peers.step()
+    assert ([], []) == (drained(group.other, "BILLS"), group.problems())
+
+
 @pytest.mark.parametrize("how", ["not sent", "answer lost", "late"])
 def test_a_commit_over_two_structures_that_was_not_answered_is_whole(group, how):
     """Nothing is logged: the first structure decides, and is asked before anything is ended in the other."""

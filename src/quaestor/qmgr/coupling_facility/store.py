@@ -139,6 +139,10 @@ class SharedStore:
             (number,) = queue.structure.ask(Write(queue.list, key, data, adjunct))
         except StructureRefusal as refusal:
             raise refused(refusal, queue.structure.name, queue.name, queue.definition.max_depth) from refusal
+        except MQError as error:
+            if unit is not None:
+                self.part_of(unit).not_answered(queue.structure, error)
+            raise
         except DataSetFullError as error:
             raise MQError(Reason.STORAGE_MEDIUM_FULL, queue=queue.name, why=str(error)) from error
         arrival = just_put(queue, Entry(number, queue.list, key, adjunct, 1, b"", 0), message, priority)
@@ -192,7 +196,12 @@ class SharedStore:
             claim = again[1]
         else:
             claim = self._claim(queue, self._identities.new() if part is None else part.id, asked, asks)
-        claimed = self._claimed(queue, claim)
+        try:
+            claimed = self._claimed(queue, claim)
+        except MQError as error:
+            if part is not None:
+                part.not_answered(queue.structure, error)
+            raise
         if plain and (claimed is None or claimed.done != MOVED):
             queue.claim = asks, claim  # CM7
         if claimed is None:
@@ -335,6 +344,10 @@ class SharedStore:
                 self._keep(arrival, at, self.part_of(unit).id, GOT)
         except StructureRefusal as refusal:
             raise VanishedError(refusal.why) from refusal
+        except MQError as error:
+            if unit is not None:
+                self.part_of(unit).not_answered(queue.structure, error)
+            raise
 
     def _keep(self, arrival: SharedArrival, at: int, holder: bytes, held_as: int) -> None:
         """Move an entry to this member's list, marked as whose and as what."""

@@ -22,8 +22,9 @@ Rules
   CU7 A prepared unit is in doubt in the structures too: its puts stand under keys that say so, its gets are marked so,
       its descriptor has its URID, also when its COMMIT record is announced in it; nobody but its coordinator ends it.
   CU8 Nothing is prepared or decided while a structure in which the unit worked cannot be used: it may have lost the
-      work, and may be recovered from a log that does not have the decision yet. Where a unit in doubt worked is not
-      known after a restart until every structure was looked at.
+      work, and may be recovered from a log that does not have the decision yet. Nor while one cannot that gave no
+      answer to a put or get of the unit: what that did there is marked with the unit, is none of its work, and would
+      share its outcome. Where a unit in doubt worked is not known after a restart until every structure was looked at.
 
 Called by the shared store and recovery.  Calls structures.
 """
@@ -226,6 +227,7 @@ class SharedUnit:
         "_descriptor",
         "_descriptors",
         "_outcome",
+        "_silent",
         "_unanswered",
         "_works",
         "get_arrivals",
@@ -250,6 +252,9 @@ class SharedUnit:
         self._committing: list[SharedStructure] = []
         self._outcome: bool | None = None
         """What was found out about a commit that was not answered (CU4)."""
+
+        self._silent: set[SharedStructure] = set()
+        """Structures that gave no answer to a put or get of it (CU8)."""
 
         self.unread: set[str] = set()
         """Structures in which it may have worked before its member was started again (CU8)."""
@@ -284,11 +289,17 @@ class SharedUnit:
         self.work(structure).gets.append(arrival)
         self.get_arrivals.append(arrival)
 
+    def not_answered(self, structure: SharedStructure, error: MQError) -> None:
+        """A put or get of it was refused; where it was sent, it may have been done all the same (CU8)."""
+        if error.facts.get("sent"):
+            self._silent.add(structure)
+
     # -- the end
 
     def decide(self, urid: int, rba: int) -> None:
         """Before the COMMIT record is written at `rba` (CU2), or in its place (CU3). May refuse: nothing is decided."""
-        self.check()
+        if self._works or self.unread:
+            self.check()
         if not self._works:
             return
         if urid:
@@ -314,9 +325,10 @@ class SharedUnit:
             raise MQError(Reason.CF_STRUC_FAILED, structures=sorted(self.unread), why="what the unit did is not known")
         if any(work.gone for work in self._works.values()):
             raise MQError(Reason.CF_STRUC_FAILED, structures=sorted(self._works), why="what the unit did is lost")
-        for work in self._works.values():
-            if work.structure.failing is not None:
-                raise MQError(work.structure.failing.value, structure=work.structure.name)
+        for structure in (*(work.structure for work in self._works.values()), *self._silent):
+            if structure.failing is not None:
+                raise MQError(structure.failing.value, structure=structure.name)
+        self._silent.clear()  # whoever connected to them again has ended what was done there (PR8)
 
     def start_backout(self) -> None:
         """A unit in doubt is to be backed out: refused as a commit would be, and forced likewise (CU8, CS7)."""
