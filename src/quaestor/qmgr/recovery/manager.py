@@ -17,7 +17,8 @@ Rules
       too.
   V9  A commit may be taken in two steps, `start_commit` and `end_commit`, so that one force serves many units.
   V10 A unit with work in structures of a queue-sharing group tells them before its COMMIT record is written. If they
-      cannot be told, it is backed out (2003); if it may have been done all the same, that is said (2124).
+      cannot be told, it is backed out (2003); if it may have been done all the same, that is said (2124). The record
+      that names it for them is part of its end: there is log for it when there is none for new work (J6).
   V12 A unit may be longer than the log that is left when no other log can be made ready. Its backout goes as far as the
       last eighth of a log, which is for commits and for the ends of other units; then it waits. Whoever asked for it is
       answered: the unit is in backout on the log and nobody can commit it any more, whatever happens. What it put and
@@ -127,7 +128,7 @@ class RecoveryManager(PageChanger):
     def _decide_shared(self, unit: UnitOfRecovery) -> None:
         """Tell the structures before anything is decided (V10)."""
         if unit.urid:
-            self.note(unit, Kind.SHARED_UNIT, unit.shared.id)
+            unit.last = self.log.append(Kind.SHARED_UNIT, 0, unit.urid, unit.last, 0, 0, unit.shared.id)
         try:
             unit.shared.decide(unit.urid, self.log.end)
         except MQError as error:
