@@ -1,12 +1,13 @@
 """Shared queues when no other active log can be made ready (J6): what is there ends, and nothing is left half done."""
 
 import errno
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, USES, Sharing, drained
+from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, STRUCTURE, USES, Sharing, drained
 from quaestor.mqi.reasons import MQError
+from quaestor.storage.lists.operations import Delete
 
 
 @pytest.fixture
@@ -60,6 +61,71 @@ def test_a_unit_is_prepared_when_there_is_log_again(group, monkeypatch):
     app.prepare(b"xid")
     app.commit_prepared(b"xid")
     assert ([b"1"], []) == (drained(app_of(group, "QM2")[0]), group.leaks())
+
+
+@contextmanager
+def without_log_after(sharing, records, monkeypatch):
+    """There is log for so many records more of a unit."""
+    recovery = sharing.members["QM1"].engine.recovery
+    note, noted = recovery.note, []
+    with monkeypatch.context() as patch, ExitStack() as later:
+
+        def counted(unit, kind, body):
+            if len(noted) == records:
+                later.enter_context(without_log(sharing, monkeypatch))
+            noted.append(kind)
+            return note(unit, kind, body)
+
+        patch.setattr(recovery, "note", counted)
+        yield
+
+
+LONG = [bytes([number]) * (300_000 + number) for number in range(3)]
+
+
+def recovered(sharing):
+    """What RECOVER CFSTRUCT brings back."""
+    sharing.facility.delete(sharing.prefix + STRUCTURE)
+    for _ in range(2):
+        for manager in sharing.members.values():
+            manager.shared.reach_step()
+    assert sharing.members["QM2"].commands.run(f"RECOVER CFSTRUCT({STRUCTURE})", "OPER").ok
+    return drained(app_of(sharing, "QM2")[0])
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["as it is", "recovered"])
+@pytest.mark.parametrize("records", range(3))
+def test_a_long_put_that_the_log_has_no_room_for_is_not_there(group, records, lost, monkeypatch):
+    """CM4: the unit goes on without it, and what was logged of it becomes part of no other message."""
+    app, queue = app_of(group)
+    queue.put(LONG[0], PERSISTENT, IN)
+    with without_log_after(group, records, monkeypatch), pytest.raises(MQError, match="2056"):
+        queue.put(LONG[1], PERSISTENT, IN)
+    queue.put(LONG[2], PERSISTENT, IN)
+    queue.put(b"short", PERSISTENT, IN)
+    app.commit()
+    assert [] == group.leaks()
+    there = recovered(group) if lost else drained(app_of(group, "QM2")[0])
+    assert [LONG[0], LONG[2], b"short"] == there
+
+
+def test_it_is_not_there_either_if_the_structure_is_lost_just_then(group, monkeypatch):
+    app, queue = app_of(group)
+    structure = group.members["QM1"].shared.structures[STRUCTURE]
+    ask = structure.ask
+
+    def cut(*operations, **how):
+        if isinstance(operations[0], Delete):
+            group.cut_off(STRUCTURE)
+        return ask(*operations, **how)
+
+    monkeypatch.setattr(structure, "ask", cut)
+    with without_log_after(group, 1, monkeypatch), pytest.raises(MQError, match="2056"):
+        queue.put(LONG[1], PERSISTENT, IN)
+    monkeypatch.undo()
+    group.reach_again(STRUCTURE)
+    app.commit()
+    assert ([], []) == (drained(app_of(group, "QM2")[0]), group.leaks())
 
 
 def test_a_get_without_log_leaves_its_message(group, monkeypatch):

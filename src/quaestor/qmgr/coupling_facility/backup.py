@@ -45,7 +45,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     member_of,
 )
 from quaestor.qmgr.coupling_facility.positions import Mark
-from quaestor.qmgr.coupling_facility.store import SHARED_PUT, entry_of_log, identity_of_log, pieces
+from quaestor.qmgr.coupling_facility.store import SHARED_PUT, entry_of_log, identity_of_log, pieces, pieces_before
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, OWN_LIST, OWN_LOCK, SharedStructure
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager
@@ -226,7 +226,8 @@ class LogReader:
         """The structure and the entry of a put, with the data that was logged before it."""
         structure, entry = entry_of_log(record.body)
         parts, self._unit(record).parts = self._unit(record).parts, []
-        return structure, entry._replace(data=b"".join((*parts, entry.data)))
+        own = parts[len(parts) - pieces_before(entry) :]  # before them, what a put has logged that was taken back
+        return structure, entry._replace(data=b"".join((*own, entry.data)))
 
     def _record(self, record: LogRecord) -> None:
         if record.kind == Kind.SHARED_DATA:

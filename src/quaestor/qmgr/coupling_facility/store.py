@@ -9,7 +9,8 @@ Rules
   CM3 What is read otherwise (browse, groups, tests that only the message manager can make) is read in pieces by READ
       LIST, and taken by its number. Another member may have been quicker: `VanishedError`, and the get looks again.
   CM4 Persistent puts and gets are logged, for RECOVER CFSTRUCT: the put after its entry is written, with its data; the
-      get with the identity of the message. They change no page.
+      get with the identity of the message. They change no page. A put that the log has no room for, in the middle of
+      a long message perhaps, is taken back.
   CM5 A browse with lock moves the message to the member's own list as well, so it is hidden from all members; the
       handle that locked it still finds it in its place.
 
@@ -37,6 +38,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED_RANGE,
     EXPIRES,
     GOT,
+    HEAD_LENGTH,
     LOCKED,
     MARK,
     NO_MARK,
@@ -48,6 +50,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     Identities,
     as_committed,
     at_least,
+    beside,
     committed_key,
     got_list,
     open_key,
@@ -87,7 +90,7 @@ SHARED_GET = struct.Struct(">12s10s")
 """structure, identity of the message"""
 
 LOGGED_MAX = 128 * 1024
-"""Data in one log record; longer data is logged in pieces, the last with the put itself."""
+"""Data in one log record; longer data is logged in pieces of this length, the last with the put itself."""
 
 IN_UNIT = 0xFF
 """Whatever its flags, it stays on this member's list until a unit ends."""
@@ -148,7 +151,11 @@ class SharedStore:
         arrival = just_put(queue, Entry(number, queue.list, key, adjunct, 1, b"", 0), message, priority)
         if unit is not None:
             if persistent:
-                self._log_put(unit, queue, arrival.entry, data)
+                try:
+                    self._log_put(unit, queue, arrival.entry, data)
+                except MQError:
+                    self._take_back(unit, queue, number)
+                    raise
             arrival.state = WAITING
             self.part_of(unit).put(arrival, queue.structure)
         return arrival
@@ -159,6 +166,14 @@ class SharedStore:
         for part in parts:
             self._recovery.note(unit, Kind.SHARED_DATA, _name(queue) + part)
         self._recovery.note(unit, Kind.SHARED_PUT, b"".join((head, entry.adjunct[: -MARK.size], NO_MARK, last)))
+
+    def _take_back(self, unit: UnitOfRecovery, queue: SharedQueue, number: int) -> None:
+        """An entry that was written is not to be (CM4); one that stays is ended by whoever connects again (PR8)."""
+        try:
+            with suppress(StructureRefusal):  # somebody has emptied the queue meanwhile
+                queue.structure.ask(Delete(number, queue.list))
+        except MQError as error:
+            self.part_of(unit).not_answered(queue.structure, error)
 
     def part_of(self, unit: UnitOfRecovery) -> SharedUnit:
         """The unit's part in structures, begun with its first work there."""
@@ -396,6 +411,12 @@ class SharedStore:
 def pieces(data: bytes) -> list[bytes]:
     """Data in pieces that a log record can hold, at least one (CM4)."""
     return [data[at : at + LOGGED_MAX] for at in range(0, len(data), LOGGED_MAX)]
+
+
+def pieces_before(entry: Entry) -> int:
+    """How many pieces of a message are logged before the last, which this is; those of others may precede (CM4)."""
+    missing = beside(entry.adjunct).length + HEAD_LENGTH - len(entry.data)
+    return max(-(-missing // LOGGED_MAX), 0)
 
 
 def _name(queue: SharedQueue) -> bytes:
