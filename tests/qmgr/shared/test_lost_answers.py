@@ -119,6 +119,31 @@ def test_a_lock_of_a_browse_that_was_not_answered_hides_nothing(group):
     assert [b"1"] == drained(group.other)
 
 
+@pytest.mark.parametrize("recovered", ["NO", "YES"])
+def test_what_a_browse_has_locked_goes_with_its_structure(tmp_path, recovered):
+    """CM5: nobody has ended it, and its number means nothing in the structure that is there now."""
+    group = Group(tmp_path, RECOVER=recovered)
+    group.orders.put(b"1", VOLATILE, OUT)
+    group.orders.put(b"2", PERSISTENT, OUT)
+    for _ in range(2):
+        group.orders.browse(GetOptions.BROWSE_NEXT | GetOptions.LOCK)
+    group.lose("APPL1")
+    for _ in range(2):
+        group.connect_again("QM1", "QM2")
+    if recovered == "YES":
+        assert group.recover("QM2")
+        group.connect_again("QM1")
+    with pytest.raises(MQError, match="2034"):
+        group.orders.get(GET_IN | GetOptions.MSG_UNDER_CURSOR)
+    left = [b"2"] if recovered == "YES" else []
+    assert left == browsed(group.other)
+    group.orders.put(b"3", PERSISTENT, OUT)
+    assert [*left, b"3"] == [group.orders.get(GET_IN).body for _ in (*left, b"3")]
+    group.orders.close()
+    group.app.commit()
+    assert ([], []) == (drained(group.other), group.problems())
+
+
 def test_work_of_living_units_stays_when_the_structure_is_connected_again(group):
     group.orders.put(b"1", VOLATILE, OUT)
     assert b"1" == group.orders.get(GET_IN).body

@@ -12,8 +12,8 @@ Rules
       get with the identity of the message. They change no page. A put that the log has no room for, in the middle of
       a long message perhaps, is taken back.
   CM5 A browse with lock moves the message to the member's own list as well, so it is hidden from all members; the
-      handle that locked it still finds it in its place.
-
+      handle that locked it still finds it in its place. A structure that has lost what was in it has lost the lock too
+      (CS6).
   CM6 A get offers a buffer of the size that its queue remembers; a message that does not fit is asked for again, which
       is a redrive (GB1).
   CM7 The mark of a claim names the unit that a moved message would be in. As long as nothing was moved the name is
@@ -27,6 +27,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import NamedTuple
 
 from quaestor.clock import Clock
 from quaestor.mqi.matching import ANY, Selection
@@ -99,8 +100,21 @@ THOUGHT_OF = EXPIRES | OFFLOADED
 """Flags of an entry that a claim only tells (CM2): it may have expired, or its data is to be read first (CO5)."""
 
 
+class _Locked(NamedTuple):
+    """A message that a handle has locked, and in which incarnation of its structure (CM5)."""
+
+    arrival: SharedArrival
+    incarnation: bytes
+
+    @property
+    def gone(self) -> bool:
+        """Whether the structure has lost it."""
+        held_in: bytes = self.arrival.queue.structure.incarnation
+        return self.incarnation != held_in
+
+
 class SharedStore:
-    """Shared queues of one member (CM1-CM5)."""
+    """Shared queues of one member (CM1-CM7)."""
 
     def __init__(
         self, recovery: RecoveryManager, clock: Clock, identities: Identities, descriptors: Descriptors
@@ -108,7 +122,7 @@ class SharedStore:
         self._recovery, self._clock = recovery, clock
         self._identities, self._descriptors = identities, descriptors
         self._member = identities.member
-        self._held: dict[object, SharedArrival] = {}
+        self._held: dict[object, _Locked] = {}
         self.units: dict[bytes, SharedUnit] = {}
         """The parts in structures of units that have not ended there."""
 
@@ -189,7 +203,8 @@ class SharedStore:
 
     def entries_in(self, structure: SharedStructure) -> set[int]:
         """The entries of a structure that units and handles of this member have now."""
-        held = {each.entry.number for each in self._held.values() if each.queue.structure is structure}
+        locked = (each.arrival for each in self._held.values() if not each.gone)
+        held = {arrival.entry.number for arrival in locked if arrival.queue.structure is structure}
         return held.union(*(unit.entries_in(structure) for unit in self.units.values()))
 
     # --- get ----------------------------------------------------------------------------------------------------------
@@ -282,7 +297,8 @@ class SharedStore:
     ) -> Iterator[SharedArrival]:
         """Available arrivals behind one, in order, and in its place what the handle itself has locked (CM5)."""
         low, behind = (COMMITTED_RANGE[0], 0) if after is None else (_place(after), BEHIND_KEY)
-        held = self._held.get(holder) if holder is not None else None
+        locked = self._held.get(holder) if holder is not None else None
+        held = None if locked is None or locked.gone else locked.arrival
         if held is not None and (held.queue is not queue or _place(held) <= low or not _has(held, asked)):
             held = None
         while True:
@@ -310,7 +326,7 @@ class SharedStore:
 
     def still_there(self, arrival: SharedArrival) -> bool:
         """Whether a message under a cursor is on the queue and available; those it locked itself are."""
-        if arrival in self._held.values():
+        if any(each.arrival is arrival and not each.gone for each in self._held.values()):
             return True
         if arrival.state != AVAILABLE:
             return False
@@ -382,13 +398,13 @@ class SharedStore:
         except StructureRefusal as refusal:
             raise VanishedError(refusal.why) from refusal
         arrival.holder = holder
-        self._held[holder] = arrival
+        self._held[holder] = _Locked(arrival, arrival.queue.structure.incarnation)
 
     def let_go(self, arrival: SharedArrival, holder: object) -> None:
         """It is there for everybody again; where the structure cannot be told, whoever connects to it again does so."""
-        self._held.pop(holder, None)
+        locked = self._held.pop(holder, None)
         arrival.holder = None
-        if arrival.state == AVAILABLE:
+        if arrival.state == AVAILABLE and not (locked is not None and locked.gone):
             move = returning(arrival.entry, self._member, counted=False)
             with suppress(StructureRefusal, MQError):  # the structure was lost, or is out of reach
                 arrival.queue.structure.ask(move)
