@@ -81,6 +81,28 @@ def test_units_that_work_on_survive_both_cuts(group):
     assert ([], [b"1"]) == (group.sharing.leaks(), drained(group.one.connect("ALICE")))
 
 
+def test_a_structure_that_is_new_here_waits_for_the_repository_and_others_do_not(group):
+    """DS1: its data set is to be noted there before it is used; the background goes on with what there is."""
+    assert group.one.commands.run("DEFINE CFSTRUCT(APPL0) CFLEVEL(5) OFFLOAD(SMDS)", "OPER").ok
+    _, queue = group.defined()
+    group.sharing.follow()
+    group.sharing.repository_away.add("QM2")
+    structures = group.two.shared.structures
+    waiting = {"APPL0": group.two.shared.structure("APPL0"), **structures}
+    group.sharing.cut_off("APPL1")
+    with pytest.raises(MQError, match="2345"):
+        queue.put(b"1", VOLATILE, OUT)
+    group.sharing.away.clear()
+    structures.clear()
+    structures.update(waiting)
+    group.two.shared.reach_step()
+    assert (Failing.LOST, None) == (structures["APPL0"].failing, structures["APPL1"].failing)
+    group.sharing.repository_away.clear()
+    group.sharing.follow()
+    group.two.shared.reach_step()
+    assert structures["APPL0"].failing is None
+
+
 # -- what a dead member has left, rule PE6
 
 

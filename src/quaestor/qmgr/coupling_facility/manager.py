@@ -396,6 +396,8 @@ class CouplingFacilityManager:
                         reached[structure.name] = structure.reach()
             except MQError:
                 break  # the others are behind the same way
+            except RepositoryAwayError:
+                continue  # where its long messages are is to be noted first (DS1)
         with self.latch:
             more = self.connect_step(reached)
         for unused in reached.values():
