@@ -3,6 +3,7 @@
 import socket
 import struct
 import threading
+from contextlib import suppress
 
 import msgpack
 import pytest
@@ -82,6 +83,34 @@ def test_who_ends_within_an_answer_is_lost(tmp_path, kept):
         with pytest.raises(StructureLostError):
             questions.ask("anything")
         questions.sock.close()
+
+
+def test_an_answer_that_comes_too_late_is_that_of_no_other_question(tmp_path):
+    """LC4: whoever asked has given up, and somebody else still has the connection."""
+    late, server = threading.Event(), socket.socket(socket.AF_UNIX)
+    server.bind(str(tmp_path / "sock"))
+    server.listen(1)
+
+    def answer():
+        sock, _ = server.accept()
+        with sock, suppress(OSError):
+            sock.recv(RECEIVE)
+            late.wait(10)
+            sock.sendall(frame("ok", "to the first"))
+            sock.recv(RECEIVE)
+            sock.sendall(frame("ok", "to the second"))
+
+    serving = threading.Thread(target=answer)
+    serving.start()
+    questions = Questions(tmp_path / "sock", 0.05)
+    with pytest.raises(StructureLostError):
+        questions.ask("the first")
+    late.set()
+    with pytest.raises(StructureLostError):
+        questions.ask("the second")
+    questions.sock.close()
+    serving.join()
+    server.close()
 
 
 def test_a_refusal_is_raised_as_one(tmp_path):

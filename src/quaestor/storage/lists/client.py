@@ -10,7 +10,8 @@ Rules
   LC3 A socket that fails means the structure is lost; the connector is seen as failed by the facility when the request
       socket ends without a word of parting.
   LC4 A facility that does not answer for `AWAY_S` is lost, as one whose socket fails: it may have done the request or
-      may do it later, unless there is another connection by then (LS5).
+      may do it later, unless there is another connection by then (LS5). The socket ends with that, whoever has it: an
+      answer that comes late is not taken for that of the next request.
   LC5 Operations are values: one that is asked again, the very same object, is sent as the same bytes.
 
 Called by whoever was given a socket.  Calls operations, structure, readiness.
@@ -119,6 +120,7 @@ class Questions:
             else:
                 answer = _unpacked(self._rest(have))
         except (OSError, EOFError) as error:
+            end(self.sock)  # LC4
             raise StructureLostError(f"the coupling facility is gone: {error}") from error
         if answer[0] == "no":
             raise StructureRefusal(*answer[1:])
@@ -144,6 +146,12 @@ class Questions:
         if not more:
             raise EOFError(f"the connection has ended, {have} bytes into an answer")
         return more
+
+
+def end(sock: socket.socket) -> None:
+    """Nothing more comes or goes, on either side."""
+    with suppress(OSError):  # it may have ended already
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 def reach_within(path: str | Path, seconds: int) -> socket.socket:
@@ -235,6 +243,5 @@ class FacilityConnection:
 
     def _close(self) -> None:
         for sock in (self._requests.sock, self._listening.sock):
-            with suppress(OSError):  # it may have ended already
-                sock.shutdown(socket.SHUT_RDWR)
+            end(sock)
             sock.close()
