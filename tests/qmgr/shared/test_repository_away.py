@@ -103,6 +103,33 @@ def test_a_structure_that_is_new_here_waits_for_the_repository_and_others_do_not
     assert structures["APPL0"].failing is None
 
 
+@pytest.mark.parametrize("cut_at", [None, *range(18)])
+def test_units_are_ended_although_a_definition_cannot_be_followed_yet(group, cut_at):
+    """DS1: a data set is to be made, and noted; what could not be finished does not wait for that."""
+    assert group.one.commands.run("ALTER CFSTRUCT(APPL2) CFLEVEL(4)", "OPER").ok
+    group.sharing.follow()
+    group.two.shared.reach_step()
+    app, queue = group.defined()
+    queue.put(b"1", PERSISTENT, IN)
+    group.sharing.cut_off("APPL1")
+    app.backout()
+    assert group.one.commands.run("ALTER CFSTRUCT(APPL2) CFLEVEL(5) OFFLOAD(SMDS)", "OPER").ok
+    group.sharing.follow()
+    if cut_at is None:
+        group.sharing.repository_away.add("QM2")
+    else:
+        group.fate.arm(cut_at, "not sent")
+    group.sharing.away.clear()
+    group.two.shared.reach_step()
+    group.fate.left = -1
+    group.two.shared.reach_step()
+    assert [] == group.sharing.leaks()
+    group.sharing.repository_away.clear()
+    group.sharing.follow()
+    group.two.shared.reach_step()
+    assert "SMDS" == group.two.shared.data_sets.offloaded_to("APPL2")
+
+
 # -- what a dead member has left, rule PE6
 
 

@@ -411,7 +411,8 @@ class CouplingFacilityManager:
         for structure in self._all_structures():
             with suppress(MQError):  # lost again: the next step is for that
                 self._look_at(structure, reached)
-        self.data_sets.follow()
+        with suppress(MQError, StructureLostError, RepositoryAwayError):  # the next step learns it
+            self.data_sets.follow()
         if self.admin.failing is None:
             with suppress(MQError, StructureRefusal):  # lost meanwhile, or full: the next step tries again
                 self._describe_again()
