@@ -3,6 +3,8 @@
 import pytest
 
 from qmgr.shared.sharing import OUT, STRUCTURE, USES, VOLATILE, drained
+from quaestor.qmgr.coupling_facility.structures import OWN_LOCK
+from quaestor.storage.lists.operations import Lock, Unlock
 
 
 @pytest.fixture
@@ -48,6 +50,26 @@ def test_what_is_reached_while_a_unit_is_being_forced_is_let_go_of(sharing, lost
     lost.reach_step()
     assert structure.connected
     assert sharing.probe().connectors()["QM1"]
+
+
+def test_one_whose_lock_another_has_taken_is_tried_again(sharing, lost, monkeypatch):
+    """CS3: it was found new, and another member came while this one stood still."""
+    structure = lost.structures[STRUCTURE]
+    sharing.facility.delete(sharing.prefix + STRUCTURE)
+    take_over = structure.take_over
+
+    def stands_still(*, failed):
+        monkeypatch.undo()
+        probe = sharing.probe()
+        probe.request(Unlock(OWN_LOCK, "QM1"), Lock(OWN_LOCK, "PROBE"))
+        take_over(failed=failed)
+
+    monkeypatch.setattr(structure, "take_over", stands_still)
+    lost.reach_step()
+    assert not structure.connected
+    sharing.probe().request(Unlock(OWN_LOCK, "PROBE"))
+    lost.reach_step()
+    assert structure.failing is None
 
 
 def test_one_that_is_away_is_tried_again(sharing, lost):

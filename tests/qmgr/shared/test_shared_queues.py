@@ -1,5 +1,7 @@
 """Shared queues as the talk describes them: order of the list, requests of each call, units of several members."""
 
+from itertools import count
+
 import pytest
 
 from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE, Sharing, browsed, drained
@@ -7,6 +9,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import MQError
+from quaestor.qmgr.coupling_facility.checking import check_structures
 from quaestor.qmgr.coupling_facility.keys import COMMITTED, IN_DOUBT, LAST_KEY, UNCOMMITTED, got_list
 from quaestor.storage.lists import memory
 
@@ -194,6 +197,26 @@ def test_a_full_structure_is_2192_and_gives_back_what_is_got(tmp_path):
         queue.get(GET_OUT)
         queue.put(bytes(3000), VOLATILE, OUT)
     assert 1 == full
+
+
+def test_a_full_structure_has_no_room_for_a_queue_and_keeps_no_lock(tmp_path):
+    """SD6: the queue is not defined, and other members alter those that are there."""
+    sharing = Sharing(tmp_path, SIZE=64)
+    app = sharing.start("QM1").connect("ALICE")
+    sharing.start("QM2")
+    sharing.define()
+    with app.open("ORDERS", USES) as queue:
+        for size in (3000, 0):
+            with pytest.raises(MQError, match="2192"):
+                list(iter(lambda body=bytes(size): queue.put(body, VOLATILE, OUT), None))
+    more = (sharing.define(f"MORE{number}", by="QM1") for number in count())
+    with pytest.raises(MQError, match="2192"):
+        list(more)
+    assert [] == check_structures(sharing.group("CHECK"), idle=True)
+    altered = sharing.members["QM2"].commands.run("ALTER QLOCAL(ORDERS) QSGDISP(SHARED) MAXDEPTH(7)", "OPER")
+    assert altered.ok, altered.lines
+    drained(app)
+    assert "MORE9" == sharing.define("MORE9", by="QM2")
 
 
 def test_a_browse_with_lock_hides_a_message_from_every_member(sharing, one, two):

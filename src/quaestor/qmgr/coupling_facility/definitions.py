@@ -14,6 +14,8 @@ Rules
   SD4 The list of a deleted queue keeps its own entry and takes no other, so that a member that has not noticed finds
       it full (2053). A new queue that gets the list opens it again.
   SD5 A name is defined once in the tables, with QSGDISP(SHARED) or with QSGDISP(GROUP) (GT3).
+  SD6 A structure that is full has no room for another queue (2192): then it is not defined. Whoever is refused gives
+      the lock back under which lists are formatted.
 
 Called by the coupling facility manager.  Calls shared tables, structures.
 """
@@ -27,7 +29,7 @@ from quaestor.mqi.objects import IndexType, LocalQueue, object_from_bytes
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.coupling_facility.keys import CORREL_ID_AT, GROUP_AT, LAST_KEY, MSG_ID_AT, QUEUES_MAX
 from quaestor.qmgr.coupling_facility.shared_queue import OWN_ENTRIES, SharedQueue
-from quaestor.qmgr.coupling_facility.structures import SharedStructure
+from quaestor.qmgr.coupling_facility.structures import SharedStructure, refused
 from quaestor.storage.lists.operations import (
     KEY_MIN,
     Delete,
@@ -181,7 +183,11 @@ def format_list(queue: SharedQueue, member: str) -> None:
     packed = definition.pack()
     written = Write(queue.list, LAST_KEY, packed) if own is None else Rewrite(own.number, packed)
     limits = (Limit(queue.list, 0), written, limit) if own is None else (written, limit)
-    structure.ask(Holding(FORMAT_LOCK, member), *limits, _index(queue), Unlock(FORMAT_LOCK, member))
+    try:
+        structure.ask(Holding(FORMAT_LOCK, member), *limits, _index(queue), Unlock(FORMAT_LOCK, member))
+    except StructureRefusal as refusal:
+        structure.give_back(FORMAT_LOCK)
+        raise refused(refusal, structure.name, queue.name, definition.max_depth) from refusal  # SD6
 
 
 def _index(queue: SharedQueue) -> Index:

@@ -203,7 +203,7 @@ class CouplingFacilityManager:
                 self._is_new(structure)
             elif contents is Contents.BUSY:
                 structure.let_go()
-        except (MQError, RepositoryAwayError) as error:
+        except (MQError, RepositoryAwayError, StructureRefusal) as error:  # the last: another has taken the lock
             structure.let_go()
             self._say("CSQE153I", "a structure cannot be reached", structure=structure.name, why=str(error))
             return False
@@ -293,7 +293,14 @@ class CouplingFacilityManager:
             self.definitions.save(queue, new=new)
         except RepositoryAwayError as error:
             raise MQError(Reason.DB2_NOT_AVAILABLE, queue=queue.name, why=str(error)) from error
-        format_list(self.queue(queue), self.qmgr)
+        try:
+            format_list(self.queue(queue), self.qmgr)
+        except MQError as error:
+            if new and error.reason is Reason.STORAGE_MEDIUM_FULL:  # SD6
+                self._queues.pop(queue.name, None)
+                with suppress(RepositoryAwayError):
+                    self.definitions.discard(queue)
+            raise
 
     def discard(self, queue: LocalQueue) -> None:
         """The queue is no more for the group, nor what is on it; members that have not noticed find it full (SD4)."""
