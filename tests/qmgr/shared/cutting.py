@@ -98,7 +98,7 @@ class World:
         self.sharing = Sharing(folder, connect, structures=("APPL1", "APPL2"), **attributes)
         self.sharing.habits = habits
         self.power = Power()
-        self.sharing.wrap = lambda name, made: Cutting(made, self.power) if name == "QM1" else made
+        self.sharing.wrap = self.wrapped
         self.sharing.wrap_tables = lambda name, made: CuttingTables(made, self.power) if name == "QM1" else made
         self.power.disk = self.sharing.disks["QM1"] = FaultyDisk()
         self.one = self.sharing.start("QM1")
@@ -111,6 +111,10 @@ class World:
         self.confirmed = Counter()
         self.possible = self.confirmed
         self._unit = Counter()
+
+    def wrapped(self, name, made):
+        """A connection of a member: the first one's are cut."""
+        return Cutting(made, self.power) if name == "QM1" else made
 
     # -- what the member does
 

@@ -14,8 +14,8 @@ Rules
       structure has room for that word, the descriptor itself is the commit point.
   CU4 After the commit point the rest is one request for each structure. One that cannot be reached then is tried again
       when it can; the outcome no longer depends on it. A request whose answer was lost may have been done: then its
-      entries are no longer where they were, and that is the proof. What was found out
-      so of a unit over several structures holds for all of them.
+      entries are no longer where they were, and that is the proof. What was found out so of a unit over several
+      structures holds for all of them, and the word that it has left is its own as if it had been answered.
   CU5 A descriptor that has served its purpose is deleted with the next one that is written, so a commit costs one
       request to CSQ_ADMIN.
   CU6 A backed-out get returns to its list and key with a higher backout count; a backed-out put is deleted.
@@ -50,7 +50,7 @@ from quaestor.qmgr.coupling_facility.keys import (
 )
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, Move, Operation, Read, ReadList, Write
+from quaestor.storage.lists.operations import KEY_LENGTH, Delete, Entry, First, Move, Operation, Read, ReadList, Write
 from quaestor.storage.lists.structure import StructureRefusal
 
 BACKOUTS_MAX = 255
@@ -169,6 +169,12 @@ class Descriptors:
         over = [Delete(each.number, at) for each in old if each.incarnation == structure.incarnation]
         *_, number = structure.ask(*ending, *over, Write(at, key, unit), multiple=True)
         return Decided(structure, number, structure.incarnation)
+
+    def word_of(self, unit: bytes, structure: SharedStructure) -> Decided | None:
+        """The word of a unit in a structure, where its writing was not answered (CU4)."""
+        key = unit.ljust(KEY_LENGTH, b"\0")
+        (word,) = structure.ask(First(decided_list(self._member), key, key))
+        return None if word is None else Decided(structure, word.number, structure.incarnation)
 
     def needed_no_more(self, decided: Decided) -> None:
         """Every structure has ended the unit: its word goes with the next one there (CU5)."""
@@ -420,6 +426,7 @@ class SharedUnit:
         if self._unanswered is not None:
             try:
                 self._outcome = self._has_committed(self._unanswered)
+                self._decided = self._descriptors.word_of(self.id, self._unanswered.structure)
             except MQError:
                 return False
             self._unanswered = None
