@@ -10,7 +10,8 @@ from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK
 from quaestor.qmgr.coupling_facility.recovering import recover
 from quaestor.qmgr.recovery.checkpointing import SHUNT_AFTER
-from quaestor.storage.lists.structure import StructureLostError
+from quaestor.storage.lists.operations import Write
+from quaestor.storage.lists.structure import StructureLostError, StructureRefusal
 from quaestor.storage.log_record import Kind
 from quaestor.testing import PowerCut
 
@@ -47,6 +48,29 @@ def test_a_prepare_that_a_structure_refuses_backs_out_and_nobody_ends_by_it(shar
         sharing.reach_again("CSQ_ADMIN")
         orders.put(b"later", PERSISTENT, OUT)
     assert ((), [b"later"], []) == (one.in_doubt(), drained(two), sharing.leaks())
+
+
+def test_a_decision_for_which_csq_admin_has_no_room_is_made_later(sharing, one, two, doubtful, monkeypatch):
+    """CU5: the descriptor that says that it is in doubt stays until there is another, whoever writes one meanwhile."""
+    admin = sharing.members["QM1"].shared.admin
+    ask = admin.ask
+
+    def full(*operations, **how):
+        if isinstance(operations[0], Write):
+            raise StructureRefusal("FULL")
+        return ask(*operations, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(admin, "ask", full)
+        with pytest.raises(MQError, match="2349"):
+            one.commit_prepared(b"XID")
+    with sharing.members["QM1"].connect("CAROL") as other:
+        other.put("ORDERS", b"other", PERSISTENT, IN)
+    assert {True, False} == {each.in_doubt for each in sharing.descriptors()}
+    one.commit_prepared(b"XID")
+    assert ([b"other"], [b"put"]) == (drained(two, "ORDERS"), drained(two, "BILLS"))
+    sharing.members["QM1"].stop()
+    assert ([], []) == (sharing.leaks(), [each for each in sharing.descriptors() if each.unit[0] == 1])
 
 
 @pytest.mark.plain

@@ -17,7 +17,7 @@ Rules
       entries are no longer where they were, and that is the proof. What was found out so of a unit over several
       structures holds for all of them, and the word that it has left is its own as if it had been answered.
   CU5 A descriptor that has served its purpose is deleted with the next one that is written, so a commit costs one
-      request to CSQ_ADMIN.
+      request to CSQ_ADMIN. One of the same unit serves until the next one is there in its place.
   CU6 A backed-out get returns to its list and key with a higher backout count; a backed-out put is deleted.
   CU7 A prepared unit is in doubt in the structures too: its puts stand under keys that say so, its gets are marked so,
       its descriptor has its URID, also when its COMMIT record is announced in it; nobody but its coordinator ends it.
@@ -136,14 +136,15 @@ class Descriptors:
         self._decided: list[Decided] = []
         self._incarnation = admin.incarnation
 
-    def write(self, descriptor: Descriptor) -> int:
-        """A new descriptor; those that have served their purpose go with it."""
+    def write(self, descriptor: Descriptor, before: int = 0) -> int:
+        """A new descriptor; the one `before` it of its unit, and those that have served their purpose, go with it."""
         served, self._served = self._taken(), []
+        gone = [*served, before] if before else served
         try:
             number: int
             number, *_ = self._admin.ask(
                 Write(self._member, descriptor.key, descriptor.packed()),
-                *(Delete(each, self._member) for each in served),
+                *(Delete(each, self._member) for each in gone),
                 multiple=False,
             )
         except StructureRefusal as refusal:
@@ -479,9 +480,8 @@ class SharedUnit:
         return *puts, *ending_gets(gets, member_of(self.id), commit=commit)
 
     def _describe(self, descriptor: Descriptor) -> None:
-        if self._descriptor:
-            self._descriptors.served(self._descriptor, self._described_in)
-        self._descriptor, self._described = self._descriptors.write(descriptor), descriptor
+        before = self._descriptor if self._described_in == self._descriptors.incarnation else 0
+        self._descriptor, self._described = self._descriptors.write(descriptor, before), descriptor
         self._described_in = self._descriptors.incarnation
 
 
