@@ -196,6 +196,7 @@ def test_a_killed_process_is_recovered_by_a_peer_while_a_get_waits(members, sett
         assert (b"confirmed", 1) == (again.body, again.backout_count)
         assert 0 == queue.inquire("CURDEPTH")["CURDEPTH"]
 
+
 def test_a_queue_manager_that_joined_stays_a_member(members, settings, tmp_path):
     """The group is kept in its directory; another group is refused."""
     _, two = members
