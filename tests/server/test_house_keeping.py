@@ -9,7 +9,8 @@ import ssl
 import stat
 import struct
 import threading
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 from quaestor import MQError, Reason
 from quaestor.clock import FakeClock, SystemClock
 from quaestor.qmgr.operator_log import LOGGER, Entry
-from quaestor.server import certificates
+from quaestor.server import certificates, metrics_endpoint
 from quaestor.server.home import Configuration, Home, default_directory
 from quaestor.server.journal import JSON, MESSAGES, Journal
 from quaestor.server.limits import Limits
@@ -316,6 +317,7 @@ def asking(metrics=lambda: "up 1\n", failure=lambda: "", host="127.0.0.1"):
         connection.close()
         return answer.status, answer.getheader("Content-Type", "").partition(";")[0], body
 
+    ask.endpoint = endpoint
     try:
         yield ask
     finally:
@@ -345,16 +347,107 @@ def test_where_figures_are_told_over_ipv6_is_an_address(serve, home):
 
 def test_who_goes_away_before_the_answer_is_not_worth_a_line(capfd):
     """HE5: a traceback would stand in the log of the server."""
-    endpoint, pause, before = MetricsEndpoint(str, str, port=0), threading.Event(), threading.active_count()
+    asked, gone = threading.Event(), threading.Event()
+
+    def metrics():
+        asked.set()
+        gone.wait()
+        return "up 1\n" * 1_000_000
+
+    endpoint = MetricsEndpoint(metrics, str, port=0)
+    for said in (b"", b"GET /met", b"GET /metrics HTTP/1.0\r\n\r\n"):
+        with socket.create_connection(endpoint.address) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            client.send(said)
+            if said.endswith(b"\n"):
+                asked.wait()
+    gone.set()
     with socket.create_connection(endpoint.address) as client:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        client.send(b"GET /met")
-        while threading.active_count() == before:
-            pause.wait(0.01)  # until it is being read
-    while threading.active_count() > before:
-        pause.wait(0.01)
+        client.send(b"GET /metrics HTTP/1.0\r\n\r\n")
+        assert b"HTTP" == client.recv(4)  # and takes no more of it
     endpoint.stop()
     assert "" == capfd.readouterr().err
+
+
+def cut_off(client):
+    """Whether the other side has ended a connection, at once or in a while."""
+    try:
+        return b"" == client.recv(1)
+    except ConnectionResetError:
+        return True
+
+
+def test_silence_keeps_nobody_out(monkeypatch):
+    """HE6: nor half a request, nor an answer that nobody takes; and none of them has a thread."""
+    monkeypatch.setattr(metrics_endpoint, "PLACES", 20)
+    before = threading.active_count()
+    with asking(metrics=lambda: "up 1\n" * 1_000_000) as ask, ExitStack() as clients:
+        address = ask.endpoint.address
+        for each in range(300):
+            client = clients.enter_context(socket.create_connection(address, timeout=10))
+            client.send((b"", b"GET /met", b"GET /metrics HTTP/1.1\r\n\r\n")[each % 3])
+        assert (200, "application/json", '{"status": "running"}') == ask("/health")
+        assert 5_000_000 == len(ask("/metrics")[2])
+        assert len(ask.endpoint._places) <= 20
+        assert threading.active_count() <= before + 2
+
+
+@pytest.mark.parametrize("said", [b"", b"GET /met", b"GET /health HTTP/1.1\r\nHost: x\r\n"])
+def test_who_does_not_ask_is_cut_off(monkeypatch, said):
+    """HE6."""
+    monkeypatch.setattr(metrics_endpoint, "ASK_S", 0.1)
+    with asking() as ask, socket.create_connection(ask.endpoint.address, timeout=10) as client:
+        client.send(said)
+        assert cut_off(client)
+
+
+def test_who_does_not_take_the_answer_is_cut_off(monkeypatch):
+    """HE6: what the answer needs is let go."""
+    monkeypatch.setattr(metrics_endpoint, "TAKE_S", 0.1)
+    with (
+        asking(metrics=lambda: "up 1\n" * 4_000_000) as ask,
+        socket.create_connection(ask.endpoint.address, timeout=10) as client,
+    ):
+        client.send(b"GET /metrics HTTP/1.1\r\n\r\n")
+        assert b"H" == client.recv(1)
+        pause = threading.Event()
+        while ask.endpoint._places:
+            pause.wait(0.01)
+
+
+@pytest.mark.parametrize(
+    ("said", "answered"),
+    [
+        (b"hello\r\n\r\n", b"HTTP/1.0 400 Bad Request"),
+        (b"GET /health HTTP/1.0\n\n", b"HTTP/1.0 200 OK"),
+        (b"GET /" + 100_000 * b"x", b""),
+        (b"GET /health HTTP/1.0\r\n" + 200 * b"X: y\r\n", b""),
+    ],
+    ids=["no HTTP", "lines as people type them", "a line without end", "headers without end"],
+)
+def test_what_is_hardly_a_request(capfd, said, answered):
+    with asking() as ask, socket.create_connection(ask.endpoint.address, timeout=10) as client:
+        client.sendall(said)
+        with suppress(ConnectionResetError), client.makefile("rb") as file:
+            assert answered == file.readline().rstrip()
+    assert "" == capfd.readouterr().err
+
+
+def test_health_does_not_wait_for_a_scrape():
+    """HE2: whoever restarts things must not take a busy queue manager for a dead one."""
+    asked, go_on = threading.Event(), threading.Event()
+
+    def metrics():
+        asked.set()
+        go_on.wait()
+        return "up 1\n"
+
+    with asking(metrics) as ask, ThreadPoolExecutor() as others:
+        scrape = others.submit(ask, "/metrics")
+        asked.wait()
+        assert 200 == ask("/health")[0]
+        go_on.set()
+        assert 200 == scrape.result()[0]
 
 
 def test_a_queue_manager_that_has_failed_is_not_healthy():
