@@ -6,6 +6,8 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,9 @@ from quaestor.clock import SystemClock
 from quaestor.qmgr.data.engine import EngineSettings
 from quaestor.qmgr.group_settings import group_in
 from quaestor.qmgr.security import Access, SecurityManager
+from quaestor.server import certificates
 from quaestor.server.home import Home
+from quaestor.server.kept_file import alone
 from quaestor.server.users import Users, check_user
 
 SRC = str(Path(quaestor.__file__).parents[1])
@@ -209,6 +213,20 @@ def test_a_certificate_is_required_until_it_is_said_not_to_be(run, tmp_path):
     ):
         run("tls", "QM1", *said)
         assert found is required()
+
+
+def test_what_is_said_to_the_server_meanwhile_stays_said(run, tmp_path, monkeypatch):
+    """KF3: of two at once neither loses what the other said."""
+    run("create", "QM1")
+    run("tls", "QM1")
+    monkeypatch.setattr(certificates, "server", lambda *_: None)  # who has made it is alone no longer
+    home, second = Home(tmp_path / "QM1"), threading.Thread(target=run, args=("tls", "QM1"))
+    with alone(home.directory):
+        second.start()
+        second.join(0.2)
+        home._write(replace(home.configuration(), require_certificate=True, listen="127.0.0.1:0"))
+    second.join(10)
+    assert (True, "127.0.0.1:0") == (home.configuration().require_certificate, home.configuration().listen)
 
 
 def test_tls_of_one_that_runs_is_for_its_next_start(run, monkeypatch):

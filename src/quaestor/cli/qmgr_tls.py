@@ -1,6 +1,5 @@
 """`quaestor qmgr tls`: keys and certificates of one's own."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -50,16 +49,8 @@ def tls_command(
             click.echo(f"Certificate of {client}: {made}")
             return
         certificates.server(home.directory, name, hosts or ("localhost", "127.0.0.1"), days)
-        before = home.configuration()
-        home.write(
-            replace(
-                before,
-                certificate="server.pem",
-                key="server.key",
-                authorities="authority.pem",
-                require_certificate=before.require_certificate if require_certificate is None else require_certificate,
-            )
-        )
+        required = {} if require_certificate is None else {"require_certificate": require_certificate}
+        home.change(certificate="server.pem", key="server.key", authorities="authority.pem", **required)
     click.echo(f"TLS of {name} is set; give clients {home.directory / 'authority.pem'}")
     if home.running_pid() is not None:
         click.echo(f"{name} is running: it uses this from its next start on")

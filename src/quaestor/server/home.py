@@ -136,6 +136,15 @@ class Home:
         self.write(configuration)
 
     def write(self, configuration: Configuration) -> None:
+        with alone(self.directory):
+            self._write(configuration)
+
+    def change(self, **said: Any) -> None:
+        """Say some words of the configuration anew; what others say meanwhile stays said (KF3)."""
+        with alone(self.directory):
+            self._write(dataclasses.replace(self.configuration(), **said))
+
+    def _write(self, configuration: Configuration) -> None:
         lines = []
         for name in Configuration.__dataclass_fields__:
             value = getattr(configuration, name)
@@ -147,8 +156,7 @@ class Home:
             if table:
                 lines.append(f"\n[{name}]\n")
                 lines += [f"{key} = {_toml(value)}\n" for key, value in table.items()]
-        with alone(self.directory):
-            replace_file(self.configuration_file, "".join(lines))
+        replace_file(self.configuration_file, "".join(lines))
 
     def configuration(self) -> Configuration:
         if not self.exists:
