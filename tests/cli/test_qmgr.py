@@ -219,14 +219,26 @@ def test_what_is_said_to_the_server_meanwhile_stays_said(run, tmp_path, monkeypa
     """KF3: of two at once neither loses what the other said."""
     run("create", "QM1")
     run("tls", "QM1")
-    monkeypatch.setattr(certificates, "server", lambda *_: None)  # who has made it is alone no longer
-    home, second = Home(tmp_path / "QM1"), threading.Thread(target=run, args=("tls", "QM1"))
+    home = Home(tmp_path / "QM1")
+    made = certificates.server(home.directory, "QM1", ["localhost"], 1)
+    monkeypatch.setattr(certificates, "server", lambda *_: made)  # who has made it is alone no longer
+    second = threading.Thread(target=run, args=("tls", "QM1"))
     with alone(home.directory):
         second.start()
         second.join(0.2)
         home._write(replace(home.configuration(), require_certificate=True, listen="127.0.0.1:0"))
     second.join(10)
     assert (True, "127.0.0.1:0") == (home.configuration().require_certificate, home.configuration().listen)
+
+
+def test_a_certificate_that_is_shortened_is_said_to_be(run, tmp_path):
+    """CT3."""
+    run("create", "QM1")
+    out = ("--client", "alice", "--out", str(tmp_path / "alice"))
+    assert "valid until" not in run("tls", "QM1", "--days", 3650)
+    assert re.search(r"server.pem is valid until 20\d\d-\d\d-\d\d, as its", run("tls", "QM1", "--days", 3651))
+    assert re.search(r"client.pem is valid until 20\d\d-\d\d-\d\d, as its", run("tls", "QM1", *out, "--days", 3651))
+    assert "valid until" not in run("tls", "QM1", *out)
 
 
 def test_tls_of_one_that_runs_is_for_its_next_start(run, monkeypatch):

@@ -26,6 +26,7 @@ from quaestor.server.listeners import ListenError, split_address
 from quaestor.server.metrics_endpoint import MetricsEndpoint
 from quaestor.server.process import Server, _raise_file_limit
 
+DAY_US = 86_400_000_000
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -249,6 +250,10 @@ def _subject(path):
     return dict(part[0] for part in ssl._ssl._test_decode_cert(str(path))["subject"])["commonName"]
 
 
+def _ends(path):
+    return ssl.cert_time_to_seconds(ssl._ssl._test_decode_cert(str(path))["notAfter"])
+
+
 def _names(path):
     return ssl._ssl._test_decode_cert(str(path)).get("subjectAltName", ())
 
@@ -274,7 +279,7 @@ def test_a_server_is_named_with_its_hosts(tmp_path):
 
 def test_a_client_is_named_alone_and_given_what_it_needs(tmp_path):
     certificates.server(tmp_path, "QM1", ["localhost"], 10)
-    made = certificates.client(tmp_path, "alice", tmp_path / "out" / "alice", 10)
+    made = certificates.client(tmp_path, "alice", tmp_path / "out" / "alice", 10).file
     assert tmp_path / "out" / "alice" / "client.pem" == made
     assert ("alice", ()) == (_subject(made), _names(made))
     assert ["authority.pem", "client.key", "client.pem"] == sorted(path.name for path in made.parent.iterdir())
@@ -294,6 +299,33 @@ def test_a_certificate_is_valid_so_long(tmp_path, clock, days):
     told = ssl._ssl._test_decode_cert(str(tmp_path / "server.pem"))
     begins, ends = (ssl.cert_time_to_seconds(told[name]) for name in ("notBefore", "notAfter"))
     assert (1_772_442_000 - 300, 1_772_442_000 + days * 86_400) == (begins, ends)
+
+
+@pytest.mark.parametrize(("days", "shortened"), [(649, False), (650, False), (651, True), (36_500, True)])
+def test_a_certificate_does_not_outlive_its_authority(tmp_path, clock, days, shortened):
+    """CT3: 3,000 days after the authority was made for 3,650."""
+    clock.us += 456_789  # certificates have whole seconds
+    certificates.server(tmp_path, "QM1", ["localhost"], 10, clock)
+    over = _ends(tmp_path / "authority.pem")
+    clock.us += 3000 * DAY_US
+    for made in (
+        certificates.server(tmp_path, "QM1", ["localhost"], days, clock),
+        certificates.client(tmp_path, "alice", tmp_path / "alice", days, clock),
+    ):
+        assert min(over, over + (days - 650) * DAY_US // 1_000_000) == _ends(made.file) == made.ends.timestamp()
+        assert shortened is made.shortened
+
+
+def test_an_authority_that_has_ended_makes_no_certificate(tmp_path, clock):
+    """CT3."""
+    certificates.server(tmp_path, "QM1", ["localhost"], 10, clock)
+    before = (tmp_path / "server.pem").read_bytes()
+    clock.us += 3650 * DAY_US
+    with pytest.raises(ValueError, match=r"authority\.pem: the authority ended on 2036-02-28; without authority\.key"):
+        certificates.server(tmp_path, "QM1", ["localhost"], 10, clock)
+    assert before == (tmp_path / "server.pem").read_bytes()
+    (tmp_path / "authority.key").unlink()
+    assert not certificates.server(tmp_path, "QM1", ["localhost"], 10, clock).shortened
 
 
 def test_a_client_needs_an_authority(tmp_path):

@@ -5,7 +5,9 @@ Rules
       owner. It is there whole or not at all.
   CT2 A server's certificate names the hosts clients use, by name or address, without a port; a client's names its user.
       Neither can sign.
-  CT3 Whoever has an authority already uses that: `server.toml` takes any certificate, key and authorities.
+  CT3 A certificate ends when its authority does at the latest: longer it would only seem to be valid. Who makes one is
+      told when it is shortened; an authority that has ended makes none.
+  CT4 Whoever has an authority already uses that: `server.toml` takes any certificate, key and authorities.
 
 Called by `quaestor qmgr tls` and tests.  Calls kept_file and the package `cryptography`, which only this module needs.
 """
@@ -13,6 +15,7 @@ Called by `quaestor qmgr tls` and tests.  Calls kept_file and the package `crypt
 import ipaddress
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,29 +29,43 @@ HOST_MAX = 253
 _HOST = re.compile(r"(\*\.)?([A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{1,63}")
 
 
-def server(directory: Path, name: str, hosts: Iterable[str], days: int, clock: Clock | None = None) -> None:
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A certificate that was made, and until when it is valid (CT3)."""
+
+    file: Path
+    ends: datetime
+    shortened: bool
+
+
+def server(directory: Path, name: str, hosts: Iterable[str], days: int, clock: Clock | None = None) -> Made:
     """A server's certificate and key, and the authority if there is none (CT1, CT2)."""
     with alone(directory):
-        _make(directory, directory, SERVER, name, hosts, days, clock or SystemClock())
+        return _make(directory, directory, SERVER, name, hosts, days, clock or SystemClock())
 
 
-def client(directory: Path, user: str, out: Path, days: int, clock: Clock | None = None) -> Path:
+def client(directory: Path, user: str, out: Path, days: int, clock: Clock | None = None) -> Made:
     """A client's certificate and key, with the authority to believe, in a folder of their own (CT2)."""
     check_user(user)
     if not (directory / "authority.key").exists():
         raise ValueError("there is no authority yet: make the server's certificate first")
     out.mkdir(parents=True, exist_ok=True, mode=0o700)
     with alone(directory):
-        _make(directory, out, CLIENT, user, (), days, clock or SystemClock())
+        made = _make(directory, out, CLIENT, user, (), days, clock or SystemClock())
         replace_file(out / "authority.pem", (directory / "authority.pem").read_bytes(), EVERYBODY_READS)
-    return out / "client.pem"
+    return made
 
 
-def _make(home: Path, out: Path, kind: str, name: str, hosts: Iterable[str], days: int, clock: Clock) -> None:
+def _make(home: Path, out: Path, kind: str, name: str, hosts: Iterable[str], days: int, clock: Clock) -> Made:
     x509, hashes, serialization, ec, oid = _cryptography()
     names = [_host(x509, host) for host in hosts]
-    now = datetime.fromtimestamp(clock.now_us() / 1_000_000, UTC)
+    now = datetime.fromtimestamp(clock.now_us() // 1_000_000, UTC)
     authority, authority_key = _authority(home, name, now)
+    wanted, over = now + timedelta(days=days), authority.not_valid_after_utc
+    if over <= now:
+        why = f"the authority ended on {over:%Y-%m-%d}; without authority.key another is made, for clients to believe"
+        raise ValueError(f"{home / 'authority.pem'}: {why}")
+    ends = min(wanted, over)  # CT3
     key = ec.generate_private_key(ec.SECP256R1())
     builder = (
         x509.CertificateBuilder()
@@ -57,7 +74,7 @@ def _make(home: Path, out: Path, kind: str, name: str, hosts: Iterable[str], day
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(minutes=5))
-        .not_valid_after(now + timedelta(days=days))
+        .not_valid_after(ends)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
     )
     purpose = oid.ExtendedKeyUsageOID.SERVER_AUTH if kind == SERVER else oid.ExtendedKeyUsageOID.CLIENT_AUTH
@@ -66,7 +83,9 @@ def _make(home: Path, out: Path, kind: str, name: str, hosts: Iterable[str], day
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
     certificate = builder.sign(authority_key, hashes.SHA256())
     _write_key(out / f"{kind}.key", key, serialization)
-    replace_file(out / f"{kind}.pem", certificate.public_bytes(serialization.Encoding.PEM), EVERYBODY_READS)
+    file = out / f"{kind}.pem"
+    replace_file(file, certificate.public_bytes(serialization.Encoding.PEM), EVERYBODY_READS)
+    return Made(file, ends, shortened=ends < wanted)
 
 
 def _authority(home: Path, name: str, now: datetime) -> tuple[Any, Any]:
