@@ -169,6 +169,51 @@ def test_filters(tool):
     assert ["N"] == [row[2010] for row in tool.done(36, (2010, "*"), (2020, Filter(26, "A*")))]
 
 
+def test_filters_on_what_a_status_tells(tool):
+    """PW2: words, bytes and options are compared as PCF has them."""
+    tool.done(CREATE, (2016, "ORDERS"), (20, 1))
+    app = tool.console.qm.connect("ALICE", "billing")
+    queue = app.open("ORDERS")
+    queue.put("x", MQMD(persistence=1))
+    assert ["ORDERS"] == [row[2016] for row in tool.done(41, (2016, "*"), (1027, Filter(2, 1)))]
+    everybody = ((7007, b""), (1107, (1009,)))
+    (row,) = tool.done(CONNECTIONS, *everybody, (3058, Filter(18, "bil*")))
+    assert [row] == tool.done(CONNECTIONS, *everybody, (1128, Filter(2, 1)))
+    assert [row] == tool.done(CONNECTIONS, *everybody, (7009, Filter(2, row[7009])))
+    handles, options = ((7007, b""), (1110, 1112)), int(queue.opened.options)
+    assert "ORDERS" in {row[3046] for row in tool.done(CONNECTIONS, *handles, (1022, Filter(2, options)))}
+    assert "ORDERS" not in {row.get(3046) for row in tool.done(CONNECTIONS, *handles, (1022, Filter(5, options)))}
+
+
+@pytest.mark.parametrize(
+    ("filters", "reason"),
+    [
+        ([(15, Filter(18, 10))], 3242),  # LK of a number
+        ([(15, Filter(99, 10))], 3242),  # no operator
+        ([(10, Filter(4, 1))], 3242),  # GT of a word
+        ([(2013, Filter(26, "x"))], 3246),  # CT of a text
+        ([(10, Filter(2, 9))], 3229),  # no such word
+        ([(99999, Filter(2, b"x"))], 3265),  # unknown
+        ([(1191, Filter(2, 1))], 3243),  # LOGLOAD, of no queue
+        ([(2001, Filter(2, "x"))], 3247),  # APPLICID, of processes
+        ([(2011, Filter(2, "x"))], 3247),  # the description of processes
+        ([(2016, Filter(18, "A*"))], 3247),  # the name
+        ([(15, Filter(2, "x"))], 3247),  # a text for a number
+        ([(2013, Filter(2, 1))], 3243),  # a number for a text
+        ([(15, Filter(4, 1)), (15, Filter(1, 9))], 3248),
+    ],
+)
+def test_a_filter_that_could_hold_of_nothing_is_refused(tool, filters, reason):
+    """K3, PC1: the reason says what is wrong, by the names of IBM MQ's headers."""
+    assert reason == tool.failed(INQUIRE, (2016, "*"), *filters)
+
+
+def test_only_inquiries_have_filters(tool):
+    """PC1."""
+    assert 3243 == tool.failed(CREATE, (2016, "A"), (20, 1), (15, Filter(4, 10)))
+    assert 2085 == tool.failed(INQUIRE, (2016, "A"))
+
+
 INITIAL, SET, LOG_COPY, LOG_STATUS = 10, 11, 12, 13
 
 

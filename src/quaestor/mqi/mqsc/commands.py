@@ -213,16 +213,24 @@ def _where(item: Item, noun: str, known: tuple[str, ...], line: int) -> Where:
     word, compare, value = item.values
     if compare not in OPERATORS:
         raise MQSCError(f"{compare} is not one of {', '.join(OPERATORS)}", line, item.column, syntax.UNACCEPTABLE)
-    keyword = _the_one(word, known, "keyword", line, item.column)
-    attribute = _compared(noun, keyword)
+    return comparison(noun, _the_one(word, known, "keyword", line, item.column), compare, value, line, item.column)
+
+
+class OperatorError(MQSCError):
+    """An operator that the attribute does not have with a value that it can have (K3)."""
+
+
+def comparison(noun: str, keyword: str, compare: str, value: str, line: int = 1, column: int = 1) -> Where:
+    """What compares an attribute of the objects of a noun; refused when it could hold of none (K3)."""
+    attribute = compared(noun, keyword)
     fit, valid = _comparisons(attribute, keyword, value)
     if compare not in fit:
         why = f"WHERE({keyword} {compare} {value}) is not valid: {valid}"
-        raise MQSCError(why, line, item.column, syntax.UNACCEPTABLE)
+        raise (OperatorError if fit else MQSCError)(why, line, column, syntax.UNACCEPTABLE)
     return Where(keyword, compare, value if attribute is None else _shown(attribute, value))
 
 
-def _compared(noun: str, keyword: str) -> Attribute | None:
+def compared(noun: str, keyword: str) -> Attribute | None:
     """The declaration of what WHERE compares, None when it is no attribute of an object."""
     kinds = QUEUE_TYPES if noun == QUEUE else (KINDS[noun],) if noun in KINDS else ()
     declared = (attribute for kind in kinds for attribute in attributes_of(kind).values())

@@ -4,6 +4,8 @@ Rules
   PC1 A request becomes a `Command` of MQSC and is run by the processor: the same authority, the same checks, the same
       answers. What is no command (a response, an event) is 3001, a request for something unknown 3007; a parameter that
       means nothing here is 3014 or 3015; a list where there can be one value, and a number that is no switch, are 4005.
+      A filter is a WHERE and held to its rule (K3); of what is wrong the reason says whether it is the parameter, the
+      operator or the value. There is one filter, and only of an inquiry.
   PC2 Each object is one response; the last says so. A command that failed answers one response with its reason and then
       one with 3008. What is blank in a reply is not sent.
   PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
@@ -21,7 +23,8 @@ from dataclasses import replace
 from typing import Any
 
 from quaestor.mqi import pcf
-from quaestor.mqi.mqsc import Command, Where
+from quaestor.mqi.mqsc import Command, MQSCError, Where
+from quaestor.mqi.mqsc.commands import OperatorError, compared, comparison
 from quaestor.mqi.mqsc.words import keywords_of
 from quaestor.mqi.pcf import Filter, Parameter, PCFError, PCFMessage
 from quaestor.mqi.reasons import CompCode, Reason
@@ -31,6 +34,9 @@ from quaestor.qmgr.command.reply import Reply, Row
 
 COMMAND_ERROR, COMMAND_FAILED, INTEGER_ERROR, STRING_ERROR = 3007, 3008, 3014, 3015
 NAME_MISSING, VALUE_ERROR = 3228, 4005
+FILTER_VALUE_ERROR, TOO_MANY_FILTERS = 3229, 3248
+FILTER_PARAMETER_ERRORS = {int: 3243, str: 3247, bytes: 3265}
+FILTER_OPERATOR_ERRORS = {int: 3242, str: 3246, bytes: 3266}
 REASONS = {Reason.OBJECT_ALREADY_EXISTS: 4001, Reason.OBJECT_IN_USE: 4004}
 Word = tuple[str, tuple[str, ...] | None]
 
@@ -61,23 +67,20 @@ def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> lis
 
 
 def _command(verb: str, noun: str, request: PCFMessage) -> Command:
+    filters = [parameter for parameter in request.parameters if isinstance(parameter.value, Filter)]
+    request = replace(request, parameters=tuple(p for p in request.parameters if not isinstance(p.value, Filter)))
     noun = _noun(verb, noun, request)
     name, used = _name(verb, noun, request)
     given: dict[str, tuple[str, ...] | None] = {}
-    where = None
     if verb == "COPY":
         given["LIKE"] = (_text(request, words.FROM_TO[noun][0]),)
     for parameter in request.parameters:
-        if parameter.number in used:
-            continue
-        if isinstance(parameter.value, Filter):
-            where = _where(parameter.number, noun, parameter.value)
-        else:
+        if parameter.number not in used:
             given |= _given(noun, parameter)
     if verb == "DISPLAY" and None not in given.values():
         given["ALL"] = None  # an inquiry that names no attributes means all of them
     spoken = {"COPY": "DEFINE", "NAMES": "DISPLAY"}.get(verb, verb)
-    return Command(spoken, noun, name, tuple(_known(spoken, noun, given)), where)
+    return Command(spoken, noun, name, tuple(_known(spoken, noun, given)), _where(spoken, noun, filters))
 
 
 def _known(verb: str, noun: str, given: dict[str, tuple[str, ...] | None]) -> Iterator[Word]:
@@ -207,15 +210,29 @@ def _attribute(noun: str, number: int, value: Any) -> dict[str, tuple[str, ...] 
     return {keyword: written}
 
 
-def _where(number: int, noun: str, condition: Filter) -> Where:
-    keyword, operator = words.keyword_of(number), words.OPERATORS.get(condition.operator)
-    if keyword is None or operator is None:
-        raise PCFError(INTEGER_ERROR, f"a filter on parameter {number} with operator {condition.operator}")
-    kinds = ("QLOCAL", "QMODEL", "QALIAS", "QREMOTE") if noun == "QUEUE" else (noun,)
-    attribute = next((a for kind in kinds if (a := words.attributes(kind).get(keyword)) is not None), None)
-    if attribute is None or isinstance(attribute.default, tuple):
-        return Where(keyword, operator, str(condition.value))
-    return Where(keyword, operator, words.to_words(attribute, condition.value)[0])
+def _where(verb: str, noun: str, filters: list[Parameter]) -> Where | None:
+    """The one filter of an inquiry (PC1)."""
+    if len(filters) > 1:
+        raise PCFError(TOO_MANY_FILTERS, f"{len(filters)} filters")
+    for number, condition, _ in filters:
+        assert isinstance(condition, Filter)  # noqa: S101 - chosen so
+        kind, keyword = type(condition.value), words.keyword_of(number)
+        if not (
+            verb == "DISPLAY"
+            and keyword in keywords_of(verb, noun)
+            and words.number_of(noun, keyword) == number
+            and words.kind_of(number) is kind
+        ):
+            raise PCFError(FILTER_PARAMETER_ERRORS[kind], f"a filter on parameter {number} of {verb} {noun}")
+        operator = words.OPERATORS.get(condition.operator, "")
+        value = words.to_compare(compared(noun, keyword), keyword, operator, condition.value)
+        try:
+            return comparison(noun, keyword, operator, value)
+        except OperatorError as error:
+            raise PCFError(FILTER_OPERATOR_ERRORS[kind], str(error)) from error
+        except MQSCError as error:
+            raise PCFError(FILTER_VALUE_ERROR, str(error)) from error
+    return None
 
 
 # --- from MQSC to PCF ------------------------------------------------------------------------------------------------

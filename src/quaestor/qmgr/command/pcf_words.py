@@ -101,6 +101,7 @@ SAID_OF = {
 NOT_SENT = {"PARAMETER", "DSN", "CURRENT END OF LOG"}
 """Rows that begin so have no response of their own: IBM MQ tells no archives and no end of the log."""
 
+INTEGERS_LAST, TEXTS_LAST = 2000, 4000
 ESCAPE_TYPE, ESCAPE_TEXT, ESCAPE_MQSC = 1017, 3014, 1
 NAME_COUNT = 19
 OPERATORS = {
@@ -290,6 +291,11 @@ def keyword_of(number: int) -> str | None:
     return "DESCR" if number in {QUEUE_DESCRIPTION, *DESCRIPTIONS.values()} else KEYWORDS.get(number)
 
 
+def kind_of(number: int) -> type:
+    """What the values of a parameter are, by its number: MQIA and MQIACF, MQCA and MQCACF, MQBACF (PW1)."""
+    return int if number <= INTEGERS_LAST else str if number <= TEXTS_LAST else bytes
+
+
 def _text_lengths() -> dict[int, int]:
     """PW3: the length of a text, by its number."""
     lengths = dict.fromkeys([*NAME.values(), *NAME_LISTS.values(), RESPONSE_QMGR, NUMBERS["OBJNAME"]], 48)
@@ -315,6 +321,19 @@ def to_words(attribute: Attribute, value: Any) -> tuple[str, ...]:
     elif isinstance(attribute.default, bool) and value in {0, 1}:
         value = bool(value)
     return attribute.written(value)
+
+
+def to_compare(attribute: Attribute | None, keyword: str, operator: str, value: Any) -> str:
+    """The value of a filter as DISPLAY shows what it is compared with."""
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    if keyword == "OPENOPTS":
+        return f"X'{value & 0xFFFFFFFF:08X}'"
+    if attribute is None:
+        return next((word for word, number in WORDS.get(keyword, {}).items() if number == value), str(value))
+    if isinstance(attribute.default, tuple) or (attribute.named and operator not in {"EQ", "NE"}):
+        return str(value)
+    return to_words(attribute, value)[0]
 
 
 SHOWN: dict[str, Callable[[str], Any]] = {
