@@ -32,11 +32,11 @@ DEPTH_MAX = 8
 
 
 class PCFError(ValueError):
-    """A message that is no PCF (PF4)."""
+    """A message that is no PCF (PF4); `about` is what its answer says of it beside the reason."""
 
-    def __init__(self, reason: int, why: str) -> None:
+    def __init__(self, reason: int, why: str, about: "tuple[Parameter, ...]" = ()) -> None:
         super().__init__(f"MQRCCF {reason}: {why}")
-        self.reason = reason
+        self.reason, self.about = reason, about
 
 
 class Filter(NamedTuple):

@@ -214,6 +214,47 @@ def test_only_inquiries_have_filters(tool):
     assert 2085 == tool.failed(INQUIRE, (2016, "A"))
 
 
+@pytest.mark.parametrize("name", ["ORDERS", "ORD*"])
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ((15,), {15}),
+        ((15, 99999), {15}),  # what nobody has here is passed over
+        (15, {15}),
+        ((2016,), set()),
+        ((2016, 20), set()),
+        ((99999, 63), set()),
+    ],
+)
+def test_an_inquiry_shows_what_it_asks_for(tool, name, asked, shown):
+    """PC1: and whose it is, which is never more because it is asked for."""
+    tool.done(CREATE, (2016, "ORDERS"), (20, 1))
+    (row,) = tool.done(INQUIRE, (2016, name), (1002, asked))
+    assert {2016, 20, 63} | shown == set(row)
+
+
+@pytest.mark.parametrize("name", ["ORDERS", "ORD*"])
+@pytest.mark.parametrize("asked", [(99999,), (2001,), (99999, 2001), (31, 32), 99999])  # 2001 is of processes
+def test_an_inquiry_of_nothing_that_there_is_fails(tool, name, asked):
+    """PC1: all attributes are not what it asked for. MQIACF_SELECTOR says which it was."""
+    tool.done(CREATE, (2016, "ORDERS"), (20, 1))
+    first, last = tool.ask(INQUIRE, (2016, name), (1002, asked))
+    wrong = asked if isinstance(asked, int) else asked[0]
+    assert (2067, ((1014, wrong),)) == (first.reason, tuple(p[:2] for p in first.parameters))
+    assert 3008 == last.reason
+
+
+def test_a_list_goes_with_its_inquiry(tool):
+    """PC1."""
+    tool.done(CREATE, (2016, "ORDERS"), (20, 1))
+    assert 3047 == tool.failed(INQUIRE, (2016, "ORDERS"), (1003, (1009,)))
+    assert 3047 == tool.failed(CHANGE, (2016, "ORDERS"), (20, 1), (1002, (15,)))
+    assert [{2016: "ORDERS", 1103: 1105}] == tool.done(41, (2016, "ORDERS"), (1026, (2016,)))
+    assert [{2015: "QM1"}] == tool.done(2, (1001, (2015,)))
+    assert len(tool.done(INQUIRE, (2016, "ORDERS"), (1002, (), pcf.INTEGER_LIST))[0]) > 40
+    assert {7006, 1110} == set(tool.done(CONNECTIONS, (7007, b""), (1107, (7006,)))[0])
+
+
 INITIAL, SET, LOG_COPY, LOG_STATUS = 10, 11, 12, 13
 
 

@@ -6,6 +6,8 @@ Rules
       means nothing here is 3014 or 3015; a list where there can be one value, and a number that is no switch, are 4005.
       A filter is a WHERE and held to its rule (K3); of what is wrong the reason says whether it is the parameter, the
       operator or the value. There is one filter, and only of an inquiry.
+      An inquiry shows of what it asks for what its objects have. One that asks for nothing they could have is 2067 with
+      what it asked for, one with the list of another command 3047.
   PC2 Each object is one response; the last says so. A command that failed answers one response with its reason and then
       one with 3008. What is blank in a reply is not sent.
   PC3 COPY is DEFINE with LIKE. An inquiry of names answers one list. ESCAPE carries MQSC as text, for every command
@@ -31,9 +33,11 @@ from quaestor.mqi.reasons import CompCode, Reason
 from quaestor.qmgr.command import pcf_words as words
 from quaestor.qmgr.command.processor import CommandProcessor
 from quaestor.qmgr.command.reply import Reply, Row
+from quaestor.qmgr.command.selecting import name_keyword
 
 COMMAND_ERROR, COMMAND_FAILED, INTEGER_ERROR, STRING_ERROR = 3007, 3008, 3014, 3015
-NAME_MISSING, VALUE_ERROR = 3228, 4005
+NAME_MISSING, VALUE_ERROR, LIST_ERROR = 3228, 4005, 3047
+SELECTOR_ERROR = int(Reason.SELECTOR_ERROR)
 FILTER_VALUE_ERROR, TOO_MANY_FILTERS = 3229, 3248
 FILTER_PARAMETER_ERRORS = {int: 3243, str: 3247, bytes: 3265}
 FILTER_OPERATOR_ERRORS = {int: 3242, str: 3246, bytes: 3266}
@@ -54,7 +58,7 @@ def answered(processor: CommandProcessor, request: PCFMessage, user: str) -> lis
         command = _command(verb, noun, request)
         reply = processor.execute(command, user)
     except PCFError as error:
-        return _numbered(request.command, [], error.reason)
+        return _numbered(request.command, [error.about], error.reason)
     if not reply.ok:
         return _numbered(request.command, [], _reason(reply))
     if verb == "NAMES":
@@ -75,7 +79,9 @@ def _command(verb: str, noun: str, request: PCFMessage) -> Command:
     if verb == "COPY":
         given["LIKE"] = (_text(request, words.FROM_TO[noun][0]),)
     for parameter in request.parameters:
-        if parameter.number not in used:
+        if parameter.number in words.ATTRIBUTE_LISTS:
+            given |= _asked(verb, noun, parameter)
+        elif parameter.number not in used:
             given |= _given(noun, parameter)
     if verb == "DISPLAY" and None not in given.values():
         given["ALL"] = None  # an inquiry that names no attributes means all of them
@@ -85,7 +91,7 @@ def _command(verb: str, noun: str, request: PCFMessage) -> Command:
 
 def _known(verb: str, noun: str, given: dict[str, tuple[str, ...] | None]) -> Iterator[Word]:
     """Keywords that the command takes; an inquiry passes over what its object does not have (PC1)."""
-    known = keywords_of(verb, noun)
+    known = {*keywords_of(verb, noun), name_keyword(noun)}
     for keyword, values in given.items():
         if keyword in known:
             yield keyword, values
@@ -148,8 +154,6 @@ def _text(request: PCFMessage, number: int) -> str:
 def _given(noun: str, parameter: Parameter) -> dict[str, tuple[str, ...] | None]:
     """One parameter as keywords."""
     number, value = parameter.number, parameter.value
-    if number in words.ATTRIBUTE_LISTS:
-        return _asked(value)
     if number in _SWITCHES and isinstance(value, int):
         word = _SWITCHES[number][0 if value == 1 else 1]
         return {word: None} if word else {}
@@ -183,13 +187,22 @@ _TYPES = {
 }
 
 
-def _asked(value: object) -> dict[str, tuple[str, ...] | None]:
-    """The attributes that an inquiry wants; those that nobody has here are left out of the answer."""
-    numbers = value if isinstance(value, tuple) else (value,)
-    if words.ALL in numbers:
+def _asked(verb: str, noun: str, parameter: Parameter) -> dict[str, tuple[str, ...] | None]:
+    """The attributes that an inquiry wants, of those that there are (PC1)."""
+    if verb != "DISPLAY" or words.ATTRIBUTE_LISTS[parameter.number] != noun:
+        raise PCFError(LIST_ERROR, f"list {parameter.number} does not go with {verb} {noun}")
+    numbers = parameter.value if isinstance(parameter.value, tuple) else (parameter.value,)
+    if words.ALL in numbers or not numbers:
         return {"ALL": None}
     found = (words.keyword_of(number) for number in numbers if isinstance(number, int))
-    return {keyword: None for keyword in found if keyword is not None}
+    known = keywords_of(verb, noun)
+    asked: dict[str, tuple[str, ...] | None] = {keyword: None for keyword in found if keyword in known}
+    if asked:
+        return asked
+    if words.identifying(noun).isdisjoint(numbers):
+        selectors = tuple(Parameter(words.SELECTOR, number) for number in numbers[:1] if isinstance(number, int))
+        raise PCFError(SELECTOR_ERROR, f"{noun} has none of {numbers}", selectors)
+    return {name_keyword(noun): None}
 
 
 def _attribute(noun: str, number: int, value: Any) -> dict[str, tuple[str, ...] | None]:
@@ -242,7 +255,8 @@ def _numbered(command: int, responses: list[tuple[Parameter, ...]], reason: int 
     """Responses in their order, the last one marked (PC2)."""
     if reason:
         failed = int(CompCode.FAILED)
-        first = PCFMessage(command, (), pcf.RESPONSE, 1, pcf.NOT_LAST, failed, reason)
+        about = responses[0] if responses else ()
+        first = PCFMessage(command, about, pcf.RESPONSE, 1, pcf.NOT_LAST, failed, reason)
         return [first, PCFMessage(command, (), pcf.RESPONSE, 2, pcf.LAST, failed, COMMAND_FAILED)]
     last = max(len(responses), 1)
     return [

@@ -76,7 +76,17 @@ FROM_TO |= dict.fromkeys(QUEUE_NOUNS, (3001, 3002))
 NAME_LISTS = {"QUEUE": 3011, "PROCESS": 3012, "NAMELIST": 3013, "STGCLASS": 3106}
 DESCRIPTIONS = {"PROCESS": 2011, "NAMELIST": 2009, "STGCLASS": 2042, "QMGR": 2014}
 QUEUE_DESCRIPTION = 2013
-ATTRIBUTE_LISTS = {1001, 1002, 1003, 1004, 1026, 1107, 1151, 1156}
+ATTRIBUTE_LISTS = {
+    1001: "QMGR",
+    1002: "QUEUE",
+    1003: "PROCESS",
+    1004: "NAMELIST",
+    1026: "QSTATUS",
+    1107: "CONN",
+    1151: "SECURITY",
+    1156: "STGCLASS",
+}
+SELECTOR = 1014
 CONNECTION_ID, GENERIC_CONNECTION_ID, CONNECTION_ID_LENGTH = 7006, 7007, 24
 ALL, REPLACE, PURGE, FORCE = 1009, 1006, 1007, 1005
 QUEUE_TYPE, SHARING_GROUP, SCOPE, RESPONSE_QMGR = 20, 63, 3080, 3070
@@ -285,6 +295,12 @@ def number_of(noun: str, keyword: str) -> int | None:
     if keyword == "DESCR":
         return DESCRIPTIONS.get(noun, QUEUE_DESCRIPTION)
     return NUMBERS.get(keyword)
+
+
+def identifying(noun: str) -> set[int]:
+    """What every response to an inquiry has, asked for or not: whose it is."""
+    kinds = {"CONN": {CONNECTION_ID, INFO_TYPE}, "QSTATUS": {STATUS_TYPE}, "QUEUE": {QUEUE_TYPE}}
+    return {NAME[noun], SHARING_GROUP} | kinds.get(noun, set()) if noun in NAME else kinds.get(noun, set())
 
 
 def keyword_of(number: int) -> str | None:
