@@ -8,6 +8,7 @@ from quaestor.mqi.objects import (
     AliasQueue,
     LocalQueue,
     ModelQueue,
+    Namelist,
     QueueManagerAttributes,
     RemoteQueue,
     attributes_of,
@@ -68,6 +69,27 @@ def test_what_a_queue_names_has_a_name_too(console, kind, field):
     assert {keyword: "OTHER"} == console.app.inquire(kind, "Q", keyword)
     console.app.alter(kind, "Q", **{field: ""})
     assert {keyword: ""} == console.app.inquire(kind, "Q", keyword)
+
+
+def test_a_namelist_has_names(console):
+    """Each of them, though none need be defined."""
+    for bad in (*BAD, ""):
+        with pytest.raises(AttributeValueError, match="1 to 48 characters"):
+            console.app.define(Namelist("N", names=("A", bad)))
+    console.app.define(Namelist("N", names=("A", "b/C")))
+    with pytest.raises(AttributeValueError, match="1 to 48 characters"):
+        console.app.alter(Namelist, "N", names=("A B",))
+    assert {"NAMES": ("A", "b/C")} == console.app.inquire(Namelist, "N", "NAMES")
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"), [("A,'B  '", ["A", "B"]), ("' '", []), ("", []), ("A,' '", None), ("'A B'", None)]
+)
+def test_names_of_a_namelist_as_a_command_writes_them(console, written, kept):
+    """A blank alone is none at all, as NAMES() is."""
+    assert (kept is not None) is console.run(f"DEFINE NAMELIST(N) NAMES({written})").ok
+    found = console.rows("DISPLAY NAMELIST(N) NAMES") if kept is not None else []
+    assert [kept] * len(found) == [row["NAMES"] for row in found]
 
 
 def test_a_command_is_told_which_name_is_none(console):

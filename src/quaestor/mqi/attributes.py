@@ -51,7 +51,7 @@ class Attribute(NamedTuple):
     bare: tuple[str, str] | None = None  # words that stand alone: SHARE, NOSHARE
     fixed: bool = False  # cannot be altered
     named: Mapping[str, int] | None = None  # numbers that MQSC writes as words: EXPRYINT(OFF)
-    names_object: bool = False  # text that is the name of another object, or empty
+    names_object: bool = False  # text that is the name of another object, or empty; or a list of names
 
     def check(self, value: object) -> None:
         """Refuse what the attribute cannot hold (A3)."""
@@ -68,8 +68,10 @@ class Attribute(NamedTuple):
 
     def check_name(self, value: object) -> None:
         """Refuse what no object can be called (A5)."""
-        if self.names_object and value and not (isinstance(value, str) and is_name(value)):
-            raise AttributeValueError(self.keyword, value, NAME_RULE)
+        if self.names_object and value:
+            for name in value if isinstance(value, tuple) else (value,):
+                if not (isinstance(name, str) and is_name(name)):
+                    raise AttributeValueError(self.keyword, name, NAME_RULE)
 
     def written(self, value: Any) -> tuple[str, ...]:
         """The value as MQSC writes it."""
@@ -81,7 +83,8 @@ class Attribute(NamedTuple):
     def parse(self, values: tuple[str, ...]) -> Any:
         """The value that MQSC wrote; `written` is its inverse (A1, A3)."""
         if isinstance(self.default, tuple):
-            value: Any = values
+            names = tuple(name.rstrip(" ") for name in values)
+            value: Any = () if names == ("",) else names
         elif len(values) != 1:
             raise AttributeValueError(self.keyword, ",".join(values), "one value")
         elif self.words is not None:
@@ -124,8 +127,9 @@ def object_name(keyword: str, number: int) -> Any:
     return _field("", keyword=keyword, number=number, length=NAME_MAX, names_object=True)
 
 
-def texts(keyword: str, number: int, length: int) -> Any:
-    return _field((), keyword=keyword, number=number, length=length)
+def object_names(keyword: str, number: int) -> Any:
+    """Names of other objects, which need not be defined; or none (A5)."""
+    return _field((), keyword=keyword, number=number, length=NAME_MAX, names_object=True)
 
 
 def number(keyword: str, number: int, default: int, low: int, high: int, *, fixed: bool = False, **named: int) -> Any:

@@ -29,10 +29,10 @@ from quaestor.mqi.attributes import (
     enumerated,
     number,
     object_name,
+    object_names,
     pack_attributes,
     switch,
     text,
-    texts,
     unpack_attributes,
     words,
 )
@@ -267,7 +267,7 @@ class Namelist(MQObject):
     MQSC_TYPE: ClassVar[str] = "NAMELIST"
 
     descr: str = text("DESCR", 1, 64)
-    names: tuple[str, ...] = texts("NAMES", 2, 48)
+    names: tuple[str, ...] = object_names("NAMES", 2)
 
 
 @dataclass(frozen=True, slots=True)

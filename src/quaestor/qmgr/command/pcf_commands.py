@@ -212,6 +212,8 @@ def _attribute(noun: str, number: int, value: Any) -> dict[str, tuple[str, ...] 
     attribute = words.attributes(noun).get(keyword)
     if isinstance(value, tuple) and (attribute is None or not isinstance(attribute.default, tuple)):
         raise PCFError(VALUE_ERROR, f"{keyword} takes one value")
+    if isinstance(value, tuple) and not all(isinstance(one, str) for one in value):
+        raise PCFError(VALUE_ERROR, f"{keyword} takes names")
     if attribute is None:
         word = next((w for w, n in words.WORDS.get(keyword, {}).items() if n == value), str(value))
         return {keyword: (word,)}
