@@ -568,3 +568,24 @@ def test_a_shared_queue_is_moved_only_as_such(tmp_path):
 def test_an_archive_that_does_not_quiesce_waits_for_nothing(word):
     """SY2."""
     assert "go with MODE(QUIESCE)" in Console(archive=True).run(f"ARCHIVE LOG {word}").lines[0]
+
+
+def test_of_the_two_queues_of_a_move_the_one_in_the_way_is_named():
+    console = Console()
+    for name in ("SOURCE", "TARGET"):
+        assert console.run(f"DEFINE QLOCAL({name}) MAXDEPTH(1)").ok
+    app, said = console.connect(), lambda: console.run("MOVE QLOCAL(SOURCE) TOQLOCAL(TARGET)").lines[0]
+    for name in ("SOURCE", "TARGET"):
+        with app.open(name):
+            assert f"CSQM101I +QM1 QLOCAL({name}) IS IN USE (handles=1)" == said()
+        app.put(name, "x")
+        assert f"QLOCAL({name}) MQRC 2055" in said(), "uncommitted"
+        app.commit()
+        if name == "SOURCE":
+            assert console.run("ALTER QLOCAL(TARGET) MAXDEPTH(0)").ok
+            assert "QLOCAL(TARGET) MQRC 2053" in said()
+            assert console.run("ALTER QLOCAL(TARGET) MAXDEPTH(1)").ok
+    assert "QLOCAL(TARGET) MQRC 2055" in said()
+    assert (
+        "QLOCAL(NOWHERE) QSGDISP(QMGR) WAS NOT FOUND" in console.run("MOVE QLOCAL(SOURCE) TOQLOCAL(NOWHERE)").lines[0]
+    )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from quaestor.mqi.mqsc import Command
 from quaestor.mqi.mqsc.words import KINDS
+from quaestor.mqi.objects import QUEUE_TYPES
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command.reply import Said
 
@@ -15,6 +16,8 @@ REASON_CODES = {
     Reason.OBJECT_ALREADY_EXISTS: 0x00D44003,
     Reason.OBJECT_IN_USE: 0x00D44004,
 }
+
+QUEUES = {kind.MQSC_TYPE for kind in QUEUE_TYPES}
 
 
 def refusal(command: Command, error: MQError) -> Iterator[Said]:
@@ -26,12 +29,14 @@ def refusal(command: Command, error: MQError) -> Iterator[Said]:
 def met(command: Command, error: MQError) -> Said:
     """What a command met that it could not do."""
     facts = dict(error.facts)
-    noun, name = facts.pop("type", command.noun), facts.pop("name", None) or command.name
+    noun = facts.pop("type", command.noun)
+    queue = facts.pop("queue", None) if noun in QUEUES else None  # MOVE names two
+    name = facts.pop("name", None) or queue or command.name
     disposition = facts.pop("disposition", "")
     shown = f"{noun}({name})" if name else str(noun)
     if disposition not in {"", "QMGR"} or (noun in KINDS and error.reason is Reason.UNKNOWN_OBJECT_NAME):
         shown += f" QSGDISP({disposition or 'QMGR'})"
-    more = ", ".join(f"{key}={_plain(value)}" for key, value in facts.items() if key != "queue")
+    more = ", ".join(f"{key}={_plain(value)}" for key, value in facts.items())
     beside = f" ({more})" if more else ""
     if error.reason is Reason.UNKNOWN_OBJECT_NAME:
         return Said("CSQM125I", f"{shown} WAS NOT FOUND")
