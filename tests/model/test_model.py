@@ -12,7 +12,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 
 from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.qmgr.checker import check
-from quaestor.qmgr.recovery.media import copy_name, image_copy, restore
+from quaestor.qmgr.recovery.media import ImageCopy, copy_name, image_copy, restore
 from quaestor.testing import SMALL, FaultyDisk, PowerCut, SmallEngine
 
 SETTINGS = replace(
@@ -59,7 +59,7 @@ class QueueMachine(RuleBasedStateMachine):
         self._start(FaultyDisk())
 
     def _start(self, disk):
-        self.engine = SmallEngine(disk, self.settings)
+        self.engine, self.copying = SmallEngine(disk, self.settings), None
         data = self.engine.data
         self.queues = [data.queue(LocalQueue(name, page_set=at)) for at, name in enumerate(QUEUES, 1)]
 
@@ -201,7 +201,26 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(page_set=st.integers(1, 2))
     def copy(self, page_set):
-        image_copy(self.engine.recovery, page_set, self.engine.disk)
+        if self.copying is None:
+            image_copy(self.engine.recovery, page_set, self.engine.disk)
+
+    @rule(page_set=st.integers(1, 2))
+    def copy_begins(self, page_set):
+        """Y7: whatever comes next comes between its pieces."""
+        if self.copying is None:
+            self.copying = ImageCopy(self.engine.recovery, page_set, self.engine.disk, run=5)
+            self.copying.create()
+
+    @rule(pieces=st.integers(1, 8))
+    def copy_goes_on(self, pieces):
+        for _ in range(pieces if self.copying is not None else 0):
+            run = self.copying.read()
+            if run is None:
+                self.copying.complete()
+                self.copying.keep()
+                self.copying = None
+                return
+            self.copying.write(*run)
 
     @rule(
         power=st.booleans(),

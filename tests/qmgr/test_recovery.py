@@ -1,6 +1,7 @@
 """Units of recovery, two-phase commit, shunting, image copies, the log in words, group commit."""
 
 import itertools
+import random
 import sqlite3
 import threading
 from dataclasses import replace
@@ -11,7 +12,7 @@ from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.checker import check, used_pages
 from quaestor.qmgr.recovery import NEXT, State, UnitOfRecovery
 from quaestor.qmgr.recovery.describe import describe
-from quaestor.qmgr.recovery.media import copy_name, image_copy, restore
+from quaestor.qmgr.recovery.media import ImageCopy, copy_name, image_copy, restore
 from quaestor.storage.disk import RealDisk
 from quaestor.storage.log_record import Identity, Kind
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine
@@ -139,6 +140,66 @@ def test_a_lost_page_set_comes_back_from_its_image_copy_and_the_log():
     assert wanted == restarted.bodies()
     assert [] == check(restarted.data)
     assert wanted == restarted.again().bodies()
+
+
+def some_work(engine, rng, held, n):
+    """A step of what applications and the background do, whatever it is."""
+    unit = engine.begin()
+    for _ in range(rng.randrange(1, 4)):
+        engine.put(unit, b"%d " % n * rng.choice([10, 300, 4000]), persistent=rng.random() < 0.8)
+    for _ in range(rng.randrange(3)):
+        engine.get(unit)
+    how = rng.random()
+    if how < 0.6:
+        engine.commit(unit)
+    elif how < 0.8 or len(held) > 3:
+        engine.back_out(unit)
+    else:
+        held.append(unit)
+    if rng.random() < 0.3:
+        rng.choice([engine.run_tasks, engine.recovery.checkpoint, engine.buffers.write_all])()
+    if held and rng.random() < 0.3:
+        rng.choice([engine.commit, engine.back_out])(held.pop(0))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_copy_taken_while_others_work_comes_back_to_what_was_committed(seed):
+    """Y7: pages of every age, a page set that grows, units that begin before it and end behind it."""
+    rng, held, work = random.Random(seed), [], itertools.count()
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, archive=True, pages=16, expansion=16, log_bytes=128 << 10))
+    for _ in range(rng.randrange(20)):
+        some_work(engine, rng, held, next(work))
+    copy = ImageCopy(engine.recovery, 1, engine.disk, run=rng.randrange(1, 9))
+    copy.create()
+    while (run := copy.read()) is not None:
+        for _ in range(rng.randrange(3)):
+            some_work(engine, rng, held, next(work))
+        copy.write(*run)
+        for _ in range(rng.randrange(3)):
+            some_work(engine, rng, held, next(work))
+    copy.complete()
+    copy.keep()
+    for _ in range(rng.randrange(20)):
+        some_work(engine, rng, held, next(work))
+    wanted = SmallEngine(engine.disk.after_power_cut(), engine.engine.settings).bodies()
+    disk = engine.disk.after_power_cut()
+    disk.delete("pageset-01")
+    restore(disk, 1)
+    restarted = SmallEngine(disk, engine.engine.settings)
+    assert wanted == restarted.bodies()
+    assert [] == check(restarted.data)
+    assert wanted == restarted.again().bodies()
+
+
+def test_a_page_that_nobody_uses_and_that_is_not_whole_is_copied_empty():
+    """Y6: its space map page may be copied when somebody does."""
+    engine = SmallEngine(FaultyDisk(), replace(SMALL, archive=True))
+    put(engine, b"short")
+    spoiled = 60
+    for image in (engine.disk.files["pageset-01"].seen, engine.disk.files["pageset-01"].durable):
+        image[spoiled * 4096 : spoiled * 4096 + 10] = b"0123456789"
+    image_copy(engine.recovery, 1, engine.disk)
+    assert not any(engine.disk.files[copy_name(1)].seen[spoiled * 4096 : spoiled * 4096 + 4096])
 
 
 def spoil(disk, name, at):

@@ -10,11 +10,15 @@ Rules
       has none, and nothing takes it for whole.
   Y5  A copy is made under another name and takes the place of the one before it when all of it is durable: whenever it
       is cut or fails, there is one good copy. So there is room for both, or none is taken.
-  Y6  Every page in use is whole in a copy: one that is not would take the place of the last good one. Before a copy
-      takes the place of a page set it is looked at again, and so is whether the log still has all that it lacks: what
-      cannot be brought up to date is refused, and nothing is changed.
+  Y6  Every page in use is whole in a copy: one that is not would take the place of the last good one. One that is not
+      in use and not whole is copied empty: pages may be copied before, and their space map page after, they are used.
+      Before a copy takes the place of a page set it is looked at again, and so is whether the log still has all that it
+      lacks: what cannot be brought up to date is refused, and nothing is changed.
+  Y7  A copy is taken in pieces: a run of pages is read with the engine latch held, as pages are written with it, and
+      written without it, so that others work meanwhile. Pages are then of different ages, as on a disk after a power
+      cut, and redo makes them one age: it begins at the oldest change that was not on disk when the copy began.
 
-Called by commands and tests; `restored` by restart.  Calls recovery, log_files, disk.
+Called by the command manager and the command line; `restored` by restart.  Calls recovery, log_files, disk.
 """
 
 from collections.abc import Iterator
@@ -29,7 +33,8 @@ from quaestor.storage.log_files import LogFiles
 from quaestor.storage.page import HEADER_LENGTH, PAGE, is_whole, seal
 from quaestor.storage.page_set import PageSet, describe, described_pages, file_name, media_rba, spans
 
-RUN = 256
+RUN = 64
+"""Pages of a piece."""
 
 
 def copy_name(number: int) -> str:
@@ -41,47 +46,108 @@ def new_copy_name(number: int) -> str:
     return f"copying-{number:02d}"
 
 
+class NotCopiedError(Abend):
+    """A page set of which no copy can be taken; the queue manager is none the worse for it."""
+
+
+class ImageCopy:
+    """An image copy that is being taken (Y1, Y7). It begins, reads and is kept with the engine latch held."""
+
+    def __init__(self, recovery: RecoveryManager, number: int, disk: Disk, run: int = RUN) -> None:
+        there_are = sorted(recovery.buffers.page_sets)
+        if number not in there_are:
+            raise NotCopiedError("T4", "no such page set", page_set=number, there_are=there_are)
+        recovery.checkpoint()
+        self._recovery, self._disk, self.number = recovery, disk, number
+        self._page_set = page_set = recovery.buffers.page_sets[number]
+        self.rba = recovery.buffers.recovery_rbas(recovery.log.end)[number]
+        page_set.harden()
+        self.pages = page_set.pages
+        self._runs = _runs(self.pages, run)
+        self._target: File | None = None
+        self._named = False
+
+    def create(self) -> None:
+        """Begin the file (Y5)."""
+        name = new_copy_name(self.number)
+        if self._disk.exists(name):
+            self._disk.delete(name)  # left by a cut
+        self._target, self._named = self._disk.create(name, 0), True
+
+    def read(self) -> tuple[int, bytes] | None:
+        """The next run of pages, None when all have been read (Y6)."""
+        run = next(self._runs, None)
+        if run is None:
+            return None
+        self._check_it_is_there()
+        return run[0], _whole_run(self._recovery, self._page_set, *run)
+
+    def write(self, page: int, raw: bytes) -> None:
+        """Add a run that was read."""
+        self._file.write(max(page, 1) * PAGE, raw if page else raw[PAGE:])
+
+    def complete(self) -> None:
+        """Make it durable, and let it take the place of the copy before it (Y4, Y5)."""
+        first = bytearray(PAGE)
+        header(first, describe(self.number, self.pages, self.rba), self.number, 0)
+        seal(first, 0)
+        _complete(self._file, first)
+        self._target = None
+        self._disk.rename(new_copy_name(self.number), copy_name(self.number))
+        self._named = False
+
+    def keep(self) -> None:
+        """Have the log kept that it needs (Y3)."""
+        self._check_it_is_there()
+        files = self._recovery.log.files
+        files.inventory.image_copies[str(self.number)] = self.rba
+        files.save()
+
+    def give_up(self) -> None:
+        """Leave nothing of it."""
+        if self._target is not None:
+            with suppress(OSError):
+                self._target.close()
+        if self._named:
+            with suppress(OSError):
+                self._disk.delete(new_copy_name(self.number))
+        self._target, self._named = None, False
+
+    def _check_it_is_there(self) -> None:
+        if self._recovery.buffers.page_sets.get(self.number) is not self._page_set:
+            raise NotCopiedError("T4", "the page set was deleted meanwhile", page_set=self.number)
+
+    @property
+    def _file(self) -> File:
+        if self._target is None:
+            raise Abend("Y5", "an image copy is written that was not begun", page_set=self.number)
+        return self._target
+
+
 def image_copy(recovery: RecoveryManager, number: int, disk: Disk) -> int:
-    """Copy a page set (Y1); gives the RBA it must be redone from. The engine latch is held."""
-    recovery.checkpoint()
-    page_set = recovery.buffers.page_sets[number]
-    rba = recovery.buffers.recovery_rbas(recovery.log.end)[number]
-    page_set.harden()
-    name = new_copy_name(number)
-    if disk.exists(name):
-        disk.delete(name)  # left by a cut
-    target = disk.create(name, 0)
+    """Copy a page set at once (Y1); gives the RBA it must be redone from. The engine latch is held."""
+    copy = ImageCopy(recovery, number, disk)
     try:
-        _copy_pages(recovery, page_set, target, rba)
+        copy.create()
+        while (run := copy.read()) is not None:
+            copy.write(*run)
+        copy.complete()
     except (OSError, Abend):
-        with suppress(OSError):
-            disk.delete(name)
+        copy.give_up()
         raise
-    disk.rename(name, copy_name(number))  # Y5
-    recovery.log.files.inventory.image_copies[str(number)] = rba
-    recovery.log.files.save()
-    return rba
+    copy.keep()
+    return copy.rba
 
 
-def _copy_pages(recovery: RecoveryManager, page_set: PageSet, target: File, rba: int) -> None:
-    for page, count in _runs(page_set.pages):
-        raw = _whole_run(recovery, page_set, page, count)
-        target.write(max(page, 1) * PAGE, raw if page else raw[PAGE:])
-    first = bytearray(PAGE)
-    header(first, describe(page_set.number, page_set.pages, rba), page_set.number, 0)
-    seal(first, 0)
-    _complete(target, first)
-
-
-def _runs(pages: int) -> Iterator[tuple[int, int]]:
+def _runs(pages: int, run: int = RUN) -> Iterator[tuple[int, int]]:
     """All pages in runs, each within what one space map page speaks for: its first page and how many they are."""
     for base in spans(pages):
         end = min(base + SPAN, pages)
-        yield from ((page, min(RUN, end - page)) for page in range(base, end, RUN))
+        yield from ((page, min(run, end - page)) for page in range(base, end, run))
 
 
 def _whole_run(recovery: RecoveryManager, page_set: PageSet, page: int, count: int) -> bytes:
-    """Pages as they are on disk, those in use whole (Y6)."""
+    """Pages as they are on disk, all of them whole (Y6)."""
     number = page_set.number
     uses = recovery.buffers.pool_of[number].peek(page_set, map_page_of(page)).data or b""
     raw = page_set.read_raw(page, count)
@@ -92,8 +158,8 @@ def _whole_run(recovery: RecoveryManager, page_set: PageSet, page: int, count: i
     torn = _torn_in(raw, number, page, uses)
     if torn is not None:
         text = "a page is not whole and no image copy is taken; recover the page set from the copy before"
-        raise Abend("Y6", text, page_set=number, page=torn)
-    return raw
+        raise NotCopiedError("Y6", text, page_set=number, page=torn)
+    return _emptied(raw, number, page, uses)
 
 
 def _torn_in(raw: bytes, number: int, first: int, uses: bytes | bytearray) -> int | None:
@@ -105,6 +171,18 @@ def _torn_in(raw: bytes, number: int, first: int, uses: bytes | bytearray) -> in
         ):
             return page
     return None
+
+
+def _emptied(raw: bytes, number: int, first: int, uses: bytes | bytearray) -> bytes:
+    """A run whose pages in use are whole, with nothing in the others that are not (Y6)."""
+    made = bytearray(raw)
+    for page in range(first, first + len(raw) // PAGE):
+        at = (page - first) * PAGE
+        if uses[HEADER_LENGTH + page % SPAN] in {FREE, VOLATILE_PAGE} and not is_whole(
+            raw[at : at + PAGE], number, page
+        ):
+            made[at : at + PAGE] = bytes(PAGE)
+    return bytes(made)
 
 
 def check_copy(disk: Disk, number: int) -> None:
