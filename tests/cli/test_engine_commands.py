@@ -173,15 +173,14 @@ def test_a_running_queue_manager_is_not_checked(killed):
     assert f"{killed}: in use by process {os.getpid()}\n" == done.stderr
 
 
-def test_no_copy_is_taken_of_a_queue_manager_that_runs(killed):
-    """And the help says so, with what to do instead."""
+def test_no_copy_is_taken_of_a_queue_manager_that_runs_in_a_program(killed):
+    """Nobody can be asked for it; the help says what to do instead."""
     with running(killed):
         done = run("pageset", "copy", killed, 1)
     assert (2, f"{killed}: in use by process {os.getpid()}\n") == (done.exit_code, done.stderr)
     assert not (killed / "copy-01").exists()
     told = " ".join(run("pageset", "copy", "--help").stdout.split())
-    assert "A queue manager that runs is refused" in told
-    assert "quaestor qmgr stop QM1 && quaestor pageset copy QM1 1" in told
+    assert "A queue manager that runs inside a program is refused (in use): the program gives the command." in told
 
 
 @pytest.mark.parametrize("command", [("check",), ("log", "print"), ("log", "prune"), ("pageset", "copy")])

@@ -134,7 +134,7 @@ def test_the_operator_is_told_once_and_has_it_made_again(broken):  # noqa: F811
     assert answered.ok
     assert "CSQJ130I +QM1 DUAL BSDS MODE RESTORED FROM BSDS1" == answered.lines[0]
     manager.stop()
-    disk = manager.engine._disk
+    disk = manager.engine.disk
     del disk.files["BSDS1"]
     assert 3 == len(SmallEngine(disk, DUAL).bodies())
 
@@ -146,8 +146,8 @@ def test_a_start_that_finds_one_copy_makes_the_other_and_says_so(broken):  # noq
     manager.commands.run("ARCHIVE LOG", "OPER")
     manager.stop()
     broken.clear()
-    again = QueueManager("QM1", manager.engine._disk, FakeClock(), DUAL)
+    again = QueueManager("QM1", manager.engine.disk, FakeClock(), DUAL)
     again.start(background=False)
     assert ["BSDS1"] == told(again, "CSQJ120E")
-    assert "BSDS1" in {copy.file.name for copy in Bootstrap.open(manager.engine._disk)._copies}
+    assert "BSDS1" in {copy.file.name for copy in Bootstrap.open(manager.engine.disk)._copies}
     again.stop()

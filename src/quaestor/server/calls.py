@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 WAITING = ("CMDSCOPE", "RESET")
 """In commands that wait for other members of a group."""
 
-ARCHIVES = "ARC"
-"""The beginning of the command that waits for applications."""
+LONG = ("AR", "B")
+"""How the commands begin that wait for applications (ARCHIVE) or take their time (BACKUP), however short they are."""
 
 _KINDS = {kind.MQSC_TYPE: kind for kind in OBJECT_TYPES.values()}
 
@@ -117,7 +117,7 @@ def _disconnect(on: "Conversation") -> None:
 
 
 class Later(NamedTuple):
-    """A call that waits for others than this queue manager: it is carried out beside the loop, and answered then."""
+    """A call that waits for others, or for long: it is carried out beside the loop, and answered then."""
 
     carry_out: Callable[[], Any]
 
@@ -125,7 +125,7 @@ class Later(NamedTuple):
 def _mqsc(on: "Conversation", text: str) -> dict[str, Any] | Later:
     run, user = on.service.run_commands, on.link.user
     written = text.upper()
-    waits = any(word in written for word in WAITING) or written.lstrip().startswith(ARCHIVES)
+    waits = any(word in written for word in WAITING) or written.lstrip().startswith(LONG)
     return Later(lambda: run(text, user)) if waits else run(text, user)
 
 

@@ -83,7 +83,7 @@ OBJECTS_OF: dict[str, frozenset[str]] = {
     "START": frozenset({"TRACE", "CHANNEL", "SMDSCONN"}),
     "STOP": frozenset({"TRACE", "CHANNEL", "QMGR", "CONN", "SMDSCONN"}),
     "PING": frozenset({"CHANNEL", "QMGR"}),
-    "BACKUP": frozenset({"CFSTRUCT"}),
+    "BACKUP": frozenset({"CFSTRUCT", "PSID"}),
     "RECOVER": frozenset({"CFSTRUCT", "BSDS"}),
 }
 
@@ -153,6 +153,7 @@ ONLY: dict[tuple[str, str], tuple[str, ...]] = {
     ("DELETE", "PSID"): (),
     ("DELETE", "CFSTRUCT"): (),
     ("BACKUP", "CFSTRUCT"): (),
+    ("BACKUP", "PSID"): (),
     ("RECOVER", "CFSTRUCT"): ("TYPE",),
     ("RESET", "CFSTRUCT"): ("ACTION",),
     ("RESET", "QSTATS"): (),

@@ -6,7 +6,7 @@
     selecting    generic names, WHERE, keywords          threads    CONN, THREAD, INDOUBT
     input_sets   CSQINP1 and CSQINP2 at start            system     LOG, ARCHIVE, SYSTEM, SECURITY, QMGR
     pcf_server   PCF requests from a queue               tracing    TRACE
-    parts, traces   who keeps traces, who ends it all
+    parts, traces   who keeps traces, who ends it all    image_copies   BACKUP PSID
     pcf_commands, pcf_words   PCF to MQSC and back
 
 Called by the server, the command line, queue_manager.  Calls every manager from page storage to connection.

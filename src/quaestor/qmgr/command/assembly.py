@@ -5,6 +5,7 @@ Called by queue_manager.  Calls nothing: it only builds.
 
 from quaestor.clock import Clock
 from quaestor.qmgr.command.data_sets import DataSetCommands
+from quaestor.qmgr.command.image_copies import ImageCopyCommands
 from quaestor.qmgr.command.objects import ObjectCommands
 from quaestor.qmgr.command.parts import Parts
 from quaestor.qmgr.command.processor import CommandProcessor
@@ -24,6 +25,7 @@ FAMILIES = (
     ObjectCommands,
     QueueCommands,
     StorageCommands,
+    ImageCopyCommands,
     ThreadCommands,
     LogCommands,
     SecurityCommands,
@@ -49,6 +51,7 @@ def command_processor(
         ObjectCommands(messages, parts),
         QueueCommands(messages, connections, clock, parts),
         StorageCommands(engine.storage, engine.buffers, engine.data.space, engine.log, messages.catalogue),
+        ImageCopyCommands(engine.recovery, engine.disk, connections),
         ThreadCommands(connections, engine.recovery),
         LogCommands(engine.log, engine.recovery, connections, parts),
         SecurityCommands(security),

@@ -56,7 +56,7 @@ class StorageCommands:
 
     @runs("DEFINE", "BUFFPOOL", early=True)
     def define_pool(self, command: Command, _user: str) -> Iterable[Part]:
-        number = _number(command)
+        number = number_of(command)
         made = PoolDefinition(
             command.number("BUFFERS", 1000, 1, BUFFERS_MAX),
             command.word("LOCATION", "BELOW", *LOCATIONS),
@@ -72,7 +72,7 @@ class StorageCommands:
 
     @runs("ALTER", "BUFFPOOL")
     def alter_pool(self, command: Command, _user: str) -> Iterable[Part]:
-        number = _number(command)
+        number = number_of(command)
         old = self._storage.pools.get(number, PoolDefinition())
         done = self._storage.alter_pool(
             number,
@@ -93,7 +93,7 @@ class StorageCommands:
 
     @runs("DELETE", "BUFFPOOL")
     def delete_pool(self, command: Command, _user: str) -> Iterable[Part]:
-        self._storage.delete_pool(_number(command))
+        self._storage.delete_pool(number_of(command))
         return ()
 
     @runs("DISPLAY", "BUFFPOOL")
@@ -114,7 +114,7 @@ class StorageCommands:
 
     @runs("DEFINE", "PSID", early=True)
     def define_page_set(self, command: Command, _user: str) -> Iterable[Part]:
-        number = _number(command)
+        number = number_of(command)
         self._check_data_set(command, number)
         definition = PageSetDefinition(
             command.number("BUFFPOOL", 0, 0, NUMBER_MAX), command.word("EXPAND", "USER", *EXPANSIONS)
@@ -133,14 +133,14 @@ class StorageCommands:
 
     @runs("ALTER", "PSID")
     def alter_page_set(self, command: Command, _user: str) -> Iterable[Part]:
-        number = _number(command)
+        number = number_of(command)
         old = self._storage.page_set(number)
         self._storage.alter_page_set(number, command.word("EXPAND", old.expand, *EXPANSIONS))
         return ()
 
     @runs("DELETE", "PSID")
     def delete_page_set(self, command: Command, _user: str) -> Iterable[Part]:
-        number = _number(command)
+        number = number_of(command)
         classes = [
             each.name for each in self._catalogue.all() if isinstance(each, StorageClass) and each.page_set == number
         ]
@@ -255,7 +255,8 @@ def _pool_line(row: Row) -> str:
     )
 
 
-def _number(command: Command) -> int:
+def number_of(command: Command) -> int:
+    """Of the buffer pool or page set that a command names."""
     if not command.name:
         raise MQSCError(f"{command.noun} needs a number", command.line, code=NO_VALUE)
     number = whole_number(command.name)
@@ -268,7 +269,7 @@ def _number(command: Command) -> int:
 def _numbers(command: Command, known: Iterable[int]) -> list[int]:
     if command.name in {"", "*"}:
         return sorted(known)
-    number = _number(command)
+    number = number_of(command)
     if number not in known:
         raise MQError(Reason.UNKNOWN_OBJECT_NAME, type=command.noun, name=command.name)
     return [number]

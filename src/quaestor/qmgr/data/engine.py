@@ -85,7 +85,7 @@ class Engine:
 
     def __init__(self, disk: Disk, clock: Clock, settings: EngineSettings | None = None) -> None:
         settings = settings or EngineSettings()
-        self._disk, self.settings = disk, settings
+        self.disk, self.settings = disk, settings
         self.locks, self.served = LockManager(), Served()
         self.log = LOGS[settings.log_space](
             self._log_files(settings),
@@ -138,12 +138,12 @@ class Engine:
         self.buffers.close()
 
     def _log_files(self, settings: EngineSettings) -> LogFiles:
-        if Bootstrap.formatted(self._disk):
-            return LogFiles.open(self._disk, archive=settings.archive)
-        if any(PageSet.formatted(self._disk, number) for number in settings.page_sets):
+        if Bootstrap.formatted(self.disk):
+            return LogFiles.open(self.disk, archive=settings.archive)
+        if any(PageSet.formatted(self.disk, number) for number in settings.page_sets):
             raise Abend("G1", "page sets are here and their bootstrap data set is not; put it back, or cold start")
         return LogFiles.create(
-            self._disk,
+            self.disk,
             logs=settings.logs,
             log_bytes=settings.log_bytes,
             dual=settings.dual_logs,
