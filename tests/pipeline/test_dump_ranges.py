@@ -1,10 +1,14 @@
-"""Which bytes of which dumps are read (R7 to R9), without a session: paths, damage, dumps that grow."""
+"""Which bytes of which dumps are read (R7 to R10), without a session: paths, damage, dumps that grow."""
 
+import errno
 import gzip
+import io
+from pathlib import Path
 
 import pytest
 
 from pipeline.lakes import MONDAY_US, SECOND_US, dump, statistics, task
+from quaestor.pipeline import dump_ranges
 from quaestor.pipeline.dump_ranges import DamagedDumpError, Range, batches, dumps_at, ranges, whole_records_end
 from quaestor.pipeline.selection import Selection
 from smf.dumps import blocked, record, segmented
@@ -108,3 +112,22 @@ def test_a_dump_that_has_only_begun_is_waited_for(tmp_path):
     assert 0 == end_of(tmp_path, b"")
     assert 0 == end_of(tmp_path, TASKS[0][:10])
     assert 0 == end_of(tmp_path, TASKS[0][:30])
+
+
+def test_an_io_error_is_not_passed_over(tmp_path, monkeypatch):
+    """R10: rows that could be had another time would be missing, and nobody told."""
+
+    class Failing(io.BytesIO):
+        def readinto1(self, place):
+            return super().readinto1(place) or self._fail()
+
+        readinto = readinto1
+
+        def _fail(self):
+            raise OSError(errno.EIO, "Input/output error")
+
+    path = dump(tmp_path / "a", TASKS)
+    whole = Path(path).read_bytes()
+    monkeypatch.setattr(dump_ranges, "open_dump", lambda _: io.BufferedReader(Failing(whole)))
+    with pytest.raises(DamagedDumpError, match="a: Input/output error"):
+        rows_in(Range(path))

@@ -1,5 +1,6 @@
-"""Damage that is longer than a window, or lies across the end of one (rules R1, R3, R7, R8, T6)."""
+"""Damage that is longer than a window, or lies across the end of one (rules R1, R3, R7 to R9, T6)."""
 
+import errno
 import gzip
 import io
 import random
@@ -272,3 +273,47 @@ def test_a_part_s_limit_is_its_end():
         found = [int(at) for block in reader.blocks() for at in block.positions]
         assert [len(b"".join(RECORDS[:n])) for n in range(4)] == found
         assert stop == reader.bytes_read
+
+
+class Failing(io.RawIOBase):
+    """A medium that gives some bytes and then an I/O error."""
+
+    def __init__(self, data):
+        self._rest = memoryview(data)
+
+    def readable(self):
+        return True
+
+    def readinto(self, place):
+        if not self._rest:
+            raise OSError(errno.EIO, "Input/output error")
+        got = min(len(place), len(self._rest))
+        place[:got] = self._rest[:got]
+        self._rest = self._rest[got:]
+        return got
+
+
+@pytest.mark.parametrize("pack", [bytes, lambda data: gzip.compress(data, 0)], ids=["plain", "gzip"])
+@pytest.mark.parametrize("window", [SMALL, LARGE])
+def test_what_was_read_before_an_io_error_is_delivered(pack, window):
+    """R9: one damage where the medium ended, and a word for who wants all of it or nothing. What a buffer of Python's
+    had begun to gather goes with the error."""
+    data = b"".join(RECORDS) * (2 * LARGE // len(b"".join(RECORDS)))
+    reader = DumpReader(Failing(pack(data)), window=window)
+    blocks = list(reader.blocks())
+    found = b"".join(
+        bytes(each.data[at : at + size]) for each in blocks for at, size in zip(each.offsets, each.lengths, strict=True)
+    )
+    assert data.startswith(found)
+    assert len(data) - len(found) <= (0 if pack is bytes else 1 << 18)
+    assert "Input/output error" == reader.failed
+    *_, last = [str(damage) for each in blocks for damage in each.damages]
+    assert last.endswith(": cannot be read any further: Input/output error")
+
+
+@pytest.mark.parametrize("framing", [None, Framing.RDW])
+def test_a_medium_that_gives_nothing_is_unusable(framing):
+    reader = DumpReader(io.BufferedReader(Failing(b"")), framing=framing)
+    with pytest.raises(UnusableDumpError, match=r"^Input/output error$"):
+        list(reader.blocks())
+    assert "Input/output error" == reader.failed

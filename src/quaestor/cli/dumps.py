@@ -20,5 +20,13 @@ def progress(path: str) -> Iterator[Callable[[int], None]]:
     name = TextColumn("{task.description}", markup=False)
     columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(path, total=None if path == STANDARD_INPUT else Path(path).stat().st_size)
+        task = bar.add_task(path, total=None if path == STANDARD_INPUT else _size(path))
         yield lambda done: bar.update(task, completed=done)
+
+
+def _size(path: str) -> int | None:
+    """How long a dump is, where that is known: one that is open already may have lost its name."""
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return None

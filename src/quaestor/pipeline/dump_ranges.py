@@ -6,6 +6,7 @@ Rules
   R8  Records are selected by their headers before anything is decoded.
   R9  Of a dump that is still growing, the part up to its last whole record is read: damage before that end is passed
       over like any other.
+  R10 An I/O error is no damage that could be passed over: the query fails, and Spark may try again elsewhere.
 
 Called by source and stream.  Calls smf.
 """
@@ -97,6 +98,8 @@ def batches(
                 raise DamagedDumpError(f"{part.path}: {decoded.damages[0]}")
             if structure in decoded.tables:
                 yield from _for_spark(decoded.tables[structure].select(list(columns))).to_batches()
+        if reader.failed:  # R10
+            raise DamagedDumpError(f"{part.path}: {reader.failed}")
 
 
 def _for_spark(table: pa.Table) -> pa.Table:

@@ -38,6 +38,15 @@ class UnusableDumpError(Exception):
     """Nothing can be read from this dump; the text says why."""
 
 
+def reason_of(error: OSError) -> str:
+    """Why a dump cannot be opened or read, in few words; its name is told by who knows it."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, IsADirectoryError):
+        return "is a directory"
+    return error.strerror or str(error)
+
+
 def true_headers(data: bytearray, offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
     """`is_header` for many records at once; each must have 18 bytes."""
     window = np.frombuffer(data, dtype=np.uint8)

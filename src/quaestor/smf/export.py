@@ -189,8 +189,14 @@ def _tell(listener: Listener, job: _Job, done: _Done) -> None:
     if done.damage_count:
         listener.damaged(job.path, done.damages, done.damage_count)
     if job.path != STANDARD_INPUT:
-        stop = job.part.stop or Path(job.path).stat().st_size
-        listener.read(stop - job.part.start)
+        listener.read(max(0, (job.part.stop or _size(job.path)) - job.part.start))
+
+
+def _size(path: str) -> int:
+    try:
+        return Path(path).stat().st_size
+    except OSError:  # gone since it was read
+        return 0
 
 
 def _jobs(paths: Sequence[str], folder: Path, options: ExportOptions, listener: Listener) -> Iterator[_Job]:
@@ -212,7 +218,10 @@ def _split(path: str, part_bytes: int) -> list[Part]:
         return [WHOLE]
     with open_dump(path):
         pass  # says why not
-    return split(Path(path), part_bytes) if part_bytes else split(Path(path))
+    try:
+        return split(Path(path), part_bytes) if part_bytes else split(Path(path))
+    except OSError:  # who reads it will say why, and read what can be read
+        return [WHOLE]
 
 
 def _is_read_once(path: Path) -> bool:

@@ -17,6 +17,8 @@ Rules
       record that it is in.
   R8  Damage has one line, however many windows it is long. Where a dump begins with damage, its first record is looked
       for in as many windows as `_LOOK_WINDOWS`: what goes on longer is no dump.
+  R9  Where the medium gives no more (an I/O error), the dump ends with one damage, and what was read before is
+      delivered; `failed` says why, for who would rather have all of it or nothing.
 
 Called by records, columns, splitting.  Calls detection.
 """
@@ -46,6 +48,7 @@ from quaestor.smf.detection import (
     is_header,
     is_record,
     next_record,
+    reason_of,
     true_headers,
 )
 from quaestor.smf.memory import unset_bytes
@@ -164,6 +167,7 @@ class DumpReader:
         self.compressed = False
         self.spanned = 0
         self.bytes_read = 0
+        self.failed = ""  # why the medium gave no more (R9)
         self._stream = stream
         self._take: Callable[[memoryview], int] = stream.readinto  # type: ignore[attr-defined]
         self._window = window
@@ -198,11 +202,15 @@ class DumpReader:
         """The first window, once compression and framing are known."""
         if self.framing is None:
             stream = self._stream if isinstance(self._stream, io.BufferedReader) else io.BufferedReader(self._stream)  # type: ignore[type-var]
-            self.compressed = stream.peek(2)[:2] == b"\x1f\x8b"
-            self._take = gzip.GzipFile(fileobj=stream).readinto1 if self.compressed else stream.readinto
+            try:
+                self.compressed = stream.peek(2)[:2] == b"\x1f\x8b"
+            except OSError as error:  # R9
+                self.failed = reason_of(error)
+                raise UnusableDumpError(self.failed) from None
+            self._take = gzip.GzipFile(fileobj=stream).readinto1 if self.compressed else stream.readinto1
         head = self._read(bytearray())
         if not head and self._ended_early:
-            raise UnusableDumpError(self._ended_early)
+            raise UnusableDumpError(self.failed or self._ended_early)
         first = 0
         if self.framing is None:
             begin, descriptor = self._base, bytes(head[:4]).ljust(4, b"\0")
@@ -234,7 +242,7 @@ class DumpReader:
         raise UnusableDumpError("; ".join(filter(None, (refused, self._ended_early))))
 
     def _read(self, head: bytearray) -> bytearray:
-        """A window more behind `head`; a broken gzip stream ends the dump early and is remembered as damage."""
+        """A window more behind `head`; a broken stream or medium ends the dump early and is remembered as damage."""
         at = len(head)
         data = unset_bytes(at + self._window)
         data[:at] = head
@@ -243,6 +251,10 @@ class DumpReader:
                 got = self._read_into(data, at)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 self._ended_early = f"gzip stream is damaged: {error}"
+                break
+            except OSError as error:  # R9
+                self.failed = reason_of(error)
+                self._ended_early = f"cannot be read any further: {self.failed}"
                 break
             if not got:
                 break

@@ -23,7 +23,7 @@ from quaestor import clock
 from quaestor.layout import CP1047, CodePage, Record, unpack
 from quaestor.smf import header as headers
 from quaestor.smf.catalog import CATALOG, FIRST_SECTION, HEADER_SIZE, TRIPLET_SIZE, RecordKind, wrong_with
-from quaestor.smf.detection import UnusableDumpError
+from quaestor.smf.detection import UnusableDumpError, reason_of
 from quaestor.smf.framing import Block, Damage, DumpReader
 from quaestor.smf.header import HeaderSection, SmfHeader
 from quaestor.smf.sections.headers import Smf115Header, Smf116Header
@@ -87,12 +87,8 @@ def open_dump(path: str | Path) -> Iterator[BinaryIO]:
     """A dump as a stream; `UnusableDumpError` says in one line why it cannot be opened."""
     try:
         stream = Path(path).open("rb")  # noqa: SIM115  closed below
-    except FileNotFoundError:
-        raise UnusableDumpError("no such file") from None
-    except IsADirectoryError:
-        raise UnusableDumpError("is a directory") from None
     except OSError as error:
-        raise UnusableDumpError(error.strerror or str(error)) from None
+        raise UnusableDumpError(reason_of(error)) from None
     with stream:
         yield stream
 
