@@ -1,12 +1,17 @@
 """Commands that take several dumps, one of which cannot be read: one line says which and why, the others count (E1)."""
 
+import json
+from contextlib import contextmanager
 from pathlib import Path
 
+import click
 import pytest
 
 from cli.commands import run
 from pipeline.lakes import HOUR_US, MONDAY_US, dump, task
+from quaestor.cli import lake_load
 from quaestor.cli.dumps import progress
+from quaestor.pipeline import ingest
 
 RECORDS = [task(n, MONDAY_US + n * HOUR_US) for n in range(1, 13)]
 UNREAD = Path("/proc/self/mem")  # can be opened by its owner, and not be read from its beginning
@@ -52,6 +57,84 @@ def test_one_that_cannot_be_read_is_one_line_and_stops_no_other(bad, command):
 def test_none_that_can_be_read_is_exit_code_2(bad, command):
     done = run(*COMMANDS[command], *bad, code=2)
     assert [f"{each}: {reason}" for each, reason in bad.items()] == done.stderr.splitlines()
+
+
+# --- lake load -------------------------------------------------------------------------------------------------------
+
+SPARK = "Spark starts"
+
+
+@pytest.fixture
+def no_spark(monkeypatch):
+    """Spark's start is a line; the load is done in this process."""
+
+    @contextmanager
+    def started(_):
+        click.echo(SPARK, err=True)
+        yield None
+
+    monkeypatch.setattr(lake_load, "session", started)
+
+
+@pytest.mark.usefixtures("no_spark")
+def test_a_load_tells_before_spark_starts_what_it_cannot_read(bad):
+    bad = {each: reason for each, reason in bad.items() if each not in ("folder.smf", str(UNREAD))}
+    done = run("lake", "load", "LAKE", "a.smf", *bad, "folder.smf", "b.smf", "a.smf", "--no-summaries", code=1)
+    told = [f"{each}: {reason}" for each, reason in bad.items()]
+    assert [*told, "folder.smf: no file in this folder", SPARK] == done.stderr.splitlines()
+    assert done.stdout.startswith(f"2 dumps loaded, {len(bad) + 1} could not be used: 12 records, ")
+    again = run("lake", "load", "LAKE", "a.smf", "missing.smf", "--no-summaries", "--json", code=1)
+    told = json.loads(again.stdout)
+    assert (0, [str(Path("a.smf").absolute())], ["missing.smf"]) == (told["dumps"], told["known"], told["unusable"])
+
+
+@pytest.mark.usefixtures("no_spark")
+@pytest.mark.parametrize("output", [[], ["--json"]], ids=["text", "json"])
+def test_a_load_of_nothing_that_can_be_read_does_not_start_spark(bad, output):
+    done = run("lake", "load", "LAKE", "missing.smf", "folder.smf", "empty.smf", *output, code=2)
+    assert ["missing.smf: no such file", "folder.smf: no file in this folder", "empty.smf: empty"] == (
+        done.stderr.splitlines()
+    )
+    assert "" == done.stdout
+    assert not Path("LAKE").exists()
+
+
+@pytest.mark.usefixtures("no_spark", "bad")
+def test_an_empty_dump_is_told_each_time(tmp_path):
+    """It is no content that could be known already."""
+    for _ in range(2):
+        done = run("lake", "load", "LAKE", "a.smf", "empty.smf", "--no-summaries", code=1)
+        assert ["empty.smf: empty", SPARK] == done.stderr.splitlines()
+
+
+@pytest.mark.usefixtures("no_spark", "bad")
+def test_of_a_folder_what_can_be_read_is_loaded(tmp_path):
+    (tmp_path / "folder.smf" / "none").write_bytes(b"")
+    dump(tmp_path / "folder.smf" / "some", RECORDS[:3])
+    done = run("lake", "load", "LAKE", "folder.smf", "--no-summaries", code=1)
+    assert [f"{Path('folder.smf', 'none')}: empty", SPARK] == done.stderr.splitlines()
+    assert done.stdout.startswith("1 dump loaded, 1 could not be used: 3 records, ")
+
+
+@pytest.mark.usefixtures("no_spark", "bad")
+def test_a_dump_that_goes_when_spark_has_started_is_told_too(tmp_path, monkeypatch):
+    """Beside another, and alone: then nothing was changed."""
+    read = ingest._run
+
+    def vanishing(*given):
+        (tmp_path / "b.smf").unlink(missing_ok=True)
+        return read(*given)
+
+    monkeypatch.setattr(ingest, "_run", vanishing)
+    done = run("lake", "load", "LAKE", "a.smf", "b.smf", "--no-summaries", code=1)
+    gone = f"{tmp_path / 'b.smf'}: a task could not read it: no such file"
+    assert [SPARK, gone] == done.stderr.splitlines()
+    assert done.stdout.startswith("1 dump loaded, 1 could not be used: 6 records, ")
+    dump(tmp_path / "b.smf", RECORDS[6:])
+    assert [SPARK, gone] == run("lake", "load", "LAKE", "b.smf", "--no-summaries", code=2).stderr.splitlines()
+
+
+# --- a bar while a dump is read --------------------------------------------------------------------------------------
 
 
 def test_the_bar_of_a_dump_that_was_removed_while_it_is_read_goes_on(tmp_path):

@@ -161,7 +161,7 @@ def test_a_folder_without_a_dump_is_one_line(tmp_path):
     (tmp_path / "dumps" / "older").mkdir(parents=True)
     (tmp_path / "dumps" / ".hidden").write_bytes(b"")
     done = run("load", tmp_path / "lake", tmp_path / "dumps")
-    assert (2, "", f"Error: {tmp_path / 'dumps'}: no file in this folder\n") == (
+    assert (2, "", f"{tmp_path / 'dumps'}: no file in this folder\n") == (
         done.exit_code,
         done.stdout,
         done.stderr,

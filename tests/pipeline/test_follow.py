@@ -1,4 +1,4 @@
-"""Following a folder without a session: what arrives is loaded once, whatever happens to the files (B1 to B4)."""
+"""Following a folder without a session: what arrives is loaded once, whatever happens to the files (B1 to B5)."""
 
 import os
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.lakes import MONDAY_US, SECOND_US, dump, raw_rows, task
+from quaestor.pipeline import ingest
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.flow import Definitions
 from quaestor.pipeline.follow import Follower
@@ -98,7 +99,7 @@ def test_what_is_no_dump_yet_is_not_looked_at(tmp_path, folder):
 
 
 def test_a_dump_that_vanishes_before_its_load_is_no_failure(tmp_path, folder, follower, monkeypatch):
-    """B4: two of them, one after the look and one in the middle of it."""
+    """B4: two of them, one after the look and one in the middle of it. What is still there is loaded."""
     for name in "abc":
         dump(folder / name, TASKS[:1])
     stat, found = Path.stat, []
@@ -113,10 +114,43 @@ def test_a_dump_that_vanishes_before_its_load_is_no_failure(tmp_path, folder, fo
     monkeypatch.undo()
     (folder / "b").unlink()
     monkeypatch.setattr(Follower, "_arrived", lambda _: [(str(folder / each), (1, 1)) for each in "bc"])
+    report = follower.step(settled=True)
+    assert (1, []) == (report.ingest.records, report.ingest.unread)
+    (folder / "c").unlink()
+    monkeypatch.setattr(Follower, "_arrived", lambda _: [(str(folder / "b"), (1, 1))])
     assert follower.step(settled=True) is None
-    monkeypatch.undo()
-    assert 1 == follower.step(settled=True).ingest.records
     assert [0] == puts(tmp_path / "lake")
+
+
+def test_a_dump_that_vanishes_in_the_middle_of_its_load_is_no_failure(folder, follower, monkeypatch):
+    """B4, with another dump and alone."""
+    run = ingest._run
+
+    def vanishing(*given):
+        (folder / "b").unlink(missing_ok=True)
+        return run(*given)
+
+    monkeypatch.setattr(ingest, "_run", vanishing)
+    dump(folder / "b", TASKS[:1])
+    assert follower.step(settled=True) is None
+    dump(folder / "b", TASKS[:1])
+    dump(folder / "c", TASKS[1:2])
+    report = follower.step(settled=True)
+    assert (1, []) == (report.ingest.records, report.ingest.unread)
+
+
+def test_a_dump_that_is_there_and_cannot_be_read_is_told_once(folder, follower):
+    """B5: beside a good one and by itself; when there is something in it, it is loaded."""
+    (folder / "a").write_bytes(b"")
+    dump(folder / "b", TASKS[:2])
+    first = follower.step(settled=True).ingest
+    assert (2, [(str(folder / "a"), "empty")]) == (first.records, first.unread)
+    assert follower.step(settled=True) is None
+    (folder / "c").write_bytes(b"")
+    assert [(str(folder / "c"), "empty")] == follower.step(settled=True).ingest.unread
+    assert follower.step(settled=True) is None
+    dump(folder / "a", TASKS[2:])
+    assert len(TASKS) - 2 == follower.step(settled=True).ingest.records
 
 
 def test_a_dump_that_cannot_be_read_is_told(folder, follower, monkeypatch):

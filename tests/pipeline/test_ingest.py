@@ -1,6 +1,9 @@
 """Dumps into raw tables: totals are those of the record-by-record decoder, and no order of loading matters."""
 
+import errno
 import gzip
+import io
+import os
 import tempfile
 from collections import Counter
 from datetime import date
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from pipeline.lakes import DAY_US, HOUR_US, MONDAY_US, SECOND_US, dump, load_raw, raw_rows, raw_tables, statistics, task
 from quaestor.pipeline import duplicates, ingest, loading
 from quaestor.pipeline.errors import LoadError
+from quaestor.pipeline.manifest import as_files
 from quaestor.smf.detection import Framing
 from quaestor.smf.records import SmfRecord, read_dump
 from smf.dumps import REAL_DUMPS
@@ -200,18 +204,116 @@ def test_a_damaged_dump_among_good_ones(tmp_path):
     (tmp_path / "broken.gz").write_bytes(broken)
     names = [str(tmp_path / name) for name in ("cut", "text", "empty", "broken.gz")]
     lake, [report] = load_raw(tmp_path / "lake", [good, *names])
-    assert {names[1], names[2]} == {path for path, _ in report.unusable}
+    assert [names[1]] == [path for path, _ in report.unusable]
+    assert [(names[2], "empty")] == report.unread
     rejects = raw_tables(lake)["REJECTS"].to_pylist()
     assert report.damages == len(rejects)
     ledger = {name: digest for digest, dump in lake.snapshot().digests().items() for name in dump.names}
-    assert set(map(ledger.get, names)) == {row["dump"] for row in rejects}
+    assert {ledger[name] for name in names if name != names[2]} == {row["dump"] for row in rejects}
+    assert names[2] not in ledger
     assert any("cut short" in row["reason"] for row in rejects)
     assert len(RECORDS) - 1 == len(raw_rows(lake)["RECORDS"])
 
 
-def test_a_missing_dump_is_told_before_anything_is_done(tmp_path):
-    with pytest.raises(LoadError, match="nowhere: No such file"):
-        load_raw(tmp_path / "lake", [tmp_path / "nowhere"])
+# --- dumps that cannot be read (G8) ----------------------------------------------------------------------------------
+
+
+def test_without_one_dump_that_can_be_read_the_load_is_given_up(tmp_path):
+    with pytest.raises(LoadError, match=r"nowhere: no such file, and 1 others$"):
+        load_raw(tmp_path / "lake", [tmp_path / "nowhere", tmp_path])
+
+
+def test_a_dump_that_cannot_be_read_stops_no_other_and_may_come_again(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "pipe")
+    late = str(tmp_path / "late")
+    names = [str(tmp_path / name) for name in ("late", "loop", "pipe")]
+    lake, [first] = load_raw(tmp_path / "lake", [dump(tmp_path / "a", RECORDS[:6]), *names, "odd://host/a"])
+    reasons = ["no such file", "Too many levels of symbolic links", "not a file"]
+    assert list(zip(names, reasons, strict=True)) == first.unread[:3]
+    assert "odd://host/a" == first.unread[3][0]
+    assert (1, 6, 0) == (first.dumps, first.records, first.damages)
+    assert [(str(tmp_path / "a"),)] == [each.names for each in lake.snapshot().digests().values()]
+    _, [again] = load_raw(tmp_path / "lake", [dump(late, RECORDS[6:])])
+    assert (len(RECORDS) - 6, []) == (again.records, again.unread)
+
+
+def test_a_dump_that_goes_before_its_digest_stops_no_other(tmp_path, monkeypatch):
+    good, gone = dump(tmp_path / "good", RECORDS[:6]), dump(tmp_path / "gone", RECORDS[6:])
+    monkeypatch.setattr(ingest, "_digest_group", _without(gone, ingest._digest_group))
+    _, [report] = load_raw(tmp_path / "lake", [good, gone])
+    assert (1, 6, [(gone, "no such file")]) == (report.dumps, report.records, report.unread)
+
+
+@pytest.mark.parametrize("task_bytes", [1, 40_000, 1 << 20], ids=["own tasks", "in pieces", "one task"])
+@pytest.mark.parametrize("when", ["_orders", "_run"])
+def test_a_dump_that_goes_before_a_task_reads_it_is_taken_back_as_a_whole(tmp_path, monkeypatch, task_bytes, when):
+    """Whatever shared a task with it is read again, and once; its damage is not in the rejects."""
+    many = [task(n, MONDAY_US + n * SECOND_US) for n in range(60)]
+    good = [dump(tmp_path / f"good{n}", many[n::4]) for n in range(3)]
+    (tmp_path / "cut").write_bytes(b"".join(many[3::4])[:-100])
+    expected, _ = load_raw(tmp_path / "expected", good)
+    monkeypatch.setattr(ingest, "LARGEST_TASK", task_bytes)
+    monkeypatch.setattr(ingest, "SMALLEST_TASK", task_bytes)
+    monkeypatch.setattr(ingest, when, _without(tmp_path / "cut", getattr(ingest, when)))
+    lake, [report] = load_raw(tmp_path / "lake", [*good[:2], str(tmp_path / "cut"), good[2]])
+    assert [(str(tmp_path / "cut"), "a task could not read it: no such file")] == report.unread
+    assert (3, 45, 0, 0) == (report.dumps, report.records, report.copies, report.damages)
+    assert raw_rows(expected) == raw_rows(lake)
+    assert set(expected.snapshot().digests()) == set(lake.snapshot().digests())
+    listed = {file.path for file in as_files(lake.snapshot().files)}
+    assert listed == {name for name, _ in lake.place.walk("raw")}
+
+
+def test_an_io_error_in_a_task_is_no_damage_of_the_dump(tmp_path, monkeypatch):
+    """It was digested: what the medium refuses now is the dump's own content, which must not be known as loaded."""
+    good, bad = dump(tmp_path / "good", RECORDS[:6]), dump(tmp_path / "bad", RECORDS[6:])
+
+    class Failing(io.BytesIO):
+        def readinto1(self, place):
+            if not (got := super().readinto1(place)):
+                raise OSError(errno.EIO, "Input/output error")
+            return got
+
+        readinto = readinto1
+
+    def opened(path):
+        return io.BufferedReader(Failing(Path(path).read_bytes())) if path == bad else Path(path).open("rb")
+
+    monkeypatch.setattr(loading, "open_dump", opened)
+    lake, [report] = load_raw(tmp_path / "lake", [good, bad])
+    assert [(bad, "a task could not read it: Input/output error")] == report.unread
+    assert (6, 0) == (report.records, report.damages)
+    assert [(good,)] == [each.names for each in lake.snapshot().digests().values()]
+
+
+def test_of_a_content_with_two_names_one_may_go(tmp_path, monkeypatch):
+    one, other = dump(tmp_path / "one", RECORDS), dump(tmp_path / "other", RECORDS)
+    monkeypatch.setattr(ingest, "_run", _without(one, ingest._run))
+    lake, [report] = load_raw(tmp_path / "lake", [one, other])
+    assert (1, len(RECORDS), []) == (report.dumps, report.records, report.known)
+    assert [one] == [name for name, _ in report.unread]
+    assert [(other,)] == [each.names for each in lake.snapshot().digests().values()]
+
+
+def test_when_all_go_before_they_are_read_the_load_is_given_up(tmp_path, monkeypatch):
+    path = dump(tmp_path / "a", RECORDS)
+    monkeypatch.setattr(ingest, "_run", _without(path, ingest._run))
+    with pytest.raises(LoadError, match="a: a task could not read it: no such file"):
+        load_raw(tmp_path / "lake", [path])
+
+
+def _without(path, step):
+    """The step of a load, before which a dump vanishes."""
+
+    def vanished(*given):
+        Path(path).unlink(missing_ok=True)
+        return step(*given)
+
+    return vanished
+
+
+# --- many tasks ------------------------------------------------------------------------------------------------------
 
 
 def test_a_hot_queue_manager_is_many_tasks(tmp_path, monkeypatch):

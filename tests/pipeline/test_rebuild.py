@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from pipeline.lakes import DAY_US, MONDAY_US, SECOND_US, dump, raw_rows, task
-from quaestor.pipeline import flow
+from quaestor.pipeline import flow, ingest
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.flow import Definitions
 from quaestor.pipeline.lake import Lake
+from quaestor.pipeline.manifest import LoadedDump
 from quaestor.pipeline.retention import Retention, purge
 
 TASKS = [task(n, MONDAY_US + n * SECOND_US) for n in range(12)]
@@ -60,6 +61,28 @@ def test_a_dump_that_is_gone_is_told_and_nothing_is_lost(tmp_path, lake):
         (tmp_path / name).unlink()
     told = f"{tmp_path / 'copy'}: gone or changed since it was loaded, and 1 others; the tables are as they were"
     assert told == refused(lake)
+
+
+def test_a_dump_that_goes_while_it_is_read_is_told_and_nothing_is_lost(tmp_path, lake, monkeypatch):
+    """G8 leaves a dump out; what was loaded once must not be (G7)."""
+    run = ingest._run
+
+    def vanishing(*given):
+        (tmp_path / "two").unlink(missing_ok=True)
+        return run(*given)
+
+    monkeypatch.setattr(ingest, "_run", vanishing)
+    assert f"{tmp_path / 'two'}: gone or changed since it was loaded; the tables are as they were" == refused(lake)
+
+
+def test_an_empty_dump_in_the_ledger_is_nothing_that_could_be_lost(tmp_path, lake):
+    """Lakes of earlier versions have it there."""
+    with lake.change() as change:
+        change.dumps.append(LoadedDump("e" * 64, (str(tmp_path / "empty"),), 0, 0, 1, change.id))
+        change.commit()
+    before = raw_rows(lake)
+    flow.rebuild(None, lake.place.root, NONE)
+    assert before == raw_rows(lake)
 
 
 def test_a_name_that_holds_another_content_now_loses_nothing(tmp_path, lake):

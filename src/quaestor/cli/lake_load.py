@@ -2,7 +2,7 @@
 
 import json
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -14,7 +14,6 @@ import click
 
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.numbers import Seconds, several
-from quaestor.cli.refused import Refused
 from quaestor.cli.spark_door import SparkOptions, definitions, one_line, session, spark_options
 
 if TYPE_CHECKING:
@@ -74,16 +73,19 @@ def load_command(
 ) -> None:
     """Load SMF dumps into the lake LAKE, which is made when there is none; a folder stands for the files in it.
 
-    Dumps loaded before are left out, records loaded before as well. Damage is told and kept in the table REJECTS.
-    Exit code 0: loaded, 1: loaded, but there was damage, 2: nothing was changed.
+    Dumps loaded before are left out, records loaded before as well. Damage is told and kept in the table REJECTS. A
+    dump that is missing, empty or cannot be read is told at once, and the others are loaded.
+    Exit code 0: loaded, 1: loaded, but there was damage or a dump that could not be used, 2: nothing was changed.
 
     \b
     Example:
       quaestor lake load LAKE dumps/*.smf
     """
+    files, unread = _files(dumps)  # what is wrong with them is known before Spark starts
+    if not files:
+        ctx.exit(2)
     from quaestor.pipeline import flow
 
-    files = _files(dumps)
     with one_line(), session(options) as spark, _progress(_size(files)) as tell:
         report = flow.load(
             spark,
@@ -94,7 +96,7 @@ def load_command(
             wait=not loading.no_wait,
             say=tell.say,
         )
-    ctx.exit(_told(report, loading.as_json))
+    ctx.exit(_told(report, loading.as_json, unread))
 
 
 @click.command("rebuild")
@@ -167,25 +169,46 @@ def follow_command(
 # --- the dumps -------------------------------------------------------------------------------------------------------
 
 
-def _files(dumps: tuple[str, ...]) -> list[str]:
-    """The files named, and those in the folders named."""
-    made: list[str] = []
-    for each in dumps:
-        path = Path(each)
-        if "://" not in each and path.is_dir():
-            inside = [str(file) for file in sorted(path.iterdir()) if file.is_file() and not file.name.startswith(".")]
-            if not inside:
-                raise Refused(f"{each}: no file in this folder")
-            made += inside
-        else:
-            made.append(each)
-    return made
+def _files(dumps: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The files that can be read, of those named and those in the folders named; and what cannot, which is said."""
+    files: list[str] = []
+    unread: list[str] = []
+    for each in dict.fromkeys(dumps):
+        for name, why in _looked_at(each):
+            (unread if why else files).append(name)
+            if why:
+                click.echo(f"{name}: {why}", err=True)
+    return files, unread
+
+
+def _looked_at(name: str) -> Iterator[tuple[str, str]]:
+    """A file, or the files in a folder, each with the reason why it cannot be read."""
+    from quaestor.pipeline.place import readable_size
+    from quaestor.smf.detection import UnusableDumpError, reason_of
+
+    inside, folder = [name], Path(name)
+    try:
+        if "://" not in name and folder.is_dir():
+            inside = [str(file) for file in sorted(folder.iterdir()) if file.is_file() and file.name[0] != "."]
+    except OSError as error:
+        yield name, reason_of(error)
+        return
+    if not inside:
+        yield name, "no file in this folder"
+    for each in inside:
+        try:
+            readable_size(each)
+            yield each, ""
+        except UnusableDumpError as error:
+            yield each, str(error)
 
 
 def _size(files: Iterable[str]) -> int | None:
     """How many bytes there are to read, None where that is not known."""
-    paths = [Path(each) for each in files]
-    return sum(path.stat().st_size for path in paths) if all(path.exists() for path in paths) else None
+    try:
+        return sum(Path(each).stat().st_size for each in files)
+    except OSError:
+        return None
 
 
 # --- progress and outcome --------------------------------------------------------------------------------------------
@@ -221,22 +244,23 @@ def _progress(total: int | None) -> Iterator[_Teller]:
         yield teller
 
 
-def _told(report: "LoadReport", as_json: bool) -> int:
-    """Say what a load did; the exit code (E1)."""
+def _told(report: "LoadReport", as_json: bool, said: Sequence[str] = ()) -> int:
+    """Say what a load did; the exit code (E1). What was `said` before it are the dumps that it was not given."""
     told = report.ingest
     damage = DamageReport()
     for _ in range(max(1, told.dumps)):
         damage.dump()
     for path, each in told.first_damages:
         damage.damaged(path, each)
-    for path, reason in told.unusable:
+    for path, reason in (*told.unusable, *told.unread):
         damage.cannot_use(path, reason)
     damage.damages = max(damage.damages, told.damages - len(told.unusable))
-    code = damage.close()
+    bad = [*said, *(path for path, _ in (*told.unread, *told.unusable))]
+    code = max(damage.close(), 1 if bad else 0)
     if as_json:
-        click.echo(json.dumps(_plain(report)))
+        click.echo(json.dumps(_plain(report, bad)))
     else:
-        unusable = f", {len(told.unusable):,} could not be used" if told.unusable else ""
+        unusable = f", {len(bad):,} could not be used" if bad else ""
         known = f", {len(told.known)} known already" if told.known else ""
         click.echo(
             f"{several(told.dumps - len(told.unusable), 'dump')} loaded{unusable}{known}:"
@@ -246,7 +270,7 @@ def _told(report: "LoadReport", as_json: bool) -> int:
     return min(code, 1)
 
 
-def _plain(report: "LoadReport") -> dict[str, Any]:
+def _plain(report: "LoadReport", unusable: list[str]) -> dict[str, Any]:
     told = report.ingest
     return {
         "dumps": told.dumps,
@@ -255,7 +279,7 @@ def _plain(report: "LoadReport") -> dict[str, Any]:
         "records": told.records,
         "copies": told.copies,
         "damages": told.damages,
-        "unusable": [path for path, _ in told.unusable],
+        "unusable": unusable,
         "days": sorted(day.isoformat() for day in told.days),
         "rows": dict(sorted(told.rows.items())),
         "summaries": report.summaries,

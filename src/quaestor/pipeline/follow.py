@@ -10,6 +10,8 @@ Rules
       has the name and size of the ledger is believed to be that dump.
   B3  Hidden files and unfinished transfers (.part, .tmp, .filepart) are not looked at.
   B4  A dump that vanishes between a look and its load is no failure: the next round sees what is there.
+  B5  A dump that is there and cannot be read, or is empty, is told once. It is looked at in every round, and loaded
+      when it can be.
 
 Called by the doors.  Calls flow and lake.
 """
@@ -24,8 +26,10 @@ from pyspark.sql import SparkSession
 from quaestor.pipeline import flow
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.flow import Definitions, LoadReport
+from quaestor.pipeline.ingest import IngestReport
 from quaestor.pipeline.lake import Lake
-from quaestor.pipeline.place import is_there
+from quaestor.pipeline.place import is_there, readable_size
+from quaestor.smf.detection import UnusableDumpError
 
 State = tuple[int, int]
 """Size and time of change."""
@@ -46,15 +50,16 @@ class Follower:
     wait: bool = True
     _seen: dict[str, State] = field(default_factory=dict)
     _taken: dict[str, State] = field(default_factory=dict)
+    _refused: dict[str, str] = field(default_factory=dict)
 
     def step(self, *, settled: bool = False) -> LoadReport | None:
         """Load what has arrived and settled; None when there is nothing. `settled` takes all as they are now (B2)."""
         now = dict(self._arrived())
         ready = [name for name, state in now.items() if settled or self._seen.get(name) == state]
         self._seen = now
-        fresh = sorted(set(ready) - self._loaded(now))
+        fresh, refused = self._readable(sorted(set(ready) - self._loaded(now)))
         if not fresh:
-            return None
+            return LoadReport(IngestReport(unread=refused)) if refused else None
         try:
             report = flow.load(self.spark, self.root, fresh, self.definitions, wait=self.wait, say=self.say)
         except LoadError:
@@ -62,7 +67,19 @@ class Follower:
                 raise
             return None  # B4
         self._taken.update((name, now[name]) for name in fresh)
+        report.ingest.unread = refused + [each for each in report.ingest.unread if is_there(each[0])]  # B4
         return report
+
+    def _readable(self, fresh: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+        """Dumps that can be read; others, with the reason, that were not told of yet (B5)."""
+        told, self._refused = self._refused, {}
+        for name in fresh:
+            try:
+                readable_size(name)
+            except UnusableDumpError as error:
+                self._refused[name] = str(error)
+        refused = [(name, why) for name, why in self._refused.items() if told.get(name) != why and is_there(name)]
+        return [name for name in fresh if name not in self._refused], refused
 
     def _arrived(self) -> Iterator[tuple[str, State]]:
         for path in sorted(self.folder.glob(self.pattern)):

@@ -10,11 +10,15 @@ Rules
   G6  Where tasks run in this machine anyway, local dumps are digested here: that takes less than a task's start.
   G7  A lake that is made again is made of the contents that were loaded: under whatever name each is still found, and
       not at all when one is gone. What else lies under their names now is not loaded.
+  G8  A dump that cannot be read (it is missing, a folder, empty, refused by the system), or not to its end, is told by
+      name and not loaded, nor in the ledger: it may come again. The others are loaded. One that vanishes after it was
+      digested is taken back as a whole, and what shared tasks with it is read again; of a content that was given under
+      several names any will do. Where none can be read at all, the load is given up.
 
 Called by flow.  Calls jobs, loading, duplicates, splitting, lake.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
@@ -29,9 +33,10 @@ from quaestor.pipeline.identity import CHUNK, chunk_digests, dump_digest
 from quaestor.pipeline.lake import Change
 from quaestor.pipeline.loading import Order, OrderReport, Piece, PieceReport, load_order
 from quaestor.pipeline.manifest import RAW, LoadedDump
-from quaestor.pipeline.place import dump_size, open_dump
+from quaestor.pipeline.place import open_dump, readable_size
+from quaestor.smf.detection import UnusableDumpError, reason_of
 from quaestor.smf.framing import Damage
-from quaestor.smf.splitting import WHOLE, split
+from quaestor.smf.splitting import WHOLE, Part, split
 
 LARGEST_TASK = 256 << 20
 SMALLEST_TASK = 8 << 20
@@ -51,6 +56,7 @@ class IngestReport:
     damages: int = 0
     first_damages: list[tuple[str, Damage]] = field(default_factory=list)
     unusable: list[tuple[str, str]] = field(default_factory=list)
+    unread: list[tuple[str, str]] = field(default_factory=list)  # G8
     days: set[date] = field(default_factory=set)
     rows: dict[str, int] = field(default_factory=dict)
 
@@ -70,8 +76,11 @@ def ingest(
     """Load dumps into a change of a lake."""
     report = IngestReport()
     fresh = _fresh(spark, change, dumps, report)
-    orders = _orders(spark, change, fresh)
-    answers = _run(spark, change, orders, progress)
+    answers = _read(spark, change, fresh, report, progress)
+    report.dumps = len(fresh)
+    _refuse_lost_dumps(change, fresh)
+    if not fresh and not report.known:
+        _refuse_nothing_but_unread(report)
     files = [file for answer in answers for file in answer.files]
     place = change.lake.place
     files, between = remove_copies(spark, place, files)
@@ -91,14 +100,11 @@ def _fresh(
     spark: SparkSession | None, change: Change, dumps: Sequence[str], report: IngestReport
 ) -> dict[str, tuple[int, list[str]]]:
     """The dumps to read: digest, size and names; known ones only get their name into the ledger."""
-    names = [_full_name(each) for each in dumps]
-    sizes = {name: _size(name) for name in names}
-    digests = _digests(spark, sizes)
+    sizes = _sizes(dumps, report)
     ledger, again = change.ledger, change.base.digests() if change.anew else None
     fresh: dict[str, tuple[int, list[str]]] = {}
     renamed: dict[str, set[str]] = {}
-    for name, size in sizes.items():
-        digest = digests[name]
+    for name, digest in _digests(spark, sizes, report).items():
         if digest in ledger:
             report.known.append(name)
             renamed.setdefault(digest, set()).add(name)
@@ -106,37 +112,52 @@ def _fresh(
             report.known.append(name)
             fresh[digest][1].append(name)
         elif again is None or digest in again:
-            fresh[digest] = (size, [name])
-    _refuse_lost_dumps(dump for digest, dump in (again or {}).items() if digest not in fresh)
+            fresh[digest] = (sizes[name], [name])
+    _refuse_lost_dumps(change, fresh)
     for digest, more in renamed.items():
         old = ledger[digest]
         if more - set(old.names):
             together = tuple(sorted({*old.names, *more}))
             change.dumps.append(LoadedDump(old.digest, together, old.bytes, old.records, old.damages, old.loaded_by))
-    report.dumps = len(fresh)
     return fresh
 
 
-def _refuse_lost_dumps(lost: Iterable[LoadedDump]) -> None:
-    """What is made again must not lose what was there (G7)."""
-    names = sorted(dump.names[0] for dump in lost)
+def _refuse_lost_dumps(change: Change, fresh: Collection[str]) -> None:
+    """What is made again must not lose what was there (G7); earlier versions had empty dumps in the ledger."""
+    again = change.base.digests() if change.anew else {}
+    names = sorted(dump.names[0] for digest, dump in again.items() if dump.bytes and digest not in fresh)
     if names:
-        others = f", and {len(names) - 1} others" if len(names) > 1 else ""
-        raise LoadError(f"{names[0]}: gone or changed since it was loaded{others}; the tables are as they were")
+        raise LoadError(
+            f"{names[0]}: gone or changed since it was loaded{_and_others(names)}; the tables are as they were"
+        )
+
+
+def _refuse_nothing_but_unread(report: IngestReport) -> None:
+    if report.unread:
+        name, reason = report.unread[0]
+        raise LoadError(f"{name}: {reason}{_and_others(report.unread)}")
+
+
+def _and_others(all_of_them: Sized) -> str:
+    return f", and {len(all_of_them) - 1} others" if len(all_of_them) > 1 else ""
 
 
 def _full_name(name: str) -> str:
     return name if "://" in name else str(Path(name).absolute())
 
 
-def _size(name: str) -> int:
-    try:
-        return dump_size(name)
-    except OSError as error:
-        raise LoadError(f"{name}: {error.strerror or error}") from None
+def _sizes(dumps: Iterable[str], report: IngestReport) -> dict[str, int]:
+    """The dumps that can be read, and how long they are (G8)."""
+    sizes: dict[str, int] = {}
+    for name in dict.fromkeys(map(_full_name, dumps)):
+        try:
+            sizes[name] = readable_size(name)
+        except UnusableDumpError as error:
+            report.unread.append((name, str(error)))
+    return sizes
 
 
-def _digests(spark: SparkSession | None, sizes: dict[str, int]) -> dict[str, str]:
+def _digests(spark: SparkSession | None, sizes: dict[str, int], report: IngestReport) -> dict[str, str]:
     items = [
         _Chunks(name, first, _CHUNKS_PER_TASK)
         for name, size in sizes.items()
@@ -144,18 +165,27 @@ def _digests(spark: SparkSession | None, sizes: dict[str, int]) -> dict[str, str
     ]
     groups = _even(items, jobs.parallelism(spark) * 2)
     where = None if jobs.is_local(spark) and not any("://" in name for name in sizes) else spark  # G6
-    found = dict(pair for answer in jobs.run(where, _digest_group, groups) for pair in answer)
-    return {
-        name: dump_digest(size, (each for item in items if item.path == name for each in found[item]))
-        for name, size in sizes.items()
-    }
+    found = {item: (some, why) for answer in jobs.run(where, _digest_group, groups) for item, some, why in answer}
+    made: dict[str, str] = {}
+    for name, same in groupby(items, key=lambda item: item.path):
+        answers = [found[item] for item in same]
+        why = next((why for _, why in answers if why), "")
+        if why:
+            report.unread.append((name, why))  # G8
+        else:
+            made[name] = dump_digest(sizes[name], (each for some, _ in answers for each in some))
+    return made
 
 
-def _digest_group(group: list[_Chunks]) -> list[tuple[_Chunks, list[bytes]]]:
-    made = []
+def _digest_group(group: list[_Chunks]) -> list[tuple[_Chunks, list[bytes], str]]:
+    """The digests of chunks, or why their dump cannot be read (G8)."""
+    made: list[tuple[_Chunks, list[bytes], str]] = []
     for each in group:
-        with open_dump(each.path) as stream:
-            made.append((each, chunk_digests(stream, each.first, each.count)))
+        try:
+            with open_dump(each.path) as stream:
+                made.append((each, chunk_digests(stream, each.first, each.count), ""))
+        except OSError as error:
+            made.append((each, [], reason_of(error)))
     return made
 
 
@@ -166,13 +196,15 @@ def _even(items: list[_Chunks], count: int) -> list[list[_Chunks]]:
 # --- who reads what (G1) ---------------------------------------------------------------------------------------------
 
 
-def _orders(spark: SparkSession | None, change: Change, fresh: dict[str, tuple[int, list[str]]]) -> list[Order]:
+def _orders(
+    spark: SparkSession | None, change: Change, fresh: Mapping[str, tuple[int, list[str]]], again: str
+) -> list[Order]:
     total = sum(size for size, _ in fresh.values())
     target = min(LARGEST_TASK, max(SMALLEST_TASK, total // (_TASKS_PER_CORE * jobs.parallelism(spark))))
     single: list[tuple[int, tuple[Piece, ...]]] = []
     small: list[tuple[int, Piece]] = []
     for digest, (size, names) in fresh.items():
-        parts = [WHOLE] if "://" in names[0] else split(Path(names[0]), target)
+        parts = _parts(names[0], target)
         pieces = [Piece(digest, names[0], part.start, part.stop, part.framing) for part in parts]
         if len(pieces) == 1 and size < target:
             small.append((size, pieces[0]))
@@ -180,7 +212,16 @@ def _orders(spark: SparkSession | None, change: Change, fresh: dict[str, tuple[i
             single += [((each.stop or size) - each.start, (each,)) for each in pieces]
     single += _grouped(small, target)
     single.sort(key=lambda each: -each[0])  # the longest first, so that none is left alone at the end
-    return [_order(change, number, pieces) for number, (_, pieces) in enumerate(single)]
+    return [_order(change, number, pieces, again) for number, (_, pieces) in enumerate(single)]
+
+
+def _parts(name: str, target: int) -> list[Part]:
+    if "://" in name:
+        return [WHOLE]
+    try:
+        return split(Path(name), target)
+    except OSError:  # the task will find the same, and tell it (G8)
+        return [WHOLE]
 
 
 def _grouped(small: list[tuple[int, Piece]], target: int) -> list[tuple[int, tuple[Piece, ...]]]:
@@ -194,23 +235,64 @@ def _grouped(small: list[tuple[int, Piece]], target: int) -> list[tuple[int, tup
     return [(size, tuple(pieces)) for size, pieces in made]
 
 
-def _order(change: Change, number: int, pieces: tuple[Piece, ...], again: str = "") -> Order:
+def _order(change: Change, number: int, pieces: tuple[Piece, ...], again: str) -> Order:
     horizon = change.base.horizon
     return Order(change.lake.place, f"{change.id}.{number:06d}{again}", pieces, change.known_files, horizon)
 
 
-# --- reading, and reading again (G3) ---------------------------------------------------------------------------------
+# --- reading, and reading again (G3, G8) -----------------------------------------------------------------------------
+
+
+def _read(
+    spark: SparkSession | None,
+    change: Change,
+    fresh: dict[str, tuple[int, list[str]]],
+    report: IngestReport,
+    progress: jobs.Progress | None,
+) -> list[OrderReport]:
+    """Every dump as a whole; those that cannot be read any more are taken out of `fresh` (G8)."""
+    answers: list[OrderReport] = []
+    left, again = fresh, ""
+    while left:
+        answers += _run(spark, change, _orders(spark, change, left, again), progress, again)
+        lost = {each.piece.dump: each for each in _pieces(answers) if each.unread}
+        spoilt, answers = _parted(answers, lost)
+        _remove_files(change, spoilt)
+        for digest, each in lost.items():
+            _give_up(fresh, digest, each, report)
+        left = {each.piece.dump: fresh[each.piece.dump] for each in _pieces(spoilt) if each.piece.dump in fresh}
+        again += "u"
+    return answers
+
+
+def _parted(answers: list[OrderReport], lost: Collection[str]) -> tuple[list[OrderReport], list[OrderReport]]:
+    """Answers with something of a lost dump in them, and the others."""
+    made: tuple[list[OrderReport], list[OrderReport]] = [], []
+    for each in answers:
+        made[all(piece.piece.dump not in lost for piece in each.pieces)].append(each)
+    return made
+
+
+def _give_up(fresh: dict[str, tuple[int, list[str]]], digest: str, lost: PieceReport, report: IngestReport) -> None:
+    """A dump is gone; where the same came under another name, that is read instead."""
+    report.unread.append((lost.piece.path, f"a task could not read it: {lost.unread}"))
+    _, names = fresh[digest]
+    names.remove(lost.piece.path)
+    if names:
+        report.known.remove(names[0])
+    else:
+        del fresh[digest]
 
 
 def _run(
-    spark: SparkSession | None, change: Change, orders: list[Order], progress: jobs.Progress | None
+    spark: SparkSession | None, change: Change, orders: list[Order], progress: jobs.Progress | None, again: str
 ) -> list[OrderReport]:
     answers = jobs.run(spark, load_order, orders, measure=_measure, progress=progress)
     attempt = 0
     while any(not each.pieces[0].landed for each in answers):
         attempt += 1
-        good, again = _to_repeat(change, answers, attempt)
-        answers = good + jobs.run(spark, load_order, again)
+        good, repeated = _to_repeat(change, answers, f"{again}r{attempt}")
+        answers = good + jobs.run(spark, load_order, repeated)
     return answers
 
 
@@ -218,7 +300,7 @@ def _measure(answer: OrderReport) -> tuple[int, int]:
     return sum(each.bytes for each in answer.pieces), sum(each.records for each in answer.pieces)
 
 
-def _to_repeat(change: Change, answers: list[OrderReport], attempt: int) -> tuple[list[OrderReport], list[Order]]:
+def _to_repeat(change: Change, answers: list[OrderReport], attempt: str) -> tuple[list[OrderReport], list[Order]]:
     """Answers to keep, and orders that read a piece that did not land together with the one behind it."""
     split_ones = [each for each in answers if len(each.pieces) == 1]
     good = [each for each in answers if len(each.pieces) != 1]
@@ -238,13 +320,17 @@ def _to_repeat(change: Change, answers: list[OrderReport], attempt: int) -> tupl
     return good, again
 
 
-def _joined(change: Change, pending: list[OrderReport], attempt: int, number: int) -> Order:
-    for each in pending:
-        for file in each.files:
-            change.lake.place.remove(file.path)
+def _joined(change: Change, pending: list[OrderReport], attempt: str, number: int) -> Order:
+    _remove_files(change, pending)
     first, last = pending[0].pieces[0].piece, pending[-1].pieces[0].piece
     piece = Piece(first.dump, first.path, first.start, last.stop, first.framing)
-    return _order(change, number, (piece,), f"r{attempt}")
+    return _order(change, number, (piece,), attempt)
+
+
+def _remove_files(change: Change, answers: Iterable[OrderReport]) -> None:
+    for answer in answers:
+        for file in answer.files:
+            change.lake.place.remove(file.path)
 
 
 # --- the report and the ledger ---------------------------------------------------------------------------------------

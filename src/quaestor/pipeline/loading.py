@@ -10,6 +10,8 @@ Rules
   O5  A piece that ends in damage did not land on the next piece's beginning (splitting, Y2, Y3); the driver reads both
       again as one.
   O6  Records of rare kinds wait until their piece ends, or are enough to be worth twenty tables (smf.streaming).
+  O7  A dump that was there when it was digested and cannot be read now is told as unread, which is not a damage of the
+      dump: the driver takes back what was read of it (ingest, G8).
 
 Called by ingest, on executors.  Calls smf, identity, part_writer, known.
 """
@@ -17,7 +19,6 @@ Called by ingest, on executors.  Calls smf, identity, part_writer, known.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +44,7 @@ from quaestor.pipeline.raw_tables import (
 from quaestor.smf.arrays import Ints, Mask
 from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.columns import decode
-from quaestor.smf.detection import Framing, UnusableDumpError
+from quaestor.smf.detection import Framing, UnusableDumpError, reason_of
 from quaestor.smf.framing import Block, Damage, DumpReader
 from quaestor.smf.locate import locate
 from quaestor.smf.memory import keep_freed_memory
@@ -87,6 +88,7 @@ class PieceReport:
     first_damages: list[Damage] = field(default_factory=list)
     landed: bool = True
     unusable: str = ""
+    unread: str = ""  # O7
 
 
 @dataclass(slots=True)
@@ -142,14 +144,13 @@ class _Loader:
         report = PieceReport(piece)
         late: dict[date, tuple[int, int]] = {}
         try:
-            with open_dump(piece.path) as stream:
-                for block in self._blocks(piece, stream, report):
-                    if self._part_bytes > PART_BYTES:
-                        self._write_waiting(report)
-                        self._end_part()
-                        self._begin_part()
-                    self._part_bytes += len(block.data)
-                    self._block(block, report, late)
+            for block in self._blocks(piece, report):
+                if self._part_bytes > PART_BYTES:
+                    self._write_waiting(report)
+                    self._end_part()
+                    self._begin_part()
+                self._part_bytes += len(block.data)
+                self._block(block, report, late)
         except UnusableDumpError as error:
             report.unusable = str(error)
             self._reject(report, Damage(0, str(error)))
@@ -159,16 +160,25 @@ class _Loader:
             self._reject(report, Damage(offset, reason))
         return report
 
-    def _blocks(self, piece: Piece, stream: BinaryIO, report: PieceReport) -> Iterator[Block]:
+    def _blocks(self, piece: Piece, report: PieceReport) -> Iterator[Block]:
         limit = None if piece.stop is None else piece.stop - piece.start
-        if piece.start:
-            stream.seek(piece.start)
-        reader = DumpReader(stream, window=WINDOW, framing=piece.framing, position=piece.start, limit=limit)
-        for block in reader.blocks():
-            at_end = limit is not None and reader.bytes_read == limit
-            report.landed &= not (at_end and block.damages)  # O5
-            yield block
-        report.bytes = reader.bytes_read
+        try:
+            stream = open_dump(piece.path)
+        except OSError as error:
+            report.unread = reason_of(error)  # O7
+            return
+        with stream:
+            if piece.start:
+                stream.seek(piece.start)
+            reader = DumpReader(stream, window=WINDOW, framing=piece.framing, position=piece.start, limit=limit)
+            try:
+                for block in reader.blocks():
+                    at_end = limit is not None and reader.bytes_read == limit
+                    report.landed &= not (at_end and block.damages)  # O5
+                    yield block
+            finally:
+                report.unread = reader.failed  # O7
+            report.bytes = reader.bytes_read
 
     def _reject(self, report: PieceReport, damage: Damage) -> None:
         report.damages += 1

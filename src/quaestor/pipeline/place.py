@@ -5,16 +5,22 @@ Rules
   F2  A file is replaced in one step: readers see the old content or the new one. Locally the content and its name are
       on the disk before `replace` returns; an object store replaces an object in one step by nature.
   F3  What others have removed already is not an error to remove.
+  F4  Whether a dump can be read is found out by reading its first byte. A dump is read twice, first for its digest: a
+      pipe or a device is none, and is not opened, for that may wait for ever.
 
-Called by lake, by the tasks of ingest and by the data source.  Calls Arrow's file systems.
+Called by lake, by the doors, by the tasks of ingest and by the data source.  Calls Arrow's file systems.
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import pyarrow as pa
 from pyarrow import fs
+
+from quaestor.smf.detection import UnusableDumpError, reason_of
 
 _FRESH = ".new-"  # between a file's name and the process that writes its next content
 _SPARK_SCHEMES = {"s3://": "s3a://", "gs://": "gs://"}
@@ -128,6 +134,24 @@ def dump_size(name: str) -> int:
     if found.type != fs.FileType.File:
         raise FileNotFoundError(f"no such file: {name}")
     return int(found.size)
+
+
+def readable_size(name: str) -> int:
+    """The size of a dump that can be read; `UnusableDumpError` says in few words why one cannot (F4)."""
+    try:
+        if "://" not in name:
+            kind = Path(name).stat().st_mode
+            if not stat.S_ISREG(kind):
+                raise UnusableDumpError("is a directory" if stat.S_ISDIR(kind) else "not a file")
+        size = dump_size(name)
+        with open_dump(name) as stream:
+            if not stream.read(1):
+                raise UnusableDumpError("empty")
+    except OSError as error:
+        raise UnusableDumpError(reason_of(error)) from None
+    except pa.ArrowException as error:  # a URI that no file system is known for
+        raise UnusableDumpError(str(error).partition("\n")[0]) from None
+    return size
 
 
 def is_there(name: str) -> bool:
