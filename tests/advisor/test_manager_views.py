@@ -52,8 +52,9 @@ def test_records_of_an_older_release_have_no_copies():
     assert np.isnan([none.ios_copy_1[0], none.io_us_copy_2[0]]).all()
 
 
-def log_of(manager, pages, group="QSG1", at=NINE):
-    return {"queue_manager": manager, "queue_sharing_group": group, "buffers_filled": pages, "local_time": at}
+def log_of(manager, pages, group="QSG1", at=NINE, minutes=60):
+    whose = {"queue_manager": manager, "queue_sharing_group": group}
+    return {**whose, "buffers_filled": pages, "local_time": at, "interval_us": minutes * 60e6}
 
 
 def test_a_members_share_of_the_groups_log():
@@ -69,7 +70,9 @@ def test_shares_are_of_one_group_and_hour():
 
 
 def test_short_intervals_of_an_hour_add_up():
-    rows = [log_of("QM01", 30), log_of("QM01", 60, at=NINE + 30 * MINUTE), log_of("QM02", 30)]
+    """An hour is told by the middles of intervals: ten o'clock ends the one of nine, long or short."""
+    halves = [log_of("QM01", 30, at=NINE + 30 * MINUTE, minutes=30), log_of("QM01", 60, at=NINE + HOUR, minutes=30)]
+    rows = [*halves, log_of("QM02", 30, at=NINE + HOUR)]
     assert [1.5, 1.5, 0.5] == list(view("QJST", QJST=table("QJST", *rows)).group_log_share)
 
 

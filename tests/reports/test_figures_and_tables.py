@@ -92,9 +92,10 @@ def head(*hours, qmgr=("QM1",)):
 
 
 def test_a_period_of_days_and_queue_managers():
-    first, last = HOURS[9], HOURS[24 * 3]
+    first, last = HOURS[9], HOURS[24 * 3 - 1]
     assert "2 March 2026, queue manager QM1" == head(first)
-    assert "2 March 2026, queue managers A, QM1" == head(HOURS[0], HOURS[24], qmgr=("QM1", "A"))  # midnight ends it
+    assert "2 March 2026, queue managers A, QM1" == head(HOURS[0], HOURS[23], qmgr=("QM1", "A"))
+    assert "2 March to 3 March 2026, queue manager QM1" == head(HOURS[0], HOURS[24])  # the hour that midnight begins
     assert "2 March to 4 March 2026, queue manager QM1" == head(first, last)
     assert "2 March 2026 to 2 March 2027, queue manager QM1" == head(first, first.replace(year=2027))
     assert "No statistics in this period." == head()

@@ -8,7 +8,7 @@ Rules
   V3  A view that compares (with a baseline, with the interval before) has nothing to compare in a single interval:
       such columns are then not known, and rules on them do not fire.
 
-Called by evaluate and by catalog.  Calls rows, and smf for the schemas.
+Called by evaluate and by catalog.  Calls rows, middles, and smf for the schemas.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, looked_up, of_column, of_table, ratio, unknown
+from quaestor.pipeline.middles import middles
 from quaestor.smf.arrow_schema import schema
 from quaestor.smf.catalog import SECTIONS
 
@@ -102,7 +103,7 @@ def _share_of_group(rows: Rows) -> Floats:
     """The queue manager's log against an even spread over its queue-sharing group in the same hour; 1 is even."""
     if "buffers_filled" not in rows or not len(rows):
         return unknown(len(rows))
-    hour = rows.local_time.astype("datetime64[h]")
+    hour = middles(rows.local_time, rows.seconds).astype("datetime64[h]")
     grouped = np.array([bool(name) for name in rows.queue_sharing_group])
     group = Groups([rows.queue_sharing_group, hour])
     mine = Groups([rows.queue_sharing_group, hour, rows.queue_manager])

@@ -2,10 +2,10 @@
 
 import json
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -193,23 +193,23 @@ def _narrowed(
     tables: "Mapping[str, pa.Table]", managers: Collection[str], begin: datetime | None, end: datetime | None
 ) -> "dict[str, pa.Table]":
     """The rows of these queue managers whose middle lies in this range of local time, as a lake gives them."""
-    import pyarrow as pa
+    import numpy as np
     import pyarrow.compute as pc
 
-    half_us = (pc.coalesce(pc.field("interval_us"), 0.0) / 2).cast(pa.int64(), safe=False)
-    middle = pc.field("local_time") - half_us.cast(pa.duration("us"))
-
-    def conditions() -> Iterator[Any]:
-        if managers:
-            yield pc.field("queue_manager").isin(list(managers))
-        if begin is not None:
-            yield middle >= begin
-        if end is not None:
-            yield middle < end
+    from quaestor.pipeline.middles import middles
 
     made = dict(tables)
-    for condition in conditions():
-        made = {structure: table.filter(condition) for structure, table in made.items()}
+    if managers:
+        wanted = pc.field("queue_manager").isin(list(managers))
+        made = {structure: table.filter(wanted) for structure, table in made.items()}
+    if begin is None and end is None:
+        return made
+    for structure, table in made.items():
+        seconds = table["interval_us"].cast("double").to_numpy() / 1e6
+        middle = middles(table["local_time"].to_numpy(), seconds)
+        late = np.ones(len(table), np.bool_) if begin is None else middle >= np.datetime64(begin)
+        early = np.ones(len(table), np.bool_) if end is None else middle < np.datetime64(end)
+        made[structure] = table.filter(late & early)
     return made
 
 

@@ -2,11 +2,11 @@
 
 Rules
   Q1  Only the columns that rules and views ask for are read; Parquet hands over nothing else.
-  Q2  The range of time is half-open and local; days outside it are not opened. An interval lies where its middle does:
-      its record has the time of its end, so the hour up to eleven would otherwise belong to what begins at eleven.
+  Q2  The range of time is half-open and local; days outside it are not opened. An interval lies where its middle does
+      (middles, L1).
   Q3  Only structures that the lake has are asked for: the caller, who knows the lake, leaves the others out.
 
-Called by the command.  Calls nothing but Spark; what is needed is told by the caller.
+Called by the command.  Calls middle_columns; what is needed is told by the caller.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
+
+from quaestor.pipeline.middle_columns import middle_of_record
 
 Tables = Callable[[str], DataFrame]
 _DAY = "day"
@@ -52,8 +54,5 @@ def _conditions(
 
 
 def _middle(frame: DataFrame) -> Column:
-    """When what a row tells of happened (Q2); a record without an interval has its own time."""
-    if "interval_us" not in frame.columns:
-        return F.col("local_time")
-    half = F.make_dt_interval(secs=F.coalesce(F.col("interval_us"), F.lit(0)) / 2_000_000)
-    return F.col("local_time") - half
+    """When what a row tells of happened (Q2)."""
+    return middle_of_record() if "interval_us" in frame.columns else F.col("local_time")

@@ -1,9 +1,9 @@
 """What queue managers carried, hour by hour and day by day, out of the raw tables: the planner's measurements.
 
 Rules
-  H1  An interval belongs to the hour its middle lies in: of statistics, and of the task that an accounting record is
-      about.  Queue records that came apart from their task belong to the hour that held the minute before they were
-      written.
+  H1  An interval belongs to the hour its middle lies in (middles, L1): of statistics, and of the task that an
+      accounting record is about.  Queue records that came apart from their task belong to the hour that held the
+      minute before they were written.
   H2  A rate is a sum of counts over a sum of seconds; intervals of any length add up.
   H3  The busiest hour is the one with the most MQPUT, MQPUT1 and MQGET calls a second, hours of less than a quarter
       of an hour's statistics left out.
@@ -11,7 +11,7 @@ Rules
       Records that do not name their group belong with the others that do not.
   H5  What a level of the records does not have is null, never 0.
 
-Called by the plan's commands, with a lake's tables or those of dumps.  Calls nothing but Spark.
+Called by the plan's commands, with a lake's tables or those of dumps.  Calls middle_columns.
 """
 
 from collections.abc import Callable, Collection
@@ -20,6 +20,8 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
+
+from quaestor.pipeline.middle_columns import hour_at, middle_of_record
 
 Tables = Callable[[str], DataFrame]
 Row = dict[str, Any]
@@ -225,8 +227,7 @@ def _channels(frame: DataFrame) -> DataFrame:
 
 def _hour_of_interval() -> Column:
     """The hour the middle of an interval lies in, in local time (H1)."""
-    half = F.make_dt_interval(secs=F.coalesce(F.col("interval_us"), F.lit(0)) / 2 / SECOND_US)
-    return F.date_trunc("hour", F.col("local_time") - half).cast("timestamp_ntz").alias("hour")
+    return hour_at(middle_of_record()).alias("hour")
 
 
 def _seconds() -> Column:
@@ -237,12 +238,11 @@ def _hour_of_task() -> Column:
     """The hour the middle of a task's interval lies in, in local time; when written where it has no times (H1)."""
     middle_us = (F.unix_micros("wtas_interval_start") + F.unix_micros("interval_end")) / 2
     local_us = middle_us + F.coalesce(F.col("zone_minutes"), F.lit(0)) * 60 * SECOND_US
-    hour = F.date_trunc("hour", F.timestamp_micros(local_us.cast("long"))).cast("timestamp_ntz")
-    return F.coalesce(hour, _hour_written())
+    return F.coalesce(hour_at(F.timestamp_micros(local_us.cast("long"))), _hour_written())
 
 
 def _hour_written() -> Column:
-    return F.date_trunc("hour", F.col("local_time") - F.expr(_WRITTEN_WITHIN)).cast("timestamp_ntz")
+    return hour_at(F.col("local_time") - F.expr(_WRITTEN_WITHIN))
 
 
 def _of_hour(frame: DataFrame, hour: datetime) -> DataFrame:

@@ -15,7 +15,6 @@ import gzip
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
@@ -195,8 +194,6 @@ def _period(results: Mapping[str, pa.Table]) -> str:
     if not rows:
         return "No statistics in this period."
     first, last = min(row["hour"] for row in rows), max(row["hour"] for row in rows)
-    if last > first:
-        last -= timedelta(seconds=1)  # a record carries the end of its interval: midnight ends the day before
     managers = sorted({row["QMGR"] for row in rows})
     begin = f"{first:%-d %B}" if first.year == last.year else f"{first:%-d %B %Y}"
     days = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{begin} to {last:%-d %B %Y}"

@@ -17,7 +17,7 @@ from quaestor.pipeline.report_queries.steps import (
     Parameters,
     Tables,
     application,
-    hour_of,
+    by_hour,
     percentage,
     ratio,
     summarised,
@@ -25,7 +25,7 @@ from quaestor.pipeline.report_queries.steps import (
 )
 from quaestor.pipeline.report_queries.task_queries import DAILY_QUEUE
 
-CHANNELS = "DRL.MQ_CHANNELS"
+CHANNELS, MESSAGE_MANAGER = "DRL.MQ_CHANNELS", "DRL.MQS_MSGMGR_T"
 CI_BYTES = 4096
 
 
@@ -74,8 +74,8 @@ def buffer_pools(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per hour, queue manager and buffer pool that was used: the least that was stealable, and the I/O."""
     counts = ("RIO", "WIO", "DWT", "IMW", "DMC", "SOS")
     summed = (
-        summarised(tables, BUFFER_MANAGER, asked)
-        .groupBy(hour_of().alias("hour"), "QMGR", "BUFFER_POOL")
+        by_hour(tables, BUFFER_MANAGER, asked)
+        .groupBy("hour", "QMGR", "BUFFER_POOL")
         .agg(
             F.max("BUFFERS").alias("BUFFERS"),
             F.min(percentage("STEALABLE_LOW", "BUFFERS")).alias("low_percent"),
@@ -90,8 +90,8 @@ def buffer_pools(tables: Tables, asked: Parameters) -> DataFrame:
 def log_activity(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per hour and queue manager: rate of writing both log copies, forces, checkpoints."""
     summed = (
-        summarised(tables, LOG_MANAGER, asked, qmgr="MQSERIES_SUB_ID")
-        .groupBy(hour_of().alias("hour"), F.col("MQSERIES_SUB_ID").alias("QMGR"))
+        by_hour(tables, LOG_MANAGER, asked, qmgr="MQSERIES_SUB_ID")
+        .groupBy("hour", F.col("MQSERIES_SUB_ID").alias("QMGR"))
         .agg(*(total(each).alias(each) for each in ("CIS_WRITTEN", "SUSPENSIONS", "CHECKPOINTS", "LOG_IOS", "SECONDS")))
     )
     bytes_written = F.col("CIS_WRITTEN") * CI_BYTES
@@ -103,8 +103,8 @@ def cf_activity(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per hour, queue manager and structure: requests and how long they took."""
     columns = ("QESTCSEC", "QESTCMEC", "QESTSSTC", "QESTMSTC", "QESTSFUL")
     summed = (
-        summarised(tables, CF_CALLS, asked)
-        .groupBy(hour_of().alias("hour"), "QMGR", "STRUCTURE")
+        by_hour(tables, CF_CALLS, asked, lengths=MESSAGE_MANAGER)
+        .groupBy("hour", "QMGR", "STRUCTURE")
         .agg(*(total(each).alias(each) for each in columns), F.max("QESTMNUS").alias("ENTRIES_MAX"))
         .where("QESTCSEC + QESTCMEC > 0")
     )

@@ -11,16 +11,21 @@ Rules
       cost a call for each operator, and a query of hundreds a second.
   G6  A query asks for its table before it makes its first expression: the table starts Spark (M4), and there is no
       column without it.
+  G7  A report by hour has the hours of the days asked for. An interval belongs to the hour its middle lies in (middles,
+      L1), so the last one of a day is found among the records of the next.
 
-Called by the other modules of report_queries.  Calls nothing.
+Called by the other modules of report_queries.  Calls middle_columns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
+
+from quaestor.pipeline.middle_columns import hour_at, middle_of_row
 
 Tables = Callable[[str], DataFrame]
 """A raw table by its structure's name, a summary table by its own."""
@@ -34,6 +39,9 @@ RAW_NAMES = {"qmgr": "queue_manager", "job": "task_connection_name", "queue": "b
 
 SUMMARY_NAMES = {"job": "JOBNAME", "tran": "TRAN", "queue": "BASENAME", "channel": "CHANNEL"}
 """The columns of summary tables that patterns are given for."""
+
+SAME_RECORDS = ("DATE", "TIME", "MVS", "QMGR")
+"""The keys that rows of two summary tables share when they were made from the same records."""
 
 Verb = tuple[str, str, str, str]
 """The name of a verb and the columns of its calls, elapsed time and CPU time."""
@@ -57,6 +65,28 @@ def summarised(tables: Tables, name: str, asked: Parameters, *, qmgr: str = "QMG
     if asked.get("to") is not None:
         frame = frame.where(F.col("DATE") <= F.lit(asked["to"]))
     return matching(frame, asked, qmgr=qmgr, **SUMMARY_NAMES)
+
+
+def by_hour(
+    tables: Tables, name: str, asked: Parameters, *, qmgr: str = "QMGR", lengths: str | None = None
+) -> DataFrame:
+    """The rows of a summary table in the hours that are asked for, each with its `hour` (G7).
+
+    A table without SECONDS and INTERVALS takes them from `lengths`, another one that is made of the same records.
+    """
+    frame = summarised(tables, name, _a_day_more(asked), qmgr=qmgr)
+    if lengths is not None:
+        frame = frame.join(tables(lengths).select(*SAME_RECORDS, "SECONDS", "INTERVALS"), list(SAME_RECORDS), "left")
+    frame = frame.withColumn("hour", hour_at(middle_of_row()))
+    if asked.get("from") is not None:
+        frame = frame.where(F.to_date("hour") >= F.lit(asked["from"]))
+    if asked.get("to") is not None:
+        frame = frame.where(F.to_date("hour") <= F.lit(asked["to"]))
+    return frame
+
+
+def _a_day_more(asked: Parameters) -> Parameters:
+    return asked if asked.get("to") is None else {**asked, "to": asked["to"] + timedelta(days=1)}
 
 
 def matching(frame: DataFrame, asked: Parameters, **columns: str) -> DataFrame:
@@ -117,12 +147,6 @@ def by_verb(frame: DataFrame, keys: Sequence[str], verbs: Sequence[Verb]) -> Dat
     columns = "verb_order, verb, calls, elapsed_us, cpu_us"
     each_verb = f"stack({len(verbs)}, {rows}) AS ({columns})"  # G5
     return frame.selectExpr(*(f"`{key}`" for key in keys), each_verb).where("calls > 0")
-
-
-def hour_of(day: str = "DATE", time: str = "TIME") -> Column:
-    """The hour in which a summary row lies."""
-    text = F.concat(F.date_format(day, "yyyy-MM-dd"), F.lit(" "), F.substring(time, 1, 2), F.lit(":00:00"))
-    return F.to_timestamp_ntz(text, F.lit("yyyy-MM-dd HH:mm:ss"))
 
 
 def application() -> Column:

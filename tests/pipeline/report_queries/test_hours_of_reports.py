@@ -1,0 +1,42 @@
+"""Reports by hour have the hours that plans have, and of a day its own 24 (G7; middles, L1)."""
+
+from datetime import date, datetime, timedelta
+
+import pytest
+
+from quaestor.pipeline.measured_hours import message_hours
+from quaestor.reports.run import run
+
+DAY = date(2026, 3, 2)
+BY_HOUR = ("log-activity", "buffer-pools", "cf-activity")
+
+
+def hours_of(name, tables, **period):
+    return sorted({row["hour"] for row in run(name, tables, period).to_pylist() if row["QMGR"] == "QM01"})
+
+
+@pytest.fixture
+def tables(installation):
+    return installation("small")[1]
+
+
+def test_a_report_names_the_hours_that_a_plan_names(tables):
+    """By the log's forces the busiest hours of the day are those with the most calls."""
+    planned = message_hours(tables, "QM01")
+    assert [each["hour"] for each in planned] == hours_of("log-activity", tables)
+    shown = [row for row in run("log-activity", tables, {}).to_pylist() if row["QMGR"] == "QM01"]
+    forces = {row["hour"]: row["forces_per_s"] for row in shown}
+    busiest = max(planned, key=lambda each: each["calls"])["hour"]
+    assert forces[busiest] > 0.9 * max(forces.values())
+
+
+@pytest.mark.parametrize("name", BY_HOUR)
+def test_the_hours_of_a_day_are_its_own(tables, name):
+    """The last of them was written at midnight: it is no part of the next day."""
+    day = {datetime(2026, 3, 2, hour) for hour in range(24)}
+    assert {datetime(2026, 3, 2, 0), datetime(2026, 3, 2, 23)} <= set(hours_of("log-activity", tables))
+    every = hours_of(name, tables)
+    assert set(every) <= day
+    assert every == hours_of(name, tables, **{"from": str(DAY), "to": str(DAY)})
+    for other in (DAY - timedelta(days=1), DAY + timedelta(days=1)):
+        assert [] == hours_of(name, tables, **{"from": str(other), "to": str(other)})
