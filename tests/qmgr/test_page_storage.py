@@ -318,3 +318,55 @@ def test_a_page_set_deleted_long_ago_asks_nothing_of_the_log():
         small.recovery.checkpoint()
     again = small.again()
     assert [] == check(again.data)
+
+
+# --- units that had to do with a page set that is no more (V15) -------------------------------------------------------
+
+
+def refused_on_page_set_3(small):
+    """A unit whose long put on page set 3 was refused half way, and taken back; it put something elsewhere too."""
+    small.engine.storage.define_page_set(3, PageSetDefinition(1, "NONE"))
+    queue, unit = on_page_set(small, 3), small.begin()
+    with fails(Reason.STORAGE_MEDIUM_FULL):
+        small.put(unit, bytes(500_000), queue=queue)
+    small.put(unit, b"not committed")
+    small.data.drop(queue)
+    return unit
+
+
+def test_a_unit_is_backed_out_over_a_page_set_that_was_deleted_since():
+    small = SmallEngine()
+    unit = refused_on_page_set_3(small)
+    small.engine.storage.delete_page_set(3)
+    small.back_out(unit)
+    assert ([], {}) == (small.bodies(), small.recovery.units)
+
+
+def test_a_restart_backs_it_out_too():
+    small = SmallEngine()
+    refused_on_page_set_3(small)
+    small.engine.storage.delete_page_set(3)
+    again = small.again()
+    assert ([], {}) == (again.bodies(), again.recovery.units)
+    assert [] == check(again.data)
+
+
+@pytest.mark.parametrize("shunted", [False, True])
+def test_what_was_not_taken_back_is_not_undone_in_the_page_set_that_has_the_number_now(shunted, monkeypatch):
+    """There was no log to take the text pages back (V12); their numbers are another message's by now."""
+    small = SmallEngine()
+    with monkeypatch.context() as without_log:
+        without_log.setattr(small.recovery, "may_undo", lambda _record: False)
+        unit = refused_on_page_set_3(small)
+    small.engine.storage.delete_page_set(3)
+    small.engine.storage.define_page_set(3, PageSetDefinition(1))
+    other, body = small.begin(), b"committed" * 9_000
+    small.put(other, body, queue=on_page_set(small, 3, "NEW"))
+    small.commit(other)
+    for _ in range(3 if shunted else 0):
+        small.recovery.checkpoint()
+    small.back_out(unit)
+    assert [] == check(small.data)
+    again = small.again()
+    assert [body] == again.bodies(on_page_set(again, 3, "NEW"))
+    assert [] == check(again.data)

@@ -250,7 +250,7 @@ class CheckpointTaker:
         chain, rba = [], unit.last
         while rba:
             record = self.log.read(rba)
-            if record.kind in UNDONE or record.kind == Kind.SHUNTED:
+            if (record.kind in UNDONE or record.kind == Kind.SHUNTED) and not self.is_gone(record):
                 chain.append(record)
             rba = undo_next(record)
         previous = first = 0
@@ -265,6 +265,10 @@ class CheckpointTaker:
         if unit.state is State.IN_DOUBT:
             previous = self.log.append(Kind.PREPARED, 0, unit.urid, previous, 0, 0, unit.xid)
         unit.first, unit.last, unit.born = first or unit.first, previous or unit.last, self.checkpoints
+
+    def is_gone(self, record: LogRecord) -> bool:
+        """Whether a record tells of a page set that was deleted since: there is nothing to undo (V15)."""
+        return record.rba < self.log.files.inventory.since.get(str(record.page_set), 0)
 
     def checkpoint_tasks(self) -> Sequence[Task]:
         return (

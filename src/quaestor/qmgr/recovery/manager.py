@@ -31,6 +31,9 @@ Rules
       the way of V2.
   V14 A unit that removes messages that have expired is not waited for (`commit_unforced`): one that a cut takes back
       leaves what is expired again. All that is built on it is logged behind it, as with a backout.
+  V15 What a unit did on a page set that has been deleted since is gone with it (X8): a put that was refused half way,
+      and taken back or not (V12), may have left records of it. There is nothing to undo, nor in a page set that has its
+      number now.
 
 Called by data (change), connection and message (syncpoint), the scheduler (checkpoint).  Calls log, buffer.
 All calls hold the engine latch; commit and prepare give it up while they wait for the log, but for V13.
@@ -61,7 +64,7 @@ ENDED: Final = State.ENDED
 
 
 class RecoveryManager(PageChanger):
-    """Units of recovery over the log and the buffer pools (V1-V14)."""
+    """Units of recovery over the log and the buffer pools (V1-V15)."""
 
     name = "recovery"
 
@@ -252,8 +255,8 @@ class RecoveryManager(PageChanger):
         return True
 
     def may_undo(self, record: LogRecord) -> bool:
-        """Whether there is log to undo a record, and to have a buffer for its page (V12)."""
-        return self.has_room() and not self.buffers.pool_of[record.page_set].is_stuck
+        """Whether there is log to undo a record, and to have a buffer for its page (V12), or nothing to undo (V15)."""
+        return self.is_gone(record) or (self.has_room() and not self.buffers.pool_of[record.page_set].is_stuck)
 
     def _backed_out(self, unit: UnitOfRecovery) -> None:
         unit.become(State.ENDED)
@@ -293,7 +296,7 @@ class RecoveryManager(PageChanger):
             return undo_next(record)
         if kind == Kind.SHUNTED:
             kind, body = body[0], body[1:]
-        if kind in UNDONE:
+        if kind in UNDONE and not self.is_gone(record):
             undoing = undo_of(kind, record.flags, record.page, body)
             packed = UNDO_NEXT.pack(record.previous, undoing.kind) + undoing.body
             rba = self.log.append(Kind.COMPENSATION, 0, unit.urid, unit.last, record.page_set, undoing.page, packed)
