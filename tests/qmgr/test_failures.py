@@ -309,7 +309,7 @@ def test_a_full_page_set_fails_the_put_and_leaves_the_unit_as_it_was(qm, disk, p
     orders = app.open("ORDERS", EVERYTHING)
     orders.put("before", MQMD(persistence=persistence))
     depth = orders.inquire("CURDEPTH")
-    monkeypatch.setattr(qm.manager.engine.data.space, "free_page", _full)
+    monkeypatch.setattr(qm.manager.engine.data.space, "free_pages", _full)
     monkeypatch.setattr(qm.manager.engine.data.space, "volatile_page", _full)
     with fails(Reason.STORAGE_MEDIUM_FULL):
         orders.put(bytes(20000), MQMD(persistence=persistence))

@@ -304,3 +304,21 @@ def test_of_a_page_set_that_is_gone_nothing_is_known():
     space.remove_page_set(number)
     known = (space.empty, space.volatile, space._found, space.expand, space.lead, space._wanted, space._refused)
     assert not any(number in each for each in known)
+
+
+def test_a_long_put_that_the_log_refuses_leaves_every_page_free(monkeypatch):
+    """Who tries again until there is log does not make the page set grow (PG5)."""
+    spaces = Spaces(64)
+    small, unit = spaces.small, spaces.small.begin()
+    small.put(unit, b"first")
+
+    def refuse():
+        raise MQError(Reason.Q_SPACE_NOT_AVAILABLE)
+
+    monkeypatch.setattr(spaces.log, "ready", False)
+    monkeypatch.setattr(spaces.log, "check_space", refuse)
+    for _ in range(100):
+        with pytest.raises(MQError):
+            small.put(unit, bytes(20_000))
+    assert 64 == spaces.page_set.pages
+    assert list(range(3, 64)) == spaces.look()

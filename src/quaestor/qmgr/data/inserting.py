@@ -128,9 +128,9 @@ class MessagePages:
             self._begin(unit, queue, arrival, record, None)
 
     def _text_page(self, unit: UnitOfRecovery, page_set: PageSet, text: bytes) -> int:
-        page = self._space.free_page(page_set)
-        self._recovery.change(unit, Kind.TEXT, ALLOCATES, page_set, page, text)
-        return page
+        pages = self._space.free_pages(page_set)
+        self._recovery.change(unit, Kind.TEXT, ALLOCATES, page_set, pages[-1], text)
+        return pages.pop()  # not before: if it is refused, the page is there for the next (PG5)
 
     def _begin(
         self, unit: UnitOfRecovery, queue: PrivateQueue, arrival: Arrival, record: Parts, message: Message | None
