@@ -140,6 +140,7 @@ class QueueManager:
         self.shared = None if join is None else join(self.name, recovery, clock, self.operator_log)
         self.messages = MessageManager(self.name, data, recovery, self.security, clock, default_page_set, self.shared)
         self.connections = ConnectionManager(self.messages, recovery, self.security, clock, self.engine.express)
+        self.connections.on_failure = log.give_up
         recovery.managers += [self.messages] if self.shared is None else [self.shared, self.messages]
         sections = Managers(log, buffers, self.engine.locks, data, self.messages, self.shared)
         dumps = DumpFiles(self.name, open_smf, traces, self.operator_log)

@@ -89,8 +89,9 @@ class PageWriter:
         return int(max(self._log_images(frames), *map(_rba, frames)))
 
     def log_check(self, rba: int) -> None:
-        """B2: the log is forced up to the last change of every page that is about to be written."""
+        """B2: the log is forced up to the last change of every page that is about to be written, and works (G3)."""
         self._log.force(rba)
+        self._log.raise_if_failed()
 
     def _log_images(self, frames: Iterable[Frame]) -> int:
         """B4: an image of every page that the log could not build from nothing; gives the RBA of the last."""

@@ -33,7 +33,7 @@ from quaestor.qmgr.command.refusals import refusal
 from quaestor.qmgr.command.reply import Details, Part, Reply, Said
 from quaestor.qmgr.command.scope import Scope
 from quaestor.qmgr.connection import ConnectionManager
-from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS
 from quaestor.qmgr.message.needs import Recovery
 from quaestor.qmgr.resource_manager import Task
 from quaestor.qmgr.security import Access, ProfileError, Security
@@ -223,7 +223,7 @@ class CommandProcessor:
                 return tuple(runner.run(command, user))
             except FATAL as error:
                 self._connections.failed(error)
-                if isinstance(error, KeyboardInterrupt):
+                if isinstance(error, INTERRUPTS):
                     raise
                 raise MQError(Reason.CONNECTION_BROKEN, why=str(error)) from error
 

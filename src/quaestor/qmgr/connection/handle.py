@@ -29,7 +29,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import NEEDS_BROWSE, WAIT_UNLIMITED, CloseOptions, GetOptions, GetPlan, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import QueueTally
-from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.connection.failing import InterruptedWait
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
 from quaestor.qmgr.message.opening import OpenQueue
@@ -41,10 +41,6 @@ if TYPE_CHECKING:
 
 _WAIT = int(GetOptions.WAIT)
 RUN_MAX = 256
-
-
-class InterruptedWait(KeyboardInterrupt):
-    """Somebody interrupted a wait for a message."""
 
 
 class Handle:
@@ -99,11 +95,11 @@ class Handle:
                 )
                 if thread.call_unit is not None:
                     self._connection.end_call(commit=True)
-            except FATAL as error:
-                raise self._connection.fatal(error) from error
-            except BaseException:
-                self._connection.end_call(commit=False)  # HA3
-                raise
+            except BaseException as error:
+                answer = self._connection.end_failed(error, commit=False)  # HA3
+                if answer is None:
+                    raise
+                raise answer from error
         return message
 
     def put_all(
@@ -149,14 +145,11 @@ class Handle:
                 more = output.put_more(bodies, at, descriptor, options)
                 put += more or (output.put(bodies[at], descriptor, options),)
             self._connection.end_call(commit=True)
-        except FATAL as error:
-            raise self._connection.fatal(error) from error
-        except MQError:
-            self._connection.end_call(commit=True)
-            raise
-        except BaseException:
-            self._connection.end_call(commit=False)
-            raise
+        except BaseException as error:
+            answer = self._connection.end_failed(error, commit=isinstance(error, MQError))
+            if answer is None:
+                raise
+            raise answer from error
 
     def get(
         self,
@@ -198,14 +191,11 @@ class Handle:
                         result = self._wait(result, plan, asked, max_length, wait_ms or 0)
                     if thread.call_unit is not None:
                         self._connection.end_call(commit=True)
-                except InterruptedWait:
-                    self._connection.end_call(commit=True)
-                    raise
-                except FATAL as error:
-                    raise self._connection.fatal(error) from error
-                except BaseException:
-                    self._connection.end_call(commit=True)  # HA3: what had expired is gone, whatever else happened
-                    raise
+                except BaseException as error:
+                    answer = self._connection.end_failed(error, commit=True)  # HA3: what had expired is gone anyhow
+                    if answer is None:
+                        raise
+                    raise answer from error
         except (MQError, TypeError, ValueError) as error:
             if self._form_counts(error):
                 forms.check_get(
@@ -310,7 +300,7 @@ class Handle:
         try:
             in_time = posted.acquire(timeout=seconds)
         except KeyboardInterrupt as error:
-            raise InterruptedWait from error  # nothing was being changed: not fatal
+            raise InterruptedWait(error) from None
         finally:
             latch.acquire()
             waiting.waiters.remove(waiting)
@@ -341,34 +331,42 @@ class Handle:
         thread.warning = None
         with self._latch:
             try:
-                way = self._input
-                if way is None:
+                try:
+                    result = self._found(options, wait_ms, after, max_length, selecting)
+                    if type(result) is Waiting:
+                        if after is not None:
+                            result.waiters.keep_place(result, after)
+                        if not direct:
+                            result.direct_max = -1  # a cancelled task must not have a message in its hands
+                finally:
                     if after is not None:
-                        after.waiters.given_up(after)  # it was closed since then
-                    raise self._no_way_in(options)
-                plan = way.plan(wait_options(options, wait_ms))
-                asked = selection(**selecting) if selecting else ANY
-                longest = LENGTH_ANY if max_length is None else max_length
-                if longest < 0:
-                    raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)  # noqa: TRY301 - as above
-                result = way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
-                if type(result) is Waiting:
-                    if after is not None:
-                        result.waiters.keep_place(result, after)
-                    if not direct:
-                        result.direct_max = -1  # a cancelled task must not have a message in its hands
-            except FATAL as error:
-                raise self._connection.fatal(error) from error
-            except (MQError, TypeError, ValueError) as error:
-                if self._form_counts(error):
-                    forms.check_get(options, wait_ms, max_length, **selecting)
-                raise
-            finally:
-                if after is not None:
-                    after.waiters.pass_on(after)
+                        after.waiters.pass_on(after)
                 if thread.call_unit is not None:
                     self._connection.end_call(commit=True)
+            except BaseException as error:
+                answer = self._connection.end_failed(error, commit=True)
+                if answer is not None:
+                    raise answer from error
+                if isinstance(error, (MQError, TypeError, ValueError)) and self._form_counts(error):
+                    forms.check_get(options, wait_ms, max_length, **selecting)
+                raise
         return result
+
+    def _found(
+        self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None, selecting: dict[str, Any]
+    ) -> Message | Waiting:
+        """What a get that does not block finds."""
+        way = self._input
+        if way is None:
+            if after is not None:
+                after.waiters.given_up(after)  # it was closed since then
+            raise self._no_way_in(options)
+        plan = way.plan(wait_options(options, wait_ms))
+        asked = selection(**selecting) if selecting else ANY
+        longest = LENGTH_ANY if max_length is None else max_length
+        if longest < 0:
+            raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
+        return way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
 
     def warn(self, warning: MQError | None) -> None:
         """The call has this warning, or none: it returned what another had got."""

@@ -5,7 +5,8 @@ Rules
   CM2 Quiescing tells those who asked to be told; stopping ends every connection: its unit is backed out, its calls
       answer 2009.
   CM3 A failure that the engine cannot survive ends every connection at once (2009) without writing anything; from
-      then on nobody connects (2059, with the cause).
+      then on nobody connects (2059, with the cause). A call that waited for the latch meanwhile finds a log that
+      confirms nothing any more (`on_failure`, J5).
   CM4 An application that is gone without disconnecting (its connection is no longer referred to by anybody) is backed
       out and its handles are closed, by a background step or when the next application connects.
   CM5 An operator may end one connection: its unit is backed out, its calls (waiting ones too) answer 2009.
@@ -25,6 +26,7 @@ from weakref import ref
 from quaestor.clock import Clock
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import Accounts, NoAccounts
+from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS
 from quaestor.qmgr.connection.session import Connection
 from quaestor.qmgr.connection.two_phase import Prepared
 from quaestor.qmgr.message import ApplicationThread, MessageManager
@@ -59,6 +61,9 @@ class ConnectionManager:
         self.prepared = Prepared(recovery, security)
         self._numbers = count(1)
         self.failure: BaseException | None = None
+        self.on_failure: Callable[[BaseException], None] = _nobody
+        """Told of a failure before anybody else can go on."""
+
         self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}
         self._lost: deque[ApplicationThread] = deque()
 
@@ -82,8 +87,7 @@ class ConnectionManager:
         if self._messages.catalogue.ending is not None:
             raise MQError(self._messages.catalogue.ending)
         if self._lost:
-            with self._recovery.latch:
-                self.reap()
+            self._reap_now()
         if not _is_name(user):
             raise MQError(Reason.NOT_AUTHORIZED, user=user[:USER_MAX], longest=USER_MAX)
         self._security.check(user, "connect", self._messages.catalogue.qmgr.name, Access.READ)
@@ -161,6 +165,7 @@ class ConnectionManager:
         """The queue manager cannot go on (CM3). The latch is held."""
         if self.failure is None:
             self.failure = error
+        self.on_failure(error)
         self._messages.quiesce(Reason.Q_MGR_STOPPING)
         self.let_units_begin()
         self.abandon()
@@ -177,6 +182,16 @@ class ConnectionManager:
                 self._count()
                 self.accounts.end(thread)
         return False
+
+    def _reap_now(self) -> None:
+        with self._recovery.latch:
+            try:
+                self.reap()
+            except FATAL as error:
+                self.failed(error)
+                if isinstance(error, INTERRUPTS):
+                    raise
+                raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(error)) from error
 
     def _count(self) -> None:
         """Look who is connected (CM8)."""
@@ -200,6 +215,10 @@ class ConnectionManager:
         self.accounts.end(thread)
         if then is not None:
             then()
+
+
+def _nobody(_error: BaseException) -> None:
+    """Told where nothing is kept."""
 
 
 def _is_name(user: str) -> bool:

@@ -26,7 +26,6 @@ from quaestor.mqi.matching import ANY
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions, get_plan
 from quaestor.qmgr.connection.accounting import QueueTally
-from quaestor.qmgr.connection.failing import FATAL
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.plain_calls import PlainCalls
@@ -151,15 +150,13 @@ def _failed(connection: "Connection", latch: TimedLatch, error: BaseException, *
     """A call has failed: end its unit, as `Handle` does, and give the latch back; gives what the call raises."""
     latch.task.passed(calls=not isinstance(error, HeldUpError))
     try:
-        if isinstance(error, FATAL):
-            fatal = connection.fatal(error)
-            if fatal is not error:
-                fatal.__cause__ = error
-            return fatal
-        connection.end_call(commit=commit)
+        answer = connection.end_failed(error, commit=commit)
     finally:
         latch.release()
-    return error
+    if answer is None:
+        return error
+    answer.__cause__ = error
+    return answer
 
 
 def note_no_more(handle: Handle) -> None:

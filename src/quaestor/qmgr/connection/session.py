@@ -29,7 +29,7 @@ from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import TaskTally
-from quaestor.qmgr.connection.failing import FATAL
+from quaestor.qmgr.connection.failing import FATAL, INTERRUPTS, InterruptedWait
 from quaestor.qmgr.connection.handle import Handle
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.connection.two_phase import Prepared
@@ -215,7 +215,7 @@ class Connection:
     def fatal(self, error: BaseException) -> BaseException:
         """The queue manager cannot go on: tell everybody, and say how this call ends. The latch is held."""
         self._failed(error)
-        return error if isinstance(error, KeyboardInterrupt) else MQError(Reason.CONNECTION_BROKEN, why=str(error))
+        return error if isinstance(error, INTERRUPTS) else MQError(Reason.CONNECTION_BROKEN, why=str(error))
 
     def end_call(self, *, commit: bool) -> None:
         """End the unit of the call, if there is one. The latch is held."""
@@ -225,6 +225,20 @@ class Connection:
                 self._recovery.commit(unit)
             else:
                 self._recovery.back_out(unit)
+
+    def end_failed(self, error: BaseException, *, commit: bool) -> BaseException | None:
+        """End the unit of a call that has failed, if the engine survives that (FA5). The latch is held.
+
+        Gives what the call raises in the error's place; nothing where that is the error itself, which would be kept.
+        """
+        if isinstance(error, FATAL):
+            answer = self.fatal(error)
+            return None if answer is error else answer
+        try:
+            self.end_call(commit=commit)
+        except FATAL as failure:
+            return self.fatal(failure)
+        return error.by if isinstance(error, InterruptedWait) else None
 
     def _end_unit(self, end: Callable[[Unit], None]) -> None:
         unit, self._thread.unit = self._thread.unit, None

@@ -71,7 +71,7 @@ class LogWriter:
             self._break_off(error)
             raise
         if self._failed is not None:
-            self._raise_if_failed()
+            self.raise_if_failed()
 
     def _lead(self, rba: int, since_ns: int) -> None:
         """Force all there is, wake those it serves, and go on for those it does not (J3)."""
@@ -153,7 +153,7 @@ class LogWriter:
         else:
             self._meter.suspended(since_ns)
         if self._failed is not None:
-            self._raise_if_failed()
+            self.raise_if_failed()
         return True
 
     def _take_off(self, upto: int, *, force: bool) -> bool:
@@ -166,12 +166,15 @@ class LogWriter:
         data = self._view[first - base : min(upto + -upto % CI, ends) - base]
         try:
             started = files.start_write_through(first, data)
+            if started is None:
+                return False
+            self._flight, self._sent = Flight(started, start, upto, since_ns, force), upto
         except OSError as error:
             self._failed = error
             return False
-        if started is None:
-            return False
-        self._flight, self._sent = Flight(started, start, upto, since_ns, force), upto
+        except BaseException as error:
+            self.give_up(error)  # it may be under way, and nobody knows of it
+            raise
         return True
 
     def _land(self, *, wait: bool) -> bool:
@@ -311,13 +314,17 @@ class LogWriter:
     def _guarded_io(self) -> "Guard":
         return Guard(self)
 
-    def _raise_if_failed(self) -> None:
+    def give_up(self, error: BaseException) -> None:
+        """Confirm nothing any more, because of this (J5)."""
+        self._failed = self._failed or error
+
+    def raise_if_failed(self) -> None:
         if self._failed is not None:
             raise Abend("J5", "the log could not be written", error=str(self._failed)) from self._failed
 
 
 class Guard:
-    """Exclusive use of the log data sets; an I/O error inside is final (J5)."""
+    """Exclusive use of the log data sets; what fails or is interrupted inside is final (J5)."""
 
     __slots__ = ("_log",)
 
@@ -327,18 +334,18 @@ class Guard:
     def __enter__(self) -> None:
         log = self._log
         log._io.acquire()  # noqa: SLF001 - the manager's own guard
-        if log._flight is not None:  # noqa: SLF001
-            try:
-                log._land(wait=True)  # noqa: SLF001 - J10: what is in flight is waited for
-                log._raise_if_failed()  # noqa: SLF001
-            except BaseException:
-                log._io.release()  # noqa: SLF001
-                raise
+        try:
+            log._land(wait=True)  # noqa: SLF001 - J10: what is in flight is waited for
+            log.raise_if_failed()
+        except BaseException as error:
+            log.give_up(error)
+            log._io.release()  # noqa: SLF001
+            raise
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         log = self._log
-        if isinstance(error, OSError):
-            log._failed = error  # noqa: SLF001
+        if error is not None:
+            log.give_up(error)
         log._io.release()  # noqa: SLF001
         if isinstance(error, OSError):
-            log._raise_if_failed()  # noqa: SLF001
+            log.raise_if_failed()

@@ -178,7 +178,7 @@ class LogManager(LogWriter):
             self._failed = error
         finally:
             self._io.release()
-        self._raise_if_failed()
+        self.raise_if_failed()
 
     def _wait_for_buffers(self, length: int) -> None:
         """Every buffer holds what is not yet written (OUTBUFF): wait for the write in flight, or write (J4)."""
