@@ -276,7 +276,11 @@ def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
 
 @pytest.mark.parametrize("persistence", [0, 1])
 @pytest.mark.parametrize("others", [False, True], ids=["nobody else", "another waits"])
-def test_a_message_that_comes_straight_to_an_interrupted_wait_is_not_lost(qm, disk, monkeypatch, persistence, others):
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, TimeoutError, LookupError])
+def test_a_message_that_comes_straight_to_an_interrupted_wait_is_not_lost(
+    qm, disk, monkeypatch, persistence, others, interrupt
+):
+    """Whatever the application's own signal handler raises."""
     qm.connect().alter(LocalQueue, "ORDERS", fifo=True)
     app, putter, woken = qm.connect(), qm.connect(), []
     orders, other = app.open("ORDERS", EVERYTHING), qm.connect().open("ORDERS", EVERYTHING)
@@ -288,13 +292,13 @@ def test_a_message_that_comes_straight_to_an_interrupted_wait_is_not_lost(qm, di
                 assert 0 == orders.inquire("CURDEPTH")["CURDEPTH"]  # it went straight to the one who waits
                 if others:
                     other.on_post(other.look(GetOptions.NO_SYNCPOINT, 1000, None), lambda: woken.append("other"))
-                raise KeyboardInterrupt
+                raise interrupt
 
         def release(self):
             pass
 
     monkeypatch.setattr("quaestor.qmgr.connection.handle.allocate_lock", Interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(interrupt):
         orders.get(GetOptions.NO_SYNCPOINT, wait_ms=1000)
     assert ["other"] * others == woken
     if persistence:

@@ -7,8 +7,8 @@ Rules
   HA2 A call holds the engine latch from beginning to end, except while it waits for a message or for the log.
   HA3 The unit of a call ends with it: a put that failed is backed out, anything else committed.
   HA4 A wait ends by a message, by its time, or by the queue or queue manager being closed to it; a woken
-      getter that does not take the message passes the wake on; one that is interrupted puts back what has come
-      straight to it.
+      getter that does not take the message passes the wake on; one that is interrupted, by whatever a signal raises,
+      puts back what has come straight to it.
   HA5 What an engine cannot survive (an I/O error, a broken invariant, an interrupt in the middle of a change) ends
       the queue manager, not only the call: 2009 for everybody.
   HA6 A call for many messages (`put_all`) is as many puts (NA4). The latch is given to others every `RUN_MAX` messages;
@@ -299,7 +299,7 @@ class Handle:
         latch.release()
         try:
             in_time = posted.acquire(timeout=seconds)
-        except KeyboardInterrupt as error:
+        except BaseException as error:  # noqa: BLE001 - whatever a signal raises; the call raises it again
             raise InterruptedWait(error) from None
         finally:
             latch.acquire()
