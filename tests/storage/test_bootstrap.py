@@ -331,6 +331,29 @@ def test_what_was_packed_before_something_newer_was_written_is_not_written():
     assert (before, 5) == (disk.operations, Bootstrap.open(disk).inventory.written_rba)
 
 
+def test_what_another_thread_packs_meanwhile_is_not_written_over(monkeypatch):
+    """A thread that forces the log has no latch, and notes the copy of it that is lost (AL2)."""
+    disk, bootstrap = made(dual=False)
+    pack, other = bootstrap._pack, Thread(target=lambda: note_stopped(bootstrap))
+
+    def interrupted():
+        packed = pack()
+        monkeypatch.setattr(bootstrap, "_pack", pack)
+        other.start()
+        other.join(0.1)
+        return packed
+
+    monkeypatch.setattr(bootstrap, "_pack", interrupted)
+    bootstrap.save()
+    other.join(5)
+    assert [(1, 0)] == Bootstrap.open(disk).inventory.stopped
+
+
+def note_stopped(bootstrap):
+    bootstrap.inventory.stopped.append((1, 0))
+    bootstrap.save()
+
+
 def test_versions_are_written_in_turn_to_two_places():
     """S2: the one before is still there."""
     disk, bootstrap = made(dual=True)

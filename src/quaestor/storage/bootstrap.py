@@ -6,9 +6,9 @@ Rules
       page sets that commands have changed: restart needs them before it can read page set 0.
   S2  It is written in turn to two places of each copy, each time with a higher version and a checksum, and synced:
       a cut during a write leaves the version before it; a write that failed is made again in the same place, not in
-      the place of the copy's last good one. Two writes are never under way at once. What was packed
-      before something newer was written is not written any more. What is read at start may be volatile, left by a
-      process that was killed: it is synced before the other place is written.
+      the place of the copy's last good one. Two writes are never under way at once, nor is it packed by two at once.
+      What was packed before something newer was written is not written any more. What is read at start may be
+      volatile, left by a process that was killed: it is synced before the other place is written.
   S3  A copy that is missing or cannot be read is named and made good from the other when the queue manager starts
       (CSQJ120E), not when somebody only looks; without any good copy nothing starts. A copy of which one place cannot
       be read is none: the other place may have the version before.
@@ -132,7 +132,7 @@ class Bootstrap:
     ) -> None:
         self._disk, self._copies, self.inventory, self._version = disk, copies, inventory, version
         self._bad = bad
-        self._alone = allocate_lock()
+        self._alone, self._packing = allocate_lock(), allocate_lock()
         self._packed = self._written = 0
         self.told: Lost = _nobody
 
@@ -217,10 +217,11 @@ class Bootstrap:
 
     def saving(self) -> Callable[[], None]:
         """Pack the inventory as it is now; what is given writes it, while others may change it."""
-        packed = self._pack()
+        with self._packing:  # a thread that forces the log may find a copy of it lost, and has no latch
+            packed = self._pack()
+            self._packed = number = self._packed + 1
         if len(packed) > PLACE - _HEADER.size:
             raise Abend("S1", "the log inventory is full; delete archives that are no longer needed")
-        self._packed = number = self._packed + 1
         return lambda: self._write(number, packed)
 
     def has_room(self) -> bool:
