@@ -121,6 +121,29 @@ def test_what_was_sent_never_goes_over_what_came_later(asynchronous):
     assert [b"one", *texts] == found(disk)
 
 
+class TakenFirst:
+    """The lock of the data sets, which another takes just before us, to begin a force."""
+
+    def __init__(self, log, rba):
+        self._log, self._rba, self._lock = log, rba, log._io
+
+    def acquire(self, *given):
+        self._log._io = self._lock
+        assert self._log.start_force(self._rba)
+        return self._lock.acquire(*given)
+
+
+def test_what_another_has_begun_to_write_is_not_sent_over_it(disk):
+    """K9: of two writes of a CI that are under way at once the older may come last."""
+    log = a_log(disk)
+    rba = note(log, b"one")
+    disk.held = True
+    log._io = TakenFirst(log, rba)
+    assert not log.send()
+    log.force_sent(rba)
+    assert [b"one"] == found(disk)
+
+
 def test_nothing_is_sent_twice(disk):
     log = a_log(disk)
     note(log, b"one")
@@ -433,3 +456,34 @@ def test_it_stays_so_when_an_application_of_asyncio_is_left_alone(tmp_path):
             return app._connection._recovery.single
 
     assert not asyncio.run(application())
+
+
+# --- who is alone (CM8) -----------------------------------------------------------------------------------------------
+
+
+class Connections(dict):
+    """Who is connected; while somebody looks at that for the first time, another connects."""
+
+    def __init__(self, other):
+        super().__init__()
+        self._other, self._looked = other, False
+
+    def __iter__(self):
+        found = list(super().__iter__())
+        if not self._looked:
+            self._looked = True
+            self._other.start()
+            self._other.join(0.1)
+        return iter(found)
+
+
+def test_of_two_who_connect_at_once_neither_is_taken_to_be_alone():
+    """Or each would keep the latch from the other while it waits for the log, as long as both are there."""
+    (manager, app), kept = a_queue_manager(), []
+    app.disconnect()
+    other = Thread(target=lambda: kept.append(manager.connect("TWO")), daemon=True)
+    manager.connections._connections = Connections(other)
+    kept.append(manager.connect("ONE"))
+    other.join(5)
+    assert (2, False) == (len(kept), manager.engine.recovery.single)
+    manager.stop()

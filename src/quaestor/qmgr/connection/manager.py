@@ -18,6 +18,7 @@ Rules
 Called by queue_manager.  Calls session, message, security.
 """
 
+from _thread import allocate_lock
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -66,6 +67,7 @@ class ConnectionManager:
 
         self._connections: dict[ApplicationThread, tuple[ref[Connection], Callable[[], None] | None]] = {}
         self._lost: deque[ApplicationThread] = deque()
+        self._counting = allocate_lock()
 
     def connect(
         self,
@@ -194,9 +196,10 @@ class ConnectionManager:
                 raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=str(error)) from error
 
     def _count(self) -> None:
-        """Look who is connected (CM8)."""
-        threads = list(self._connections)
-        self._recovery.single = len(threads) == 1 and not (threads[0].told or threads[0].several)
+        """Look who is connected (CM8); one at a time, or an older look would be the last."""
+        with self._counting:
+            threads = list(self._connections)
+            self._recovery.single = len(threads) == 1 and not (threads[0].told or threads[0].several)
 
     def tasks(self) -> Sequence[Task]:
         return (Task("reap lost connections", self.reap, REAP_EVERY_MS),)

@@ -247,7 +247,7 @@ class LogWriter:
         if not quiet or file is None or not self._io.acquire(False):
             return False
         try:
-            if self._failed is not None:
+            if self._failed is not None or self._sent != start:  # meanwhile another may have begun to write it
                 return False
             self._soon_ns, base, last = self._now_ns(), self.base, min(upto + -upto % CI, begins + files.size)
             file.write_soon(first - begins, self._view[first - base : last - base])
