@@ -1,6 +1,7 @@
 """Page sets: what is refused, what is reserved, and what a sync covers (T1-T5)."""
 
 import errno
+import os
 from contextlib import suppress
 from threading import Event, Thread
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.changes import SPAN, SYSTEM_PAGE, header, text
+from quaestor.storage.disk import RealDisk
 from quaestor.storage.page import HEADER_LENGTH, PAGE, SPACE_MAP, header_of, seal
 from quaestor.storage.page_set import (
     NUMBER_MAX,
@@ -357,3 +359,29 @@ def test_space_that_could_not_be_set_aside_is_not_counted(failing):
     with pytest.raises(OSError, match="ENOSPC"):
         page_set.reserve(PAGES + 3)
     assert PAGES == page_set.reserved
+
+
+@pytest.mark.parametrize("operation", range(2, 6))
+def test_a_page_set_that_cannot_be_made_is_not_left_open(operation, monkeypatch):
+    """What is deleted and still open keeps its space."""
+    disk, closed = FaultyDisk(), []
+    monkeypatch.setattr(FaultyFile, "close", lambda self: closed.append(self.name))
+    disk.fail_at[operation] = errno.ENOSPC
+    with pytest.raises(OSError, match="ENOSPC"):
+        PageSet.create(disk, NUMBER, PAGES)
+    assert [file_name(NUMBER)] == closed
+
+
+def test_a_page_set_that_cannot_grow_takes_no_space(tmp_path, monkeypatch):
+    """K12: ext4 sets aside all that there is before it says that this is not enough."""
+    page_set = PageSet.create(RealDisk(tmp_path), NUMBER, PAGES)
+
+    def as_much_as_there_is(fd, offset, length):
+        os.ftruncate(fd, offset + length // 2)
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(os, "posix_fallocate", as_much_as_there_is)
+    with pytest.raises(OSError, match="no space"):
+        page_set.reserve(3 * PAGES)
+    assert (PAGES * PAGE, PAGES) == (page_set.file.size(), page_set.reserved)
+    page_set.close()

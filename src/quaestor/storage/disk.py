@@ -22,6 +22,8 @@ Rules
   K11 A write may be handed over at once (`write_soon`) and made durable later (`sync_written`): its caller works while
       the disk does. It is volatile until then. That the disk begins with it is a hint to the system (these pages are
       not wanted any more); where the hint is not taken nothing is different but the time.
+  K12 A file that cannot be extended is as long as it was: a system that has less space than it is asked for may set
+      aside all that there is, and nobody else would have any.
 
 Called by log_files, page_set, log_stream and the log manager.  Calls the operating system, asynchronous_write,
 lookout.
@@ -268,6 +270,8 @@ class RealFile:
             try:
                 os.posix_fallocate(self._fd, present, size - present)
             except OSError as error:
+                with suppress(OSError):
+                    os.ftruncate(self._fd, present)  # K12
                 raise self._failed(error) from None
 
     def sync(self) -> None:

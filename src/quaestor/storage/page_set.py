@@ -80,18 +80,11 @@ class PageSet:
         if disk.exists(name):
             disk.delete(name)
         file = disk.create(name, 0)
-        file.extend(pages * PAGE)
-        for base in spans(pages):
-            space = bytearray(PAGE)
-            format_map(space, b"\0" if base else b"\0\1", number, map_page_of(base))
-            seal(space, 0)
-            file.write(map_page_of(base) * PAGE, space)
-        file.sync()
-        first = bytearray(PAGE)
-        header(first, describe(number, pages), number, 0)
-        seal(first, 0)
-        file.write(0, first)
-        file.sync()
+        try:
+            _format(file, number, pages)
+        except OSError:
+            file.close()  # what is deleted and still open keeps its space
+            raise
         return cls(number, file, pages)
 
     @classmethod
@@ -191,6 +184,22 @@ class PageSet:
         with self._alone:
             self._closed = True
             self.file.close()
+
+
+def _format(file: File, number: int, pages: int) -> None:
+    """Make an empty page set of a file, page 0 last."""
+    file.extend(pages * PAGE)
+    for base in spans(pages):
+        space = bytearray(PAGE)
+        format_map(space, b"\0" if base else b"\0\1", number, map_page_of(base))
+        seal(space, 0)
+        file.write(map_page_of(base) * PAGE, space)
+    file.sync()
+    first = bytearray(PAGE)
+    header(first, describe(number, pages), number, 0)
+    seal(first, 0)
+    file.write(0, first)
+    file.sync()
 
 
 def file_name(number: int) -> str:
