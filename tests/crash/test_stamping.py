@@ -12,10 +12,12 @@ from crash.restarts import FEW, MANY, every_cut
 from crash.scenarios import TINY, World, found_after, in_steps, message
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.buffer import OldPages, TornPageError
+from quaestor.qmgr.buffer.old_pages import CHECKPOINTS_OLD
 from quaestor.qmgr.data.page_storage import PageSetDefinition
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.recovery.media import image_copy, restore
 from quaestor.qmgr.recovery.stamping import Stamping
+from quaestor.storage.log_record import Kind
 from quaestor.testing import FaultyDisk, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]
@@ -376,3 +378,41 @@ def test_with_a_page_0_that_restart_begins_anew_it_looks_old(monkeypatch):
     monkeypatch.setattr(_Redo, "__init__", forgetful)
     with pytest.raises(Abend, match="ST2"):
         stamps_that_are_redone()
+
+
+# --- a stop that is cut while its checkpoint still writes pages (ST3) -------------------------------------------------
+
+
+def stop_that_is_cut_on(disks, cut):
+    """Without log for images (B13) pages are left to the last checkpoint, which enters the next active log."""
+    small = SmallEngine(FaultyDisk(seed=cut), replace(SETTINGS, archive=False, log_bytes=64 << 10))
+    disks.append(small.disk)
+    for number in range(3):
+        unit = small.begin()
+        small.put(unit, b"%d" % number)
+        small.commit(unit)
+    small.recovery.checkpoint()
+    unit = small.begin()
+    assert b"0" == small.get(unit)
+    small.commit(unit)
+    while small.log.files.start + small.log.files.size - small.log.end > 2000:
+        small.log.append(Kind.FILLER, 0, 0, 0, 0, 0, bytes(1000))
+    small.buffers.write_all = small.buffers.sync
+    for pool in small.buffers.pools.values():
+        pool.checkpoint += CHECKPOINTS_OLD
+    small.recovery.latch.release()
+    small.disk.cut_after = small.disk.operations + cut
+    small.engine.stop()
+
+
+def test_a_stop_may_be_cut_anywhere():
+    for cut in count():
+        disks = []
+        try:
+            stop_that_is_cut_on(disks, cut)
+        except PowerCut:
+            again = SmallEngine(disks[0].after_power_cut(), SETTINGS)
+            assert [b"1", b"2"] == again.bodies()
+        else:
+            break
+    assert cut > 20

@@ -126,8 +126,9 @@ class Engine:
         with self.recovery.latch:
             self.buffers.write_all()
             if self.recovery.has_room(len(self.buffers.page_sets) * IMAGE):
-                self.recovery.stamping.stamp_all(stopping=True)
+                self.recovery.stamping.stamp_all()
                 self.recovery.checkpoint()
+                self.recovery.stamping.note_stop()
             else:
                 self.log.force(self.log.end - 1)
             self.close()

@@ -9,7 +9,8 @@ Rules
       of the log for it, and committed work would be lost without a word. Nothing starts. A copy that was taken since
       the last checkpoint is as good as the page set itself: restart redoes for it all that it may lack.
   ST3 A page 0 that is newer was stamped or has grown since. After a stop that cannot be: then it is another queue
-      manager's page set, as it is when page 0 is newer than the log (X5).
+      manager's page set, as it is when page 0 is newer than the log (X5). That it was stopped is the last that is
+      noted, when nothing is written to any page set any more: the checkpoint before that may stamp them once more.
   ST4 A restored image copy says itself from where it is to be redone (Y2), and a page 0 that is torn is repaired from
       the log (T3): neither is asked. What restart makes of a torn one is never older than the note: a cut may leave it.
 
@@ -73,7 +74,7 @@ class Stamping:
         inventory.stamps = stamps
         self._stamps.clear()
 
-    def stamp_all(self, *, stopping: bool = False) -> None:
+    def stamp_all(self) -> None:
         """Every page set is stamped, durably; the checkpoint that follows makes the note so too (ST1)."""
         page_sets = self._buffers.page_sets.values()
         for page_set in page_sets:
@@ -83,7 +84,11 @@ class Stamping:
         for page_set in page_sets:
             page_set.harden()
         self.note()
-        self._log.files.inventory.stamped_at_stop = stopping
+
+    def note_stop(self) -> None:
+        """Nothing is written to any page set any more (ST3)."""
+        self._log.files.inventory.stamped_at_stop = True
+        self._log.files.save()
 
     def check(self, copies: dict[int, int], end: int) -> None:
         """Refuse page sets that are not those the log was written with (ST2-ST4). Nothing has been changed yet."""
