@@ -177,6 +177,30 @@ def test_a_write_that_is_interrupted_while_it_is_begun_is_final(disk, monkeypatc
         small.log.force(rba)
 
 
+class ToldOnce:
+    """A write in flight whose end is told to one who is interrupted just then; the next would wait for ever."""
+
+    def __init__(self):
+        self.told = False
+
+    def over(self, *, wait):
+        assert not self.told, f"waits for ever: {wait}"
+        self.told = True
+        raise KeyboardInterrupt
+
+
+def test_a_write_whose_end_was_told_to_one_who_was_interrupted_is_not_waited_for(disk):
+    small = SmallEngine(disk)
+    rba, disk.held = small.log.append(Kind.FILLER, 0, 0, 0, 0, 0, b"x"), True
+    assert small.log.start_force(rba)
+    small.log._flight.started = ToldOnce()
+    with pytest.raises(KeyboardInterrupt):
+        small.log.force(rba)
+    for wait in (small.log.force, lambda _: small.log.finish_force(wait=True), lambda _: fill(small.log)):
+        with pytest.raises(Abend, match="J5"):
+            wait(rba)
+
+
 # --- ending the unit of a call that was refused (FA5) -----------------------------------------------------------------
 
 

@@ -14,7 +14,8 @@ Rules
       system's cache, without sync.
   J5  A write or sync that fails is final: nothing is written or confirmed any more, every force raises Abend. So is a
       force, or a change of data sets, that is interrupted: nobody knows what it has written, and whoever waits for it
-      is told. So is whatever else ends the queue manager (`give_up`).
+      is told. So is whatever else ends the queue manager (`give_up`). Then nobody waits for a write in flight, whose
+      end may have been told to the one who was interrupted.
   J6  New work is refused (2056) as soon as the active log after the current one cannot be made ready, so that the
       rest of the current one, a quarter of it at least, is left for ending the units there are.
   J7  Counting is that of the papers: a CI written again because it was part-filled is a rewrite; full CIs go in

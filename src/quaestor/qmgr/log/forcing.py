@@ -79,7 +79,7 @@ class LogWriter:
         while True:
             try:
                 with self._io:
-                    if self._flight is not None:
+                    if self._flight is not None and self._failed is None:
                         self._land(wait=True)
                     if self._failed is None and rba >= self.hardened:  # J5
                         since_ns = self._force_all(since_ns)
@@ -143,7 +143,7 @@ class LogWriter:
         if self._announcement is not None:
             self._announcement.clear()
         with self._io:
-            if self.hardened < self._started_upto and not self._land(wait=wait):
+            if self.hardened < self._started_upto and self._failed is None and not self._land(wait=wait):
                 return False
         with self._queue:
             mine, self._left = self._left, False
@@ -335,6 +335,7 @@ class Guard:
         log = self._log
         log._io.acquire()  # noqa: SLF001 - the manager's own guard
         try:
+            log.raise_if_failed()
             log._land(wait=True)  # noqa: SLF001 - J10: what is in flight is waited for
             log.raise_if_failed()
         except BaseException as error:
