@@ -348,6 +348,24 @@ def test_the_expiry_scan_leaves_what_there_is_no_log_for(archives):
     assert {"CURDEPTH": 0} == orders.inquire("CURDEPTH")
 
 
+def test_a_queue_that_cannot_be_cleared_is_as_it_was(archives):
+    """AD2: the first messages need no log; a later one that does is refused, and nobody would end their unit."""
+    manager = QueueManager("QM1", FaultyDisk(), clock := FakeClock(), ROOMY)
+    manager.start(background=False)
+    qm = Small(clock, manager.messages, manager.connections, manager.security, manager)
+    qm.queue("ORDERS")
+    app, state = qm.connect(), manager.messages.catalogue.state("ORDERS")
+    for persistence in (0, 0, 1):
+        app.put1("ORDERS", "message", MQMD(persistence=persistence), PutOptions.NO_SYNCPOINT)
+    use_up(manager.engine.log, archives)
+    with pytest.raises(MQError, match="2056"), manager.engine.recovery.latch:
+        manager.messages.clear("ALICE", "ORDERS")
+    assert (3, 0) == (state.stored.depth, state.stored.uncommitted)
+    archives.full = False
+    with manager.engine.recovery.latch:
+        assert manager.messages.clear("ALICE", "ORDERS") == 3
+
+
 # --- shunting and images ----------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,8 @@ Rules
   AD1 A queue is cleared, and messages are moved from and to it, only while nobody has it open and nothing on it is
       uncommitted (2042, 2055).
   AD2 The work is done in units of `BATCH` messages, so that no unit holds the log back. A message is at every moment on
-      one of the two queues, never on both; after a cut, those of finished units are moved and the others are not.
+      one of the two queues, never on both; after a cut, those of finished units are moved and the others are not. One
+      in which a message is refused (there is no log) is backed out.
   AD3 Messages keep everything they have: identifiers, times, expiry, priority. The target's limits hold (2030, 2053).
   AD4 From a private queue to the shared queue of the same name and back, a move needs no second name: neither of the
       two can be opened here while both are defined.
@@ -68,9 +69,13 @@ def clear(catalogue: Catalogue, recovery: Recovery, name: str) -> int:
     removed = 0
     for batch in _batches(state):
         unit = recovery.begin()
-        for arrival in batch:
-            with suppress(VanishedError):
-                state.store.take(unit, arrival)
+        try:
+            for arrival in batch:
+                with suppress(VanishedError):
+                    state.store.take(unit, arrival)
+        except MQError:
+            recovery.back_out(unit)
+            raise
         recovery.commit(unit)
         removed += len(batch)
     return removed
