@@ -9,8 +9,8 @@ import quaestor
 from qmgr.statistics.test_intervals import queue_manager, records, sections
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD
-from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.objects import DefinitionType, LocalQueue
+from quaestor.mqi.options import CloseOptions, GetOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.connection import Handle
 from quaestor.qmgr.connection.accounted import AccountedHandle
@@ -496,3 +496,38 @@ def test_a_task_answers_for_what_it_logged_itself():
     assert sum(grown) < log.end - before
     assert grown[1] == figures["OTHER"].log_bytes
     assert 3 * 2 + 3 * 1 == figures["OTHER"].log_writes
+
+
+def puts_of_each_record(app, qm, clock, smf, queue):
+    """Four puts, three of them behind the ends of intervals; then the end."""
+    queue.put(b"x", None, NOW)
+    for _ in range(3):
+        clock.advance(seconds=61)
+        qm.scheduler.run_due()
+        queue.put(b"x", None, NOW)
+    queue.close()
+    app.disconnect()
+    qm.stop()
+    return [(account.puts, account.open_now) for account in sections(smf, "WQST")]
+
+
+def test_a_queue_that_was_open_before_accounting_began_is_not_forgotten():
+    """AK3: it was never opened, as far as its account knows."""
+    qm, clock, smf = queue_manager("")
+    app = qm.connect("ALICE", "JOB")
+    app.define(LocalQueue("ORDERS"))
+    queue = app.open("ORDERS")
+    qm.statistics.start("ACCTG", (3,))
+    assert [(2, 1), (1, 1), (1, 0)] == puts_of_each_record(app, qm, clock, smf, queue)
+
+
+def test_a_queue_that_could_not_be_closed_is_not_forgotten():
+    """AK3: the close that failed is a call all the same."""
+    qm, clock, smf = queue_manager("acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    app.define(quaestor.ModelQueue("MODEL", definition=DefinitionType.PERMDYN))
+    queue = app.open("MODEL")
+    queue.put(b"x", None, NOW)
+    with pytest.raises(MQError, match="2055"):
+        queue.close(CloseOptions.DELETE)
+    assert [(3, 1), (1, 1), (1, 0)] == puts_of_each_record(app, qm, clock, smf, queue)

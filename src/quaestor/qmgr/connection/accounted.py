@@ -43,6 +43,7 @@ class AccountedHandle(NotingHandle):
     _latch: TimedLatch
 
     def forget(self) -> OpenQueue | None:
+        self.tally.handles -= 1
         note_no_more(self)
         return Handle.forget(self)
 
@@ -278,6 +279,7 @@ class AccountedConnection(Connection):
         if opened is None:
             raise AssertionError("a handle that is being accounted for is open")
         tally = self._tally_of(opened.resolution, opened.name)
+        tally.handles += 1
         AccountedHandle.begin_notes(handle, tally, self.latch)  # type: ignore[arg-type] # its class in a moment
         handle.__class__ = AccountedHandle
         return tally

@@ -57,6 +57,7 @@ class QueueTally:
         "gets_any",
         "gets_specific",
         "gets_told",
+        "handles",
         "index_type",
         "inq",
         "name",
@@ -88,6 +89,7 @@ class QueueTally:
         self.queue_type = self.index_type = 0
         self.disposition = ""
         self.opened_us = self.closed_us = 0
+        self.handles = 0  # open now, and accounted for
         self.opens_without_lists = self.closes_without_lists = 0
         self.open, self.close, self.get, self.put = Verb(), Verb(), Verb(), Verb()
         self.put1, self.inq, self.set = Verb(), Verb(), Verb()

@@ -4,8 +4,9 @@ Rules
   AK1 A record has what its task did since the task's last record, or since it began. Each number of the tally is read
       once, so the records of a task add up to its tally.
   AK2 The first record of a task begins when the task was first accounted for; the last is flagged "end of task".
-  AK3 A queue that was not used since the last record has no section. One that was closed as often as it was opened is
-      forgotten when its numbers have been written: a task may use any number of dynamic queues.
+  AK3 A queue that was not used since the last record has no section. One that the task has open no more is forgotten
+      when its numbers have been written: a task may use any number of dynamic queues. Opens and closes do not tell: a
+      queue may have been open before the task was accounted for, and a close may fail.
   AK4 The engine has one latch; waits for it stand under latch class 11, that of the data manager.
   AK5 A queue's section says where it is: its page set and buffer pool, or its structure; and its disposition.
   AK6 Subtype 0 (class 1): QWAC and QMAC. Its TCB time is that of the calls: what the thread did otherwise is its own.
@@ -263,7 +264,7 @@ def _queues(account: Account, token: tuple[int, int, int], pool_of: Mapping[int,
     correlator = struct.pack(">QII", *token)
     for queue in tuple(account.tally.queues.values()):
         figures = _since(account, queue, _queue_figures(queue), _QUEUE_SUMS)
-        if queue.open.calls == queue.close.calls:  # AK3
+        if not queue.handles:  # AK3
             account.tally.forget(queue)
             del account.written[queue]
         if figures["calls"]:
@@ -338,7 +339,7 @@ def _queue_facts(queue: QueueTally, pool_of: Mapping[int, int]) -> Figures:
         "structure": queue.stored.structure.name if queue.stored.shared else "",
         "page_set": page_set,
         "buffer_pool": pool_of.get(page_set, 0),
-        "open_now": queue.open.calls - queue.close.calls,
+        "open_now": queue.handles,
         "get_size_high": get_high,
         "get_size_low": get_low,
         "put_size_high": put_high,
