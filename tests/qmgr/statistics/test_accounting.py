@@ -531,3 +531,15 @@ def test_a_queue_that_could_not_be_closed_is_not_forgotten():
     with pytest.raises(MQError, match="2055"):
         queue.close(CloseOptions.DELETE)
     assert [(3, 1), (1, 1), (1, 0)] == puts_of_each_record(app, qm, clock, smf, queue)
+
+
+@pytest.mark.parametrize("options", ["x", None, []])
+def test_options_that_are_no_number_are_refused_to_an_accounted_application_too(work, options):
+    """NO1: the same answer, whether or not somebody counts it."""
+    app, _, end = work
+    queue = app.open("ORDERS")
+    with pytest.raises(MQError, match="2046"):
+        queue.get(options)
+    with pytest.raises(MQError, match="2046"):
+        queue.look(options, 0, None)
+    assert (2, 2, 0) == ((account := end()).gets, account.gets_any, account.valid_gets)

@@ -12,7 +12,7 @@ from qmgr.small import SetClock
 from quaestor.clock import FakeClock
 from quaestor.layout import Add, pack
 from quaestor.mqi.objects import LocalQueue
-from quaestor.mqi.options import GetOptions, PutOptions
+from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.statistics import TraceSettings
@@ -289,16 +289,19 @@ def test_the_interval_can_be_set():
     qm.stop()
 
 
-def test_a_get_that_waits_when_its_task_is_ended_is_counted():
-    """Sums of 115 are sums of 116, whoever ended the task, and when."""
+@pytest.mark.parametrize("specific", [False, True])
+@pytest.mark.parametrize("browse", [False, True])
+def test_a_get_that_waits_when_its_task_is_ended_is_counted(browse, specific):
+    """Sums of 115 are sums of 116, whoever ended the task, and when; the get is of the kind that it was."""
     qm, _, smf = queue_manager("stat,acctg(3)")
     app = qm.connect("ALICE", "JOB")
     app.define(LocalQueue("ORDERS"))
-    queue, ended = app.open("ORDERS"), []
+    queue, ended = app.open("ORDERS", OpenOptions.INPUT | OpenOptions.BROWSE), []
+    options = GetOptions.BROWSE_FIRST if browse else GetOptions.NONE
 
     def wait():
         try:
-            queue.get(wait_ms=60_000)
+            queue.get(options, wait_ms=60_000, correl_id=b"A" * 24 if specific else None)
         except MQError as error:
             ended.append(error.reason)
 
@@ -309,7 +312,9 @@ def test_a_get_that_waits_when_its_task_is_ended_is_counted():
     qm.stop()
     waiting.join(10)
     assert 1 == len(ended)
-    assert 1 == total(sections(smf, "QMST"), "gets") == total(sections(smf, "WQST"), "gets")
+    accounts = sections(smf, "WQST")
+    assert 1 == total(sections(smf, "QMST"), "gets") == total(accounts, "gets")
+    assert 1 == total(accounts, f"{'browses' if browse else 'gets'}_{'specific' if specific else 'any'}")
 
 
 def test_what_is_deleted_and_defined_again_counts_from_nothing():

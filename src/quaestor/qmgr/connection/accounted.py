@@ -131,7 +131,7 @@ class AccountedHandle(NotingHandle):
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:
         task, verb = self.tally.task, self.tally.get
-        cpu_ns, began_ns, waited_ns, task.waits_at = task.cpu_ns(), task.now_ns(), verb.waited_ns, self.tally
+        cpu_ns, began_ns, waited_ns, task.waits_at = task.cpu_ns(), task.now_ns(), verb.waited_ns, (self.tally, waiting)
         try:
             return Handle._block(self, waiting, seconds)  # noqa: SLF001 - its own parent
         finally:
@@ -324,12 +324,4 @@ def _tally_kind(tally: QueueTally, options: int, named: dict[str, Any]) -> None:
     if options is not tally.options_seen:
         tally.note_options(options)
     specific = any(named.get(name) is not None for name in _SPECIFIC) if named else False
-    if tally.now_browsing:
-        if specific:
-            tally.browses_specific += 1
-        else:
-            tally.browses_any += 1
-    elif specific:
-        tally.gets_specific += 1
-    else:
-        tally.gets_any += 1
+    tally.count_kind(browse=tally.now_browsing, specific=specific)

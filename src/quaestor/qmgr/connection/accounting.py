@@ -21,11 +21,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from quaestor.clock import Clock
+from quaestor.mqi.matching import ANY
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import GetOptions
+from quaestor.mqi.options import GetOptions, has
 from quaestor.qmgr.connection.shared_accounting import ListCalls, SharedTally
 from quaestor.qmgr.connection.verb import Verb
 from quaestor.qmgr.message.thread import ApplicationThread
+from quaestor.qmgr.message.waiting import Waiting
 from quaestor.qmgr.resource_manager import Logged
 
 if TYPE_CHECKING:
@@ -191,10 +193,21 @@ class QueueTally:
         self.gets_told.append((len(message.body), message.persistence))
 
     def note_options(self, options: int) -> None:
-        """Remember what the options of a get mean."""
+        """Remember what the options of a get mean; those of one that was refused may be no number at all."""
         self.options_seen = options
-        self.now_browsing = bool(int(options) & _BROWSE)
+        self.now_browsing = has(options, _BROWSE)
         self.options_got = None if self.now_browsing else options
+
+    def count_kind(self, *, browse: bool, specific: bool) -> None:
+        """A get that has been counted is one of these four kinds."""
+        if browse and specific:
+            self.browses_specific += 1
+        elif browse:
+            self.browses_any += 1
+        elif specific:
+            self.gets_specific += 1
+        else:
+            self.gets_any += 1
 
 
 def _taken(verb: Verb, told: list[tuple[int, int]]) -> list[int]:
@@ -265,7 +278,7 @@ class TaskTally:
         self.latch_waits = self.latch_ns = self.latch_longest_ns = 0
         self.logged = Logged()
         self.waited_ns = self.waited_cpu_ns = 0  # for a message, by the call in progress (AC3)
-        self.waits_at: QueueTally | None = None  # whose get waits for a message now
+        self.waits_at: tuple[QueueTally, Waiting] | None = None  # whose get waits for a message now, and how
         self.puts_by_size, self.gets_by_size = [0, 0, 0, 0], [0, 0, 0, 0]
 
     def end(self) -> None:
@@ -314,8 +327,9 @@ class TaskTally:
     def break_off(self) -> None:
         """The task is ended from outside; the get that waits has been one, as the queue manager has counted it."""
         if self.waits_at is not None:
-            self.waits_at.gets_any += 1
-            self.waits_at.get.pass_unclocked(1)
+            tally, waiting = self.waits_at
+            tally.count_kind(browse=waiting.browse, specific=waiting.selection != ANY)
+            tally.get.pass_unclocked(1)
 
     # -- what the managers tell (AC5)
 
