@@ -106,6 +106,31 @@ def test_a_failed_open_is_an_other_call():
     assert (2, 0) == (task.others, task.queue_blocks)
 
 
+def test_a_put_to_a_model_is_an_other_call_and_leaves_nothing():
+    """AC6: the model is no queue, and whoever counts the call does not make one of it."""
+    qm, _, smf = queue_manager("acctg(3)")
+    app = qm.connect("ALICE", "JOB")
+    app.define(quaestor.ModelQueue("MODEL"))
+    with pytest.raises(MQError, match="2057"):
+        app.put1("MODEL", b"x")
+    assert ["(objects)"] == [stored.name for stored in qm.engine.data.queues.values()]
+    app.disconnect()
+    qm.stop()
+    (task,) = sections(smf, "WTAS")
+    assert (2, 0) == (task.others, task.queue_blocks)
+
+
+def test_names_are_resolved_with_the_latch_held(work, monkeypatch):
+    """HA2: others change definitions meanwhile."""
+    app, _, _ = work
+    held, catalogue = [], app.messages.catalogue
+    resolver, latch = catalogue.resolver, app._recovery.latch
+    monkeypatch.setattr(catalogue, "resolver", lambda: held.append(latch.locked()) or resolver())
+    app.put1("ORDERS", b"x")
+    assert held
+    assert all(held)
+
+
 def test_dynamic_queues_do_not_pile_up():
     qm, clock, smf = queue_manager("acctg(3)")
     app = qm.connect("ALICE", "JOB")

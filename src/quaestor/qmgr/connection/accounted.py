@@ -293,11 +293,12 @@ class AccountedConnection(Connection):
         return tally
 
     def _tally_of_target(self, target: str | Target, qmgr: str) -> QueueTally | None:
-        """The tally for an MQPUT1; None when the name leads nowhere, as the call itself will find."""
+        """The tally for an MQPUT1; None when the name leads to no queue, as the call itself will find."""
         try:
-            resolution = self.messages.catalogue.resolver().resolve(Target.of(target, qmgr, ""))
-            return self._tally_of(resolution, resolution.queue.name)
-        except (MQError, KeyError):
+            with self.latch:
+                resolution = self.messages.catalogue.resolver().resolve(Target.of(target, qmgr, ""))
+                return None if resolution.model is not None else self._tally_of(resolution, resolution.queue.name)
+        except MQError:
             return None
 
 
