@@ -56,6 +56,53 @@ def dump(tmp_path):
     return found
 
 
+BAD = 1 << 30
+
+
+def refused(call, *args, **named):
+    with pytest.raises(MQError):
+        call(*args, **named)
+
+
+@pytest.mark.parametrize("warm", [0, 40])
+def test_calls_that_fail_are_in_statistics_and_in_accounting(tmp_path, warm):
+    """HA7: whatever they are refused for, by the queue, by the handle or for their form; clocked or not."""
+    with quaestor.connect("QM1", tmp_path / "data", trace="stat,acctg(3)") as app:
+        app.define(quaestor.LocalQueue("ORDERS", max_depth=1, **SHARED))
+        both, out = app.open("ORDERS", EVERYTHING), app.open("ORDERS", OpenOptions.OUTPUT)
+        for _ in range(warm):
+            both.put(b"x", None, PutOptions.NO_SYNCPOINT)
+            both.get(GetOptions.NO_SYNCPOINT)
+        both.put(b"x", None, PutOptions.NO_SYNCPOINT)
+        for _ in range(2):
+            refused(both.put, b"x", None, PutOptions.NO_SYNCPOINT)
+        refused(both.put_all, [b"x", b"y"], None, PutOptions.NO_SYNCPOINT)
+        refused(both.put, b"x", None, BAD)
+        refused(both.put, object())
+        refused(app.open("ORDERS", OpenOptions.BROWSE).put, b"x")
+        refused(app.put1, "ORDERS", b"x")
+        both.get(GetOptions.NO_SYNCPOINT)
+        for _ in range(2):
+            refused(both.get, GetOptions.NO_SYNCPOINT)
+        refused(both.get, BAD)
+        refused(both.get, wait_ms=-5)
+        refused(both.get, max_length=-1)
+        refused(both.get, msg_id="x")
+        refused(both.look, GetOptions.NONE, 0, None, -1)
+        refused(out.get)
+        out.close()
+        refused(out.get)
+    (file,) = (tmp_path / "data" / "smf").iterdir()
+    found = list(read_dump(file))
+    statistics = [section for record in found for section in record.sections.get("QMST", [])]
+    accounts = [section for record in found for section in record.sections.get("WQST", [])]
+    sums = [
+        [sum(getattr(each, name) for each in some) for name in ("puts", "put1s", "gets")]
+        for some in (statistics, accounts)
+    ]
+    assert [[warm + 7, 1, warm + 9]] * 2 == sums
+
+
 def test_statistics_count_every_call(dump):
     records = {(r.header.record_type, r.header.subtype): r for r in read_dump(dump)}
     (message,) = records[115, 2].sections["QMST"]

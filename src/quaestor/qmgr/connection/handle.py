@@ -13,6 +13,9 @@ Rules
       the queue manager, not only the call: 2009 for everybody.
   HA6 A call for many messages (`put_all`) is as many puts (NA4). The latch is given to others every `RUN_MAX` messages;
       out of syncpoint so many share one unit of the call, which commits also if one of them was refused.
+  HA7 A put or get that failed on an open handle has been a call, and the message manager's figures have it, also where
+      it was refused before the message manager knew of it. A put that worked is counted by its way, and every get that
+      came as far as that.
 
 Called by applications.  Calls the message manager; session ends units.
 """
@@ -31,6 +34,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import QueueTally
 from quaestor.qmgr.connection.failing import InterruptedWait
 from quaestor.qmgr.connection.latch import TimedLatch
+from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath
 from quaestor.qmgr.message.opening import OpenQueue
 from quaestor.qmgr.message.putting import OutputPath
@@ -85,14 +89,19 @@ class Handle:
         if output is None:
             refusal = self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
             if self._form_counts(refusal):
+                self._put_failed(refusal)
                 forms.check_put(body, descriptor, options, correl_id)
             raise refusal
         thread.warning = None
         with self._latch:
             try:
-                message = output.put(
-                    body, descriptor, options, correl_id, context if context is None else context.input_path()
-                )
+                try:
+                    message = output.put(
+                        body, descriptor, options, correl_id, context if context is None else context.input_path()
+                    )
+                except BaseException as error:
+                    self._put_failed(error)
+                    raise
                 if thread.call_unit is not None:
                     self._connection.end_call(commit=True)
             except BaseException as error:
@@ -101,6 +110,10 @@ class Handle:
                     raise
                 raise answer from error
         return message
+
+    def _put_failed(self, error: BaseException) -> None:
+        """HA7, GA5."""
+        self._connection.messages.stats.puts += not isinstance(error, HeldUpError)
 
     def put_all(
         self,
@@ -141,9 +154,13 @@ class Handle:
             raise self._not_open(Reason.NOT_OPEN_FOR_OUTPUT)
         before = len(put)
         try:
-            while (at := len(put) - before) < len(bodies):
-                more = output.put_more(bodies, at, descriptor, options)
-                put += more or (output.put(bodies[at], descriptor, options),)
+            try:
+                while (at := len(put) - before) < len(bodies):
+                    more = output.put_more(bodies, at, descriptor, options)
+                    put += more or (output.put(bodies[at], descriptor, options),)
+            except BaseException as error:
+                self._put_failed(error)
+                raise
             self._connection.end_call(commit=True)
         except BaseException as error:
             answer = self._connection.end_failed(error, commit=isinstance(error, MQError))
@@ -165,7 +182,7 @@ class Handle:
         match: int | None = None,
     ) -> Message:
         """MQGET. Without an option it is in syncpoint; with `wait_ms` it waits so long (-1: without end)."""
-        way, thread = self._input, self._thread
+        way, thread, asked = self._input, self._thread, None
         try:
             if way is None:
                 raise self._no_way_in(options)
@@ -198,6 +215,7 @@ class Handle:
                     raise answer from error
         except (MQError, TypeError, ValueError) as error:
             if self._form_counts(error):
+                self._connection.messages.stats.gets += asked is None  # HA7
                 forms.check_get(
                     options, wait_ms, max_length, msg_id, correl_id, group_id, sequence, token, match
                 )  # fmt: skip
@@ -355,17 +373,21 @@ class Handle:
     def _found(
         self, options: int, wait_ms: int, after: Waiting | None, max_length: int | None, selecting: dict[str, Any]
     ) -> Message | Waiting:
-        """What a get that does not block finds."""
+        """What a get that does not block finds; one that is refused before has been a call all the same (HA7)."""
         way = self._input
-        if way is None:
-            if after is not None:
-                after.waiters.given_up(after)  # it was closed since then
-            raise self._no_way_in(options)
-        plan = way.plan(wait_options(options, wait_ms))
-        asked = selection(**selecting) if selecting else ANY
-        longest = LENGTH_ANY if max_length is None else max_length
-        if longest < 0:
-            raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)
+        try:
+            if way is None:
+                if after is not None:
+                    after.waiters.given_up(after)  # it was closed since then
+                raise self._no_way_in(options)
+            plan = way.plan(wait_options(options, wait_ms))
+            asked = selection(**selecting) if selecting else ANY
+            longest = LENGTH_ANY if max_length is None else max_length
+            if longest < 0:
+                raise MQError(Reason.BUFFER_LENGTH_ERROR, max_length=max_length)  # noqa: TRY301 - counted below
+        except (MQError, TypeError, ValueError) as error:
+            self._connection.messages.stats.gets += after is None and self._form_counts(error)
+            raise
         return way.get(plan, asked, longest) if after is None else way.look(plan, asked, longest)
 
     def warn(self, warning: MQError | None) -> None:

@@ -75,7 +75,11 @@ class NotingHandle(Handle):
             latch.wait()
         served.task = latch
         try:
-            message: Message = output.put(body, descriptor, options, correl_id)
+            try:
+                message: Message = output.put(body, descriptor, options, correl_id)
+            except BaseException as error:
+                self._put_failed(error)
+                raise
             if thread.call_unit is not None:
                 self._connection.end_call(commit=True)
         except BaseException as error:  # noqa: BLE001 - raised again
