@@ -165,6 +165,37 @@ def test_15_looking_again_at_what_is_under_the_cursor_keeps_the_lock(other, orde
     assert other.get("ORDERS").text == "b"
 
 
+def test_15_a_get_that_is_refused_leaves_the_message_locked(app, other, orders):
+    """GE1: else it would be there for others, or on a shared queue for nobody at all."""
+    put(orders, "marked", "locked")
+    mark = GetOptions.SYNCPOINT | GetOptions.MARK_SKIP_BACKOUT
+    orders.get(mark)
+    orders.browse(FIRST | GetOptions.LOCK)
+    with fails(Reason.SECOND_MARK_NOT_ALLOWED):
+        orders.get(mark | TAKE)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        other.get("ORDERS", GET_NOW)
+    orders.get(GetOptions.UNLOCK)
+    assert other.get("ORDERS", GET_NOW).text == "locked"
+
+
+def test_15_a_locked_message_that_there_is_no_log_for_stays_locked(qm, app, other, orders, monkeypatch):
+    put(orders, "locked", persistence=1)
+    orders.browse(FIRST | GetOptions.LOCK)
+    way = orders._input
+
+    def full(*_):
+        raise MQError(Reason.Q_SPACE_NOT_AVAILABLE)
+
+    with monkeypatch.context() as patched, fails(Reason.Q_SPACE_NOT_AVAILABLE):
+        patched.setattr(way, "_take", full)
+        orders.get(GET_NOW | TAKE)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        other.get("ORDERS", GET_NOW)
+    orders.close()
+    assert other.get("ORDERS", GET_NOW).text == "locked"
+
+
 def test_15_unlocking_nothing_is_2209(orders):
     with fails(Reason.NO_MSG_LOCKED):
         orders.get(GetOptions.UNLOCK)

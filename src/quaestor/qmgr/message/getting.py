@@ -19,6 +19,7 @@ Called by opening (which makes an `InputPath`) and connection.  Calls grouping, 
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from quaestor.mqi import expiry, reports
@@ -36,7 +37,7 @@ from quaestor.qmgr.message.needs import Unit
 from quaestor.qmgr.message.services import Services, refuse
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.message.waiting import Waiting
-from quaestor.qmgr.queue_store import AVAILABLE, Arrival
+from quaestor.qmgr.queue_store import AVAILABLE, Arrival, VanishedError
 
 _BROWSE_FIRST, _BROWSE_NEXT = int(GetOptions.BROWSE_FIRST), int(GetOptions.BROWSE_NEXT)
 LENGTH_ANY: Final = 1 << 62
@@ -204,13 +205,13 @@ class InputPath:
             unit = self._caller.unit_in_syncpoint(self._max_uncommitted, messages)
         else:
             unit = self._unit_of_call(message) if arrival.persistent else None
-        if arrival is self._locked:
-            self._store.unlocked(arrival, self)
-            self._locked = None
         after = None if plan.plain else self._groups.after(arrival, plan)
         if plan.marks:
             self._caller.check_mark(unit)
-        self._take(unit, arrival)
+        if arrival is self._locked:
+            self._take_locked(unit, arrival)
+        else:
+            self._take(unit, arrival)
         if plan.marks and unit is not None:
             self._caller.marked = (unit, arrival, self._take)
         before = self._group
@@ -229,6 +230,19 @@ class InputPath:
             self.saved = message.envelope
         if self._watch is not None:
             self._services.events.got(self._watch, self.state, message.put_us)
+
+    def _take_locked(self, unit: Unit | None, arrival: Arrival) -> None:
+        """Take what the handle has locked; where that is refused it stays locked (GE1)."""
+        self._store.unlocked(arrival, self)
+        self._locked = None
+        try:
+            self._take(unit, arrival)
+        except MQError:
+            self._store.let_go(arrival, self)
+            with suppress(VanishedError):  # another queue manager was quicker
+                self._store.hold(arrival, self)
+                self._locked = arrival
+            raise
 
     def _unit_of_call(self, message: Message) -> Unit:
         """The unit of a get out of syncpoint, alone if nothing follows from the get (X5)."""
