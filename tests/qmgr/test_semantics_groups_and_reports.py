@@ -120,6 +120,16 @@ def test_20_all_messages_available_takes_complete_groups_only(app, groups):
     assert ["1", "2"] == bodies(drain(reader, whole))
 
 
+def test_20_a_group_is_complete_for_who_has_locked_one_of_it(other, groups):
+    """U4, GE4: the lock hides the message from everybody but its handle."""
+    put_group(groups, "a", "b")
+    whole = IN_ORDER | GetOptions.ALL_MSGS_AVAILABLE
+    groups.browse(GetOptions.BROWSE_FIRST | GetOptions.LOCK)
+    with fails(Reason.NO_MSG_AVAILABLE):
+        other.get("GROUPS", whole)
+    assert ["a", "b"] == bodies([groups.get(whole), groups.get(whole)])
+
+
 def test_20_a_group_of_which_a_message_has_expired_is_not_complete(qm, app, groups):
     """It would be begun, and never ended."""
     groups.put("a1", MQMD(msg_flags=MEMBER), LOGICAL)

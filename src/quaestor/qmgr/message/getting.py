@@ -310,7 +310,7 @@ class InputPath:
             )
 
         def fits(one: Arrival) -> bool:
-            begins = self._groups.begins(one, all_available=plan.all_available, logical=plan.logical_order)
+            begins = self._groups.begins(one, all_available=plan.all_available, logical=plan.logical_order, holder=self)
             return begins and self._numbered(one, asked)
 
         return self._locate(

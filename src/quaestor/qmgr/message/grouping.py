@@ -7,8 +7,8 @@ Rules
   U3  A put or get without LOGICAL_ORDER inside a group ends the queue manager's care of it: warning 2241.
       A message outside any group, put with LOGICAL_ORDER inside one, is refused: 2241.
   U4  A get in logical order takes a group at the place of its first message; ALL_MSGS_AVAILABLE takes only groups
-      whose last message and all before it are there, and none of them expired. The queue must be indexed by group
-      (2394).
+      whose last message and all before it are there, and none of them expired. What the handle itself has locked is
+      there for it. The queue must be indexed by group (2394).
   U5  Identifiers that select are not allowed while a group is being got in logical order (2247).
   U6  A unit that is backed out takes the handle's place in its group back too (X6), so that a group may be spread over
       several units and the one that failed be done again.
@@ -100,19 +100,19 @@ class GroupReader:
     def descriptor(self, arrival: Arrival) -> MQMD:
         return read(self._store, arrival).envelope
 
-    def begins(self, arrival: Arrival, *, all_available: bool, logical: bool) -> bool:
-        """Whether a get may begin with this arrival: no group, or the first of one."""
+    def begins(self, arrival: Arrival, *, all_available: bool, logical: bool, holder: object) -> bool:
+        """Whether a get of `holder` may begin with this arrival: no group, or the first of one."""
         if arrival.group_id == NO_ID:
             return True
         if logical and self.descriptor(arrival).msg_seq_number != 1:
             return False
-        return not all_available or self.complete(arrival.group_id)
+        return not all_available or self.complete(arrival.group_id, holder)
 
     def follows(self, arrival: Arrival, group: Group) -> bool:
         return self.descriptor(arrival).msg_seq_number == group.sequence + 1
 
-    def complete(self, group_id: bytes) -> bool:
-        """Whether every message of the group is available, and none has expired."""
+    def complete(self, group_id: bytes, holder: object) -> bool:
+        """Whether every message of the group is available to a handle, and none has expired."""
         members: set[int] = set()
         last, now_us = 0, self._now_us()
 
@@ -126,7 +126,7 @@ class GroupReader:
                 last = md.msg_seq_number
             return False
 
-        self._store.locate(self._queue, group_id=group_id, fits=look)
+        self._store.locate(self._queue, group_id=group_id, fits=look, holder=holder)
         return last > 0 and len(members.intersection(range(1, last + 1))) == last
 
     def after(self, arrival: Arrival, plan: GetPlan) -> Group | None:
