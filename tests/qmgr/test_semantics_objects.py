@@ -504,6 +504,16 @@ def test_31_longer_than_the_queue_or_the_queue_manager_allows(qm, app):
             handle.put(bytes(40001))
 
 
+@pytest.mark.parametrize(("flags", "longest"), [(0, 572), (MsgFlags.MSG_IN_GROUP, 500)])
+def test_31_a_message_and_its_header_are_no_longer_than_the_transmission_queue_allows(network, flags, longest):
+    """The header of a message in a group has an extension."""
+    network.alter(LocalQueue, "QM2", max_msg_length=1000)
+    network.put1("REMOTE", bytes(longest), MQMD(msg_flags=int(flags)), NOW)
+    assert len(network.get("QM2", GET_NOW).body) == 1000
+    with fails(Reason.MSG_TOO_BIG_FOR_Q):
+        network.put1("REMOTE", bytes(longest + 1), MQMD(msg_flags=int(flags)), NOW)
+
+
 def test_32_too_long_for_the_buffer_stays(orders):
     orders.put("0123456789", None, NOW)
     for options in (GetOptions.NONE, GetOptions.BROWSE_FIRST):

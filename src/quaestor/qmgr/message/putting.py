@@ -351,13 +351,16 @@ class OutputPath:
 
     def _queued_with_care(self, message: Message, rank: int, plan: PutPlan) -> Message:
         message, group = self._finished(message, plan)
+        stored = message if self._remote is None else for_transmission(message, self._remote)
+        longest = self.state.definition.max_msg_length
+        if len(stored.body) > longest:  # the header of a message in a group is longer than that of others
+            raise MQError(Reason.MSG_TOO_BIG_FOR_Q, queue=self._path[-1], length=len(stored.body), max_length=longest)
         reported = message.envelope.report & reports.COA and self._remote is None
         unit: Unit | None
         if plan.in_syncpoint:
             unit = self._caller.unit_in_syncpoint(self._max_uncommitted, self._messages(2 if reported else 1, rank))
         else:
             unit = self._caller.unit_of_call() if message.persistence else None
-        stored = message if self._remote is None else for_transmission(message, self._remote)
         try:
             arrival = self._store_put(unit, self._stored, stored, rank)
         except MQError as error:
