@@ -3,7 +3,7 @@
 Rules
   J1  A descriptor is checked as a whole before anything is put: type, feedback, expiry, priority, persistence,
       identifiers, report options, flags (2029, 2014, 2013, 2050, 2047, 2026, 2061, 2027, 2249, 2250). Feedback is none,
-      a system's (1 to 65,535) or an application's (to 999,999,999).
+      a system's (1 to 65,535) or an application's (to 999,999,999). A number that has no room in 32 bits is 2026.
   J2  Priority and persistence "as the queue says" come from the first definition of the path, at the put.
   J3  A priority above the maximum is kept in the descriptor; the message is queued at the maximum (2049, warning).
   J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
@@ -43,6 +43,8 @@ from quaestor.qmgr.message.thread import ApplicationThread
 
 _TYPES = frozenset({DATAGRAM, REQUEST, REPLY, REPORT})
 _SEQUENCE_MAX = _FEEDBACK_MAX = 999_999_999
+_NUMBERS = struct.Struct(">2i")
+"""Those that stand beside the packed descriptor, and are small numbers in it or times."""
 _NO_CONTEXT = {
     "user_identifier": "",
     "accounting_token": NO_TOKEN,
@@ -84,6 +86,7 @@ def check(md: MQMD, *, travels: bool) -> None:
         if not isinstance(text, str) or len(text.encode()) > longest:
             raise MQError(Reason.MD_ERROR, field=name, value=text, longest=longest)
     try:
+        _NUMBERS.pack(md.expiry, md.priority)
         _check_values(md, travels)
         md.packed()
     except (TypeError, AttributeError, struct.error) as error:
