@@ -568,3 +568,31 @@ def test_options_that_are_no_number_are_refused_to_an_accounted_application_too(
     with pytest.raises(MQError, match="2046"):
         queue.look(options, 0, None)
     assert (2, 2, 0) == ((account := end()).gets, account.gets_any, account.valid_gets)
+
+
+@pytest.mark.parametrize("browsed", [False, True])
+def test_a_wait_that_ends_is_what_it_was_whatever_others_did_meanwhile(work, browsed):
+    """AC2: two handles on one queue; one waits by looking again, the other does something else."""
+    app, _, end = work
+    waiter, other = (app.open("ORDERS", 1 | 8 | 16) for _ in range(2))
+    mine, others = (GetOptions.BROWSE_NEXT, GET_NOW) if browsed else (GET_NOW, GetOptions.BROWSE_NEXT)
+    waiting = waiter.look(mine, 1000, None)
+    with pytest.raises(MQError):
+        other.get(others)
+    other.put(b"x", None, NOW)
+    assert waiter.look(mine, 1000, waiting).body == b"x"
+    account = end()
+    assert (1, not browsed) == (account.valid_gets, account.valid_destructive_gets)
+
+
+def test_unlocking_brings_no_message(work):
+    """F-8, F-9: neither a message of no bytes nor time on the queue; also where calls are no longer clocked."""
+    app, _, end = work
+    queue = app.open("ORDERS", 1 | 8 | 16)
+    queue.put(b"abc", None, NOW)
+    for _ in range(CLOCKED_ALWAYS):
+        queue.browse(GetOptions.BROWSE_FIRST | GetOptions.LOCK)
+        queue.get(GetOptions.UNLOCK)
+    account = end()
+    assert (2 * CLOCKED_ALWAYS, CLOCKED_ALWAYS, 0) == (account.gets, account.valid_gets, account.valid_destructive_gets)
+    assert (3, 3, 0) == (account.get_size_low, account.get_size_high, account.on_queue_elapsed)

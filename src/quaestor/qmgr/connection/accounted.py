@@ -18,7 +18,7 @@ from typing import Any
 
 from quaestor.mqi.descriptors import MQMD, Target
 from quaestor.mqi.messages import Message
-from quaestor.mqi.options import CloseOptions, OpenOptions, PutOptions
+from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.connection.accounting import QueueTally, TaskTally
@@ -100,7 +100,7 @@ class AccountedHandle(NotingHandle):
             if calls:
                 _tally_kind(tally, options, named)
             tally.task.ended(tally.get, began_ns, cpu_ns, calls)
-        tally.note_get(message)
+        tally.note_get(message, options)
         return message
 
     def look(
@@ -120,13 +120,13 @@ class AccountedHandle(NotingHandle):
                 _tally_kind(tally, options, selecting)
             task.ended(verb, began_ns, cpu_ns, calls)
         if not isinstance(result, Waiting):
-            tally.note_get(result)
+            tally.note_get(result, options)
         return result
 
     def handed_over(self, waiting: Waiting) -> Message | None:
         message = Handle.handed_over(self, waiting)
         if message is not None:
-            self.tally.note_get(message)
+            self.tally.note_get(message, GetOptions.NONE)
         return message
 
     def _block(self, waiting: Waiting, seconds: float) -> bool:

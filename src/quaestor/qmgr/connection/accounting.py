@@ -38,6 +38,7 @@ BANDS = (100, 1000, 10_000)
 
 SIZE_UNSET = 0x0FFFFFFF
 NOTES_MAX = 64
+_UNLOCK = int(GetOptions.UNLOCK)
 _BROWSE = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
 
 
@@ -99,7 +100,7 @@ class QueueTally:
         self.put_bytes = self.get_bytes = 0
         self.valid_puts = self.valid_gets = self.valid_destructive_gets = 0
         self.options_seen: int | None = None
-        self.options_got: int | None = None  # the same, if they are not those of a browse
+        self.options_got: int | None = None  # the same, if they are those of a get that takes a message
         self.now_browsing = False
         self.puts_told: list[tuple[int, int]] = []  # notes of calls that have been counted: length, persistence
         self.gets_told: list[tuple[int, int]] = []
@@ -186,9 +187,14 @@ class QueueTally:
         self.puts_told.append((len(message.body), message.persistence))
         self.put.deepest = max(self.put.deepest, self.stored.depth)
 
-    def note_get(self, message: Message) -> None:
-        """A get or browse that worked and has been counted as a call, and as what kind (AC2)."""
-        if not self.now_browsing:
+    def note_get(self, message: Message, options: int) -> None:
+        """A get or browse that worked and has been counted as a call, and as what kind (AC2).
+
+        What these options mean is not what was noted last: others have the queue open too. UNLOCK brings no message.
+        """
+        if has(options, _UNLOCK):
+            return
+        if not has(options, _BROWSE):
             self.waits_told.append(self.task.now_s() * 1e6 - message.put_us)
         self.gets_told.append((len(message.body), message.persistence))
 
@@ -196,7 +202,7 @@ class QueueTally:
         """Remember what the options of a get mean; those of one that was refused may be no number at all."""
         self.options_seen = options
         self.now_browsing = has(options, _BROWSE)
-        self.options_got = None if self.now_browsing else options
+        self.options_got = None if has(options, _BROWSE | _UNLOCK) else options
 
     def count_kind(self, *, browse: bool, specific: bool) -> None:
         """A get that has been counted is one of these four kinds."""
