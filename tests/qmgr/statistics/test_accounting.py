@@ -12,6 +12,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import DefinitionType, LocalQueue
 from quaestor.mqi.options import CloseOptions, GetOptions, PutOptions
 from quaestor.mqi.reasons import MQError
+from quaestor.mqi.reports import Report
 from quaestor.qmgr.connection import Handle
 from quaestor.qmgr.connection.accounted import AccountedHandle
 from quaestor.qmgr.connection.verb import CLOCKED_ALWAYS, CLOCKED_EVERY, COLD, Verb
@@ -596,3 +597,16 @@ def test_unlocking_brings_no_message(work):
     account = end()
     assert (2 * CLOCKED_ALWAYS, CLOCKED_ALWAYS, 0) == (account.gets, account.valid_gets, account.valid_destructive_gets)
     assert (3, 3, 0) == (account.get_size_low, account.get_size_high, account.on_queue_elapsed)
+
+
+def test_reports_of_what_had_expired_are_generated_messages(work):
+    app, clock, end = work
+    app.define(LocalQueue("REPORTS"))
+    queue = app.open("ORDERS")
+    queue.put(b"x", MQMD(expiry=1, report=int(Report.EXPIRATION | Report.COA), reply_to_q="REPORTS"), NOW)
+    queue.put(b"x", MQMD(expiry=1), NOW)
+    clock.advance(seconds=1)
+    with pytest.raises(MQError):
+        queue.get(GET_NOW)
+    account = end()
+    assert (2, 2) == (account.generated_messages, account.messages_expired)

@@ -33,8 +33,6 @@ class Services:
     def expire(self, store: AnyStore, arrival: Arrival, thread: ApplicationThread) -> None:
         """Remove a message that has expired, and report it if that was asked for (X2)."""
         message = read(store, arrival)
-        if thread.tally is not None:
-            thread.tally.expired()
         asked = bool(message.envelope.report & reports.EXPIRATION)
         own = None
         if arrival.persistent and not (arrival.queue.shared or (asked and self.catalogue.in_group)):
@@ -44,8 +42,12 @@ class Services:
             store.take(unit, arrival)
         except VanishedError:
             return  # another queue manager has removed it
+        if thread.tally is not None:
+            thread.tally.expired()
         if asked:
             self.consequences.report(reports.EXPIRATION, message, unit)
+            if thread.tally is not None:
+                thread.tally.generated()
         if own is not None:
             thread.end_of_its_own(own)
 
