@@ -204,6 +204,25 @@ def test_26_what_is_put_to_a_remote_queue_comes_back_as_it_was_said(network):
         )
 
 
+@pytest.mark.parametrize(
+    ("given", "carried"),
+    [
+        (("LOCAL", ""), ("LOCAL", "QM1")),
+        (("REMOTE", ""), ("THERE", "QM2")),
+        (("REMOTE.NO.XMITQ", ""), ("THERE", "QM8")),
+        (("BRANCH", ""), ("BRANCH", "QM2")),
+        (("REMOTE", "QM1"), ("REMOTE", "QM1")),
+        (("ALIAS.REMOTE", ""), ("ALIAS.REMOTE", "QM1")),
+        (("NOWHERE", ""), ("NOWHERE", "QM1")),
+    ],
+)
+def test_26_a_remote_definition_is_an_alias_of_the_reply_to_queue(network, given, carried):
+    """J8: who answers elsewhere does not know the definitions of here."""
+    network.put1("LOCAL", "x", MQMD(reply_to_q=given[0], reply_to_qmgr=given[1]), NOW)
+    got = network.get("LOCAL", GET_NOW).envelope
+    assert carried == (got.reply_to_q, got.reply_to_qmgr)
+
+
 def test_26_the_expiry_of_a_message_travels_with_it(network):
     network.put1("REMOTE", "x", MQMD(expiry=70), NOW)
     header, _ = MQXQH.unpack(network.get("QM2", GET_NOW).body)

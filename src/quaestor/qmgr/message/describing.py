@@ -12,6 +12,8 @@ Rules
   J7  A message that is not flagged as one of a group has no group identifier, and the number 1.
   J6  What comes out (`Described`) depends only on descriptor, path and context, so it is kept for the next
       put with the same descriptor object.
+  J8  A reply-to queue without a queue manager is one of this queue manager's. Where its name is that of a remote
+      definition, which is then a reply-to alias, the message carries what that leads to: queue and queue manager.
 
 Called by putting.  Calls the pure rules.
 """
@@ -36,9 +38,10 @@ from quaestor.mqi.descriptors import (
     identifier,
     unsigned,
 )
-from quaestor.mqi.objects import PRIORITY_MAX, DefinitionType, LocalQueue, Queue
+from quaestor.mqi.objects import PRIORITY_MAX, DefinitionType, LocalQueue, Queue, RemoteQueue
 from quaestor.mqi.options import GROUP_FLAGS, PutOptions, check_flags
 from quaestor.mqi.reasons import MQError, Reason
+from quaestor.mqi.resolution import Resolver
 from quaestor.qmgr.message.thread import ApplicationThread
 
 _TYPES = frozenset({DATAGRAM, REQUEST, REPLY, REPORT})
@@ -117,7 +120,7 @@ def describe(
     path: tuple[Queue, ...],
     thread: ApplicationThread,
     user: str,
-    qmgr: str,
+    here: Resolver,
     context: int = 0,
     *,
     travels: bool = False,
@@ -134,7 +137,7 @@ def describe(
     priority = first.def_priority if md.priority == AS_Q_DEF else md.priority
     msg_id, _ = identifier(md.msg_id), identifier(md.group_id)
     return Described(
-        envelope=_with_context(_outside_groups(_with_reply(md, qmgr)), thread, user, context),
+        envelope=_with_context(_outside_groups(_with_reply(md, here)), thread, user, context),
         msg_id=None if msg_id == NO_ID else msg_id,
         correl_id=identifier(md.correl_id),
         priority=min(priority, 255),
@@ -155,9 +158,15 @@ def _bits_above_zero(md: MQMD) -> MQMD:
         raise MQError(Reason.MD_ERROR, why=str(error)) from error
 
 
-def _with_reply(md: MQMD, qmgr: str) -> MQMD:
-    """A reply-to queue without a queue manager is one of this queue manager's."""
-    return replace(md, reply_to_qmgr=qmgr) if md.reply_to_q and not md.reply_to_qmgr else md
+def _with_reply(md: MQMD, here: Resolver) -> MQMD:
+    """Where a reply goes whose queue is named without a queue manager (J8)."""
+    if not md.reply_to_q or md.reply_to_qmgr:
+        return md
+    alias = here.find(md.reply_to_q.rstrip(" "))
+    if not isinstance(alias, RemoteQueue):
+        return replace(md, reply_to_qmgr=here.qmgr)
+    name, qmgr = alias.remote_name or md.reply_to_q, alias.remote_qmgr or here.qmgr
+    return replace(md, reply_to_q=name, reply_to_qmgr=qmgr)
 
 
 def _outside_groups(md: MQMD) -> MQMD:

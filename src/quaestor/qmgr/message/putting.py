@@ -28,7 +28,7 @@ from quaestor.mqi.messages import EXPIRY_UNIT_US, Message
 from quaestor.mqi.objects import PRIORITY_MAX, Queue, TriggerType
 from quaestor.mqi.options import GROUP_FLAGS, OpenOptions, PutOptions, PutPlan, put_plan
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.mqi.resolution import Resolution
+from quaestor.mqi.resolution import Resolution, Resolver
 from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.describing import Described, describe, pass_context
 from quaestor.qmgr.message.grouping import Group, left_behind, next_to_put
@@ -443,8 +443,8 @@ class OutputPath:
 
     def _said(self, md: MQMD, context: int = 0) -> Described:
         """What a descriptor means on this path."""
-        travels, qmgr = self._remote is not None, self._catalogue.qmgr.name
-        return describe(md, self.definitions(), self._caller, self._user, qmgr, context, travels=travels)
+        travels, here = self._remote is not None, Resolver(self._catalogue.qmgr.name, self._catalogue.find_queue, "")
+        return describe(md, self.definitions(), self._caller, self._user, here, context, travels=travels)
 
     def _physical(self, envelope: MQMD) -> tuple[MQMD, None]:
         """A message of a group put by its own numbers, perhaps in the middle of another group."""
