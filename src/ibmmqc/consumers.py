@@ -4,9 +4,11 @@ Rules
   CO1 The consumers of a connection are called by one thread, one message at a time, in turn.
   CO2 A consumer is called while its connection is started: START begins, STOP and DISC end (and wait for the call that
       is under way), SUSPEND and RESUME pause one consumer or all. After SUSPEND or DEREGISTER has answered no message
-      is got for it any more: the get and the call that are under way are waited for, too.
+      is got for it any more: the get and the call that are under way are waited for, too. What is started is not
+      started again (2500, 2534); a function that has stopped its own connection may start it again before it returns.
   CO3 A get that fails is told to the consumer as the reason in its context; one that cannot be repeated (the queue or
-      the connection is gone) suspends it. No message is told only to a consumer that waits for a limited time.
+      the connection is gone) suspends it. No message is told only to a consumer that waits for a limited time. A
+      message that comes with a warning has come, unless it was too long (2080): that one is still on its queue.
   CO4 START, STOP, REGISTER and DEREGISTER are told to consumers that asked to be called for them.
 
 Called by calls.  Calls get, as an application would.
@@ -21,13 +23,14 @@ from typing import Any
 
 from ibmmqc.structures import CBC, GMO, MD
 from quaestor.mqi.options import GetOptions
+from quaestor.mqi.reasons import CompCode, MQError, Reason
 
 OP_START, OP_START_WAIT, OP_STOP = 1, 2, 4
 OP_REGISTER, OP_DEREGISTER, OP_SUSPEND, OP_RESUME = 256, 512, 65536, 131072
 CALL_START, CALL_STOP, CALL_REGISTER, CALL_DEREGISTER, CALL_REMOVED, CALL_KEPT = 1, 2, 3, 4, 6, 7
 TOLD = {CALL_START: 1, CALL_STOP: 4, CALL_REGISTER: 256, CALL_DEREGISTER: 512}  # CO4: the option that asks for it
-NO_MSG_AVAILABLE, TRUNCATED_MSG_ACCEPTED = 2033, 2079
-REPEATABLE = {0, NO_MSG_AVAILABLE, TRUNCATED_MSG_ACCEPTED, 2016, 2080, 2110, 2111}
+FAILED = int(CompCode.FAILED)
+NO_MSG_AVAILABLE, GET_INHIBITED, TRUNCATED_MSG_FAILED = 2033, 2016, 2080
 LENGTH_ANY = -1
 LONGEST = 100 << 20
 _BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
@@ -62,6 +65,8 @@ class Consumers:
         self._consumers: dict[int, Consumer] = {}
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._here: threading.Thread | None = None
+        """The thread that is called from START_WAIT until somebody stops it."""
         self._running = False
         self._paused = False
 
@@ -100,12 +105,22 @@ class Consumers:
 
     def start(self, *, here: bool = False) -> None:
         """Begin to call; `here` calls on this thread until somebody stops it (CO2)."""
-        self._running = True
+        current = threading.current_thread()
+        with self._changed:
+            if self._running:
+                raise MQError(Reason.OPERATION_NOT_ALLOWED if here else Reason.HCONN_ASYNC_ACTIVE)
+            self._running, before = True, self._thread
         self._tell_all(CALL_START)
+        if current in (before, self._here):
+            return  # its own stop is taken back
         if here:
-            self._serve()
+            self._here = current
+            self._serve(before)
+            self._here = None
             return
-        self._thread = threading.Thread(target=self._serve, name=f"consumers {self._hconn}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._serve, args=(before,), name=f"consumers {self._hconn}", daemon=True
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -113,8 +128,9 @@ class Consumers:
         with self._changed:
             was_running, self._running = self._running, False
             self._changed.notify_all()
-        thread, self._thread = self._thread, None
+        thread = self._thread
         if thread is not None and thread is not threading.current_thread():
+            self._thread = None
             thread.join()
         if was_running:
             self._tell_all(CALL_STOP)
@@ -125,7 +141,10 @@ class Consumers:
 
     # -- the thread
 
-    def _serve(self) -> None:
+    def _serve(self, before: threading.Thread | None) -> None:
+        """Call while the connection is started; one that served `before` may still be in its last call (CO1)."""
+        if before is not None:
+            before.join()
         while self._running:
             with self._changed:
                 active = [] if self._paused else [each for each in self._consumers.values() if not each.suspended]
@@ -153,12 +172,12 @@ class Consumers:
             if not limited or consumer.waited_ms < asked["WaitInterval"]:
                 return  # CO3
         consumer.waited_ms = 0
-        if reason not in REPEATABLE:
+        if comp_code == FAILED and reason not in (NO_MSG_AVAILABLE, GET_INHIBITED):
             consumer.suspended = True
-        kept = comp_code == 2 or asked["Options"] & _BROWSES
+        kept = comp_code == FAILED or reason == TRUNCATED_MSG_FAILED or asked["Options"] & _BROWSES
         self._invoke(
-            consumer, CALL_KEPT if kept else CALL_REMOVED, (md, gmo, body), CompCode=comp_code, Reason=reason,
-            DataLength=length, BufferLength=len(body),
+            consumer, CALL_KEPT if kept else CALL_REMOVED, (md, gmo, None if comp_code == FAILED else body),
+            CompCode=comp_code, Reason=reason, DataLength=length, BufferLength=len(body),
         )  # fmt: skip
 
     def _tell_all(self, call_type: int) -> None:
@@ -167,16 +186,18 @@ class Consumers:
 
     def _tell(self, consumer: Consumer, call_type: int) -> None:
         if consumer.options & TOLD[call_type]:
-            self._invoke(consumer, call_type, (MD.blank(), GMO.blank(), b""))
+            self._invoke(consumer, call_type, (MD.blank(), GMO.blank(), None))
 
-    def _invoke(self, consumer: Consumer, call_type: int, given: tuple[bytes, bytes, bytes], **context: Any) -> None:
+    def _invoke(
+        self, consumer: Consumer, call_type: int, given: tuple[bytes, bytes, bytes | None], **context: Any
+    ) -> None:
         call = self._call()
         if call is None:
             return
         md, gmo, body = given
         packed = CBC.write(CBC.blank(), StrucId="CBC ", Version=2, CallType=call_type, Hobj=consumer.hobj, **context)
         try:
-            call(self._hconn, md, gmo, body or None, packed)
+            call(self._hconn, md, gmo, body, packed)
         except Exception:  # noqa: BLE001 - whatever the application's function raises is its own, and is shown
             traceback.print_exc(file=sys.stderr)
 

@@ -257,6 +257,72 @@ def test_a_function_may_suspend_itself(qmgr, orders):
     assert ([b"first"], b"stays") == (brought, orders.get())
 
 
+@pytest.mark.parametrize("operation", [CMQC.MQOP_START, CMQC.MQOP_START_WAIT])
+def test_what_is_started_is_not_started_again(qmgr, orders, operation):
+    """CO1: else two threads would call the functions of the connection."""
+    before = threading.active_count()
+    orders.cb(operation=CMQC.MQOP_REGISTER, cbd=mq.CBD(CallbackFunction=lambda **_: None))
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    refused = {CMQC.MQOP_START: CMQC.MQRC_HCONN_ASYNC_ACTIVE, CMQC.MQOP_START_WAIT: CMQC.MQRC_OPERATION_NOT_ALLOWED}
+    assert refused[operation] == reason_of(qmgr.ctl, operation, mq.CTLO())
+    assert before + 1 == threading.active_count()
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert before == threading.active_count()
+
+
+@pytest.mark.parametrize("who", ["itself", "another"])
+def test_a_function_that_stopped_its_connection_is_called_on_one_thread_again(qmgr, orders, who):
+    """CO1, CO2: by itself before it returns, or by another while it is still at it."""
+    brought, stopped, started = [], threading.Event(), threading.Event()
+
+    def take(msg, **_):
+        brought.append((msg, threading.current_thread()))
+        if msg == b"first":
+            qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+            stopped.set()
+            if who == "itself":
+                qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+            else:
+                started.wait(10)
+
+    orders.cb(operation=CMQC.MQOP_REGISTER, cbd=mq.CBD(CallbackFunction=take))
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    orders.put(b"first")
+    assert stopped.wait(10)
+    if who == "another":
+        qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+        started.set()
+    for _ in range(5):
+        orders.put(b"next")
+    while len(brought) < 6:
+        threading.Event().wait(0.01)
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert 1 == len({thread for _, thread in brought})
+
+
+def test_a_function_is_called_again_after_a_message_that_came_with_a_warning(qmgr, orders):
+    """CO3: 2120 says that the text was not converted, and the message has come; 2080 that it has not."""
+    brought, enough = [], threading.Event()
+
+    def take(msg, cbc, **_):
+        brought.append((cbc.CallType, cbc.Reason, msg))
+        if len(brought) == 3:
+            orders.cb(operation=CMQC.MQOP_SUSPEND, cbd=mq.CBD())
+            enough.set()
+
+    for body, ccsid in (("éééé".encode("latin-1"), 819), (b"", 1208), (b"too long", 1208)):
+        orders.put(body, mq.MD(Format=CMQC.MQFMT_STRING, CodedCharSetId=ccsid))
+    consumer = mq.CBD(CallbackFunction=take, MaxMsgLength=4)
+    gmo = mq.GMO(Options=CMQC.MQGMO_CONVERT)
+    orders.cb(operation=CMQC.MQOP_REGISTER, md=mq.MD(Version=2, CodedCharSetId=1208), gmo=gmo, cbd=consumer)
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    assert enough.wait(10)
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    first = (CMQC.MQCBCT_MSG_REMOVED, CMQC.MQRC_CONVERTED_MSG_TOO_BIG, "éééé".encode("latin-1"))
+    last = (CMQC.MQCBCT_MSG_NOT_REMOVED, CMQC.MQRC_TRUNCATED_MSG_FAILED, b"too ")
+    assert [first, (CMQC.MQCBCT_MSG_REMOVED, 0, b""), last] == brought
+
+
 def test_puts_without_a_response_are_counted(qmgr, orders):
     without = mq.PMO(Options=CMQC.MQPMO_ASYNC_RESPONSE)
     orders.put(b"one", mq.MD(), without)

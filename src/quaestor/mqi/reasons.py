@@ -164,6 +164,8 @@ class Reason(IntEnum):
     Q_INDEX_TYPE_ERROR = 2394, "the queue's INDXTYPE does not allow this kind of get"
     CALLBACK_NOT_REGISTERED = 2448, "no function is registered for the queue"
     OPERATION_ERROR = 2488, "the operation asked for is not known"
+    HCONN_ASYNC_ACTIVE = 2500, "the connection's functions are being called already"
+    OPERATION_NOT_ALLOWED = 2534, "the operation is not allowed while the connection's functions are being called"
     RECONNECT_FAILED = 2548, "the connection was made again, but what was open could not be opened again"
     CALL_INTERRUPTED = 2549, "the connection was lost in the call; whether the message was put is not known"
     DATA_SET_NOT_AVAILABLE = 2561, "the data of the message is in a shared message data set that cannot be used now"
