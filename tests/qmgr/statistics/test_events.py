@@ -3,7 +3,7 @@
 import pytest
 
 from qmgr.small import page_queue_manager
-from quaestor.mqi.objects import QueueManagerAttributes
+from quaestor.mqi.objects import ModelQueue, QueueManagerAttributes
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.pcf import EVENT, unpack
 from quaestor.mqi.reasons import MQError, Reason
@@ -118,6 +118,24 @@ def test_an_event_without_a_queue_for_it_is_lost_and_nobody_fails():
     app = qm.connect()
     app.put("ORDERS", b"x", None, NOW)
     assert 1 == qm.messages.consequences.given_up
+
+
+def test_a_queue_that_is_no_more_is_watched_no_more():
+    """EV8: each dynamic queue has a name of its own; who has one still open is told that it is gone."""
+    qm = page_queue_manager()
+    app, other = qm.connect(), qm.connect("BOB")
+    app.alter(QueueManagerAttributes, monitoring=17)
+    app.define(ModelQueue("REPLIES", monitoring=17))
+    for _ in range(5):
+        replies = app.open("REPLIES")
+        second = other.open(replies.name, 16)
+        second.put("x", None, PutOptions.NO_SYNCPOINT)
+        replies.get(GetOptions.NO_SYNCPOINT)
+        replies.close()
+        with pytest.raises(MQError, match="2052"):
+            second.put("x")
+        qm.clock.advance(seconds=1)
+    assert {} == qm.messages.events._watched
 
 
 def test_start_and_stop_are_told_over_a_restart():

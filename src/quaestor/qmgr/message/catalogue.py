@@ -113,6 +113,8 @@ class Catalogue:
         self._default_page_set = default_page_set
         self._doomed: list[QueueState] = []
         self._shadowed: dict[str, LocalQueue] = {}
+        self.removed: Callable[[str], object] = lambda _name: None
+        """Told the name of a local queue that is no more."""
 
     def load(self) -> None:
         """Bring the saved definitions into force, at start."""
@@ -277,6 +279,7 @@ class Catalogue:
                 self._enforce(definition)
                 raise
             if state is not None:
+                self.removed(definition.name)
                 state.waiters.look_again()  # a dynamic queue may go while others wait on it
                 if not state.handles:
                     self.forget(state)

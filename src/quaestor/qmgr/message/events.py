@@ -17,6 +17,7 @@ Rules
       its highest depth, and how long its messages were on it: the mean of about the last 8 and of about the last 64.
       Others: nothing.
   EV7 What was put, got and the highest depth of a watched queue can be asked for; it begins anew, as with an event.
+  EV8 A queue that is deleted is forgotten: there may be any number of dynamic ones, each with a name of its own.
 
 Called by putting, getting, the message manager and the commands.  Calls consequences to put.
 """
@@ -98,9 +99,12 @@ class Events:
         self._catalogue, self._consequences = catalogue, consequences
         self._recovery, self._clock = recovery, clock
         self._watched: dict[str, Watch] = {}
+        catalogue.removed = self._forget
 
     def watch(self, state: QueueState) -> Watch | None:
         """How the queue is watched; None when it is not (EV1)."""
+        if state.deleted:
+            return None  # EV8
         queue, told = state.definition, self._catalogue.qmgr.performance_event
         wanted = queue.depth_high_event or queue.depth_low_event or queue.service_interval_event
         if not (told and (wanted or queue.depth_max_event)) and not self._monitored(queue):
@@ -118,6 +122,10 @@ class Events:
                 now_us if state.stored.depth else 0,
             )
         return known
+
+    def _forget(self, name: str) -> None:
+        """EV8."""
+        self._watched.pop(name, None)
 
     def _monitored(self, queue: LocalQueue) -> bool:
         """EV6: NONE of the queue manager is none at all."""
