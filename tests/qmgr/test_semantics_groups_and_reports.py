@@ -3,7 +3,7 @@
 import pytest
 
 from model.answers import bodies, drain, fails, warns
-from qmgr.small import EVERYTHING
+from qmgr.small import EVERYTHING, HeldForce, page_queue_manager
 from quaestor.mqi.descriptors import APPL_TYPE_QMGR, MQMD, NO_ID, REPORT, REQUEST, Target
 from quaestor.mqi.headers import MQDLH, MQXQH, TriggerMessage
 from quaestor.mqi.objects import IndexType, LocalQueue, ModelQueue, Process, QueueManagerAttributes, TriggerType
@@ -671,6 +671,19 @@ def test_25_depth_triggers_once_and_switches_itself_off(app, monitor):
     assert work.inquire("TRIGGER") == {"TRIGGER": False}
     work.set(TRIGGER=True)
     assert len(drain(monitor)) == 1
+
+
+def test_25_depth_triggers_once_also_while_it_is_being_switched_off(monkeypatch):
+    """Z2: that is logged, and the latch is not kept meanwhile."""
+    qm = page_queue_manager()
+    app, other = qm.connect(), qm.connect("BOB")
+    qm.queue("INIT")
+    app.define(Process("RUN"))
+    reader, work = other.open("INIT", EVERYTHING), triggered(app, TriggerType.DEPTH, trigger_depth=2)
+    work.put("a", None, NOW)
+    with HeldForce(qm.manager.engine.log, monkeypatch, lambda: work.put("b", None, NOW)) as held:
+        other.put1("WORK", "c", None, NOW)
+    assert ("well", 1) == (held.ended, len(drain(reader)))
 
 
 def test_25_a_low_priority_does_not_trigger_and_is_not_counted(app, monitor):

@@ -4,7 +4,8 @@ Rules
   Z1  A trigger event inside a unit is remembered and its trigger message put when the unit has ended, whether it
       committed or backed out; outside a unit at once. Trigger messages are not persistent. What one says, and to which
       initiation queue it goes, is what the queue and its process say at the event, whatever is altered afterwards.
-  Z2  A trigger of type DEPTH switches triggering off.
+  Z2  A trigger of type DEPTH switches triggering off. That is logged, and others put meanwhile: none of their messages
+      is a trigger event any more.
   Z3  A report goes to the reply-to queue in the unit of what it reports. One that cannot be put there goes to
       the dead-letter queue with a header that says why, and that the queue manager put it there; failing that, it is
       given up and counted.
@@ -64,6 +65,7 @@ class Consequences:
         self._new_id = new_id
         self.remembered: dict[int, list[TriggerEvent]] = {}  # by identity of the unit
         self._under_way: set[QueueState] = set()  # queues whose trigger messages are being put (Z5)
+        self._switching: set[QueueState] = set()  # queues whose triggering is being switched off (Z2)
         self.given_up = 0
 
     # -- triggering
@@ -110,7 +112,9 @@ class Consequences:
             self._put_trigger_message(event)
 
     def _situation(self, state: QueueState) -> triggering.Situation | None:
-        """What a trigger depends on; None where nobody can tell (Z4)."""
+        """What a trigger depends on; None where nobody can tell (Z4), or it is being switched off (Z2)."""
+        if state in self._switching:
+            return None
         queue = state.definition
         since_ns = self._clock.monotonic_ns() - state.last_trigger_ns
         try:
@@ -138,8 +142,12 @@ class Consequences:
 
     def _switch_off(self, state: QueueState) -> None:
         """Triggering goes off (Z2); if the queue is being altered just now, that alteration decides."""
-        with suppress(MQError):
-            self._catalogue.alter(LocalQueue, state.definition.name, trigger=False)
+        self._switching.add(state)
+        try:
+            with suppress(MQError):
+                self._catalogue.alter(LocalQueue, state.definition.name, trigger=False)
+        finally:
+            self._switching.remove(state)
 
     def _put_trigger_message(self, event: TriggerEvent) -> None:
         if event.state in self._under_way:
