@@ -403,6 +403,20 @@ def test_17_a_message_that_went_straight_says_what_is_left_of_its_expiry(qm, app
     assert getter.result() == ("a", 50, 50)
 
 
+def test_17_a_message_that_went_straight_has_no_token(qm, app, orders):
+    """It was never on the queue: that of the message before it names another."""
+    put(orders, "before")
+    orders.get(GET_NOW)
+    before = orders.token
+    waiting = orders.look(GET_NOW, 1000, None, direct=True)
+    putter = qm.connect("BOB").open("ORDERS", OpenOptions.OUTPUT)
+    putter.put("straight", None, NOW)
+    message = orders.handed_over(waiting)
+    if message is None:  # a shared queue hands nothing over
+        message = orders.look(GET_NOW, 1000, waiting, direct=True)
+    assert ("straight", True) == (message.text, orders.token != before)
+
+
 def test_17_a_message_does_not_go_straight_to_a_getter_that_turns_from_a_group(qm, app):
     """Its get warns, and ends the queue manager's care of the group."""
     qm.queue("GROUPS", index_type=IndexType.GROUPID)

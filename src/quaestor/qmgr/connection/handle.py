@@ -250,7 +250,7 @@ class Handle:
 
     @property
     def token(self) -> int:
-        """Names the message last got or browsed; `get(token=...)` gets that very message."""
+        """Names the message last got or browsed, 0 for none; `get(token=...)` gets that very message."""
         return 0 if self._input is None else self._input.token
 
     def input_path(self) -> InputPath:
@@ -288,7 +288,7 @@ class Handle:
                     self._put_back(waiting)
                     raise
                 if waiting.message is not None:
-                    return waiting.message
+                    return self._got_straight(waiting.message)
                 result = self._look_again(waiting, plan, asked, max_length)
                 if type(result) is Waiting:
                     result.waiters.keep_place(result, waiting)
@@ -300,6 +300,12 @@ class Handle:
             if not posted:
                 waiting.waiters.remove(waiting)
                 raise MQError(Reason.NO_MSG_AVAILABLE, queue=self.name, waited_ms=wait_ms)
+
+    def _got_straight(self, message: Message) -> Message:
+        """A message that was never on the queue: no token names it."""
+        if self._input is not None:
+            self._input.token = 0
+        return message
 
     def _look_again(self, after: Waiting, plan: GetPlan, asked: Selection, max_length: int) -> Message | Waiting:
         if self._input is None:
@@ -396,7 +402,7 @@ class Handle:
 
     def handed_over(self, waiting: Waiting) -> Message | None:
         """The message that came straight to a wait (`direct`), if one did."""
-        return waiting.message
+        return None if waiting.message is None else self._got_straight(waiting.message)
 
     def get_nonpersistent(self, max_length: int) -> Message | None:
         """Take the next message out of syncpoint if there is one, it is not persistent and not longer than this."""
