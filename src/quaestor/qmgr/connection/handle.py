@@ -244,7 +244,8 @@ class Handle:
             return
         self._thread.warning = None
         with self._connection.calling():
-            self._connection.messages.close(self._opened, options)
+            if self._opened is not None:  # nobody else has closed it meanwhile
+                self._connection.messages.close(self._opened, options)
             self.forget()
         self._connection.forget(self)
 

@@ -11,6 +11,9 @@ Rules
   SE6 A connection that has a client's name may number its commits; `outcome` tells, on a later connection too, whether
       a unit of that number has committed.
 
+  SE7 A connection may be ended from outside while its open waits for the log (of a dynamic queue): what that has opened
+      is closed again.
+
 Called by applications.  Calls the message manager and recovery.
 """
 
@@ -82,6 +85,9 @@ class Connection:
             raise MQError(Reason.HANDLE_NOT_AVAILABLE, handles=len(self._handles))  # SE3
         with self.calling():
             opened = self.messages.open(self._thread, Target.of(target, qmgr, dynamic_name), options)
+            if not self.connected:  # SE7
+                self.messages.close_all(self._thread)
+                raise self.why_not_connected()
         handle = Handle(self, opened)
         self._handles.add(handle)
         return handle

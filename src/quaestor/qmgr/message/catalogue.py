@@ -51,6 +51,7 @@ class QueueState:
         "creator",
         "definition",
         "deleted",
+        "dropped",
         "exclusive",
         "handles",
         "input_handles",
@@ -70,7 +71,7 @@ class QueueState:
         self.input_handles = 0
         self.output_handles = 0
         self.exclusive = False
-        self.deleted = False
+        self.deleted = self.dropped = False
         self.creator: object | None = None
         self.last_trigger_ns = 0
 
@@ -336,8 +337,13 @@ class Catalogue:
     def forget(self, state: QueueState) -> None:
         """Drop the storage of a deleted queue, once nobody has it open and no unit has work on it.
 
-        One whose structure cannot be reached waits as well: whoever closes it last is not told.
+        One whose structure cannot be reached waits as well: whoever closes it last is not told. That is logged, as the
+        end of the definition is, and the log is waited for without the latch: who deletes a queue and who closes it
+        last may both come here.
         """
+        if state.dropped:
+            return
+        state.dropped = True
         try:
             if not state.stored.uncommitted:
                 self._keeper(state.definition).drop(state.stored)
@@ -345,6 +351,7 @@ class Catalogue:
                 return
         except MQError:
             pass
+        state.dropped = False
         self._doomed.append(state)
 
     def unit_ended(self) -> None:

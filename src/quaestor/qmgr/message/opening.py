@@ -14,6 +14,8 @@ Rules
       A permanent one that cannot be deleted stays open (2056 where there is no log). A temporary one is closed all the
       same, and so is its application: the background removes it when there is log again (`remove_left`).
   OP5 Opening an initiation queue for input and closing the last input handle of a queue are occasions to trigger.
+  OP6 A handle is closed once. While the log is waited for, for the end of a dynamic queue, another thread may close the
+      same handle, or end its application.
 
 Called by the message manager.  Calls resolution, security, the catalogue.
 """
@@ -106,12 +108,16 @@ class Opener:
 
     def close(self, opened: OpenQueue, options: int = CloseOptions.NONE) -> None:
         check_close(options)
-        state = opened.state
+        state, known = opened.state, opened.thread.opened
+        if opened not in known:
+            return  # OP6
         temporary = state.definition.definition is DefinitionType.TEMPDYN and state.creator is opened
         if options:
             self._check_delete(opened, int(options))
             if not (temporary or state.deleted):
                 self._catalogue.remove(state.definition)  # OP3
+                if opened not in known:
+                    return  # OP6
         for way in (opened.output, opened.input):
             if way is not None:
                 way.close()
