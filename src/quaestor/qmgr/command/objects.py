@@ -105,9 +105,10 @@ class ObjectCommands:
             moving = self._moving(old, changes)
             if type(old) is LocalQueue:
                 self._check_usage(old.name, changes)
-        self._messages.define(user, made, replace=replace)
-        for queue in moving:
-            self._catalogue.rehome(queue)
+        with self._catalogue.moving(moving):
+            self._messages.define(user, made, replace=replace)
+            for queue in moving:
+                self._catalogue.rehome(queue)
 
     def _like(self, command: Command, kind: type[MQObject]) -> MQObject | None:
         """OB1."""
@@ -138,9 +139,10 @@ class ObjectCommands:
         moving = self._moving(old, changes)
         if kind is LocalQueue and not command.has("FORCE"):
             self._check_usage(name, changes)
-        self._messages.alter(user, kind, name, **changes)
-        for queue in moving:
-            self._catalogue.rehome(queue)
+        with self._catalogue.moving(moving):
+            self._messages.alter(user, kind, name, **changes)
+            for queue in moving:
+                self._catalogue.rehome(queue)
         return ()
 
     def _picked(self, kind: type[MQObject], name: str, disposition: str) -> MQObject:

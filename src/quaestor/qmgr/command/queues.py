@@ -32,8 +32,8 @@ from quaestor.qmgr.command.reply import Details, Part, Row, Said
 from quaestor.qmgr.command.selecting import generic, named, selected
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.message import ApplicationThread, MessageManager
-from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.events import Counts, Watch
+from quaestor.qmgr.message.queue_state import QueueState
 
 US_PER_S = 1_000_000
 QTIME_MAX = 999_999_999

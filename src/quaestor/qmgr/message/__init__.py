@@ -4,12 +4,13 @@ It resolves names at open, fills descriptors at put, chooses the message at get,
 Its parts, each with its own numbered rules:
 
     needs          what it asks of the managers below          thread        an application and its units
-    catalogue      definitions in force, queues at work        describing    descriptor -> what is stored
+    catalogue      definitions in force                        describing    descriptor -> what is stored
     opening        open, close, dynamic queues                 grouping      groups in logical order
     putting        a handle's way to a queue                   waiting       who waits, who is woken
     getting        a handle's way from a queue, browsing       consequences  triggers, reports, dead letters
     inquiring      attributes by keyword                       transmission  messages for other queue managers
     gate           who may begin a unit while the log is about to be switched
+    queue_state    queues at work
 
 Called by connection and command.  Calls the store, recovery, security.
 """

@@ -25,8 +25,9 @@ from typing import Any
 from quaestor.mqi.attributes import AttributeValueError
 from quaestor.mqi.objects import DefinitionType, LocalQueue, MQObject, QueueManagerAttributes, attributes_of
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.message.catalogue import Catalogue, QueueState
+from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.needs import Arrival, Recovery
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.reading import read
 from quaestor.qmgr.queue_store import AVAILABLE, VanishedError
 

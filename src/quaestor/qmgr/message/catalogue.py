@@ -10,6 +10,8 @@ Rules
   V5  One object is changed by one application at a time; who comes in between is told so (2042). Saving waits for
       the log without the latch, so this cannot be left to the latch.
   V6  A queue stays on the page set where its messages are; it moves to another only while it is empty and not open.
+      From when that is looked at until it has moved nobody opens it, nor puts to it (2042). One that cannot be moved
+      for want of log stays where it is.
   V7  A shared queue is defined for the group: it is kept by the coupling facility manager, and what other members
       change is in force here when it is noticed, at the latest when a name is opened that is not known.
   V8  A definition takes the place of one of its own disposition only. A shared queue that has the name of a queue of
@@ -37,54 +39,12 @@ from quaestor.mqi.objects import (
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolver
 from quaestor.qmgr.message.gate import Gate
-from quaestor.qmgr.message.needs import AnyStore, PrivateStore, Recovery, SharedQueues, StoredQueue, Unit
+from quaestor.qmgr.message.needs import PrivateStore, Recovery, SharedQueues, StoredQueue, Unit
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.waiting import SharedWaiters, Waiters
 
 ObjectT = TypeVar("ObjectT", bound=MQObject)
 DEFAULT_STORAGE_CLASS = "DEFAULT"
-
-
-class QueueState:
-    """The working part of a local queue (V4)."""
-
-    __slots__ = (
-        "creator",
-        "definition",
-        "deleted",
-        "dropped",
-        "exclusive",
-        "handles",
-        "input_handles",
-        "last_trigger_ns",
-        "output_handles",
-        "store",
-        "stored",
-        "waiters",
-    )
-
-    def __init__(self, definition: LocalQueue, store: AnyStore, stored: StoredQueue, waiters: Waiters) -> None:
-        self.definition = definition
-        self.store = store
-        self.stored = stored
-        self.waiters = waiters
-        self.handles = 0
-        self.input_handles = 0
-        self.output_handles = 0
-        self.exclusive = False
-        self.deleted = self.dropped = False
-        self.creator: object | None = None
-        self.last_trigger_ns = 0
-
-    @property
-    def oldest_us(self) -> int | None:
-        """When the oldest message that is there was put: the first of each priority is the oldest of it.
-
-        0 for none; None for a shared queue, of which that is not known here.
-        """
-        chains: list[Any] | None = getattr(self.stored, "chains", None)
-        if chains is None:
-            return None
-        return min((end.later.put_us for end in chains if end.later is not end), default=0)
 
 
 class Catalogue:
@@ -318,10 +278,30 @@ class Catalogue:
         finally:
             self._changing.remove(key)
 
+    @contextmanager
+    def moving(self, names: Iterable[str]) -> Iterator[None]:
+        """Nobody comes to these queues meanwhile (V6)."""
+        states = [self.state(name) for name in names]
+        for state in states:
+            state.moving = True
+        try:
+            yield
+        finally:
+            for state in states:
+                state.moving = False
+
+    def usable(self, name: str) -> QueueState:
+        """The working part of a queue that somebody is about to open, or to put to; 2042 while it moves (V6)."""
+        state = self.state(name)
+        if state.moving:
+            raise MQError(Reason.OBJECT_IN_USE, queue=name, why="it is being moved to another page set")
+        return state
+
     def rehome(self, name: str) -> None:
         """Give an empty queue that nobody uses new storage, where its storage class says now (V6)."""
-        state = self._states.pop(name)
-        self.forget(state)
+        state = self._states[name]
+        self._store.drop(state.stored)
+        self._by_id.pop(state.stored.queue_id, None)
         self._make_state(state.definition)
         self.version += 1
 

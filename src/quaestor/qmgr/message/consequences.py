@@ -43,8 +43,9 @@ from quaestor.mqi.messages import EXPIRY_UNIT_US, NEVER_US, Message
 from quaestor.mqi.objects import DefinitionType, LocalQueue, Process, TriggerType
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
-from quaestor.qmgr.message.catalogue import Catalogue, QueueState
+from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.needs import Unit
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.transmission import for_transmission
 
 
@@ -220,7 +221,7 @@ class Consequences:
     def _put(self, resolution: Resolution, body: bytes, md: MQMD, unit: Unit | None) -> None:
         if resolution.model is not None:
             raise MQError(Reason.Q_TYPE_ERROR, queue=resolution.queue.name)  # Z6
-        state = self._catalogue.state(resolution.queue.name)
+        state = self._catalogue.usable(resolution.queue.name)
         queue = state.definition
         if not all(definition.put_allowed for definition in resolution.path):
             raise MQError(Reason.PUT_INHIBITED, queue=queue.name)

@@ -29,9 +29,10 @@ from quaestor.clock import Clock
 from quaestor.mqi.names import NAME_MAX
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.pcf import EVENT, Parameter, PCFMessage, pack
-from quaestor.qmgr.message.catalogue import Catalogue, QueueState
+from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.needs import Recovery
+from quaestor.qmgr.message.queue_state import QueueState
 
 PERFORMANCE_QUEUE = "SYSTEM.ADMIN.PERFM.EVENT"
 QUEUE_MANAGER_QUEUE = "SYSTEM.ADMIN.QMGR.EVENT"

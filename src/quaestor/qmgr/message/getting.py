@@ -30,10 +30,10 @@ from quaestor.mqi.objects import PRIORITY_MAX, Queue
 from quaestor.mqi.options import GetOptions, GetPlan, OpenOptions, get_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.buffer import TornPageError
-from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.grouping import Group, GroupReader, check_get, left_behind
 from quaestor.qmgr.message.needs import Unit
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.services import Services, refuse
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.message.waiting import Waiting

@@ -16,7 +16,7 @@ from typing import Any
 from quaestor.mqi.attributes import Attribute
 from quaestor.mqi.objects import OBJECT_TYPES, LocalQueue, MQObject, attributes_of
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.message.catalogue import QueueState
+from quaestor.qmgr.message.queue_state import QueueState
 
 LIVE: dict[str, Callable[[QueueState], int]] = {
     "CURDEPTH": lambda state: state.stored.depth,

@@ -24,12 +24,13 @@ from quaestor.mqi.objects import QUEUE_TYPES, DefinitionType, LocalQueue, MQObje
 from quaestor.mqi.options import CloseOptions, OpenOptions, put1_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.message import administering, inquiring
-from quaestor.qmgr.message.catalogue import Catalogue, QueueState
+from quaestor.qmgr.message.catalogue import Catalogue
 from quaestor.qmgr.message.consequences import Consequences
 from quaestor.qmgr.message.events import Events
 from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.needs import Arrival, PrivateStore, Recovery, SharedQueues, Unit
 from quaestor.qmgr.message.opening import Opener, OpenQueue, checked_user
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.services import Services
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.resource_manager import Task

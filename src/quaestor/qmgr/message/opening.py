@@ -31,9 +31,9 @@ from quaestor.mqi.options import INPUT_ANY, CloseOptions, OpenOptions, check_clo
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution
 from quaestor.qmgr.message import inquiring
-from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.getting import InputPath
 from quaestor.qmgr.message.putting import OutputPath
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.services import Services
 from quaestor.qmgr.message.shared_getting import SharedInputPath
 from quaestor.qmgr.message.thread import ApplicationThread
@@ -88,7 +88,7 @@ class Opener:
             if not models:
                 raise MQError(Reason.Q_TYPE_ERROR, queue=target.name)  # OP3
             resolution = self._instance(resolution.model, target)
-        state = self._catalogue.state(resolution.queue.name)
+        state = self._catalogue.usable(resolution.queue.name)
         opened = OpenQueue(resolution, state, thread, bits)
         if resolution.path[0].queue_type == ModelQueue.queue_type:
             state.creator = opened

@@ -29,10 +29,10 @@ from quaestor.mqi.objects import PRIORITY_MAX, Queue, TriggerType
 from quaestor.mqi.options import GROUP_FLAGS, OpenOptions, PutOptions, PutPlan, put_plan
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.mqi.resolution import Resolution, Resolver
-from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.describing import Described, describe, pass_context
 from quaestor.qmgr.message.grouping import Group, left_behind, next_to_put
 from quaestor.qmgr.message.needs import Unit
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.services import Services, refuse
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.message.transmission import for_transmission

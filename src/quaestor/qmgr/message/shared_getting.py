@@ -20,9 +20,9 @@ from quaestor.mqi.matching import ANY, Selection, check_index
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetPlan
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.message.catalogue import QueueState
 from quaestor.qmgr.message.getting import InputPath
 from quaestor.qmgr.message.needs import Arrival
+from quaestor.qmgr.message.queue_state import QueueState
 from quaestor.qmgr.message.services import Services, refuse
 from quaestor.qmgr.message.thread import ApplicationThread
 from quaestor.qmgr.message.waiting import Waiting
