@@ -316,6 +316,29 @@ def test_27_a_deleted_queue_stays_behind_the_scenes_until_the_units_on_it_end(qm
     assert models.open("TEMP", EVERYTHING, dynamic_name="MINE").inquire("CURDEPTH") == {"CURDEPTH": 0}
 
 
+@pytest.mark.parametrize("held_by", ["handle", "unit"])
+@pytest.mark.parametrize("kind", [DefinitionType.TEMPDYN, DefinitionType.PERMDYN])
+def test_27_the_name_of_a_deleted_queue_is_in_use_until_it_is_gone(app, other, kind, held_by):
+    """V9: a new queue of its name would lose its messages with the storage of the old one."""
+    app.define(ModelQueue("MINE.MODEL", definition=kind))
+    mine = app.open("MINE.MODEL", dynamic_name="MINE")
+    theirs = other.open("MINE", OUT)
+    if held_by == "unit" and kind is DefinitionType.TEMPDYN:  # a permanent one is not deleted then
+        theirs.put("old")
+        theirs.close()
+    else:
+        theirs.put("old", None, NOW)
+    mine.close(CloseOptions.DELETE_PURGE)
+    for making in (lambda: app.define(LocalQueue("MINE")), lambda: app.open("MINE.MODEL", dynamic_name="MINE")):
+        with fails(Reason.NAME_IN_USE):
+            making()
+    other.commit()
+    theirs.close()
+    app.define(LocalQueue("MINE"))
+    app.put1("MINE", "new", MQMD(persistence=1), NOW)
+    assert app.get("MINE", GET_NOW).text == "new"
+
+
 def test_27_disconnecting_closes_and_so_deletes(qm, models, other):
     models.open("TEMP", EVERYTHING, dynamic_name="MINE")
     models.disconnect()

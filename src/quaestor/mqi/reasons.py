@@ -135,6 +135,7 @@ class Reason(IntEnum):
     UNKNOWN_DEF_XMIT_Q = 2197, "the default transmission queue is not defined"
     DEF_XMIT_Q_TYPE_ERROR = 2198, "the default transmission queue is not a local queue"
     DEF_XMIT_Q_USAGE_ERROR = 2199, "the default transmission queue is not defined with USAGE(XMITQ)"
+    NAME_IN_USE = 2201, "a queue of this name was deleted, and is still open or has uncommitted work on it"
     MSG_ID_ERROR = 2206, "the queue cannot be searched by this message identifier"
     CORREL_ID_ERROR = 2207, "the queue cannot be searched by this correlation identifier"
     NO_MSG_LOCKED = 2209, "the handle holds no locked message"

@@ -16,6 +16,9 @@ Rules
       change is in force here when it is noticed, at the latest when a name is opened that is not known.
   V8  A definition takes the place of one of its own disposition only. A shared queue that has the name of a queue of
       this queue manager is in nobody's force here: whoever opens the name is told (2343) until one of them is deleted.
+  V9  A queue that was deleted keeps its name as long as it keeps its storage, because it is still open or a unit has
+      work on it: who makes a queue of that name is told so (2201). The new one would have the other's messages, and
+      lose its own with the other's storage.
 
 Called by the parts of the message manager.  Calls the stores and recovery.
 """
@@ -73,6 +76,7 @@ class Catalogue:
         self._changing: set[tuple[type[MQObject], str]] = set()
         self._default_page_set = default_page_set
         self._doomed: list[QueueState] = []
+        self._lingering: dict[str, QueueState] = {}  # deleted, and not dropped yet (V9)
         self._shadowed: dict[str, LocalQueue] = {}
         self.removed: Callable[[str], object] = lambda _name: None
         """Told the name of a local queue that is no more."""
@@ -143,6 +147,7 @@ class Catalogue:
                 state = self._out_of_force(found)
                 if state is not None:
                     self._by_id.pop(state.stored.queue_id, None)
+                    del self._lingering[name]
                     self._shared.forget(state.stored)
                     state.waiters.look_again()
         return followed
@@ -236,7 +241,7 @@ class Catalogue:
             except MQError:
                 if state is not None:
                     state.deleted = False
-                    self._states[definition.name] = state
+                    self._states[definition.name] = self._lingering.pop(definition.name)
                 self._enforce(definition)
                 raise
             if state is not None:
@@ -258,6 +263,7 @@ class Catalogue:
         state = self._states.pop(definition.name, None)
         if state is not None:
             state.deleted = True
+            self._lingering[definition.name] = state
         return state
 
     def _existing(self, kind: type[MQObject], name: str) -> MQObject:
@@ -328,6 +334,7 @@ class Catalogue:
             if not state.stored.uncommitted:
                 self._keeper(state.definition).drop(state.stored)
                 self._by_id.pop(state.stored.queue_id, None)
+                self._lingering.pop(state.definition.name, None)
                 return
         except MQError:
             pass
@@ -359,6 +366,8 @@ class Catalogue:
     def _save(self, definition: MQObject) -> None:
         if isinstance(definition, LocalQueue) and self.find(StorageClass, definition.storage_class) is None:
             raise MQError(Reason.STORAGE_CLASS_ERROR, storage_class=definition.storage_class, queue=definition.name)
+        if type(definition) is LocalQueue and self._lingers(definition):
+            raise MQError(Reason.NAME_IN_USE, queue=definition.name)  # V9
         if isinstance(definition, LocalQueue) and definition.shared and type(definition) is LocalQueue:
             self._save_shared(definition)
             return
@@ -372,6 +381,11 @@ class Catalogue:
                 self.forget(self._states.pop(definition.name))
             raise
         self._enforce(definition)
+
+    def _lingers(self, definition: LocalQueue) -> bool:
+        """Whether a new queue would be given the storage of one that was deleted (V9)."""
+        old = None if definition.name in self._states else self._lingering.get(definition.name)
+        return old is not None and old.definition.shared == definition.shared
 
     def _save_shared(self, definition: LocalQueue) -> None:
         """A shared queue is kept for the whole group, not on page set 0 (V7)."""

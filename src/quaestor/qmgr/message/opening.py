@@ -50,6 +50,7 @@ _ACCESSES = (
 """What open options ask for, and the access each needs."""
 
 USER_LENGTH = 12
+_TAKEN = (Reason.OBJECT_ALREADY_EXISTS, Reason.NAME_IN_USE)
 
 
 class OpenQueue:
@@ -208,7 +209,7 @@ class Opener:
             try:
                 self._catalogue.define(queue)
             except MQError as error:
-                if error.reason is not Reason.OBJECT_ALREADY_EXISTS or not target.dynamic_name.rstrip().endswith("*"):
+                if error.reason not in _TAKEN or not target.dynamic_name.rstrip().endswith("*"):
                     raise
                 number += 1  # the name is taken, perhaps by another member of the group
             else:
