@@ -1,5 +1,7 @@
 """A queue manager that programs written for IBM's API reach, and one of its queues."""
 
+from contextlib import suppress
+
 import pytest
 
 import quaestor
@@ -16,7 +18,7 @@ def qmgr(tmp_path, monkeypatch):
         admin.define(quaestor.Process("BILLING", appl_id="bill.py"))
         connected = mq.connect("QM1")
         yield connected
-        if connected.is_connected:
+        with suppress(mq.PYIFError):  # `is_connected` asks the queue manager, which may refuse to answer
             connected.disconnect()
 
 
