@@ -10,7 +10,7 @@ Rules
       structures are joined, a queue manager's files stay together (U3).
   U5  The file has the columns and types of `part_schema`, whatever rows there are.
 
-Called by flow, on executors.  Calls arrow_expressions and Arrow.
+Called by flow, on executors.  Calls arrow_expressions, raw_files and Arrow.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +27,7 @@ from quaestor.pipeline.compilation import CompiledUpdate, Typed
 from quaestor.pipeline.expressions import Column, columns_in
 from quaestor.pipeline.manifest import SUMMARY, LakeFile
 from quaestor.pipeline.place import Place
+from quaestor.pipeline.raw_files import rows_of
 from quaestor.pipeline.raw_tables import DAY, QUEUE_MANAGER, RECORD_ID, stored_schema
 from quaestor.pipeline.record_scope import Type
 from quaestor.pipeline.summary import SummaryTable
@@ -201,15 +202,10 @@ def _empty(update: CompiledUpdate, structure: str) -> pa.Table:
 
 
 def _read(update: CompiledUpdate, structure: str, place: Place, files: Iterable[LakeFile]) -> pa.Table:
-    """The columns an update reads of a structure; names of queue managers come from the files' partitions."""
-    tables = [_empty(update, structure)]
-    schema = tables[0].schema.remove(tables[0].num_columns - 1)
-    for file in files:
-        with place.filesystem.open_input_file(place.path(file.path)) as stream:
-            rows = pq.ParquetFile(stream).read(columns=schema.names, use_threads=False).cast(schema)
-        name = pa.repeat(pa.scalar(file.queue_manager, pa.string()), len(rows))
-        tables.append(rows.append_column(QUEUE_MANAGER, name))
-    return pa.concat_tables(tables)
+    """The columns an update reads of a structure."""
+    empty = _empty(update, structure)
+    schema = empty.schema.remove(empty.num_columns - 1)
+    return pa.concat_tables([empty, *(rows_of(place, file, schema) for file in files)])
 
 
 def _joined(update: CompiledUpdate, tables: Mapping[str, pa.Table]) -> pa.Table:

@@ -6,7 +6,7 @@ Rules
   D2  A few rows are read here, sooner than Spark has planned a query of so many columns. More go to tasks.
   D3  Whoever brings DataFrames (notebooks, tests) is asked for the same columns through Spark, as one part.
 
-Called by record_sums, verb_outputs and statistics.  Calls jobs, summary_rows.
+Called by record_sums, verb_outputs and statistics.  Calls jobs, raw_files, summary_rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +16,12 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from quaestor.pipeline import jobs
 from quaestor.pipeline.arrow_expressions import like
 from quaestor.pipeline.manifest import LakeFile
 from quaestor.pipeline.place import Place
+from quaestor.pipeline.raw_files import rows_of
 from quaestor.pipeline.raw_tables import QUEUE_MANAGER, stored_schema
 from quaestor.pipeline.report_queries.steps import RAW_NAMES, Parameters, Tables, raw, sql_pattern
 from quaestor.pipeline.report_queries.summary_rows import LakeTables
@@ -76,9 +76,7 @@ def added_up(part: Part) -> pa.Table:
 
 def _read(part: Part, schema: pa.Schema, file: LakeFile) -> pa.Table:
     """The rows of a file that are asked for, with the queue manager they are of."""
-    with part.place.filesystem.open_input_file(part.place.path(file.path)) as stream:
-        rows = pq.ParquetFile(stream).read(columns=schema.names, use_threads=False).cast(schema)
-    named = rows.append_column(QUEUE_MANAGER, pa.repeat(pa.scalar(file.queue_manager, pa.string()), len(rows)))
+    named = rows_of(part.place, file, schema)
     for parameter, column in RAW_NAMES.items():
         if part.asked.get(parameter) is not None and column in named.column_names:
             named = named.filter(like(named[column], sql_pattern(part.asked[parameter])))
