@@ -1,4 +1,4 @@
-"""A lake that was written before a column was known (A5)."""
+"""A lake that was written before a column or a definition was what it is now (A5, W2)."""
 
 from datetime import date
 
@@ -18,6 +18,7 @@ from quaestor.reports.run import run
 
 BYTES = """DEFINE UPDATE D FROM SMF_116_01 SECTION QUEUE_BLOCK TO DRL.D
   GROUP BY (DATE = SM116DTE, QMGR = SM116SSI) SET (PUTS = SUM(PUTN), BYTES = SUM(PUTBYTES), KNOWN = COUNT(PUTBYTES));"""
+CHANNELS = "DEFINE UPDATE C FROM SMF_116_10 SECTION CHANNEL TO DRL.C GROUP BY (QMGR = SM116SSI) SET (N = COUNT(*){});"
 
 
 def definitions(text):
@@ -53,3 +54,11 @@ def test_a_column_that_came_later_is_null_in_older_rows(tmp_path, older):
 def test_a_report_on_details_reads_older_rows(older):
     found = run("put", LakeTables(older, lambda: pytest.fail("no Spark is needed")))
     assert [(1, 0)] == [(row["puts"], row["put_bytes"]) for row in found.to_pylist()]
+
+
+def test_a_table_without_rows_follows_its_definition(tmp_path):
+    lake = first_load(tmp_path, CHANNELS.format(""))
+    assert ["QMGR", "N"] == lake.rows("DRL.C", ["N", "MESSAGES"]).column_names
+    second_load(tmp_path, CHANNELS.format(", MESSAGES = SUM(QCSTNMSG)"))
+    assert ["QMGR", "N", "MESSAGES"] == lake.rows("DRL.C", ["N", "MESSAGES"]).column_names
+    assert {} == lake.snapshot().summaries["DRL.C"]["days"]

@@ -145,9 +145,9 @@ def _summaries(spark: SparkSession | None, change: Change, definitions: Definiti
 
 
 def _describe_unused(change: Change, definitions: Definitions, work: Collection[str]) -> None:
-    """A table whose records never came (no Db2, no coupling facility) is there all the same, and empty."""
+    """A table whose records never came (no Db2, no coupling facility) is there all the same, as defined, and empty."""
     for name, table in definitions.tables.items():
-        if name not in work and name not in change.base.summaries:
+        if name not in work and _remembered(change, table, definitions.plan) is None:
             stored = daily_parts.in_parts(table, definitions.plan)
             description = daily_parts.describe(table, _spark_schema(stored), definitions.plan)
             change.summaries[name] = {**description, "days": {}}
