@@ -163,6 +163,16 @@ def test_questions_in_sql(spark, week):
     assert 20 == lake.table(spark, "WQST", days=[MONDAY], queue_managers=["QM01"]).count()
 
 
+def test_a_queue_manager_is_called_alike_by_spark_and_by_the_manifest(spark, tmp_path):
+    """A3: every character that a name can be made of."""
+    names = ["A%41", "A/B", " {*}", "Q\xe9\xff", "\x85Q\\1"]
+    records = [task(1, MONDAY_US + number, name) for number, name in enumerate([*names, ""])]
+    flow.load(None, tmp_path / "lake", [dump(tmp_path / "dump", records)], Definitions({}))
+    lake = Lake.at(tmp_path / "lake")
+    found = {row.queue_manager for row in lake.table(spark, "WQST").collect()}
+    assert {None, *names} == found == {each.queue_manager for each in lake.snapshot().live("WQST")}
+
+
 def test_following_a_folder(spark, week, tmp_path):
     _, _, dumps = week
     folder = tmp_path / "arriving"

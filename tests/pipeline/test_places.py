@@ -231,6 +231,7 @@ def test_the_digest_of_a_dump_is_the_same_however_its_chunks_are_shared(data, ta
         (DAY, "A/B", "raw/T/day=2026-01-05/queue_manager=A%2FB"),
         (DAY, "A=%", "raw/T/day=2026-01-05/queue_manager=A%3D%25"),
         (DAY, "#@$ ", "raw/T/day=2026-01-05/queue_manager=#@$ "),
+        (DAY, "Q\xe9\x85", "raw/T/day=2026-01-05/queue_manager=Q%E9%85"),
     ],
 )
 def test_a_partition_has_its_folder(day, manager, folder):

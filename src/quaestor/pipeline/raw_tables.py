@@ -5,7 +5,8 @@ Rules
       tells where a copy of the record lay, and equal records of two dumps must give equal rows.
   A2  `record_id` is the same in all rows made from one record, whatever dump, framing or compression it came in.
   A3  Tables are partitioned by `day`, the local date of the SMF header (the papers' SM115DTE and SM116DTE), and by
-      `queue_manager`; both stand in folder names. A blank name is null.
+      `queue_manager`; both stand in folder names, where what is no plain character is escaped as Spark expects it: one
+      escape for each character. A blank name is null.
   A4  RECORDS has a row for every record loaded. REJECTS has a row for every damage: which dump, where, why.
 
 Called by ingest, lake and the data source.  Calls smf for the columns.
@@ -70,7 +71,7 @@ def partition_folder(table: str, day: date | None, queue_manager: str | None) ->
     """Where the files of a partition lie (A3)."""
     if day is None:
         return f"raw/{table}"
-    name = quote(queue_manager, safe=" #@$-_.") if queue_manager else NO_NAME
+    name = quote(queue_manager, safe=" #@$-_.", encoding="latin-1") if queue_manager else NO_NAME
     return f"raw/{table}/{DAY}={day.isoformat()}/{QUEUE_MANAGER}={name}"
 
 
