@@ -126,9 +126,18 @@ def test_starting_over_keeps_what_only_the_lake_remembers(lake):
         with lake.change() as change:
             change.base = type(change.base)(2, change.base.files, change.base.dumps, change.base.summaries, horizon)
             assert (lake.list_of_files(), 1) == (change.known_files, len(change.ledger))
-            change.start_over()
+            change.start_over({"T"})
             assert kept == set(change.files()["path"].to_pylist())
             assert ({}, None) == (change.ledger, change.known_files)
+
+
+def test_starting_over_keeps_tables_that_nobody_makes_again(lake):
+    with lake.change() as change:
+        change.added.append(LakeFile("T", SUMMARY, date(2026, 1, 5), None, "summary/T/2026-01-05", 1, 1))
+        change.commit()
+    with lake.change() as change:
+        change.start_over({"U"})
+        assert ["summary/T/2026-01-05"] == change.files()["path"].to_pylist()
 
 
 @pytest.mark.parametrize("head", ["", "[]", "null", '{"format": "x"}', '{"format": null}', "\x00"])

@@ -6,11 +6,15 @@ import pytest
 
 from pipeline.lakes import DAY_US, MONDAY_US, SECOND_US, dump, raw_rows, task
 from quaestor.pipeline import flow, ingest
+from quaestor.pipeline.compilation import compile_update
 from quaestor.pipeline.errors import LoadError
 from quaestor.pipeline.flow import Definitions
 from quaestor.pipeline.lake import Lake
 from quaestor.pipeline.manifest import LoadedDump
+from quaestor.pipeline.periods import DEFAULT_PLAN
 from quaestor.pipeline.retention import Retention, purge
+from quaestor.pipeline.summary import tables
+from quaestor.pipeline.update_language import parse
 
 TASKS = [task(n, MONDAY_US + n * SECOND_US) for n in range(12)]
 NONE = Definitions({})
@@ -97,6 +101,19 @@ def test_what_was_never_loaded_is_not_loaded_now(tmp_path, lake):
     flow.rebuild(None, lake.place.root, NONE)
     assert before == raw_rows(lake)
     assert {"one": 6, "two": 8} == ledger(lake)
+
+
+def test_a_table_whose_definition_is_not_at_hand_stays(tmp_path, lake):
+    """A user's own table must not be empty until its definition is given again (W3)."""
+    text = "DEFINE UPDATE D FROM SMF_116_01 TO D GROUP BY (DATE = SM116DTE) SET (COMMITS = SUM(WTASCMN));"
+    mine = Definitions(tables(compile_update(each, DEFAULT_PLAN) for each in parse(text)))
+    flow.load(None, lake.place.root, [tmp_path / "one"], mine)
+    before = lake.rows("D", ["COMMITS"]).to_pylist()
+    assert [66] == [row["COMMITS"] for row in before]
+    flow.rebuild(None, lake.place.root, NONE)
+    assert before == lake.rows("D", ["COMMITS"]).to_pylist()
+    assert {"D": 1} == flow.load(None, lake.place.root, [tmp_path / "one"], mine).summaries
+    assert before == lake.rows("D", ["COMMITS"]).to_pylist()
 
 
 def test_purged_days_stay_purged(tmp_path):

@@ -8,7 +8,8 @@ Rules
       whose definition has changed is computed for all days that have details. The work goes out as orders of one table
       and day, the largest first, small ones together (day_part).
   W3  Rebuilding is loading every dump of the ledger again into an empty lake, and taking its place at the commit. It
-      is refused when one is gone or has changed (ingest, G7).
+      is refused when one is gone or has changed (ingest, G7). A table whose definition is not at hand stays as it is,
+      and a load that has it computes it anew (W2).
 
 Called by the doors, by follow and from notebooks.  Calls ingest, summary, daily_parts, day_part, lake.
 """
@@ -94,7 +95,7 @@ def rebuild(
     lake = Lake.at(root)
     with lake.change(wait=wait, say=say) as change:
         dumps = [name for dump in change.base.digests().values() for name in dump.names if is_there(name)]
-        change.start_over()
+        change.start_over(chosen.tables)
         return _load(spark, change, dumps, chosen, progress)
 
 

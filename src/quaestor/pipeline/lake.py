@@ -209,12 +209,13 @@ class Change:
     anew: bool = False
     committed: bool = False
 
-    def start_over(self) -> None:
-        """Take away all that can be made again from dumps; what is left of purged days stays."""
+    def start_over(self, summaries: Collection[str]) -> None:
+        """Take away the details and the summaries that will be made again; what is left of purged days stays."""
         self.anew = True
         horizon = self.base.horizon
         for each in manifest.as_files(self.base.files):
-            if each.kind == manifest.RAW or horizon is None or (each.day is not None and each.day >= horizon):
+            again = each.table in summaries and (horizon is None or (each.day is not None and each.day >= horizon))
+            if each.kind == manifest.RAW or again:
                 self.removed.add(each.path)
 
     @property
