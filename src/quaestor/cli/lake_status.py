@@ -48,13 +48,24 @@ def status_command(lake: str, as_json: bool) -> None:
 @click.option(
     "--statistics", type=Days(), default=182, show_default=True, metavar="DAYS", help="Keep statistics so many days."
 )
+@click.option("--uncounted", is_flag=True, help="Also details that a summary table has not counted yet.")
 @click.option("--dry-run", is_flag=True, help="Only tell what would go.")
 @click.option("--no-wait", is_flag=True, help="Give up at once when a load is busy on this lake.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per table.")
 def purge_command(
-    lake: str, details: int, daily: int, statistics: int, dry_run: bool, no_wait: bool, as_json: bool
+    lake: str,
+    details: int,
+    daily: int,
+    statistics: int,
+    uncounted: bool,
+    dry_run: bool,
+    no_wait: bool,
+    as_json: bool,
 ) -> None:
     """Take away what is older than it needs to be, counted from the newest day; weeks and months are kept.
+
+    Details that a summary table has not counted are a reason to take nothing away; a load with its definition counts
+    them. Exit code 0: done, 2: nothing was changed.
 
     \b
     Example:
@@ -67,6 +78,7 @@ def purge_command(
             lake,
             Retention(details, daily, statistics),
             dry_run=dry_run,
+            uncounted=uncounted,
             wait=not no_wait,
             say=lambda message: click.echo(message, err=True),
         )

@@ -70,6 +70,7 @@ def describe(table: SummaryTable, schema: T.StructType, plan: PeriodPlan) -> dic
         "schema": json.dumps(schema.jsonValue()),
         "definition": definition_digest(table, plan),
         "grain": grain(table),
+        "structures": sorted(table.structures),
         "by_day": _has_date_key(table),
     }
 

@@ -9,17 +9,21 @@ Rules
       as rejects and not loaded, for their copies could not be recognised and their day's summaries not be recomputed.
   H3  What the details of a day were summed up to stays until its own time is over.
   H4  A dry run tells the same and changes nothing.
+  H5  Details that a summary table has not counted (a load went without summaries, or without the definition) are not
+      taken away: no later load could make good what is missing (flow, W2). Who wants that says so.
 
 Called by the doors.  Calls lake.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
+from typing import cast
 
+from quaestor.pipeline.errors import LakeError
 from quaestor.pipeline.lake import Lake
-from quaestor.pipeline.manifest import RAW, SUMMARY, LakeFile, Snapshot, as_files
+from quaestor.pipeline.manifest import RAW, SUMMARY, LakeFile, Snapshot, as_files, load_number
 from quaestor.pipeline.raw_tables import REJECTS
 
 
@@ -52,15 +56,16 @@ def purge(
     retention: Retention,
     *,
     dry_run: bool = False,
+    uncounted: bool = False,
     wait: bool = True,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Purged]:
-    """Take away what is older than `retention` allows; what it was, table by table."""
+    """Take away what is older than `retention` allows; what it was, table by table. `uncounted` too, or not (H5)."""
     lake = Lake.at(root)
     if dry_run:  # H4
-        return _told(_over(lake.snapshot(), retention))
+        return _told(_going(lake.snapshot(), retention, uncounted=uncounted))
     with lake.change(wait=wait, say=say) as change:
-        over = _over(change.base, retention)
+        over = _going(change.base, retention, uncounted=uncounted)
         if over:
             change.removed |= {each.path for each in over}
             change.horizon = _horizon(change.base, retention)
@@ -96,6 +101,31 @@ def _over(snapshot: Snapshot, retention: Retention) -> list[LakeFile]:
         if first is not None and each.day is not None and each.day < first:
             made.append(each)
     return made
+
+
+def _going(snapshot: Snapshot, retention: Retention, *, uncounted: bool) -> list[LakeFile]:
+    """The files whose time is over; refused when that would lose what is not counted yet (H5)."""
+    over = _over(snapshot, retention)
+    for table, days in () if uncounted else _missing(snapshot, [each for each in over if each.kind == RAW]):
+        raise LakeError(
+            f"{table} has not counted the details of {len(days)} days (from {days[0]}) that would go: load with its"
+            " definition first, or purge with --uncounted"
+        )
+    return over
+
+
+def _missing(snapshot: Snapshot, details: list[LakeFile]) -> Iterator[tuple[str, list[date]]]:
+    """The tables that lack some of these details, and of which days."""
+    for name, known in sorted(snapshot.summaries.items()):
+        structures = cast("list[str]", known.get("structures", []))
+        counted = cast("dict[str, int]", known.get("days", {}))
+        days = {
+            each.day
+            for each in details
+            if each.table in structures and load_number(each.path) > counted.get(str(each.day), 0)
+        }
+        if days:
+            yield name, sorted(each for each in days if each is not None)
 
 
 def _told(files: list[LakeFile]) -> list[Purged]:
