@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 
+import pyarrow as pa
 import pytest
 
 from quaestor.reports.catalog import REPORTS
@@ -137,3 +138,24 @@ def test_one_report_is_a_page_of_its_own():
     assert [] == made.fetched
     assert {} == made.scripts
     assert "Buffer pool 3 ran low" in made.text
+
+
+def _called(table, name):
+    """The table with every name in it replaced."""
+    texts = [each.name for each in table.schema if pa.types.is_string(each.type)]
+    for each in {"QMGR", "BASENAME", "CHANNEL", "application", "STRUCTURE", "qmgr", "object"} & set(texts):
+        table = table.set_column(table.column_names.index(each), each, pa.array([name] * len(table), pa.string()))
+    return table
+
+
+@pytest.mark.parametrize(("name", "shown"), [(None, "-"), ("<b>&", "&lt;b&gt;&amp;")])
+def test_names_are_what_records_hold(name, shown):
+    """M2, D6: a blank name is null in the tables; others may read like markup."""
+    found = {report: _called(table, name) for report, table in four_weeks().items()}
+    mixed = {report: pa.concat_tables([table, found[report]]) for report, table in four_weeks().items()}
+    for tables in (found, mixed):
+        made = read(page(tables, "Title", "written"))
+        figures = [json.loads(text) for which, text in made.scripts.items() if which.startswith("figure-")]
+        labels = {trace["name"] for figure in figures for trace in figure["data"]}
+        assert {shown, f"{shown} {shown}"} <= labels
+        assert not any("None" in label for label in labels)

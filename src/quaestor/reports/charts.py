@@ -8,16 +8,18 @@ Rules
   D4  A period of one hour is drawn too: as a point between the hours around it. Where hours are few, points are large.
       A scale of powers of ten has two marks at least, or its figures could not be read.
   D5  Text and lines take their colour from the page, so that light, dark and paper need no second figure.
+  D6  Names come from records. What has none is a dash (V1), and what plotly would take for markup is escaped.
 
 Called by page.  Calls nothing of plotly: the page brings plotly.js, and a test checks the figures against its schema.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from html import escape
 from math import log10
 from typing import Any
 
-from quaestor.reports.values import duration
+from quaestor.reports.values import ABSENT, duration
 
 Figure = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -79,7 +81,8 @@ def cpu_by_week(rows: Rows) -> list[Figure]:
     main = list(totals)[: len(PALETTE)]
     series = {name: dict.fromkeys(weeks, 0.0) for name in [*main, "Other"]}
     for row in rows:
-        series[row["application"] if row["application"] in main else "Other"][row["week"]] += row["cpu_s"] or 0.0
+        name = _name(row["application"])
+        series[name if name in main else "Other"][row["week"]] += row["cpu_s"] or 0.0
     if not any(series["Other"].values()):
         del series["Other"]
     labels = [f"{week:%d %b %Y}".lstrip("0") for week in weeks]
@@ -108,7 +111,7 @@ def cpu_by_week(rows: Rows) -> list[Figure]:
 def elapsed_split(rows: Rows) -> list[Figure]:
     """What share of each application's elapsed time went where; the label has the whole."""
     kept = [row for row in rows if (row["elapsed_s"] or 0) > 0][:MOST_BARS][::-1]
-    labels = [f"{row['application']}  <b>{duration(row['elapsed_s'] * 1e6)}</b>" for row in kept]
+    labels = [f"{_name(row['application'])}  <b>{duration(row['elapsed_s'] * 1e6)}</b>" for row in kept]
     data = []
     for column, name, colour in _SPLIT:
         wholes = [sum(row[part] or 0.0 for part, *_ in _SPLIT) or 1.0 for row in kept]
@@ -250,7 +253,7 @@ def time_on_queue(rows: Rows) -> list[Figure]:
 
 def buffer_pools(rows: Rows) -> list[Figure]:
     """The four pools that came closest to full, against the line below which pages are written out."""
-    lines = _series(rows, lambda row: f"{row['QMGR']} pool {row['BUFFER_POOL']}", "low_percent")
+    lines = _series(rows, lambda row: f"{_qmgr(row)} pool {row['BUFFER_POOL']}", "low_percent")
     lowest = sorted(lines, key=lambda name: min(value for _, value in lines[name]))[:4]
     made = _lines({name: lines[name] for name in lowest}, "lowest stealable, %", 340, "%{y:.0f} %")
     made["layout"]["yaxis"]["range"] = [0, 100]
@@ -353,7 +356,7 @@ _TICKS = [
 def _labels(rows: Rows, column: str) -> list[str]:
     """Names for rows, with the queue manager in front when there are several."""
     several = len({row["QMGR"] for row in rows}) > 1
-    return [f"{row['QMGR']} {row[column]}" if several else str(row[column]) for row in rows]
+    return [f"{_qmgr(row)} {_name(row[column])}" if several else _name(row[column]) for row in rows]
 
 
 def _largest(names: Sequence[str], rows: Rows, *columns: str) -> list[tuple[str, dict[str, Any]]]:
@@ -365,7 +368,8 @@ def _totals(rows: Rows, key: str, column: str) -> dict[str, float]:
     """Sums by key, the largest first."""
     sums: dict[str, float] = {}
     for row in rows:
-        sums[row[key]] = sums.get(row[key], 0.0) + (row[column] or 0.0)
+        name = _name(row[key])
+        sums[name] = sums.get(name, 0.0) + (row[column] or 0.0)
     return dict(sorted(sums.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
@@ -373,9 +377,14 @@ def _height(bars: float) -> int:
     return int(90 + _ROW_PX * max(bars, 2))
 
 
+def _name(value: str | None) -> str:
+    """A name as plotly shows it (D6)."""
+    return ABSENT if value is None else escape(value, quote=False)
+
+
 def _qmgr(row: dict[str, Any]) -> str:
-    return str(row["QMGR"])
+    return _name(row["QMGR"])
 
 
 def _structure(row: dict[str, Any]) -> str:
-    return f"{row['QMGR']} {row['STRUCTURE']}"
+    return f"{_qmgr(row)} {_name(row['STRUCTURE'])}"

@@ -24,10 +24,10 @@ import pyarrow as pa
 
 from quaestor.reports import charts
 from quaestor.reports.catalog import REPORTS
-from quaestor.reports.catalog.model import Report
+from quaestor.reports.catalog.model import Report, Unit
 from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.markup import table
-from quaestor.reports.values import duration, figure
+from quaestor.reports.values import duration, figure, shown
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"  # M1
 
@@ -194,7 +194,7 @@ def _period(results: Mapping[str, pa.Table]) -> str:
     if not rows:
         return "No statistics in this period."
     first, last = min(row["hour"] for row in rows), max(row["hour"] for row in rows)
-    managers = sorted({row["QMGR"] for row in rows})
+    managers = sorted({shown(row["QMGR"], Unit.TEXT) for row in rows})
     begin = f"{first:%-d %B}" if first.year == last.year else f"{first:%-d %B %Y}"
     days = f"{first:%-d %B %Y}" if first.date() == last.date() else f"{begin} to {last:%-d %B %Y}"
     plural = "s" if len(managers) > 1 else ""
