@@ -48,7 +48,7 @@ PICTURES = (
     Picture(
         "cpu-by-week",
         "CPU by application",
-        "CPU time of MQI calls and commits. Channels stand under their own names.",
+        "CPU time of MQI calls and commits. Channels stand under their own names. Weeks count whole.",
         charts.cpu_by_week,
     ),
     Picture(

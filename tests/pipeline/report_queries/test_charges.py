@@ -1,6 +1,6 @@
 """Charge-back and trends on given rows (C1, C2, H1 to H3)."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
@@ -100,6 +100,23 @@ def test_week_over_week(spark):
         row[1:4] for row in printed("trend", provider)
     ]
     assert [("CICSPRD1", "60", "28", "9", "0", "0", "0", "23")] == printed("elapsed-split", provider)
+    asked = {"from": "2026-03-11", "to": "2026-03-22"}
+    assert [("2026-03-09", "12", "20")] == [row[1:4] for row in printed("trend", provider, **asked)]
+
+
+def test_a_week_or_month_is_meant_when_one_of_its_days_is(spark):
+    """G2: asked from Wednesday on, the week is not empty."""
+    weeks = tables(DRL__MQ_WEEKLY_STATS=frame(spark, WORK, [work(date(2026, 3, 2), "CICSPRD1", 10, ET=20e6)]))
+    months = tables(DRL__MQ_MONTHLY_STATS=frame(spark, WORK, [work(date(2026, 2, 1), "CICSPRD1", 10)]))
+    for name, provider, first, last in (
+        ("cpu-by-week", weeks, date(2026, 3, 2), date(2026, 3, 8)),
+        ("elapsed-split", weeks, date(2026, 3, 2), date(2026, 3, 8)),
+        ("chargeback-application", months, date(2026, 2, 1), date(2026, 2, 28)),
+    ):
+        day = timedelta(days=1)
+        spans = {(first, first): 1, (last, last): 1, (first - day, first - day): 0, (last + day, last + day): 0}
+        for (begin, end), found in spans.items():
+            assert found == len(printed(name, provider, **{"from": f"{begin}", "to": f"{end}"}))
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,13 @@ Rules
   H1  Charge-back reads the monthly table, which keeps user ids and outlives the details.
   H2  A channel is charged by its name and the address of its partner, an application by its job, transaction and user
       id (A-15). The channel initiator's tasks are work of channels, not of an application.
-  H3  A week is compared with the calendar week before it; a week without work before it has no change.
+  H3  A week is compared with the calendar week before it, asked for or not; without work in that, it has no change.
 
 Called by the package's register.  Calls departments, steps.
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
@@ -19,12 +20,13 @@ from quaestor.pipeline.report_queries.steps import Parameters, Tables, applicati
 
 WEEKLY = "DRL.MQ_WEEKLY_STATS"
 MONTHLY = "DRL.MQ_MONTHLY_STATS"
+SUNDAY, END_OF_MONTH = "date_add(DATE, 6)", "last_day(DATE)"
 _MOVES = "coalesce(CHANNEL, '') <> ''"
 
 
 def _work(tables: Tables, asked: Parameters, plan: ChargePlan) -> DataFrame:
     """The monthly rows with their payer."""
-    return summarised(tables, MONTHLY, asked).withColumn("payer", plan.department())
+    return summarised(tables, MONTHLY, asked, last_day=END_OF_MONTH).withColumn("payer", plan.department())
 
 
 def _plan(asked: Parameters) -> ChargePlan:
@@ -89,7 +91,8 @@ def cpu_by_week(tables: Tables, asked: Parameters) -> DataFrame:
 def trend(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per week and application, against the week before (H3)."""
     weeks = _weeks(tables, asked)
-    before = weeks.select(
+    earlier = {**asked, "from": asked["from"] - timedelta(days=7)} if asked.get("from") is not None else asked
+    before = _weeks(tables, earlier).select(
         F.date_add("week", 7).alias("week"),
         "application",
         F.col("cpu_s").alias("cpu_s_before"),
@@ -105,7 +108,7 @@ def trend(tables: Tables, asked: Parameters) -> DataFrame:
 
 
 def _weeks(tables: Tables, asked: Parameters) -> DataFrame:
-    named = summarised(tables, WEEKLY, asked).withColumn("application", application())
+    named = summarised(tables, WEEKLY, asked, last_day=SUNDAY).withColumn("application", application())
     return named.groupBy(F.col("DATE").alias("week"), "application").agg(
         (total("CT") / 1e6).alias("cpu_s"),
         (total("ET") / 1e6).alias("elapsed_s"),

@@ -10,7 +10,7 @@ Called by the package's register.  Calls steps, and the names of the summary tab
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
-from quaestor.pipeline.report_queries.charges import WEEKLY
+from quaestor.pipeline.report_queries.charges import SUNDAY, WEEKLY
 from quaestor.pipeline.report_queries.exceptions import BUFFER_MANAGER
 from quaestor.pipeline.report_queries.manager_queries import CF_CALLS, LOG_MANAGER
 from quaestor.pipeline.report_queries.steps import (
@@ -39,7 +39,7 @@ def elapsed_split(tables: Tables, asked: Parameters) -> DataFrame:
         "db2_s": ("DB2TIME",),
     }
     summed = (
-        summarised(tables, WEEKLY, asked)
+        summarised(tables, WEEKLY, asked, last_day=SUNDAY)
         .withColumn("application", application())
         .groupBy("application")
         .agg(

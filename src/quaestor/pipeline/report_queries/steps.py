@@ -2,7 +2,8 @@
 
 Rules
   G1  A query gets its tables from a function and its parameters as parsed values; it knows no path and no session.
-  G2  Days are inclusive. Names are patterns with `*` and `?`; a name without them means just itself.
+  G2  Days are inclusive. A week or a month cannot be cut: it is meant when one of its days is. Names are patterns with
+      `*` and `?`; a name without them means just itself.
   G3  Totals are divided at the very end: the average of a group is its total over its count, never an average of
       averages. Nothing counted gives null, never 0 (F-11).
   G4  MP1B's program cuts averages and percentages to whole numbers and prints 0 where nothing was counted; `average`
@@ -57,11 +58,13 @@ def raw(tables: Tables, structure: str, asked: Parameters) -> DataFrame:
     return matching(frame, asked, **RAW_NAMES)
 
 
-def summarised(tables: Tables, name: str, asked: Parameters, *, qmgr: str = "QMGR") -> DataFrame:
-    """The rows of a summary table that are asked for (G2)."""
+def summarised(
+    tables: Tables, name: str, asked: Parameters, *, qmgr: str = "QMGR", last_day: str = "DATE"
+) -> DataFrame:
+    """The rows of a summary table that are asked for (G2); a row is about the days from DATE to `last_day`."""
     frame = tables(name)
     if asked.get("from") is not None:
-        frame = frame.where(F.col("DATE") >= F.lit(asked["from"]))
+        frame = frame.where(F.expr(last_day) >= F.lit(asked["from"]))
     if asked.get("to") is not None:
         frame = frame.where(F.col("DATE") <= F.lit(asked["to"]))
     return matching(frame, asked, qmgr=qmgr, **SUMMARY_NAMES)
