@@ -179,6 +179,9 @@ def test_get(spark):
     assert expected == printed("get", tables(WQST=frame(spark, WQST, given)))
 
 
+ON_QUEUE = ("on_queue_longest_us", "on_queue_shortest_us", "on_queue_elapsed_us")
+
+
 def test_time_on_queue_divides_by_destructive_gets_where_they_are_counted(spark):
     """Three valid gets, two of them browses: the mean is the one destructive get's (O5)."""
     row = queue(
@@ -186,6 +189,10 @@ def test_time_on_queue_divides_by_destructive_gets_where_they_are_counted(spark)
         on_queue_longest_us=1.3e9, on_queue_shortest_us=1.3e9, on_queue_elapsed_us=1.3e9,
     )  # fmt: skip
     assert "1.3E+09" == printed("get", tables(WQST=frame(spark, WQST, [row])))[0][-1]
+    browsed = {**row, "valid_destructive_gets": 0, **dict.fromkeys(set(row) & set(ON_QUEUE), 0.0)}
+    assert ["-", "-"] == list(printed("get", tables(WQST=frame(spark, WQST, [browsed])))[0][-2:])
+    both = printed("get", tables(WQST=frame(spark, WQST, [row, browsed])), grain="job")
+    assert ["1.3E+09", "1.3E+09", "1.3E+09"] == list(both[0][-3:])
 
 
 @pytest.mark.oracle("mp1b/45", kind="parser", lines="3265-3267")

@@ -268,6 +268,25 @@ def test_time_on_queue_and_kinds_of_get(spark):
     ] == printed("get-kinds", provider)
 
 
+def test_who_browses_measures_no_time_on_queue(spark):
+    """F-9: a record of browses alone has a shortest time of 0 that nobody measured."""
+    rows = [
+        {"QMGR": "QM1", "BASENAME": "A", "VALIDGET": 4, "GETDVAL": 4, "MAXTOQ": 150, "MINTOQ": 50, "TOTTOQ": 400},
+        {"QMGR": "QM1", "BASENAME": "A", "VALIDGET": 9, "GETDVAL": 0},
+        {"QMGR": "QM1", "BASENAME": "B", "VALIDGET": 9, "GETDVAL": 0},
+    ]
+    provider = tables(DRL__MQ_DAILY_QUEUE=queue_table(spark, *rows))
+    assert [
+        ("QM1", "A", "1.5E+02", "5.0E+01", "1.0E+02", "13"),
+        ("QM1", "B", "0.0E+00", "-", "-", "9"),
+    ] == printed("time-on-queue", provider)
+
+
+def test_about_an_index_that_is_not_known_nothing_is_said(spark):
+    made = queue_table(spark, {"QMGR": "QM1", "BASENAME": "A", "GETA": 7, "INDXTYPE": "?"})
+    assert [("QM1", "A", "?", "7", "0", "0", "0", "-")] == printed("get-kinds", tables(DRL__MQ_DAILY_QUEUE=made))
+
+
 def test_slow_transactions_and_patterns(spark):
     """Over the limit and no channel; `*` and `?` are wild, `_` and `%` are themselves (G2)."""
     tasks = [

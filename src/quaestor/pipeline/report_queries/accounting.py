@@ -7,6 +7,7 @@ Rules
   O4  The smallest size and the shortest time on queue mean something only after a valid call (F-7).
   O5  Time on queue is measured by destructive gets alone. Its average divides by them where the record counts them,
       by the valid gets otherwise, and is null when the result is below the minimum, which no average can be (F-9).
+      Who only browsed has measured no shortest time.
 
 Called by the package's register.  Calls record_sums.
 """
@@ -76,14 +77,15 @@ def get(tables: Tables, asked: Parameters) -> pa.Table:
 
 def _get_figures(rows: pa.Table) -> Mapping[str, Array]:
     valid = rows["valid_gets"]
+    measured = pc.coalesce(rows["valid_destructive_gets"], valid)  # O5
     return {
         **_counts(rows, _GETS),
         "on_queue_us": amount(rows["on_queue_elapsed_us"]),
-        "measured": count(pc.coalesce(rows["valid_destructive_gets"], valid)),  # O5
+        "measured": count(measured),
         "get_size_high": rows["get_size_high"],
         "get_size_low": _after_valid(rows["get_size_low"], valid),
         "toq_max_us": rows["on_queue_longest_us"],
-        "toq_min_us": _after_valid(rows["on_queue_shortest_us"], valid),
+        "toq_min_us": _after_valid(rows["on_queue_shortest_us"], measured),
     }
 
 

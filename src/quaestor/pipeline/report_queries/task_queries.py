@@ -114,18 +114,19 @@ def queue_users(tables: Tables, asked: Parameters) -> DataFrame:
 def time_on_queue(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per queue manager and queue: how long its messages lay there (Q-14).
 
-    Only destructive gets measure it; an average below the minimum is none (F-9).
+    Only destructive gets measure it: who browses has no shortest time. An average below the minimum is none (F-9).
     """
+    measured = "coalesce(GETDVAL, VALIDGET)"
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
         .where("VALIDGET > 0")
         .groupBy("QMGR", "BASENAME")
         .agg(
             F.max("MAXTOQ").alias("MAXTOQ"),
-            F.min("MINTOQ").alias("MINTOQ"),
+            F.expr(f"min(CASE WHEN {measured} > 0 THEN MINTOQ END)").alias("MINTOQ"),
             total("TOTTOQ").alias("TOTTOQ"),
             total("VALIDGET").alias("VALIDGET"),
-            F.sum(F.coalesce("GETDVAL", "VALIDGET")).alias("measured"),
+            F.expr(f"sum({measured})").alias("measured"),
         )
     )
     mean = F.try_divide("TOTTOQ", "measured")
@@ -134,19 +135,23 @@ def time_on_queue(tables: Tables, asked: Parameters) -> DataFrame:
 
 
 def get_kinds(tables: Tables, asked: Parameters) -> DataFrame:
-    """One row per queue manager, queue and index: gets of any message against gets of a specific one (Q-15)."""
+    """One row per queue manager, queue and index: gets of any message against gets of a specific one (Q-15).
+
+    About an index that is not known there is nothing to say.
+    """
     summed = (
         summarised(tables, DAILY_QUEUE, asked)
         .groupBy("QMGR", "BASENAME", "INDXTYPE")
         .agg(*(total(each).alias(each) for each in ("GETA", "GETS", "GETBRWA", "GETBRWS")))
         .where("GETA + GETS + GETBRWA + GETBRWS > 0")
     )
-    no_index, specific = F.col("INDXTYPE") == "None", F.col("GETS") + F.col("GETBRWS")
+    no_index, unknown = F.col("INDXTYPE") == "None", F.col("INDXTYPE") == "?"
+    specific = F.col("GETS") + F.col("GETBRWS")
     any_message = F.col("GETA") + F.col("GETBRWA")
     verdict = (
         F.when(no_index & (specific > 0) & (any_message == 0), "index it")
-        .when(~no_index & (specific == 0) & (any_message > 0), "drop the index")
+        .when(~no_index & ~unknown & (specific == 0) & (any_message > 0), "drop the index")
         .when(no_index & (specific > any_message), "consider an index")
-        .otherwise("fits")
+        .when(~unknown, "fits")
     )
     return summed.withColumn("INDEX_IS", verdict).orderBy("QMGR", "BASENAME", "INDXTYPE")
