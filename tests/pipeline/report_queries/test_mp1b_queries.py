@@ -3,6 +3,7 @@
 import pytest
 
 from pipeline.report_queries.given_rows import columns, frame, printed, tables, words
+from quaestor.reports.run import run
 
 KEYS = "DATE date, TIME string, MVS string, QMGR string, JOBTYPE string, JOBNAME string, TRAN string, CHANNEL string"
 VERBS = ("OPEN", "CLOSE", "GET", "PUT", "PUT1", "INQ", "SET")
@@ -285,6 +286,22 @@ def test_who_browses_measures_no_time_on_queue(spark):
 def test_about_an_index_that_is_not_known_nothing_is_said(spark):
     made = queue_table(spark, {"QMGR": "QM1", "BASENAME": "A", "GETA": 7, "INDXTYPE": "?"})
     assert [("QM1", "A", "?", "7", "0", "0", "0", "-")] == printed("get-kinds", tables(DRL__MQ_DAILY_QUEUE=made))
+
+
+def test_network_time_is_the_mean_of_all_intervals(spark):
+    """G3: five intervals of one minute in one row, one in the next."""
+    ddl = (
+        "DATE date, QMGR string, CHANNEL string, TYPE string, CONNAME string, NETTIME_AVG double, NETTIME_MAX double, "
+        + columns("long", "MESSAGES PERSISTENT BATCHES FULL_BATCHES BYTES_SENT BYTES_RECEIVED BATCHSZ INTERVALS")
+    )
+    rows = [
+        {"CHANNEL": "TO.A", "NETTIME_AVG": 100.0, "INTERVALS": 5},
+        {"CHANNEL": "TO.A", "NETTIME_AVG": 400.0, "INTERVALS": 1},
+        {"CHANNEL": "TO.A", "NETTIME_AVG": None, "INTERVALS": 3},
+        {"CHANNEL": "TO.B", "NETTIME_AVG": None, "INTERVALS": 3},
+    ]
+    found = run("channel-traffic", tables(DRL__MQ_CHANNELS=frame(spark, ddl, rows)))
+    assert [("TO.A", 150.0), ("TO.B", None)] == [(row["CHANNEL"], row["network_avg_us"]) for row in found.to_pylist()]
 
 
 def test_slow_transactions_and_patterns(spark):
