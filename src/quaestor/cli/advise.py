@@ -225,11 +225,11 @@ def _of_lake(
 
     with one_line():
         lake = Lake.at(root)
-        there = set(lake.tables())
+        now, there = lake.snapshot(), set(lake.tables())
         wanted = {structure: names for structure, names in columns.items() if structure in there}
         with session(SparkOptions()) as spark:
             made = advice_tables(
-                lambda name: lake.table(spark, name), wanted, queue_managers=managers, begin=begin, end=end
+                lambda name: lake.table(spark, name, at=now), wanted, queue_managers=managers, begin=begin, end=end
             )
             return dict(made)
 

@@ -4,6 +4,7 @@ Rules
   Q5  Only tables that a question mentions are prepared; the others cost nothing.
   Q6  Tables are called by their names; of a summary table the part before the dot may be left out or written.
   Q7  What Spark finds wrong with a question is told in one line.
+  Q8  All tables of a question are of one snapshot (lake, K6).
 
 Called by the doors.  Calls lake.
 """
@@ -17,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from quaestor.pipeline.errors import LakeError
 from quaestor.pipeline.lake import Lake
+from quaestor.pipeline.reading import names
 
 
 class QueryError(LakeError):
@@ -26,10 +28,11 @@ class QueryError(LakeError):
 def ask(spark: SparkSession, root: str | Path, query: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The names of the columns and at most `limit` rows."""
     lake = Lake.at(root)
-    for name in lake.tables():
+    snapshot = lake.snapshot()
+    for name in names(snapshot):
         prefix, _, short = name.rpartition(".")
         if re.search(rf"\b{re.escape(short)}\b", query, re.IGNORECASE):  # Q5
-            lake.table(spark, name).createOrReplaceTempView(short)
+            lake.table(spark, name, at=snapshot).createOrReplaceTempView(short)
         if prefix:
             query = re.sub(rf"\b{re.escape(prefix)}\s*\.\s*(?={re.escape(short)}\b)", "", query, flags=re.IGNORECASE)
     try:

@@ -15,7 +15,8 @@ Rules
   K3  A lake of a newer format is refused.
   K4  A folder that holds other things is not made into a lake.
   K5  A commit that finds another snapshot than the one it began with is given up.
-  K6  Tables are read through the snapshot that is current when they are asked for.
+  K6  Tables are read through the snapshot that is current when they are asked for. Who puts several together takes one
+      snapshot for all of them: beside a load, one table would otherwise tell of records that the next one lacks.
 
 Called by flow, ingest, reports and the doors.  Calls manifest, place, lock.
 """
@@ -130,16 +131,18 @@ class Lake:
         *,
         days: Collection[date] | None = None,
         queue_managers: Collection[str] | None = None,
+        at: Snapshot | None = None,
     ) -> DataFrame:
-        """A raw or summary table, or FILES or DUMPS, of the current snapshot (K6).
+        """A raw or summary table, or FILES or DUMPS, of the current snapshot or of the one given (K6).
 
         `days` and `queue_managers` narrow it to some partitions before Spark sees it.
         """
-        return reading.table(spark, self.place, self.snapshot(), name, days=days, queue_managers=queue_managers)
+        chosen = at or self.snapshot()
+        return reading.table(spark, self.place, chosen, name, days=days, queue_managers=queue_managers)
 
-    def rows(self, name: str, wanted: Collection[str]) -> pa.Table:
-        """A summary table of the current snapshot as Arrow, with the columns wanted (K6)."""
-        return reading.rows(self.place, self.snapshot(), name, wanted)
+    def rows(self, name: str, wanted: Collection[str], *, at: Snapshot | None = None) -> pa.Table:
+        """A summary table of the current snapshot, or of the one given, as Arrow with the columns wanted (K6)."""
+        return reading.rows(self.place, at or self.snapshot(), name, wanted)
 
     def tables(self) -> list[str]:
         """The names of all tables."""

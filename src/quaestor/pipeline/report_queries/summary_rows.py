@@ -6,6 +6,7 @@ Rules
   M2  Which rows are meant is what `steps.summarised` says (G2).
   M3  The median of a group is its lower one: a figure that was measured, not one between two.
   M4  A report that needs no Spark does not wait for its start.
+  M5  Reports that are made together are of one snapshot (lake, K6).
 
 Called by exceptions and details.  Calls lake.
 """
@@ -27,13 +28,17 @@ from quaestor.pipeline.report_queries.steps import SUMMARY_NAMES, Parameters, Ta
 
 
 class LakeTables:
-    """The tables of a lake, as DataFrames and as rows; each DataFrame is made once, Spark started when one is (M4)."""
+    """The tables of a lake at one moment, as DataFrames and as rows (M5).
+
+    Each DataFrame is made once, Spark started when one is (M4).
+    """
 
     def __init__(self, lake: Lake, start: Callable[[], SparkSession]) -> None:
         self._lake = lake
+        self._snapshot = lake.snapshot()
         self._start = cache(start)
         self._starting = Lock()
-        self._table = cache(lambda name: lake.table(self.spark, name))
+        self._table = cache(lambda name: lake.table(self.spark, name, at=self._snapshot))
 
     @property
     def spark(self) -> SparkSession:
@@ -48,11 +53,11 @@ class LakeTables:
 
     def rows(self, name: str, wanted: Collection[str]) -> pa.Table:
         """A summary table in memory: its keys and the columns wanted."""
-        return self._lake.rows(name, wanted)
+        return self._lake.rows(name, wanted, at=self._snapshot)
 
     def files(self, structure: str) -> tuple[Place, list[LakeFile]]:
         """Where the lake is, and the live files of a raw table in it."""
-        return self._lake.place, self._lake.snapshot().live(structure)
+        return self._lake.place, self._snapshot.live(structure)
 
 
 def summary_rows(
