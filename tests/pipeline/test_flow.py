@@ -163,6 +163,39 @@ def test_questions_in_sql(spark, week):
     assert 20 == lake.table(spark, "WQST", days=[MONDAY], queue_managers=["QM01"]).count()
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT OVERWRITE DIRECTORY '{}' USING csv SELECT 1",
+        "WITH x AS (SELECT 1) INSERT OVERWRITE DIRECTORY '{}' USING csv SELECT * FROM x",
+        "FROM WTAS INSERT OVERWRITE DIRECTORY '{}' USING csv SELECT commits",
+        "/* a */ -- b\nCREATE TABLE t USING csv LOCATION '{}' AS SELECT 1",
+        "drop view WTAS",
+    ],
+)
+def test_a_question_changes_nothing(spark, week, tmp_path, statement):
+    """Q9: Spark would write, and the answer would be empty."""
+    with pytest.raises(QueryError, match=r"^a question begins with SELECT, WITH, .* or EXPLAIN, and changes nothing$"):
+        ask(spark, week[0].place.root, statement.format(tmp_path / "out"), 1)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "-- insert into t\n SELECT 'INSERT INTO t' AS a",
+        "(SELECT 1) UNION (SELECT 2)",
+        "with x as (select 1) select * from x",
+        "FROM WTAS SELECT count(*)",
+        "VALUES (1)",
+        "DESCRIBE WTAS",
+        "EXPLAIN SELECT 1",
+    ],
+)
+def test_whatever_asks_is_answered(spark, week, question):
+    assert ask(spark, week[0].place.root, question, 1)[1]
+
+
 def test_a_queue_manager_is_called_alike_by_spark_and_by_the_manifest(spark, tmp_path):
     """A3: every character that a name can be made of."""
     names = ["A%41", "A/B", " {*}", "Q\xe9\xff", "\x85Q\\1"]
