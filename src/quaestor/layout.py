@@ -54,6 +54,14 @@ class CodePage:
         return data.ljust(size, b"\x40")
 
 
+def printable(text: str) -> str:
+    """Text for people to read: any byte is a character of a name, and what no printer shows is a point.
+
+    Otherwise a name could end its line, or tell a terminal what to do.
+    """
+    return text if text.isprintable() else "".join(each if each.isprintable() else "." for each in text)
+
+
 CODE_PAGES: Mapping[str, CodePage] = {
     "1047": CodePage("1047", "cp037", _BETWEEN_037_AND_1047),
     "037": CodePage("037", "cp037"),

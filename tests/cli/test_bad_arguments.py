@@ -197,3 +197,8 @@ def test_rows_are_json_whatever_is_in_them(capsys):
         "null": None,
         "large": 10**20,
     } == json.loads(capsys.readouterr().out, parse_constant=no_constant)
+
+
+def test_a_row_of_an_answer_is_one_line(capsys):
+    lake_sql._show("table", ["name", "n"], [("A\nB\x1b[2J", 1), (None, 2)])
+    assert "name     n\nA.B.[2J  1\n         2\n" == capsys.readouterr().out

@@ -37,6 +37,13 @@ def test_a_clean_dump(dump):
     assert ["QM01", "QM02"] == [line.split()[4] for line in done.stdout.splitlines() if line.startswith("115-215")]
 
 
+def test_a_name_commands_no_terminal(dump):
+    """Any byte is a character of a name; in JSON it is what it is."""
+    path = dump(with_section(qmgr="Q\x1b2"))
+    assert "SYS1    Q.2 " in info(path).stdout
+    assert "Q\\u001b2" in info(path, "--json").stdout
+
+
 def test_json_has_the_same_figures(dump):
     done = info(dump(gzip.compress(GOOD)), "--json")
     found = json.loads(done.stdout)

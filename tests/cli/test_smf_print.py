@@ -41,6 +41,12 @@ def run(*args, **more):
     return CliRunner().invoke(print_command, [*args], **more)
 
 
+def test_a_name_does_not_end_its_line(tmp_path):
+    path = tmp_path / "odd.smf"
+    path.write_bytes(written(115, 2, LockStatistics(lock_gets=5), queue_manager="Q\x1b\n1"))
+    assert "MQ_Subsys:Q..1 Date" in run(str(path)).stdout
+
+
 def test_every_record_prints_in_its_own_manner(dump):
     result = run(dump)
     assert 0 == result.exit_code

@@ -1,4 +1,4 @@
-"""Values, text, CSV, JSON and HTML tables (V1 to V3, F1, F2, J1, J2)."""
+"""Values, text, CSV, JSON and HTML tables (V1 to V4, F1, F2, J1, J2)."""
 
 import csv
 import io
@@ -46,6 +46,7 @@ from reports.given import arrow_type, empty, exceptions, table_of
         ("00:30:00.40", Unit.TIME, "00:30:00.40", "00:30"),
         (1234.5, Unit.MONEY, "1234.50", "1,234.50"),
         ("", Unit.TEXT, "", ""),
+        ("A\nB\x1b[31m\x85\u00e9", Unit.TEXT, "A.B.[31m.\u00e9", "A.B.[31m.\u00e9"),
     ],
 )
 def test_values(value, unit, text, page):

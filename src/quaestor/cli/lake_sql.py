@@ -12,6 +12,7 @@ import click
 from quaestor.cli.numbers import several
 from quaestor.cli.refused import Refused
 from quaestor.cli.spark_door import SparkOptions, one_line, session, spark_options
+from quaestor.layout import printable
 
 _MOST = 1000
 
@@ -56,7 +57,7 @@ def _show(shape: str, names: list[str], rows: list[tuple[Any, ...]]) -> None:
         writer.writerow(names)
         writer.writerows([[_cell(value) for value in row] for row in rows])
     else:
-        cells = [names, *([_cell(value) for value in row] for row in rows)]
+        cells = [[printable(_cell(value)) for value in row] for row in [names, *rows]]
         widths = [max(len(row[column]) for row in cells) for column in range(len(names))]
         for line in cells:
             click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())

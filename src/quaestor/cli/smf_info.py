@@ -10,7 +10,7 @@ from rich.table import Table
 
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.dumps import progress
-from quaestor.layout import CODE_PAGES
+from quaestor.layout import CODE_PAGES, printable
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import DumpReader
 from quaestor.smf.inventory import Inventory, take_inventory
@@ -71,7 +71,7 @@ def _show(path: str, reader: DumpReader, inventory: Inventory) -> None:
     for group, tally in inventory.in_order():
         times = [f"{each:%Y-%m-%d %H:%M:%S}" if each else "" for each in (tally.first, tally.last)]
         names = (group.kind, group.title, group.system, group.queue_manager, group.release)
-        table.add_row(*names, f"{tally.records:,}", *times, _zones(tally.zone_minutes))
+        table.add_row(*map(printable, names), f"{tally.records:,}", *times, _zones(tally.zone_minutes))
     console.print(table, highlight=False)
     sections = ", ".join(f"{name} {count:,} x {length}" for (name, length), count in sorted(inventory.sections.items()))
     console.print(f"  sections: {sections or 'none'}", highlight=False, soft_wrap=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import click
 
 from quaestor.cli.damage import DamageReport
-from quaestor.layout import CODE_PAGES, CodePage
+from quaestor.layout import CODE_PAGES, CodePage, printable
 from quaestor.smf.detection import UnusableDumpError
 from quaestor.smf.framing import Damage, DumpReader
 from quaestor.smf.printing.plain import plain_record, plain_task
@@ -61,7 +61,7 @@ class Printer:
             click.echo(json.dumps(plain_task(item) if isinstance(item, Task) else plain_record(item)))
         else:
             lines = task_printout(item, self.page) if isinstance(item, Task) else printout(item, self.page)
-            click.echo("\n".join(["", *lines] if self.printed else lines))
+            click.echo("\n".join(map(printable, ["", *lines] if self.printed else lines)))
         self.printed += 1
 
 

@@ -4,6 +4,7 @@ Rules
   V1  What is not known is a dash, never 0.
   V2  Whole numbers stand whole. Measured ones get three figures that count, large ones none after the point.
   V3  `grouped` puts commas between thousands, for pages; plain text has none, for other programs read it too.
+  V4  A character that cannot be printed is a point, so a row stays one line.
 
 Called by text, markup and charts.  Calls the catalog for units.
 """
@@ -11,6 +12,7 @@ Called by text, markup and charts.  Calls the catalog for units.
 from datetime import date, datetime
 from typing import Any
 
+from quaestor.layout import printable
 from quaestor.reports.catalog.model import Unit
 
 ABSENT = "-"
@@ -37,7 +39,7 @@ def shown(value: Any, unit: Unit, *, grouped: bool = False) -> str:
         case _ if unit.is_number:
             return figure(value, grouped=grouped)
         case _:
-            return str(value)
+            return printable(str(value))
 
 
 def figure(value: float, *, grouped: bool = False) -> str:
