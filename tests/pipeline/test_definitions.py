@@ -188,6 +188,10 @@ def test_a_definition_is_the_same_wherever_it_stands_and_another_once_it_means_a
     plans = [PeriodPlan(()), PeriodPlan(DEFAULT_PLAN.periods[:2])]
     made = [digest(text), *map(digest, others), *(digest(text, plan=plan) for plan in plans)]
     assert len(made) == len(set(made))
+    unasked = text_of(key="K = SM116SID", where="WTASCMN > 1")
+    assert {digest(unasked)} == {digest(unasked, plan=plan) for plan in plans}
+    second = text_of(key="K = SM116SID").replace("V =", "W =").replace("UPDATE U", "UPDATE U2")
+    assert digest(unasked + second) == digest(second + unasked) != digest(unasked)
 
 
 @pytest.mark.parametrize(

@@ -76,9 +76,13 @@ def describe(table: SummaryTable, schema: T.StructType, plan: PeriodPlan) -> dic
 
 
 def definition_digest(table: SummaryTable, plan: PeriodPlan) -> str:
-    """Changes when what the table means changes, not when its text is moved about (P5)."""
-    updates = [repr(replace(each.update, source="")) for each in table.updates]
-    text = re.sub(r"Place\(.*?\)", "", "\n".join([*updates, repr(plan)]))
+    """Changes when what the table means changes, not when its text is moved about (P5).
+
+    Updates may come in any order; the plan is part of those that ask it.
+    """
+    updates = sorted(re.sub(r"Place\(.*?\)", "", repr(replace(each.update, source=""))) for each in table.updates)
+    asked = any("Call(function='PERIOD'" in each for each in updates)
+    text = "\n".join([*updates, repr(plan)] if asked else updates)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
