@@ -196,6 +196,14 @@ def test_whatever_asks_is_answered(spark, week, question):
     assert ask(spark, week[0].place.root, question, 1)[1]
 
 
+def test_a_lake_at_a_uri_is_the_lake_at_its_path(spark, tmp_path):
+    """F1: Arrow reads a blank out of %20, Hadoop does not."""
+    root = tmp_path / "our lake %41"
+    flow.load(None, root.as_uri(), [dump(tmp_path / "dump", [task(1, MONDAY_US, "A/B")])], definitions())
+    assert 1 == Lake.at(root.as_uri()).table(spark, "WTAS").count() == Lake.at(root).table(spark, "WTAS").count()
+    assert 1 == Lake.at(root.as_uri()).table(spark, "DRL.DAILY").count()
+
+
 def test_a_queue_manager_is_called_alike_by_spark_and_by_the_manifest(spark, tmp_path):
     """A3: every character that a name can be made of."""
     names = ["A%41", "A/B", " {*}", "Q\xe9\xff", "\x85Q\\1"]

@@ -16,6 +16,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyarrow import fs
@@ -46,12 +47,13 @@ class Place:
         return f"{self._base}/{name}" if name else self._base
 
     def spark_path(self, name: str) -> str:
-        """What Spark calls the file."""
-        full = f"{self.root}/{name}" if name else self.root
+        """What Spark calls the file: Hadoop takes names as they are, not percent-encoded as a URI has them (F1)."""
+        root = unquote(self.root) if "://" in self.root else self.root
+        full = f"{root}/{name}" if name else root
         scheme = next((each for each in _SPARK_SCHEMES if full.startswith(each)), "")
         if scheme:
             return _SPARK_SCHEMES[scheme] + full.removeprefix(scheme)
-        return full if "://" in full else f"file://{full}"  # Hadoop takes paths as they are, not percent-encoded
+        return full if "://" in full else f"file://{full}"
 
     def exists(self, name: str) -> bool:
         return bool(self.filesystem.get_file_info(self.path(name)).type != fs.FileType.NotFound)
