@@ -213,11 +213,14 @@ class Conversation:
         self.busy = False
         if self.ending:
             self._disconnect()
-        while self.backlog and not self.busy:
-            op, flags, number, payload = self.backlog.popleft()
-            answer = self.request(op, flags, number, payload, 0, len(payload))
-            if answer:
-                self.link.send(answer)
+        try:
+            while self.backlog and not self.busy:
+                op, flags, number, payload = self.backlog.popleft()
+                answer = self.request(op, flags, number, payload, 0, len(payload))
+                if answer:
+                    self.link.send(answer)
+        except ProtocolError as error:
+            self.link.no_frame(error)
         if not self.link.reading and not self.backlog and not self.link.stuck:
             self.link.want(reading=True)
 

@@ -96,10 +96,14 @@ class Link:
         except self.again:
             return False
         except (ProtocolError, StructError) as error:
-            self.end(f"not a frame of this protocol: {error}")
+            self.no_frame(error)
         except OSError as error:
             self.end(self.why_failed(error))
         return events != WRITE
+
+    def no_frame(self, error: Exception) -> None:
+        """What came is not of this protocol (LI1)."""
+        self.end(f"not a frame of this protocol: {error}")
 
     def why_failed(self, error: OSError) -> str | None:
         """What there is to say of a socket that fails."""
@@ -226,7 +230,7 @@ class Link:
             else:
                 self.welcome(number, result)
         except (ProtocolError, StructError) as error:
-            self.end(f"not a frame of this protocol: {error}")
+            self.no_frame(error)
 
     def refused(self, number: int, user: str, why: Refused) -> None:
         self.service.journal.audit("QSV020W", peer=self.peer, user=user, why=str(why))
@@ -314,7 +318,7 @@ class Link:
         try:
             self._split(data)
         except (ProtocolError, StructError) as error:
-            self.end(f"not a frame of this protocol: {error}")
+            self.no_frame(error)
 
     @property
     def stuck(self) -> bool:

@@ -1,0 +1,30 @@
+"""Requests that came behind one that waits for the log: the backlog of a conversation (CV1, W8, W9, LI3)."""
+
+from quaestor import MQMD, GetOptions, PutOptions
+from quaestor.server import wire
+from quaestor.server.protocol import DESCRIPTOR, WAITS, Op, frame
+from server.conftest import call
+from server.test_any_bytes import answered
+
+PERSISTENT = wire.pack_descriptor(MQMD(persistence=1))
+UNKNOWN = 99
+
+
+def put(body, number, options=PutOptions.NO_SYNCPOINT):
+    """A persistent put; out of syncpoint its answer waits for the log."""
+    head = wire.PUT.pack(1, int(options)) + wire.COUNT.pack(len(PERSISTENT)) + PERSISTENT
+    return frame(Op.PUT, DESCRIPTOR, 1, number, head + body)
+
+
+def get(number, options=GetOptions.NO_SYNCPOINT, wait_ms=None):
+    flags = 0 if wait_ms is None else WAITS
+    return frame(Op.GET, flags, 1, number, wire.GET.pack(1, int(options), wait_ms or 0, 0))
+
+
+def test_a_bad_frame_behind_a_commit_ends_its_own_link_alone(turns):
+    """W8, LI1: it is looked at when the log was forced, and the service goes on."""
+    server = turns()
+    peer, other = server.introduced(), server.introduced()
+    assert server.say(peer, put(b"first", 5), frame(UNKNOWN, 0, 1, 6)) is None
+    assert "an unknown operation" in server.last_line()
+    assert answered(server.say(other, call("status", number=4))) == [(Op.REPLY, 4)]
