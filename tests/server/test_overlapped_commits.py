@@ -399,3 +399,28 @@ def test_a_server_killed_under_load_keeps_what_it_confirmed(tmp_path, after_s):
     assert set(confirmed) <= set(left)
     assert len(left) == len(set(left))
     assert len(left) - len(confirmed) <= 4  # in flight and not told of
+
+
+def test_what_came_behind_a_commit_is_not_carried_out_when_its_link_has_ended(held):
+    """W9, W10, CV1: a commit behind one that waits for the log is backed out with its link, and stays so."""
+    app, queue = held.client(b"BILLING")
+    held.hold()
+    put_later(app, queue, b"alone")
+    held.flying()
+    unit = queue.put_request(b"in the unit", PERSISTENT, 0, None, None)
+    app._link.send(app._conversation, unit, answered=False)
+    app._link.send(app._conversation, requests.commit(1), answered=True)
+    (link,) = (link for link in held.service.links if link.client)
+    (conversation,) = link.conversations.values()
+    held.wait_for(lambda: len(conversation.backlog) == 2)
+    app._link.close()
+    held.wait_for(lambda: not link.open)
+    back, _ = held.client(b"BILLING")
+    told = []
+    asking = threading.Thread(target=lambda: told.append(back.outcome(1)))
+    asking.start()
+    asking.join(0.1)  # the queue manager waits for the force before it answers
+    held.let_go()
+    asking.join(PATIENCE_S)
+    assert told == [False]
+    assert held.bodies() == ["alone"]

@@ -7,7 +7,8 @@ Rules
       not carried out. A back out forgets it, a disconnect answers it and backs out.
   CV4 A get that has to wait is `Parked` with a waiter on the queue; posting it puts it on the service's list, and the
       turn looks again. A message may be handed over to it directly.
-  CV5 A conversation ends once: by disconnecting, which commits, or with its link, which backs out.
+  CV5 A conversation ends once: by disconnecting, which commits, or with its link, which backs out. What is in the
+      backlog then is not carried out: whoever has come back may have been told that it never will be (protocol W10).
   CV6 A call that waits for another queue manager (MQSC with CMDSCOPE) is carried out beside the loop; meanwhile the
       conversation's other calls stay in the backlog, and other conversations go on.
   CV7 A conversation that has ended holds nothing that holds it, nor does a wait that is over: nothing of either is
@@ -36,6 +37,7 @@ from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.server import values, wire
 from quaestor.server.calls import CALLS, Later
 from quaestor.server.open_handle import OpenHandle
+from quaestor.server.parked import Parked
 from quaestor.server.protocol import (
     CONTEXT,
     CORREL,
@@ -73,27 +75,6 @@ _unpack_get, _GET_LENGTH = wire.GET.unpack_from, wire.GET.size
 _pack_answer, _ANSWER_LENGTH = wire.ANSWER.pack, wire.ANSWER_LENGTH
 _SMALL = 256
 """Integers up to here are one object each, as the message manager wants to see the options of like calls."""
-
-
-class Parked:
-    """A get that waits (CV4)."""
-
-    __slots__ = ("conversation", "max_length", "number", "opened", "options", "selecting", "wait_ms", "waiting")
-
-    def __init__(
-        self,
-        conversation: "Conversation",
-        number: int,
-        opened: OpenHandle,
-        options: int,
-        wait_ms: int,
-        max_length: int | None,
-        selecting: dict[str, Any],
-        waiting: Waiting,
-    ) -> None:
-        self.conversation, self.number, self.opened = conversation, number, opened
-        self.options, self.wait_ms, self.max_length, self.selecting = options, wait_ms, max_length, selecting
-        self.waiting = waiting
 
 
 class Conversation:
@@ -148,12 +129,8 @@ class Conversation:
         """Nobody begins a unit now: the request comes first when that is over (CV8)."""
         self.busy = True
         self.backlog.appendleft(request)
-        self.service.held_up.append(self._go_on)
+        self.service.held_up.append(self.resume)
         return b""
-
-    def _go_on(self) -> None:
-        if self.link.open:
-            self.resume()
 
     def _refusal(self, number: int, error: Exception) -> bytes:
         """The answer to a call that failed; what is the fault of neither engine nor application is raised."""
@@ -209,8 +186,10 @@ class Conversation:
                 link.send_now(answer)
 
     def resume(self) -> None:
-        """What was waited for has come: go on with the backlog (CV1)."""
+        """What was waited for has come: go on with the backlog (CV1), unless it goes with its link (CV5)."""
         self.busy = False
+        if not self.link.open:
+            return
         if self.ending:
             self._disconnect()
         try:

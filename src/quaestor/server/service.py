@@ -36,13 +36,13 @@ from quaestor.qmgr.connection import Connection
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.readiness import READ, WRITE, Readiness
 from quaestor.server import values
-from quaestor.server.conversation import Parked
 from quaestor.server.group_commit import GroupCommit
 from quaestor.server.identity import Identity, Refused
 from quaestor.server.journal import Journal
 from quaestor.server.limits import Limits
 from quaestor.server.link import Link
 from quaestor.server.listeners import tune_tcp
+from quaestor.server.parked import Parked
 from quaestor.server.protocol import Op, frame
 from quaestor.server.tls_link import TlsLink
 
