@@ -1,5 +1,8 @@
 """Requests that came behind one that waits for the log: the backlog of a conversation (CV1, W8, W9, LI3)."""
 
+from contextlib import suppress
+from socket import SO_SNDBUF, SOL_SOCKET
+
 from quaestor import MQMD, GetOptions, PutOptions
 from quaestor.server import wire
 from quaestor.server.protocol import DESCRIPTOR, WAITS, Op, frame
@@ -28,3 +31,22 @@ def test_a_bad_frame_behind_a_commit_ends_its_own_link_alone(turns):
     assert server.say(peer, put(b"first", 5), frame(UNKNOWN, 0, 1, 6)) is None
     assert "an unknown operation" in server.last_line()
     assert answered(server.say(other, call("status", number=4))) == [(Op.REPLY, 4)]
+
+
+def test_answers_behind_a_commit_are_held_back_too(turns):
+    """LI3: a client that takes none of them cannot make the queue manager keep them all."""
+    server = turns(output_bytes=10_000)
+    peer = server.introduced()
+    (link,) = server.service.links
+    link.sock.setsockopt(SOL_SOCKET, SO_SNDBUF, 5_000)
+    assert answered(server.say(peer, put(bytes(9_000), 5))) == [(Op.REPLY, 5)]
+    browses = [get(number, GetOptions.BROWSE_FIRST) for number in range(7, 57)]
+    peer.send(b"".join([put(b"waits for the log", 6), *browses]))
+    server.turn(3)
+    assert link._out_bytes < 30_000  # and not fifty times nine thousand
+    taken = b""
+    for _ in range(300):
+        server.turn()
+        with suppress(BlockingIOError):
+            taken += peer.recv(1 << 16)
+    assert answered(taken) == [(Op.REPLY, number) for number in range(6, 57)]

@@ -187,21 +187,21 @@ class Conversation:
 
     def resume(self) -> None:
         """What was waited for has come: go on with the backlog (CV1), unless it goes with its link (CV5)."""
-        self.busy = False
-        if not self.link.open:
+        self.busy, link = False, self.link
+        if not link.open:
             return
         if self.ending:
             self._disconnect()
         try:
-            while self.backlog and not self.busy:
+            while self.backlog and not self.busy and not link.held:  # LI3
                 op, flags, number, payload = self.backlog.popleft()
                 answer = self.request(op, flags, number, payload, 0, len(payload))
                 if answer:
-                    self.link.send(answer)
+                    link.send(answer)
         except ProtocolError as error:
-            self.link.no_frame(error)
-        if not self.link.reading and not self.backlog and not self.link.stuck:
-            self.link.want(reading=True)
+            link.no_frame(error)
+        if not link.reading and not self.backlog and not link.stuck:
+            link.want(reading=True)
 
     # -- put
 

@@ -5,8 +5,8 @@ Rules
   LI2 Nothing but HELLO is looked at before the client has proved who it is.
   LI3 The answer to a request that came alone is sent at once: its client works on while others are served. Answers to
       requests that came together, and to commits of several conversations, gather and are sent once per turn. A client
-      that does not take them is not read from until it does, and is cut off when it takes none for long. So is one
-      that stops in the middle of a frame.
+      that does not take them is not read from until it does, nor is anything else of it carried out, and it is cut off
+      when it takes none for long. So is one that stops in the middle of a frame.
   LI4 The end of a link is handled at the end of a turn, the first after which no commit of its conversations is under
       way.
 
@@ -65,7 +65,7 @@ class Link:
         self._rest = bytearray()
         self._need = HEADER_LENGTH
         self._out: list[bytes] = []
-        self._out_bytes, self._held = 0, False
+        self._out_bytes, self.held = 0, False
         self._output_max = service.limits.output_bytes
         self._talks = service.talking.append
         self._unsent = b""
@@ -85,7 +85,7 @@ class Link:
                 data = self._receive(RECEIVE)
                 if data:
                     self.heard = self.service.now
-                    if self._rest or self._identifying or self._held:
+                    if self._rest or self._identifying or self.held:
                         self._received(data)
                     else:
                         self._split(data)
@@ -112,7 +112,7 @@ class Link:
     def _received(self, data: bytes) -> None:
         """More of a frame that has begun, or something to look at later."""
         self._rest += data
-        if len(self._rest) < self._need or self._identifying or self._held:
+        if len(self._rest) < self._need or self._identifying or self.held:
             if len(self._rest) > max(HELLO_MAX, self._need):
                 self.want(reading=False)
             return
@@ -131,7 +131,7 @@ class Link:
                 if answer:
                     self.send_now(answer)
                 return
-        while end - at >= HEADER_LENGTH and self.open and not (self._identifying or self._held):
+        while end - at >= HEADER_LENGTH and self.open and not (self._identifying or self.held):
             length, op, flags, conversation, number = _unpack_header(data, at)
             if not HEADER_LENGTH <= length <= self._frame_max:
                 raise ProtocolError(f"a frame of {length} bytes")
@@ -150,7 +150,7 @@ class Link:
             self._need = HEADER_LENGTH
         if at < end and self.open:
             self._rest += data[at:]
-            self.partial_since = 0.0 if self._identifying or self._held else self.service.now
+            self.partial_since = 0.0 if self._identifying or self.held else self.service.now
         elif self.partial_since:
             self.partial_since = 0.0
 
@@ -267,7 +267,7 @@ class Link:
         out.append(answer)
         self._out_bytes += len(answer)
         if self._out_bytes > self._output_max:
-            self._held = True  # LI3
+            self.held = True  # LI3
 
     def flush(self) -> None:
         """Send what has gathered; what the client does not take now waits (LI3)."""
@@ -295,7 +295,7 @@ class Link:
             return
         if sent:
             self.took = self.service.now
-        if sent < len(data) or self.writing or self._held:
+        if sent < len(data) or self.writing or self.held:
             self._partly_taken(data, sent)
 
     def _partly_taken(self, data: bytes, sent: int) -> None:
@@ -303,16 +303,19 @@ class Link:
         if sent < len(data):
             self._unsent = data[sent:]
             self._out_bytes = len(self._unsent)
-            self._held |= self._out_bytes > self._output_max
-            self.want(writing=True, reading=not self._held)
+            self.held |= self._out_bytes > self._output_max
+            self.want(writing=True, reading=not self.held)
             return
         self.want(writing=False, reading=True)
-        if self._held:
-            self._held = False
+        if self.held:
+            self.held = False
             self.service.ask(self._go_on)
 
     def _go_on(self) -> None:
-        """The client has taken its answers: look at what it has sent meanwhile."""
+        """The client has taken its answers: look at what it has sent meanwhile, the oldest first."""
+        for conversation in tuple(self.conversations.values()):
+            if conversation.backlog and not conversation.busy:
+                conversation.resume()
         data = bytes(self._rest)
         self._rest.clear()
         try:
