@@ -6,7 +6,9 @@ Rules
   CV3 A put without a number is answered by nobody; its first error is the answer to the next numbered call, which is
       not carried out. A back out forgets it, a disconnect answers it and backs out.
   CV4 A get that has to wait is `Parked` with a waiter on the queue; posting it puts it on the service's list, and the
-      turn looks again. A message may be handed over to it directly.
+      turn looks again. A message may be handed over to it directly. Its wait ends with its link, at once: nothing is
+      got for a client that is known to be gone, and what was handed over is put back. No two wait under one number,
+      and no more of them than requests may (`backlog_requests`; 2102).
   CV5 A conversation ends once: by disconnecting, which commits, or with its link, which backs out. What is in the
       backlog then is not carried out: whoever has come back may have been told that it never will be (protocol W10).
   CV6 A call that waits for another queue manager (MQSC with CMDSCOPE) is carried out beside the loop; meanwhile the
@@ -22,6 +24,7 @@ Called by link and service.  Calls the connection and its handles, as any applic
 import dataclasses
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from struct import error as StructError  # noqa: N812 - a class
 from threading import Thread
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -291,6 +294,7 @@ class Conversation:
         else:
             result = opened.handle.look(options, wait_ms, None, max_length, direct=True, **selecting)
             if isinstance(result, Waiting):
+                self._may_wait(number, opened, result)
                 parked = Parked(self, number, opened, options, wait_ms, max_length, selecting, result)
                 self._park(parked)
                 self.service.wait_until(parked)
@@ -325,6 +329,14 @@ class Conversation:
         return b"".join(frames)
 
     # -- waiting, rule CV4
+
+    def _may_wait(self, number: int, opened: OpenHandle, waiting: Waiting) -> None:
+        if number in self.parked:
+            opened.handle.give_up(waiting)
+            raise ProtocolError(f"two gets that wait under number {number}")
+        if len(self.parked) >= self._backlog_max:
+            opened.handle.give_up(waiting)
+            raise MQError(Reason.RESOURCE_PROBLEM, waiting_gets=len(self.parked))
 
     def _park(self, parked: Parked) -> None:
         self.parked[parked.number] = parked
@@ -445,18 +457,19 @@ class Conversation:
 
     def _disconnect(self) -> None:
         self.ending = False
-        self._give_up_waits()
+        self.give_up_waits()
         self.connection.disconnect()
         self.link.forget(self)
 
-    def _give_up_waits(self) -> None:
+    def give_up_waits(self) -> None:
+        """Nobody waits here any more (CV4)."""
         parked, self.parked = self.parked, {}
         for one in parked.values():
-            one.opened.handle.give_up(one.waiting)
+            with suppress(MQError):  # no room to put it back: it went to a client that is gone
+                one.opened.handle.give_up(one.waiting)
 
     def abandon(self) -> None:
         """The link has ended: back out."""
-        self._give_up_waits()
         self.backlog.clear()
         self.connection.abandon()
 

@@ -8,7 +8,7 @@ Rules
       that does not take them is not read from until it does, nor is anything else of it carried out, and it is cut off
       when it takes none for long. So is one that stops in the middle of a frame.
   LI4 The end of a link is handled at the end of a turn, the first after which no commit of its conversations is under
-      way.
+      way. Its gets that wait do so no more from the moment it is known.
 
 Called by service.  Calls conversation, identity.  `tls_link` is the same over TLS.
 """
@@ -344,6 +344,8 @@ class Link:
         """No more of this link (LI4); `why` when somebody should know."""
         if self.open:
             self.open = False
+            for conversation in self.conversations.values():
+                conversation.give_up_waits()
             self.service.ended(self, why)
 
     def abandon(self) -> None:

@@ -425,9 +425,16 @@ class Handle:
                 waiting.post = post
 
     def give_up(self, waiting: Waiting) -> None:
-        """Stop waiting; a wake that came too late goes to the next."""
+        """Stop waiting; a wake that came too late goes to the next, and a message back to its queue (HA4)."""
         with self._latch:
             waiting.waiters.given_up(waiting)
+            if waiting.message is None:
+                return
+            try:
+                self._put_back(waiting)
+                self._connection.end_call(commit=True)
+            except FATAL as error:
+                raise self._connection.fatal(error) from error
 
     # -- accounting
 
