@@ -211,3 +211,19 @@ def test_restarts_in_the_middle_of_the_load_lose_and_double_nothing(restarting):
     expected = sorted(f"{number}-{n}{part}" for number in range(3) for n in range(each) for part in "ab")
     assert expected == sorted(confirmed)
     assert expected == sorted(got)
+
+
+def test_a_program_that_was_started_again_under_its_name_is_not_told_of_its_older_units(restarting):
+    """RC3: as with the blocking client."""
+
+    async def work():
+        for _ in range(2):
+            async with await quaestor.connect_async("QM1", reconnect_s=30, client="BILLING") as app:
+                await app.put1("ORDERS", "kept", PERSISTENT)
+                await app.commit()
+        async with await quaestor.connect_async("QM1", reconnect_s=30, client="BILLING") as app:
+            await app.put1("ORDERS", "lost", PERSISTENT)
+            app._link._transport.abort()
+            return await reason_of(app.commit())
+
+    assert asyncio.run(work()) is Reason.BACKED_OUT

@@ -485,3 +485,31 @@ def test_reconnecting_gives_up_in_time(serve):
         app.commit()
     with fails(Reason.CONNECTION_BROKEN):
         app.commit()
+
+
+def test_a_program_that_was_started_again_under_its_name_is_not_told_of_its_older_units(server):
+    """RC3, OC2: the first unit of the second run has the number of one that the first run committed."""
+    define(server)
+    with server.connect(client=b"BILLING", reconnect_s=20) as app:
+        for body in ("one", "two"):
+            app.put("ORDERS", body, PERSISTENT)
+            app.commit()
+    with server.connect(client=b"BILLING", reconnect_s=20) as app:
+        app.put("ORDERS", "three", PERSISTENT)
+        app._link._sock.shutdown(socket.SHUT_RDWR)
+        with fails(Reason.BACKED_OUT):
+            app.commit()
+        app.put("ORDERS", "three", PERSISTENT)
+        app.commit()
+    assert left_on(server) == ["one", "two", "three"]
+
+
+def test_units_of_another_user_under_the_same_name_are_not_ones_own(server):
+    """OC4: nobody can make somebody else's lost commits look as if they had come about."""
+    define(server)
+    with server.connect(client=b"BILLING", user="MALLORY") as app:
+        app.put("ORDERS", "one", PERSISTENT)
+        app.commit(4711)
+        assert app.outcome(4711)
+    with server.connect(client=b"BILLING", user="ALICE") as app:
+        assert not app.outcome(4711)

@@ -208,13 +208,13 @@ class Link:
         limits = self.service.limits
         self._frame_max = limits.frame_bytes
         told = {
+            "unit": self.service.take_over(self),
             "version": VERSION,
             "qmgr": self.service.name,
             "user": user,
             "heartbeat_s": limits.heartbeat_s,
             "frame_bytes": limits.frame_bytes,
         }
-        self.service.take_over(self)
         self.send(frame(Op.REPLY, 0, 0, number, values.pack(told)))
         rest = bytes(self._rest)
         self._rest.clear()

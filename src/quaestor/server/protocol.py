@@ -24,7 +24,7 @@ Rules
   W9  A link that ends, in whatever way but DISCONNECT of its conversations, backs out their units.
   W10 A COMMIT may carry a number. A client that gave its name in HELLO can ask afterwards, on another link, whether the
       unit of that number has committed (`outcome`); a new link under the name ends an older one first, so that the
-      answer is final.
+      answer is final. The answer to HELLO has the number of the last that has. A name is a user's own.
 
 Hot calls (put, get, commit, back out) have payloads packed by hand (`wire`); the others are CALL, a list of values
 whose first is the call's name (`values`, `calls`).

@@ -34,6 +34,7 @@ from quaestor.clock import Clock
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.connection import Connection
 from quaestor.qmgr.queue_manager import QueueManager
+from quaestor.qmgr.recovery.outcomes import owned
 from quaestor.readiness import READ, WRITE, Readiness
 from quaestor.server import values
 from quaestor.server.group_commit import GroupCommit
@@ -323,21 +324,25 @@ class Service:
         return self._manager.connections.connect(
             link.user,
             link.application,
-            client=link.client,
+            client=owned(link.client, link.user),
             recovery=self.commits,
             channel="" if local else CHANNEL,
             address="" if local else link.peer,
         )
 
-    def take_over(self, link: Link) -> None:
-        """A client that comes back: its older link is gone, whether we have heard of that or not (protocol W10)."""
+    def take_over(self, link: Link) -> int:
+        """A client that comes back: its older link is gone, whether we have heard of that or not (protocol W10).
+
+        Gives the number of the last unit that it has committed.
+        """
         if not link.client:
-            return
+            return 0
         for other in tuple(self.links):
             if other is not link and other.client == link.client and other.user == link.user and other.open:
                 other.end("its client has come back on another link")
                 self.commits.harden()
                 self._let_go()
+        return self.commits.outcomes.last_of(owned(link.client, link.user))
 
     def _sweep(self) -> None:
         """Look the links over (SV4)."""

@@ -3,11 +3,15 @@
 Rules
   OC1 A label is the client's name (1 to 32 bytes) and a number of eight bytes. A client's numbers only rise.
   OC2 The last number of a client is enough: a unit has committed if its number is not above that one. Whoever asks has
-      nothing in flight any more, so what has not committed by then never will.
+      nothing in flight any more, so what has not committed by then never will. A client that numbers its units anew
+      goes on behind the last (`last_of`): a number used before would be known to have committed.
   OC3 At most `CLIENTS_MAX` clients are remembered; the one that has not committed for longest is forgotten first.
+  OC4 A name is a user's own (`owned`): the commits of another user who calls himself the same are not his.
 
 Called by recovery, restart, connection.
 """
+
+from hashlib import sha256
 
 from quaestor.mqi.reasons import MQError, Reason
 
@@ -21,6 +25,12 @@ def label(client: bytes, number: int) -> bytes:
     if not 1 <= len(client) <= CLIENT_NAME_MAX or not 0 <= number <= NUMBER_MAX:
         raise MQError(Reason.UOW_NOT_AVAILABLE, client=client, unit=number)
     return client + number.to_bytes(8, "big")
+
+
+def owned(client: bytes, user: str) -> bytes:
+    """A client's name, as one user's (OC4); of a client without a name there is none."""
+    whose = user.encode()
+    return sha256(len(whose).to_bytes(2, "big") + whose + client).digest() if client else b""
 
 
 class Outcomes:
@@ -39,3 +49,7 @@ class Outcomes:
     def committed(self, client: bytes, number: int) -> bool:
         """Whether a unit has committed (OC2)."""
         return number <= self.last.get(client, -1)
+
+    def last_of(self, client: bytes) -> int:
+        """The number behind which a client's next units are (OC2)."""
+        return self.last.get(client, 0)

@@ -82,6 +82,9 @@ class AsyncLink(asyncio.Protocol):
         self._patience_s = CONNECT_S
         self._heard_s = 0.0
         self._watch: asyncio.TimerHandle | None = None
+        self.unit = 0
+        """The last that was committed under the client's name (RC3)."""
+
         self.calls_in_unit = 0
         """Of a connection that reconnects: how many calls would be backed out."""
 
@@ -221,7 +224,7 @@ class AsyncLink(asyncio.Protocol):
         except BaseException:
             self.close()
             raise
-        self._patience_s = 2 * float(told["heartbeat_s"])
+        self._patience_s, self.unit = 2 * float(told["heartbeat_s"]), int(told.get("unit", 0))
         self._watch_no_more()
 
 

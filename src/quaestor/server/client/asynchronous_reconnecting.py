@@ -75,7 +75,7 @@ class AsyncReconnectingConnection(AsyncConnection):
     def __init__(self, link: AsyncLink, new_link: NewLink, reconnect_s: float) -> None:
         super().__init__(link, AsyncLink.close)
         self._new_link, self._reconnect_s = new_link, reconnect_s
-        self._unit, self._unit_lost = 0, False
+        self._unit, self._unit_lost = link.unit, False
         self._lock, self._maker = asyncio.Lock(), asyncio.current_task()
 
     # -- calls

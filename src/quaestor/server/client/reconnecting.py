@@ -6,8 +6,9 @@ Rules
       is lost again before all that is done is made once more, in the same time.
   RC2 A unit that was open is backed out by the queue manager: the call answers 2003 and the application does its unit
       again.
-  RC3 Every commit is numbered under a name of the connection's own. One whose answer was lost is looked up: it returns
-      if the unit has committed, and answers 2003 if it was backed out.
+  RC3 Every commit is numbered under a name of the connection's own, behind those that were committed under it before:
+      by a program that gave itself the name and has been started again. One whose answer was lost is looked up: it
+      returns if the unit has committed, and answers 2003 if it was backed out.
   RC4 A call outside a unit that changes nothing, or whose change went with the link, is made again. A put out of
       syncpoint whose answer was lost is not known to have happened: 2549, and the application decides. A link that is
       lost while disconnecting is not made again.
@@ -88,10 +89,9 @@ class ReconnectingConnection(Connection):
         let_go: Callable[[Link], None],
         new_link: Callable[[], Link],
         reconnect_s: float,
-        unit: int = 0,
     ) -> None:
         self._new_link, self._reconnect_s = new_link, reconnect_s
-        self._unit = unit
+        self._unit = int(link.qmgr.get("unit", 0))
         self._in_unit = self._was_in_unit = self._joins_unit = False
         self._repeatable = False
         self._reconnecting = False

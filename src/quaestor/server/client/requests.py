@@ -105,6 +105,8 @@ def welcome(payload: bytes) -> dict[str, Any]:
     told = values.unpack(payload)
     if not isinstance(told, dict) or not isinstance(told.get("heartbeat_s"), int | float):
         raise ProtocolError("a welcome without a heartbeat")
+    if not isinstance(told.get("unit", 0), int):
+        raise ProtocolError("a welcome with a unit that is no number")
     if not 0 <= told["heartbeat_s"] <= HEARTBEAT_MAX_S:
         raise ProtocolError("a welcome with a heartbeat that nobody can wait for")
     return told
