@@ -103,7 +103,7 @@ def test_a_link_introduces_itself_and_keeps_no_password(peer):
 
 def test_a_link_waits_twice_the_heartbeat_once_it_knows_it(peer):
     """CL3: until then as long as a connect may take."""
-    peer.link._receive_timeout(CONNECT_S)
+    peer.link._patience(CONNECT_S)
     assert (int(CONNECT_S), 0) == patience_s(peer.link)
     peer.introduced()
     assert ((60, 0), 60_000) == (patience_s(peer.link), peer.link._arrival.patience_ms)
@@ -112,7 +112,7 @@ def test_a_link_waits_twice_the_heartbeat_once_it_knows_it(peer):
 @pytest.mark.parametrize(("seconds", "whole", "part"), [(2.5, 2, 500_000), (0.25, 0, 250_000), (0, 0, 100_000)])
 def test_a_patience_is_never_none_at_all(peer, seconds, whole, part):
     """0 would mean for ever; a socket counts in hundredths of a second or coarser."""
-    peer.link._receive_timeout(seconds)
+    peer.link._patience(seconds)
     found = patience_s(peer.link)
     assert whole == found[0]
     assert part <= found[1] <= part + 10_000
@@ -261,7 +261,7 @@ def test_a_queue_manager_that_ends_the_link(peer, before):
 @pytest.mark.parametrize("before", CUTS.values(), ids=CUTS)
 def test_a_queue_manager_that_is_not_heard_of(peer, before):
     """CL3: it is given up in the middle of an answer as it is before it."""
-    peer.link._receive_timeout(0.1)
+    peer.link._patience(0.1)
     assert "the queue manager has not been heard of for too long" == peer.fails(before)
     assert -1 == peer.link._sock.fileno()
 
@@ -275,16 +275,56 @@ def test_a_link_that_cannot_send_is_broken(peer):
     assert "Broken pipe" in failed.value.facts["why"]
 
 
-def test_a_call_that_is_interrupted_breaks_its_link(peer, monkeypatch):
-    """Its answer would meet the next call."""
+class AlarmError(Exception):
+    """What a signal handler of the application raises."""
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, AlarmError])
+def test_a_call_that_is_interrupted_breaks_its_link(peer, monkeypatch, raised):
+    """CL4: its answer, a message perhaps, would be looked at by nobody; whatever a signal handler raises."""
 
     def interrupted(*_):
-        raise KeyboardInterrupt
+        raise raised
 
     monkeypatch.setattr(peer.link, "_received", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(raised):
         peer.link.call(1, CALL)
     assert "a call was interrupted" == peer.link.why_broken
+
+
+@pytest.mark.parametrize("answered", [True, False])
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, AlarmError])
+def test_a_call_that_is_interrupted_while_it_is_sent_breaks_its_link(peer, raised, answered):
+    """CL4: the next one would complete its frame, and be taken for the rest of its message."""
+
+    def half(data):
+        peer.link._sock.sendall(data[: len(data) // 2])
+        raise raised
+
+    peer.link._send_all = half
+    with pytest.raises(raised):
+        peer.link.send(1, CALL, answered=answered)
+    assert "a call was interrupted" == peer.link.why_broken
+    assert SENT // 2 == len(peer.sock.recv(1 << 16))
+    assert b"" == peer.sock.recv(1)
+
+
+def test_a_queue_manager_that_takes_nothing_is_given_up(peer):
+    """CL3: as one is of which nothing is heard."""
+    peer.link._patience(0.1)
+    with pytest.raises(MQError) as failed:
+        peer.link.call(1, CALL._replace(payload=bytes(10_000_000)))
+    assert Reason.CONNECTION_BROKEN is failed.value.reason
+    assert "the queue manager has taken nothing for too long" == failed.value.facts["why"]
+
+
+def test_a_child_is_not_held_up_by_what_its_parents_threads_held(peer):
+    """OL2: they are not in it, so nobody would ever let go."""
+    with peer.link._sending, peer.link._turn:
+        peer.link.forsake()
+        assert peer.link._sending.acquire(blocking=False)
+        assert peer.link._turn.acquire(blocking=False)
+    assert Reason.CONNECTION_BROKEN is peer.link.broken_error().reason
 
 
 def test_the_first_reason_is_the_reason(peer):

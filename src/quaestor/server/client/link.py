@@ -7,9 +7,10 @@ Rules
       answer, another takes over.
   CL3 The server answers or sends heartbeats; a link on which nothing is heard for twice the heartbeat while somebody
       waits is broken (2009). From then on every call of it says so. Before the server has said what its heartbeat is,
-      it has as long to answer as a connect has.
+      it has as long to answer as a connect has. One that takes nothing of what it is sent for that long is broken, too.
   CL4 Bytes that are no frame, and an answer that cannot be read, break the link as silence does (2009, with the
-      reason); whoever waits on it is told at once.
+      reason); whoever waits on it is told at once. So does a call that is interrupted, whatever interrupts it: half a
+      frame may have been sent, which the next one would complete, or an answer come that nobody would look at.
 
 Called by connection.  Calls the operating system.
 """
@@ -67,17 +68,18 @@ class Link:
         """HELLO, and what the queue manager says of itself."""
         payload = MAGIC + values.pack(self._said)
         self._said = {}  # no password is kept
-        self._receive_timeout(CONNECT_S)
+        self._patience(CONNECT_S)
         _, _, told = self.call(0, Request(int(Op.HELLO), 0, payload))
         self.qmgr = self.understood(welcome, told)
-        self._receive_timeout(2 * float(self.qmgr["heartbeat_s"]))
+        self._patience(2 * float(self.qmgr["heartbeat_s"]))
         if self._sock.family == socket.AF_UNIX:
             self._arrival.patience_ms = int(2000 * float(self.qmgr["heartbeat_s"]))  # RD4
 
-    def _receive_timeout(self, seconds: float) -> None:
+    def _patience(self, seconds: float) -> None:
         """On the socket itself: a Python timeout would cost a system call for each receive."""
         whole, part = divmod(max(seconds, 0.1), 1)
-        self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _TIMEOUT.pack(int(whole), int(part * 1e6)))
+        for way in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+            self._sock.setsockopt(socket.SOL_SOCKET, way, _TIMEOUT.pack(int(whole), int(part * 1e6)))
 
     def new_conversation(self) -> int:
         with self._sending:
@@ -91,8 +93,10 @@ class Link:
         number = self.send(conversation, request, answered=True)
         try:
             op, flags, payload = self._shared_answer(number) if self._shared else self._answer(number)
-        except KeyboardInterrupt:
-            self.broke("a call was interrupted")  # its answer would meet the next one
+        except MQError:
+            raise
+        except BaseException:
+            self.broke("a call was interrupted")  # CL4
             raise
         if op == _ERROR:
             raise self.understood(failure, payload)
@@ -130,10 +134,15 @@ class Link:
             raise self.broken_error()
         try:
             self._send_all(data)
+        except (BlockingIOError, ssl.SSLWantWriteError) as error:
+            raise self.broke("the queue manager has taken nothing for too long") from error
         except OSError as error:
             if not self.qmgr:
                 self._read()  # nobody else reads yet: what the server said before it ended the link, if anything
             raise self.broke(str(error)) from error
+        except BaseException:
+            self.broke("a call was interrupted")  # CL4
+            raise
 
     # -- answers, rule CL2
 
@@ -249,6 +258,7 @@ class Link:
     def forsake(self) -> None:
         """Close our copy of a socket that is another process's, without a word on it."""
         self.why_broken = "the link belongs to the parent process"
+        self._sending, self._turn = Lock(), Condition(Lock())  # a thread that is not here may have held them
         with contextlib.suppress(OSError):
             os.close(self._sock.detach())
 
