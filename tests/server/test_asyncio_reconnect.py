@@ -227,3 +227,32 @@ def test_a_program_that_was_started_again_under_its_name_is_not_told_of_its_olde
             return await reason_of(app.commit())
 
     assert asyncio.run(work()) is Reason.BACKED_OUT
+
+
+def test_a_disconnect_whose_commit_is_refused_ends_the_connection(restarting):
+    """RC4: nothing of it is left at the server."""
+
+    async def work():
+        async with restarting.app() as app:
+            await app.alter(LocalQueue, "ORDERS", put_allowed=False)
+        app = await quaestor.connect_async("QM1", reconnect_s=30)
+        queue = await app.open("ORDERS", OpenOptions.OUTPUT)
+        await queue.put(b"refused", PERSISTENT, PutOptions.ASYNC_RESPONSE)
+        reason = await reason_of(app.disconnect())
+        await asyncio.to_thread(restarting.server.idle)
+        return reason, app.connected
+
+    assert asyncio.run(work()) == (Reason.PUT_INHIBITED, False)
+
+
+def test_no_link_is_made_again_to_give_a_unit_up(restarting):
+    """RC4: the application's exception comes at once."""
+
+    async def work():
+        async with restarting.app(reconnect_s=60) as app:
+            await app.put1("ORDERS", "given up", PERSISTENT)
+            await asyncio.to_thread(restarting.server.stop)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(asyncio.wait_for(work(), 20))

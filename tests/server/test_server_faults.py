@@ -513,3 +513,27 @@ def test_units_of_another_user_under_the_same_name_are_not_ones_own(server):
         assert app.outcome(4711)
     with server.connect(client=b"BILLING", user="ALICE") as app:
         assert not app.outcome(4711)
+
+
+def test_a_disconnect_whose_commit_is_refused_ends_the_connection(server):
+    """RC4: nothing of it is left at the server, as with a connection that does not reconnect."""
+    define(server, put_allowed=False)
+    app = server.connect(reconnect_s=20)
+    app.open("ORDERS", OpenOptions.OUTPUT).put(b"refused", PERSISTENT, PutOptions.ASYNC_RESPONSE)
+    with fails(Reason.PUT_INHIBITED):
+        app.disconnect()
+    assert not app.connected
+    server.idle()
+
+
+def test_no_link_is_made_again_to_give_a_unit_up(serve):
+    """RC4: the application's exception comes at once, and not after `reconnect_s`."""
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=60)
+    app.put("ORDERS", "given up", PERSISTENT)
+    server.stop()
+    with pytest.raises(ZeroDivisionError), app:
+        raise ZeroDivisionError
+    assert not app.connected
+    assert left_on(serve()) == []

@@ -151,7 +151,7 @@ class AsyncReconnectingConnection(AsyncConnection):
         try:
             await self.call(request, ended)
         except MQError as error:
-            if error.reason is not Reason.CONNECTION_BROKEN:
+            if error.reason is not Reason.CONNECTION_BROKEN or self._maker is asyncio.current_task():
                 self._refused(error)
                 raise
             await self._made_again(link)
@@ -161,13 +161,22 @@ class AsyncReconnectingConnection(AsyncConnection):
     async def disconnect(self) -> None:
         """MQDISC: commits first, so that its outcome is known."""
         if self.connected and (self._link.calls_in_unit or self._unit_lost):
-            await self.commit()
+            try:
+                await self.commit()
+            except BaseException:
+                if self.connected:
+                    self._end()
+                raise
         self._maker = asyncio.current_task()  # a link that is lost now is not made again (RC4)
         try:
             await super().disconnect()
         except MQError as error:
             if error.reason is not Reason.CONNECTION_BROKEN:
                 raise
+
+    async def abandon(self) -> None:
+        self._maker = asyncio.current_task()  # nor is it now
+        await super().abandon()
 
     # -- the link, rules RC1 and AR1
 

@@ -11,7 +11,8 @@ Rules
       returns if the unit has committed, and answers 2003 if it was backed out.
   RC4 A call outside a unit that changes nothing, or whose change went with the link, is made again. A put out of
       syncpoint whose answer was lost is not known to have happened: 2549, and the application decides. A link that is
-      lost while disconnecting is not made again.
+      lost while disconnecting is not made again, nor is one for an application that gives its unit up. A disconnect
+      whose commit is refused ends the connection all the same.
 
 Called by the package door.  Calls connection, opening.
 """
@@ -171,13 +172,21 @@ class ReconnectingConnection(Connection):
     def disconnect(self) -> None:
         """MQDISC: commits first, so that its outcome is known."""
         if self.connected and self._in_unit:
-            self.commit()
+            try:
+                self.commit()
+            except BaseException:
+                self.abandon()
+                raise
         self._reconnecting = True  # never again (RC4)
         try:
             super().disconnect()
         except MQError as error:
             if error.reason is not Reason.CONNECTION_BROKEN:
                 raise
+
+    def abandon(self) -> None:
+        self._reconnecting = True  # never again (RC4)
+        super().abandon()
 
     # -- the link, rule RC1
 
