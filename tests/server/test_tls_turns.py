@@ -5,6 +5,7 @@ The client's end of TLS is in memory, so that a test decides which of its bytes 
 
 import socket
 import ssl
+from contextlib import suppress
 
 import pytest
 
@@ -314,3 +315,20 @@ def test_a_record_that_one_receive_does_not_empty_is_read_to_its_end(server, sho
     server.turn()
     client.listen()
     assert [Op.REPLY] == client.answers()
+
+
+def test_who_takes_a_long_answer_slowly_is_not_cut_off(server, shown):
+    """TL3, LI3: it takes a little of it within every `stalled_s`, though all of it takes far longer."""
+    client = Secured(server, shown).shake_hands().introduced()
+    (link,) = server.service.links
+    answer, taken = frame(Op.REPLY, 0, 1, 9, bytes(2_000_000)), 0
+    link.send_now(answer)
+    while taken < len(answer):
+        server.clock.advance(seconds=40)
+        server.turn()
+        assert link.open
+        client.incoming.write(client.sock.recv(300_000))
+        with suppress(ssl.SSLWantReadError):
+            while part := client.tls.read(1 << 20):
+                taken += len(part)
+        server.turn()

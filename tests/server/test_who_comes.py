@@ -299,3 +299,23 @@ def test_a_facility_without_a_file_for_another_socket_goes_on(tmp_path, caplog):
     facility.stop()
     assert not turn()
     accepted.close()
+
+
+def test_a_long_answer_is_taken_in_pieces_and_not_copied_for_each(turns):
+    """LI3: what is left of it is the same bytes; answers behind it come behind it."""
+    server = turns(**LIMITS)
+    peer = server.introduced()
+    (link,) = server.service.links
+    long, behind = bytes(range(256)) * 20_000, b"".join(call("status", number=n) for n in range(9))
+    link.send_now(long)
+    link.send_now(behind[:50])
+    taken = peer.recv(1 << 16)
+    server.turn()
+    link.send(behind[50:])
+    assert link._unsent.obj is long
+    while len(taken) < len(long) + len(behind):
+        server.turn()
+        taken += peer.recv(1 << 20)
+    assert taken == long + behind
+    server.turn()
+    assert (b"", 0, False, True) == (link._unsent, link._out_bytes, link.writing, link.reading)

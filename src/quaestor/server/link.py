@@ -6,7 +6,8 @@ Rules
   LI3 The answer to a request that came alone is sent at once: its client works on while others are served. Answers to
       requests that came together, and to commits of several conversations, gather and are sent once per turn. A client
       that does not take them is not read from until it does, nor is anything else of it carried out, and it is cut off
-      when it takes none for long. So is one that stops in the middle of a frame.
+      when it takes none for long. So is one that stops in the middle of a frame. A long answer is not copied again for
+      each piece of it that is taken.
   LI4 The end of a link is handled at the end of a turn, the first after which no commit of its conversations is under
       way. Its gets that wait do so no more from the moment it is known.
 
@@ -14,6 +15,7 @@ Called by service.  Calls conversation, identity.  `tls_link` is the same over T
 """
 
 import socket
+from collections.abc import Callable
 from struct import error as StructError  # noqa: N812 - a class
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from quaestor.server.service import Service
 
 RECEIVE = 1 << 16
+LONG = 1 << 20
 _AGAIN = (BlockingIOError, InterruptedError)
 _unpack_header = HEADER.unpack_from
 _HELLO, _CALL, _HEARTBEAT = int(Op.HELLO), int(Op.CALL), int(Op.HEARTBEAT)
@@ -51,7 +54,8 @@ class Link:
 
     def __init__(self, service: "Service", sock: socket.socket, peer: str, now: float) -> None:
         self.service, self.sock, self.peer = service, sock, peer
-        self._receive, self._send = sock.recv, sock.send
+        self._receive = sock.recv
+        self._send: Callable[[bytes | memoryview], int] = sock.send
         self.fd = sock.fileno()
         self.user = ""
         self.client = b""
@@ -68,7 +72,7 @@ class Link:
         self._out_bytes, self.held = 0, False
         self._output_max = service.limits.output_bytes
         self._talks = service.talking.append
-        self._unsent = b""
+        self._unsent: bytes | memoryview = b""
         self.since = self.heard = self.took = now
         self.partial_since = 0.0
         self.reading, self.writing = True, False
@@ -271,19 +275,27 @@ class Link:
 
     def flush(self) -> None:
         """Send what has gathered; what the client does not take now waits (LI3)."""
-        out = self._out
-        data = out[0] if len(out) == 1 and not self._unsent else b"".join((self._unsent, *out))
+        out, unsent = self._out, self._unsent
+        if len(unsent) > LONG:
+            self._hand_over(unsent)
+            if not self._unsent:
+                self.flush()
+            return
+        data = out[0] if len(out) == 1 and not unsent else b"".join((unsent, *out))
         out.clear()
         self._unsent = b""
         self._out_bytes = 0
         if data:
-            self.send_now(data)
+            self._hand_over(data)
 
     def send_now(self, data: bytes) -> None:
         """Send this at once, behind what has gathered (LI3)."""
         if self._out or self._unsent:
             self.send(data)
-            return
+        else:
+            self._hand_over(data)
+
+    def _hand_over(self, data: bytes | memoryview) -> None:
         if not self.open:
             return
         try:
@@ -298,11 +310,11 @@ class Link:
         if sent < len(data) or self.writing or self.held:
             self._partly_taken(data, sent)
 
-    def _partly_taken(self, data: bytes, sent: int) -> None:
+    def _partly_taken(self, data: bytes | memoryview, sent: int) -> None:
         """The client has not taken all of it, or has now taken what it had not (LI3)."""
-        if sent < len(data):
-            self._unsent = data[sent:]
-            self._out_bytes = len(self._unsent)
+        self._unsent = memoryview(data)[sent:] if sent < len(data) else b""
+        self._out_bytes = len(self._unsent) + sum(map(len, self._out))
+        if self._unsent:
             self.held |= self._out_bytes > self._output_max
             self.want(writing=True, reading=not self.held)
             return

@@ -5,11 +5,14 @@ Rules
   TL2 What TLS has decrypted is no longer in the socket, so nobody would be told of it: a link reads all of that. One
       receive gives one record at most, so it reads several at a time; then it is the turn of others, however much one
       client sends.
+  TL3 TLS says nothing of what it has sent before it has sent all that it was given, so it is given a record at a time:
+      a client that takes a long answer slowly is seen to take it (LI3).
 
 Called by service.  Calls link, of which it is a kind.
 """
 
 import ssl
+from functools import partial
 from typing import TYPE_CHECKING
 
 from quaestor.readiness import READ
@@ -19,10 +22,23 @@ if TYPE_CHECKING:
     from quaestor.server.service import Service
 
 RECORDS_AT_ONCE = 16
+RECORD = 1 << 14
+
+
+def _send_records(sock: ssl.SSLSocket, data: bytes | memoryview) -> int:
+    """Send as much as there is room for; how much that was (TL3)."""
+    rest, sent = memoryview(data), 0
+    try:
+        while sent < len(rest):
+            sent += sock.send(rest[sent : sent + RECORD])
+    except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        if not sent:
+            raise
+    return sent
 
 
 class TlsLink(Link):
-    """One client behind TLS (TL1, TL2)."""
+    """One client behind TLS (TL1-TL3)."""
 
     again = (*Link.again, ssl.SSLWantReadError, ssl.SSLWantWriteError)
     sock: ssl.SSLSocket
@@ -30,6 +46,7 @@ class TlsLink(Link):
     def __init__(self, service: "Service", sock: ssl.SSLSocket, peer: str, now: float) -> None:
         super().__init__(service, sock, peer, now)
         self._handshaking = True
+        self._send = partial(_send_records, sock)
 
     def ready(self, events: int) -> bool:
         if self._handshaking and not self._shook_hands():
