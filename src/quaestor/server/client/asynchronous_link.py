@@ -2,7 +2,8 @@
 
 Rules
   AL1 Answers are read in the order in which they come, whether or not somebody still waits for them: both ends then
-      agree on what has been sent. What an answer means is found out as it is read, before the next one is.
+      agree on what has been sent. What an answer means is found out as it is read, before the next one is. The pieces
+      of a long one are put together once, when all have come: meanwhile the loop is for others.
   AL2 An answer that comes when its call was cancelled, or that had come and was not seen yet, is told to the call's
       `late`.
   AL3 A link that is closed is gone with the loop's next turn: by then its calls are answered, and TLS's farewell is not
@@ -74,7 +75,7 @@ class AsyncLink(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
-        self._rest = b""
+        self._rest, self._need = bytearray(), HEADER_LENGTH
         self._number = self._conversations = 0
         self._pending: dict[int, Pending] = {}
         self.read_ahead: dict[int, Callable[[int, bytes], None]] = {}
@@ -95,7 +96,12 @@ class AsyncLink(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._heard_s = asyncio.get_running_loop().time()
-        data = self._rest + data if self._rest else data
+        if self._rest:
+            self._rest += data
+            if len(self._rest) < self._need:
+                return
+            data = bytes(self._rest)
+            self._rest.clear()
         at, end = 0, len(data)
         try:
             while end - at >= HEADER_LENGTH:
@@ -103,13 +109,16 @@ class AsyncLink(asyncio.Protocol):
                 if length < HEADER_LENGTH:
                     raise ProtocolError(f"a frame of {length} bytes")  # noqa: TRY301 - caught for all of them
                 if length > end - at:
+                    self._need = length
                     break
                 self._frame(op, flags, conversation, number, data[at + HEADER_LENGTH : at + length])
                 at += length
+            else:
+                self._need = HEADER_LENGTH
         except (ProtocolError, StructError) as error:
             self._broke(f"not a frame of this protocol: {error}")  # AL4
             return
-        self._rest = data[at:]
+        self._rest += data[at:]
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._broke(str(exc) if exc else "the queue manager ended the link")
