@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaestor import LocalQueue
+from quaestor.server import values
 from quaestor.server.calls import CALLS
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, Op, frame
-from server.conftest import HELLO, Turns, call, hello
+from server.conftest import HELLO, OPEN_FOR_ALL, Turns, call, hello
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,22 @@ def answered(data):
     return found
 
 
-ODD_NUMBERS = [None, True, 0, 1, -1, 5, 1 << 31, 1 << 40, 1 << 70, -(1 << 70), 1.5, float("inf"), float("nan")]
+ODD_NUMBERS = [
+    None,
+    True,
+    0,
+    1,
+    -1,
+    5,
+    1 << 31,
+    1 << 40,
+    1 << 70,
+    -(1 << 70),
+    1 << 20_000,
+    1.5,
+    float("inf"),
+    float("nan"),
+]
 ODD_TEXTS = ["", "ORDERS", "ORDERS.*", "x" * 300, "\0", "\u00e9", b"", b"x", bytes(24), b"\xff" * 400, "QLOCAL", "QMGR"]
 ODD_LISTS = [[], ["a"], [1, 2], ["ORDERS", "", ""], ["ORDERS"] + [""] * 5, [None], [[]], ["CURDEPTH", 5], (), ("x",)]
 ODD_MAPS = [{}, {"": None}, {"MAXDEPTH": 10**30}, {"PUT": "DISABLED"}]
@@ -113,3 +129,35 @@ def test_any_frame_is_answered_or_ends_its_link_alone(server, sent):
 def test_any_bytes_on_the_port_end_at_most_their_link(server, data):
     with others_are_served(server):
         server.say(server.link(), data)
+
+
+def test_a_request_of_millions_of_values_is_not_read(server):
+    """VA2: all others would wait meanwhile."""
+    millions = frame(Op.CALL, 0, 1, 4, values.pack(["inquire", 1, ["x"] * 5000]))
+    with others_are_served(server):
+        assert server.say(server.introduced(), millions) is None
+        assert "too many values" in server.last_line()
+    with others_are_served(server):
+        nested = values.pack(["inquire", 1, [["x"] * 100 for _ in range(100)]])
+        assert server.say(server.introduced(), frame(Op.CALL, 0, 1, 4, nested)) is None
+    with others_are_served(server):
+        most = values.pack(["inquire", 1, ["CURDEPTH"] * 4000])
+        assert [(Op.REPLY, 4)] == answered(server.say(server.introduced(), frame(Op.CALL, 0, 1, 4, most)))
+
+
+def test_there_are_no_more_handles_than_numbers_for_them(server):
+    """CA1: 2017, and not a search without end for one that is free."""
+    with others_are_served(server):
+        before = set(server.service.links)
+        peer = server.introduced()
+        (link,) = server.service.links - before
+        handles = link.conversations[1].handles
+        handles |= dict.fromkeys(range(2, 65_536), handles[1])
+        opening = call("open", "ORDERS", "", "", OPEN_FOR_ALL, number=4)
+        assert [(Op.ERROR, 4)] == answered(server.say(peer, opening))
+        closing = call("close", 7, 0, number=5)
+        del handles[7]
+        assert [(Op.ERROR, 5), (Op.REPLY, 6)] == answered(
+            server.say(peer, closing, call("open", "ORDERS", "", "", OPEN_FOR_ALL, number=6))
+        )
+        handles.clear()

@@ -2,7 +2,8 @@
 
 Rules
   CA1 A call takes the conversation and the values that came with it, and answers with a value. Parameters of the wrong
-      number or kind are the caller's error (2012), not ours.
+      number or kind are the caller's error (2012), not ours. A handle's number has two bytes: there are no more handles
+      than that, whatever MAXHANDS says (2017).
   CA2 Definitions travel in their stored form; a kind of object by its MQSC type.
 
 Called by conversation.  Calls the connection and its handles.
@@ -26,6 +27,7 @@ WAITING = ("CMDSCOPE", "RESET")
 LONG = ("AR", "B")
 """How the commands begin that wait for applications (ARCHIVE) or take their time (BACKUP), however short they are."""
 
+HANDLES_MAX = 65_535
 _KINDS = {kind.MQSC_TYPE: kind for kind in OBJECT_TYPES.values()}
 
 
@@ -40,6 +42,8 @@ def kind_of(name: str) -> type[MQObject]:
 def _open(
     on: "Conversation", name: str, qmgr: str, dynamic_name: str, options: int, alternate_user: str = ""
 ) -> list[Any]:
+    if len(on.handles) >= HANDLES_MAX:
+        raise MQError(Reason.HANDLE_NOT_AVAILABLE, handles=len(on.handles))
     handle = on.connection.open(Target(name, qmgr, dynamic_name, alternate_user), options)
     return [on.add(handle), handle.name]
 

@@ -401,7 +401,7 @@ class Conversation:
         return self.reply(number)
 
     def _call(self, _flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
-        asked = values.unpack(packed[at:end])
+        asked = values.unpack(packed[at:end], values.REQUEST_VALUES)
         call = CALLS.get(asked[0]) if isinstance(asked, list) and asked and isinstance(asked[0], str) else None
         if call is None:
             raise ProtocolError("a call of no known name")

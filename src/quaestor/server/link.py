@@ -163,7 +163,7 @@ class Link:
         if not self.authenticated:
             self._hello(op, number, payload)  # LI2
         elif op == _CALL:
-            self._connect(conversation, number, values.unpack(payload))
+            self._connect(conversation, number, values.unpack(payload, values.REQUEST_VALUES))
         elif op != _HEARTBEAT:
             raise ProtocolError(f"operation {op} on a conversation that is not there")
 
@@ -172,7 +172,7 @@ class Link:
     def _hello(self, op: int, number: int, payload: bytes) -> None:
         if op != _HELLO or not payload.startswith(MAGIC):
             raise ProtocolError("no HELLO")
-        said = values.unpack(payload[len(MAGIC) :])
+        said = values.unpack(payload[len(MAGIC) :], values.REQUEST_VALUES)
         versions = said.get("versions") if isinstance(said, dict) else None
         if not isinstance(versions, list | tuple) or VERSION not in versions:
             self.refuse(number, MQError(Reason.ENVIRONMENT_ERROR, versions=[VERSION]), "another version")

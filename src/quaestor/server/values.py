@@ -4,7 +4,8 @@ Rules
   VA1 A value is one tag byte and its contents. There are None, booleans, integers of any size, floats, text, bytes,
       lists, tuples, maps with text keys, and messages. An enumeration travels as its number.
   VA2 Reading never trusts a length: what does not fit into what is there is a `ProtocolError`, and so is nesting deeper
-      than `DEPTH_MAX`.
+      than `DEPTH_MAX`. A request has at most `REQUEST_VALUES` of them: to read as many as its bytes could hold would
+      take so long that nobody else is served.
   VA3 An object of another kind travels as its text: facts of an error may hold anything.
 
 Called by calls and the client.  Calls wire for messages.
@@ -20,6 +21,7 @@ from quaestor.server.protocol import ProtocolError
 from quaestor.server.wire import pack_message, unpack_message
 
 DEPTH_MAX = 8
+REQUEST_VALUES = 4096
 _INT, _FLOAT, _LENGTH = Struct(">q"), Struct(">d"), Struct(">I")
 _SMALL = 1 << 63
 _PLAIN = {b"N"[0]: None, b"T"[0]: True, b"F"[0]: False}
@@ -73,10 +75,10 @@ def _pack_bytes(tag: bytes, contents: bytes, parts: list[bytes]) -> None:
     parts.append(contents)
 
 
-def unpack(packed: bytes) -> Any:
-    """The value these bytes are, all of them (VA2)."""
+def unpack(packed: bytes, most: int = 0) -> Any:
+    """The value these bytes are, all of them, and no more values in it than `most` if that is said (VA2)."""
     try:
-        value, end = _unpack(packed, 0, 0)
+        value, end = _unpack(packed, 0, 0, [most or len(packed)])
     except (StructError, IndexError, UnicodeDecodeError, ValueError) as error:
         raise ProtocolError(f"a value cannot be read: {error}") from error
     if end != len(packed):
@@ -84,7 +86,7 @@ def unpack(packed: bytes) -> Any:
     return value
 
 
-def _unpack(packed: bytes, at: int, depth: int) -> tuple[Any, int]:
+def _unpack(packed: bytes, at: int, depth: int, left: list[int]) -> tuple[Any, int]:
     tag = packed[at]
     if depth > DEPTH_MAX:
         raise ProtocolError("a value is nested too deeply")
@@ -99,14 +101,17 @@ def _unpack(packed: bytes, at: int, depth: int) -> tuple[Any, int]:
     if length > len(packed) - at:
         raise ProtocolError("a value is longer than its frame")
     if tag in _SEQUENCES or tag == b"m"[0]:
-        return _unpack_many(packed, at, length, tag, depth)
+        return _unpack_many(packed, at, length, tag, depth, left)
     return _unpack_bytes(tag, packed[at : at + length]), at + length
 
 
-def _unpack_many(packed: bytes, at: int, length: int, tag: int, depth: int) -> tuple[Any, int]:
+def _unpack_many(packed: bytes, at: int, length: int, tag: int, depth: int, left: list[int]) -> tuple[Any, int]:
     values = []
+    left[0] -= length
+    if left[0] < 0:
+        raise ProtocolError("too many values")
     for _ in range(length if tag in _SEQUENCES else 2 * length):
-        value, at = _unpack(packed, at, depth + 1)
+        value, at = _unpack(packed, at, depth + 1, left)
         values.append(value)
     if tag in _SEQUENCES:
         return _SEQUENCES[tag](values), at
