@@ -52,6 +52,20 @@ def test_the_next_get_returns_them_in_their_order(late):
     assert (2, b"one", b"two", None, 0) == (len(late), taken(late), taken(late), taken(late), len(late))
 
 
+def test_one_that_was_marked_is_in_the_next_unit_after_a_back_out(late):
+    """LA3: of two back outs the second gives it up; a commit makes it the application's."""
+    marked = IN_SYNCPOINT | int(GetOptions.MARK_SKIP_BACKOUT)
+    late.keep(marked, message(b"marked"))
+    late.backed_out()
+    assert (None, 1) == (taken(late, OUT), len(late))
+    late.backed_out()
+    assert 0 == len(late)
+    late.keep(marked, message(b"marked"))
+    late.backed_out()
+    late.committed()
+    assert b"marked" == taken(late, OUT)
+
+
 def test_a_get_of_one_message_returns_that_one(late):
     """LA1: by its message or its correlation identifier; the others stay where they are."""
     for body in (b"one", b"two", b"three"):

@@ -389,6 +389,30 @@ def test_what_a_cancelled_get_has_got_goes_to_one_that_waits(slow, options):
     talk(slow.qm, conversation)
 
 
+@pytest.mark.parametrize("ends", ["cancelled", "out of time"])
+def test_one_that_is_given_it_as_its_own_wait_ends_does_not_lose_it(slow, ends):
+    """AS3: it had come, and nobody has seen it."""
+
+    async def conversation(_app, orders):
+        await orders.put("x", MQMD(persistence=1), NOW)
+        left, wait_ms = await orders.get(GET_NOW), 20_000 if ends == "cancelled" else 50
+        waiting = asyncio.create_task(orders.get(GET_NOW, wait_ms=wait_ms))
+        while not orders.late._waiting:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.001)
+        if ends == "cancelled":
+            orders.late.keep(int(GET_NOW), left)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            assert "x" == (await orders.get(GET_NOW)).text
+        else:
+            Event().wait(0.1)  # the loop finds both at once
+            orders.late.keep(int(GET_NOW), left)
+            assert "x" == (await waiting).text
+
+    talk(slow.qm, conversation)
+
+
 def test_it_is_as_long_as_the_one_that_waits_may_have(slow):
     """LA1: who is told that it is too long leaves it for the next."""
 

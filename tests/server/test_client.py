@@ -369,6 +369,20 @@ def test_asyncio_what_a_cancelled_get_left_is_not_backed_out_after_its_commit(se
     talk(server, conversation)
 
 
+def test_asyncio_what_came_for_a_cancelled_get_with_a_mark_is_not_lost(server):
+    """AC1, LA1: no other get asks for what one with a mark, a group or a cursor does, but it is off the queue."""
+
+    async def conversation(app, orders):
+        marked = GetOptions.SYNCPOINT | GetOptions.MARK_SKIP_BACKOUT
+        await cancelled(orders.get(marked, wait_ms=-1), server, "x")
+        await orders.inquire("CURDEPTH")
+        await app.backout()  # which leaves it in the unit
+        await app.commit()
+        assert (await orders.get(GET_NOW)).text == "x"
+
+    talk(server, conversation)
+
+
 async def waits(*calls):
     """Tasks of calls that wait, in this order."""
     tasks = [asyncio.create_task(call) for call in calls]

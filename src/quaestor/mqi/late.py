@@ -2,10 +2,12 @@
 
 Rules
   LA1 A message that has come for a cancelled get goes to the get of the handle that has waited longest for such a one,
-      else to the next that asks for such a one. A browse, a group or a cursor asks for none of them.
+      else to the next that asks for such a one. A browse, a group, a cursor or a mark asks for none of them; but for a
+      browse, what has come for them is kept for others, too (`takes`): it is off its queue.
   LA2 A get that was given one waits no more at the queue manager; what was on its way to it already is late in turn.
   LA3 One that was got in syncpoint is for gets in syncpoint only, until its unit has ended: a back out gives it up (it
-      is on its queue again), a commit makes it the application's.
+      is on its queue again), a commit makes it the application's. A back out leaves one that was marked in the next
+      unit, and so it stays here.
   LA4 One that is the application's, and is returned by a get in syncpoint, comes back here when that is backed out. It
       is lost with the handle, or with its link, as any message that was got out of syncpoint.
 
@@ -29,6 +31,8 @@ _PLAIN = (
     | int(GetOptions.WAIT | GetOptions.SYNCPOINT | GetOptions.FAIL_IF_QUIESCING)
     | _TRUNCATES
 )
+_MARKS = int(GetOptions.MARK_SKIP_BACKOUT)
+_LEAVES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR | GetOptions.UNLOCK)
 BACKOUT_COUNT_MAX = 255
 
 
@@ -36,11 +40,17 @@ def _in_unit(options: int, message: Message) -> bool:
     return not options & _NO_SYNCPOINT and (message.persistent or not options & _IF_PERSISTENT)
 
 
+def takes(options: int) -> bool:
+    """Whether a get takes the message that it returns off its queue (LA1)."""
+    return not options & _LEAVES
+
+
 class Kept(NamedTuple):
     """A message nobody has returned yet."""
 
     in_unit: bool
     message: Message
+    marked: bool = False
 
 
 class Asked(NamedTuple):
@@ -100,7 +110,8 @@ class Late:
 
     def keep(self, options: int, message: Message) -> None:
         """A message has come for a get that was cancelled."""
-        kept = Kept(_in_unit(options, message), message)
+        in_unit = _in_unit(options, message)
+        kept = Kept(in_unit, message, in_unit and bool(options & _MARKS))
         for future, (asked, withdraw) in tuple(self._waiting.items()):
             if future.done() or not asked.takes(kept):
                 continue
@@ -128,15 +139,19 @@ class Late:
             self._returned.append(kept.message)
         return message
 
-    def backed_out(self) -> None:
-        """The unit has ended: what it had got is on its queue, what was the application's is so again (LA3, LA4)."""
+    def backed_out(self, *, over: bool = True) -> None:
+        """The unit has ended: what it had got is on its queue, what was the application's is so again (LA3, LA4).
+
+        It may be said before that is `over`, so that nobody is given what goes with the unit.
+        """
         again = [one._replace(backout_count=min(one.backout_count + 1, BACKOUT_COUNT_MAX)) for one in self._returned]
-        self._kept = [*(Kept(in_unit=False, message=one) for one in again), *self._own()]
+        marked = [kept._replace(marked=not over) for kept in self._kept if kept.marked]
+        self._kept = [*(Kept(in_unit=False, message=one) for one in again), *self._own(), *marked]
         self._returned = []
 
     def committed(self) -> None:
         """The unit has ended: what it had got is the application's (LA3)."""
-        self._kept = [kept._replace(in_unit=False) for kept in self._kept]
+        self._kept = [kept._replace(in_unit=False, marked=False) for kept in self._kept]
         self._returned = []
 
     def link_lost(self) -> None:

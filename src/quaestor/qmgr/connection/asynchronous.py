@@ -22,7 +22,7 @@ from typing import Any, Self, TypeVar
 from weakref import WeakSet
 
 from quaestor.mqi.descriptors import MQMD, Target
-from quaestor.mqi.late import Asked, Late, asked_by
+from quaestor.mqi.late import Asked, Late, asked_by, takes
 from quaestor.mqi.messages import Message
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
@@ -104,7 +104,7 @@ class AsyncHandle:
         if wait_ms is not None:
             return await self._wait(options, wait_ms, asked, selecting)
         if has(options, _NO_SYNCPOINT):
-            return await self._threads.call(self._keeper(asked), self._handle.get, options, **selecting)
+            return await self._threads.call(self._keeper(options), self._handle.get, options, **selecting)
         return self._handle.get(options, **selecting)
 
     @staticmethod
@@ -112,9 +112,9 @@ class AsyncHandle:
         """What a get asks for, if others may return what comes for it."""
         return asked_by(options, max_length, selecting)
 
-    def _keeper(self, asked: Asked | None) -> Callable[[Message], None]:
+    def _keeper(self, options: int) -> Callable[[Message], None]:
         """What becomes of a message that nobody waits for any more (AS3)."""
-        return _nothing if asked is None else partial(self.late.keep, asked.options)
+        return partial(self.late.keep, options) if takes(options) else _nothing
 
     async def browse(self, options: int = GetOptions.BROWSE_NEXT, **selecting: Any) -> Message:
         return await self.get(options, **selecting)
@@ -132,7 +132,7 @@ class AsyncHandle:
         loop = asyncio.get_running_loop()
         began_s, waited = loop.time(), None
         while True:
-            result = await self._look(options, wait_ms, waited, asked, selecting)
+            result = await self._look(options, wait_ms, waited, selecting)
             if not isinstance(result, Waiting):
                 return result
             limit = None if wait_ms < 0 else began_s + wait_ms / 1000
@@ -146,12 +146,12 @@ class AsyncHandle:
                 return late
 
     async def _look(
-        self, options: int, wait_ms: int, waited: Waiting | None, asked: Asked | None, selecting: dict[str, Any]
+        self, options: int, wait_ms: int, waited: Waiting | None, selecting: dict[str, Any]
     ) -> Message | Waiting:
         """Get, or be put on the queue as a waiter; where that may wait for the log, on a thread (AS1)."""
         if not has(options, _NO_SYNCPOINT):
             return self._handle.look(options, wait_ms, waited, **selecting)
-        keep = self._keeper(asked)
+        keep = self._keeper(options)
 
         def late(result: Message | Waiting) -> None:
             if isinstance(result, Waiting):
@@ -177,8 +177,15 @@ class AsyncHandle:
         try:
             async with asyncio.timeout_at(limit):
                 return await future
-        except (TimeoutError, asyncio.CancelledError):
+        except (TimeoutError, asyncio.CancelledError) as over:
             self._handle.give_up(waiting)
+            come = future.done() and not future.cancelled() and future.exception() is None
+            late = future.result() if come else None
+            if late is None or asked is None:
+                raise
+            if isinstance(over, TimeoutError):
+                return late
+            self.late.keep(asked.options, late)  # it had come, and nobody has seen it (AS3)
             raise
 
     async def __aenter__(self) -> Self:

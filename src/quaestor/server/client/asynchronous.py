@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from quaestor.mqi import forms
 from quaestor.mqi.descriptors import MQMD, Target
-from quaestor.mqi.late import Late, asked_by
+from quaestor.mqi.late import Late, asked_by, takes
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import MQObject, QueueManagerAttributes
 from quaestor.mqi.options import CloseOptions, GetOptions, OpenOptions, PutOptions, has
@@ -101,11 +101,10 @@ class AsyncHandle(HandleRequests):
                 message, connection.warning = self.got_ahead(options, max_length)
                 return message
             request = self.get_request(options, wait_ms, max_length, selecting)
-            keep: Callable[[Any], None] = dropped
+            keep: Callable[[Any], None] = partial(late.keep, options) if takes(options) else dropped
             began: Began | None = None
-            if asked is not None:
-                keep = partial(late.keep, options)
-                began = None if wait_ms is None else partial(late.waits, asked)
+            if asked is not None and wait_ms is not None:
+                began = partial(late.waits, asked)
             got: Message = await connection.call(request, self.got, keep, began)
         except (MQError, TypeError) as error:
             if forms.counts(error):
@@ -246,12 +245,12 @@ class AsyncConnection:
             handle.late.committed()
 
     async def backout(self) -> None:
-        self._backed_out()
+        self._backed_out(over=False)
         await self.call(requests.BACKOUT, self._backed_out)
 
-    def _backed_out(self, _answer: bytes = b"") -> None:
+    def _backed_out(self, _answer: bytes = b"", *, over: bool = True) -> None:
         for handle in self._handles.values():
-            handle.late.backed_out()
+            handle.late.backed_out(over=over)
 
     async def outcome(self, unit: int) -> bool:
         return bool(await self.ask("outcome", unit))

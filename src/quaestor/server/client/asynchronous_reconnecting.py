@@ -141,7 +141,7 @@ class AsyncReconnectingConnection(AsyncConnection):
 
     async def backout(self) -> None:
         self._unit_lost = False
-        self._backed_out()
+        self._backed_out(over=False)
         await self._ended(requests.BACKOUT, self._backed_out)
 
     async def _ended(self, request: Request, ended: Decode) -> bool:
