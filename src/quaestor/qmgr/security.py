@@ -7,7 +7,8 @@ Rules
   S3  Without profiles security is not active and everything is allowed: the embedded default.
   S4  Answers are kept for `timeout_us`, then asked anew; `refresh` forgets them all and reads the profiles again, which
       stay in force when that is not possible (`ProfileError`). When ANSWERS_MAX are kept, all are forgotten: names of
-      dynamic queues never end.
+      dynamic queues never end. Of what is longer than any name nothing is kept, nor is all of it told: whoever asks for
+      such a one may ask for millions of them.
   S5  Whoever listens (`refused`) is told of each refusal, once: the audit.
   S6  What the queue manager does for itself (its input sets) is not checked; nobody else can say he is it.
   S7  Whoever acts for another user (`altuser`, the other's name, update) is checked for that first; then the other is
@@ -37,7 +38,7 @@ from enum import IntFlag
 from typing import NamedTuple, Protocol
 
 from quaestor.clock import Clock
-from quaestor.mqi.names import picks
+from quaestor.mqi.names import NAME_MAX, picks
 from quaestor.mqi.reasons import MQError, Reason
 
 EVERYBODY = "*"
@@ -171,7 +172,8 @@ class SecurityManager:
     def check(self, user: str, resource: str, name: str, access: Access, acting: str = "") -> None:
         if not self.allows(user, resource, name, access):
             missing = access & ~self._granted(user, resource, name)
-            refusal = MQError(Reason.NOT_AUTHORIZED, user=user, resource=resource, name=name, access=missing.name)
+            told = name[:NAME_MAX]
+            refusal = MQError(Reason.NOT_AUTHORIZED, user=user, resource=resource, name=told, access=missing.name)
             if acting:
                 refusal.facts["acting"] = acting  # S7
             self.refused(refusal)  # S5
@@ -183,6 +185,8 @@ class SecurityManager:
         return not access & ~self._granted(user, resource, name)
 
     def _granted(self, user: str, resource: str, name: str) -> Access:
+        if len(name) > NAME_MAX:
+            return self._decide(user, resource, name)
         key, now = (user, resource, name), self._clock.now_us()
         kept = self._answers.get(key)
         if kept is None or now - kept[0] >= self.timeout_us:
