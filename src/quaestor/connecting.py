@@ -10,6 +10,7 @@ Rules
       (2059): it comes from a setting that is missing, and no queue manager is made where the program happens to run.
   DO2 What comes back has the same calls behind each door, with the same reasons (`quaestor.mqi.calls`).
   DO3 A password is never part of a command line: it is an argument, or `QUAESTOR_PASSWORD` when a user is named.
+  DO4 Connections that share a link and its name cannot reconnect (2046): each would end the link of the others.
 
 Called by applications.  Calls embedded, server.client.
 """
@@ -59,6 +60,8 @@ def connect(
     if is_directory(where, name):
         return embedded.connect(name, where, user=user, application=what, settings=settings, group=group, trace=trace)
     place = place_of(name, where, tls)
+    if shared and client and reconnect_s:
+        raise MQError(Reason.OPTIONS_ERROR, client=client, why="connections of one name that reconnect share no link")
     secret = password() if callable(password) else password
     hello = hello_of(name, user, secret, what, client, reconnects=bool(reconnect_s))
     return LINKS.connect(place, hello, shared=shared, reconnect_s=reconnect_s)

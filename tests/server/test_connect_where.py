@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import quaestor
+from model.answers import fails
 from quaestor import MQError, Reason
 from quaestor.connecting import is_directory, place_of
 from quaestor.server.client.opening import hello_of
@@ -160,3 +161,9 @@ def test_a_program_whose_name_is_no_text_can_connect(server, monkeypatch):
         app.define(quaestor.LocalQueue("ORDERS"))
         app.put("ORDERS", "whose", quaestor.MQMD(persistence=1), quaestor.PutOptions.NO_SYNCPOINT)
         assert "bill?.py" == app.get("ORDERS").descriptor.put_appl_name.strip()
+
+
+def test_connections_of_one_name_that_share_a_link_do_not_reconnect():
+    """DO4: each would end the link of the others again and again."""
+    with fails(Reason.OPTIONS_ERROR):
+        quaestor.connect("QM1", shared=True, client="BILLING", reconnect_s=5)

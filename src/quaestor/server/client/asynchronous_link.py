@@ -9,7 +9,8 @@ Rules
   AL3 A link that is closed is gone with the loop's next turn: by then its calls are answered, and TLS's farewell is not
       waited for. One that is refused, or whose introduction was cancelled, is closed; so is a socket that comes when
       nobody waits for it any more.
-  AL4 Bytes that are no frame, and an answer that cannot be read, break the link; the call it was for is told, too.
+  AL4 Bytes that are no frame, and an answer that cannot be read, break the link; the call it was for is told, too. An
+      error that is no call's is why the queue manager ends the link, and whoever calls is told that one: 2025.
   AL5 A link on which nothing is heard for twice the heartbeat while somebody waits is broken, as that of a blocking
       client is (CL3). Until the queue manager has said what its heartbeat is, the time is that of a connect.
 
@@ -80,6 +81,7 @@ class AsyncLink(asyncio.Protocol):
         self._pending: dict[int, Pending] = {}
         self.read_ahead: dict[int, Callable[[int, bytes], None]] = {}
         self.why_broken: str | None = None
+        self._refusal: Exception | None = None
         self._patience_s = CONNECT_S
         self._heard_s = 0.0
         self._watch: asyncio.TimerHandle | None = None
@@ -135,6 +137,10 @@ class AsyncLink(asyncio.Protocol):
         else:
             if op not in (Op.REPLY, Op.ERROR):
                 raise ProtocolError(f"operation {op}")
+            if op == Op.ERROR and not number:
+                self._refusal = failure(payload)
+                self._broke("the queue manager refused the link")
+                return
             pending = self._pending.get(number)
             if pending is None:
                 raise ProtocolError("an answer nobody asked for")
@@ -143,8 +149,11 @@ class AsyncLink(asyncio.Protocol):
 
     def _write(self, data: bytes) -> None:
         if self._transport is None or self.why_broken is not None:
-            raise MQError(Reason.CONNECTION_BROKEN, why=self.why_broken)
+            raise self._broken_error()
         self._transport.write(data)
+
+    def _broken_error(self) -> Exception:
+        return self._refusal or MQError(Reason.CONNECTION_BROKEN, why=self.why_broken)
 
     def _broke(self, why: str) -> None:
         if self.why_broken is None:
@@ -152,7 +161,7 @@ class AsyncLink(asyncio.Protocol):
         pending, self._pending = self._pending, {}
         for one in pending.values():
             if not one.future.done():
-                one.future.set_exception(MQError(Reason.CONNECTION_BROKEN, why=self.why_broken))
+                one.future.set_exception(self._broken_error())
         self.close()
 
     def send(self, conversation: int, request: Request, pending: Pending | None) -> int:
@@ -260,6 +269,7 @@ async def new_link(place: Place, hello: dict[str, Any]) -> AsyncLink:
         sock = await _reach(place)
         sock.setblocking(False)
         _, link = await loop.create_connection(AsyncLink, sock=sock, ssl=tls, server_hostname=name)
+        await asyncio.sleep(0)  # if it has been refused already, that is heard before anything is said (AL4)
         await link.introduce(hello)
     except ssl.SSLError as error:
         raise place.refused(error) from error

@@ -38,8 +38,16 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 2.0
 OUT = int(PutOptions.NO_SYNCPOINT)
 BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
 WAITED_FOR = frozenset(
-    {Reason.Q_MGR_NOT_AVAILABLE, Reason.Q_MGR_QUIESCING, Reason.Q_MGR_STOPPING, Reason.CONNECTION_BROKEN}
+    {
+        Reason.Q_MGR_NOT_AVAILABLE,
+        Reason.Q_MGR_QUIESCING,
+        Reason.Q_MGR_STOPPING,
+        Reason.CONNECTION_BROKEN,
+        Reason.MAX_CONNS_LIMIT_REACHED,
+    }
 )
+"""Why a link is not made at once, but may be soon (RC1): the links that were lost may still be counted, for one."""
+
 REPEATABLE = frozenset({"open", "inquire", "inquire object", "in doubt", "outcome", "status", "begin", "close"})
 """Calls that may be made twice (RC4)."""
 
