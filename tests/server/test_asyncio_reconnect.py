@@ -256,3 +256,29 @@ def test_no_link_is_made_again_to_give_a_unit_up(restarting):
 
     with pytest.raises(ZeroDivisionError):
         asyncio.run(asyncio.wait_for(work(), 20))
+
+
+def test_puts_that_nobody_answered_are_told_of_when_their_link_is_lost(restarting):
+    """RC4: 2549, once; what was answered behind them has proved that they came about."""
+
+    async def work():
+        later = NOW | PutOptions.ASYNC_RESPONSE
+        async with restarting.app() as app, await app.open("ORDERS", BOTH) as queue:
+            await queue.put(b"known", PERSISTENT, later)
+            await queue.inquire("CURDEPTH")
+            app._link._transport.abort()
+            assert await queue.inquire("CURDEPTH") == {"CURDEPTH": 1}
+            await queue.put(b"not known", PERSISTENT, later)
+            app._link._transport.abort()
+            reasons = [await reason_of(queue.inquire("CURDEPTH"))]
+            await queue.put(b"not known", PERSISTENT, later)
+            app._link._transport.abort()
+            reasons.append(await reason_of(queue.put("first of a unit", PERSISTENT)))
+            await queue.put(b"not known", PERSISTENT, later)
+            app._link._transport.abort()
+            reasons.append(await reason_of(app.commit()))
+            await queue.put("first of a unit", PERSISTENT)
+            await app.commit()
+            return reasons
+
+    assert asyncio.run(work()) == [Reason.CALL_INTERRUPTED] * 3

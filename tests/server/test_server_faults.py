@@ -537,3 +537,50 @@ def test_no_link_is_made_again_to_give_a_unit_up(serve):
         raise ZeroDivisionError
     assert not app.connected
     assert left_on(serve()) == []
+
+
+CALLS_BEHIND = {
+    "a call that may be repeated": lambda app, queue: queue.inquire("CURDEPTH"),
+    "a get": lambda app, queue: queue.get(GET_NOW),
+    "the first put of a unit": lambda app, queue: queue.put("in a unit", PERSISTENT),
+    "another of them": lambda app, queue: queue.put(b"another", PERSISTENT, NOW | LATER),
+    "a commit of nothing": lambda app, queue: app.commit(),
+    "a back out": lambda app, queue: app.backout(),
+    "a disconnect": lambda app, queue: app.disconnect(),
+}
+
+
+@pytest.mark.parametrize("behind", CALLS_BEHIND.values(), ids=CALLS_BEHIND)
+def test_puts_that_nobody_answered_are_told_of_when_their_link_is_lost(server, behind):
+    """RC4: 2549, once; what was answered behind them has proved that they came about."""
+    define(server)
+    app = server.connect(reconnect_s=20)
+    queue = app.open("ORDERS", BOTH | OpenOptions.INQUIRE)
+    queue.put(b"known", PERSISTENT, NOW | LATER)
+    app.status()
+    app._link._sock.shutdown(socket.SHUT_RDWR)
+    assert app.status()
+    queue.put(b"not known", PERSISTENT, NOW | LATER)
+    app._link._sock.shutdown(socket.SHUT_RDWR)
+    with fails(Reason.CALL_INTERRUPTED):
+        behind(app, queue)
+    if app.connected:
+        queue.put("next", PERSISTENT)
+        app.commit()
+        app.disconnect()
+
+
+def test_a_put_without_an_answer_goes_on_over_a_new_link(serve):
+    """RC1, RC2: as one with an answer does; when the unit was open, it is told."""
+    server = serve()
+    define(server)
+    app = server.connect(reconnect_s=20)
+    queue, long = app.open("ORDERS", BOTH), bytes(100_000)  # a long one is sent by itself
+    app._link._sock.shutdown(socket.SHUT_RDWR)
+    queue.put(long, PERSISTENT, LATER)
+    app._link._sock.shutdown(socket.SHUT_RDWR)
+    with fails(Reason.BACKED_OUT):
+        queue.put(long, PERSISTENT, LATER)
+    queue.put(long, PERSISTENT, LATER)
+    app.disconnect()
+    assert len(left_on(server)) == 1

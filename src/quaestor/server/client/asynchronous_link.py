@@ -88,6 +88,9 @@ class AsyncLink(asyncio.Protocol):
         self.unit = 0
         """The last that was committed under the client's name (RC3)."""
 
+        self.unanswered = self.proved = 0
+        """Of such a one: how many puts out of syncpoint asked for no answer, and how many of them came about (RC4)."""
+
         self.calls_in_unit = 0
         """Of a connection that reconnects: how many calls would be backed out."""
 

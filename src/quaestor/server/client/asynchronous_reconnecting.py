@@ -24,7 +24,7 @@ from quaestor.server.client import requests
 from quaestor.server.client.asynchronous import AsyncConnection, AsyncHandle
 from quaestor.server.client.asynchronous_link import AsyncLink, Decode, dropped
 from quaestor.server.client.reconnecting import BROWSES, FIRST_PAUSE_S, LONGEST_PAUSE_S, OUT, REPEATABLE, WAITED_FOR
-from quaestor.server.client.requests import Request
+from quaestor.server.client.requests import ASYNC, Request
 
 NewLink = Callable[[], Awaitable[AsyncLink]]
 
@@ -47,7 +47,9 @@ class AsyncReconnectingHandle(AsyncHandle):
     ) -> Message:
         call = super().put
         message: Message = await self._lasting.lasting(
-            lambda: call(body, descriptor, options, **more), in_unit=not has(options, OUT)
+            lambda: call(body, descriptor, options, **more),
+            in_unit=not has(options, OUT),
+            answered=not has(options, ASYNC),
         )
         return message
 
@@ -59,7 +61,7 @@ class AsyncReconnectingHandle(AsyncHandle):
     ) -> list[Message]:
         call, every = super().put_all, list(bodies)
         put: list[Message] = await self._lasting.lasting(
-            lambda: call(every, descriptor, options), in_unit=not has(options, OUT)
+            lambda: call(every, descriptor, options), in_unit=not has(options, OUT), answered=not has(options, ASYNC)
         )
         return put
 
@@ -81,7 +83,12 @@ class AsyncReconnectingConnection(AsyncConnection):
     # -- calls
 
     async def lasting(
-        self, call: Callable[[], Awaitable[Any]], *, in_unit: bool = False, repeatable: bool = False
+        self,
+        call: Callable[[], Awaitable[Any]],
+        *,
+        in_unit: bool = False,
+        repeatable: bool = False,
+        answered: bool = True,
     ) -> Any:
         """Make a call, and once more each time the link had to be made again (RC4)."""
         while True:
@@ -89,16 +96,22 @@ class AsyncReconnectingConnection(AsyncConnection):
                 self._tell_of_lost_unit()
             link = self._link
             link.calls_in_unit += in_unit
+            link.unanswered += not (answered or in_unit)
+            before = link.unanswered
             try:
-                return await call()
+                found = await call()
+                link.proved = max(link.proved, before) if answered else link.proved
             except MQError as error:
                 if error.reason is not Reason.CONNECTION_BROKEN or self._maker is asyncio.current_task():
                     raise
+            else:
+                return found
             await self._made_again(link)
+            known, link.proved = link.proved == link.unanswered, link.unanswered  # once is enough
             if in_unit:
                 self._unit_lost = link.calls_in_unit > 1
                 self._tell_of_lost_unit()
-            elif not repeatable:
+            if not known or not (in_unit or repeatable):
                 raise MQError(Reason.CALL_INTERRUPTED)
 
     def _tell_of_lost_unit(self) -> None:
@@ -134,10 +147,12 @@ class AsyncReconnectingConnection(AsyncConnection):
         """MQCMIT; when the answer was lost, the outcome is looked up (RC3)."""
         self._tell_of_lost_unit()
         self._unit = number = self._unit + 1 if unit is None else unit
-        calls = self._link.calls_in_unit
+        link, calls = self._link, self._link.calls_in_unit
         lost = await self._ended(requests.commit(number), self._committed)
         if lost and calls and not await self.outcome(number):
             raise MQError(Reason.BACKED_OUT, unit=number, why="the link was lost before the commit")
+        if lost and not calls and link.proved < link.unanswered:
+            raise MQError(Reason.CALL_INTERRUPTED)
 
     async def backout(self) -> None:
         self._unit_lost = False

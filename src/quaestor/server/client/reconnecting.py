@@ -10,9 +10,10 @@ Rules
       by a program that gave itself the name and has been started again. One whose answer was lost is looked up: it
       returns if the unit has committed, and answers 2003 if it was backed out.
   RC4 A call outside a unit that changes nothing, or whose change went with the link, is made again. A put out of
-      syncpoint whose answer was lost is not known to have happened: 2549, and the application decides. A link that is
-      lost while disconnecting is not made again, nor is one for an application that gives its unit up. A disconnect
-      whose commit is refused ends the connection all the same.
+      syncpoint whose answer was lost is not known to have happened: 2549, and the application decides. Nor are those
+      that ask for no answer, until a call behind them has succeeded: the call in which the loss is found says so,
+      unless it has to say 2003. A link that is lost while disconnecting is not made again, nor is one for an
+      application that gives its unit up. A disconnect whose commit is refused ends the connection all the same.
 
 Called by the package door.  Calls connection, opening.
 """
@@ -102,7 +103,7 @@ class ReconnectingConnection(Connection):
         self._new_link, self._reconnect_s = new_link, reconnect_s
         self._unit = int(link.qmgr.get("unit", 0))
         self._in_unit = self._was_in_unit = self._joins_unit = False
-        self._repeatable = False
+        self._repeatable = self._unanswered = False
         self._reconnecting = False
         super().__init__(link, let_go)
 
@@ -124,22 +125,43 @@ class ReconnectingConnection(Connection):
         if not self.connected:
             raise self.why_not_connected()
         try:
-            return super().call(request, decode)
+            found = super().call(request, decode)
         except MQError as error:
             if error.reason is not Reason.CONNECTION_BROKEN or self._reconnecting:
                 raise
+        else:
+            self._unanswered = self._unanswered and self._reconnecting
+            return found
         self._reconnect()
         if request.op == Op.COMMIT:
             return b""  # looked up by `commit`
-        in_unit, self._in_unit = self._was_in_unit, False
-        if request.op == Op.BACKOUT:
+        if request.op == Op.BACKOUT and not self._unanswered:
+            self._in_unit = False
             return b""
+        raise self._lost()
+
+    def put_later(self, handle: Handle, body: Any, md: MQMD | None, options: int, *more: Any) -> Message:
+        try:
+            message = super().put_later(handle, body, md, options, *more)
+        except MQError as error:
+            if error.reason is not Reason.CONNECTION_BROKEN or self._reconnecting:
+                raise
+        else:
+            self._unanswered = self._unanswered or bool(options & OUT)
+            return message
+        self._reconnect()
+        raise self._lost()
+
+    def _lost(self) -> Exception:
+        """What becomes of a call whose link was lost and made again (RC2, RC4)."""
+        in_unit, self._in_unit = self._was_in_unit, False
+        known, self._unanswered = not self._unanswered, False
         if in_unit:
-            raise MQError(Reason.BACKED_OUT, why="the link was lost")  # RC2
-        if not self._repeatable:
-            raise MQError(Reason.CALL_INTERRUPTED)
+            return MQError(Reason.BACKED_OUT, why="the link was lost")
+        if not (known and self._repeatable):
+            return MQError(Reason.CALL_INTERRUPTED)
         self._in_unit = self._joins_unit  # the call that is made again begins the unit anew
-        raise Reconnected
+        return Reconnected()
 
     def ask(self, name: str, *args: Any) -> Any:
         if self._reconnecting:
@@ -170,8 +192,12 @@ class ReconnectingConnection(Connection):
         link, in_unit = self._link, self._in_unit
         self._in_unit = self._was_in_unit = False
         super().commit(self._unit)
-        if self._link is not link and in_unit and not self.outcome(self._unit):
-            raise MQError(Reason.BACKED_OUT, unit=self._unit, why="the link was lost before the commit")
+        if self._link is not link:
+            known, self._unanswered = not self._unanswered, False
+            if in_unit and not self.outcome(self._unit):
+                raise MQError(Reason.BACKED_OUT, unit=self._unit, why="the link was lost before the commit")
+            if not (in_unit or known):
+                raise MQError(Reason.CALL_INTERRUPTED)
 
     def backout(self) -> None:
         self._in_unit = self._was_in_unit = False
@@ -191,6 +217,8 @@ class ReconnectingConnection(Connection):
         except MQError as error:
             if error.reason is not Reason.CONNECTION_BROKEN:
                 raise
+            if self._unanswered:
+                raise MQError(Reason.CALL_INTERRUPTED) from error
 
     def abandon(self) -> None:
         self._reconnecting = True  # never again (RC4)
