@@ -50,3 +50,40 @@ def test_answers_behind_a_commit_are_held_back_too(turns):
         with suppress(BlockingIOError):
             taken += peer.recv(1 << 16)
     assert answered(taken) == [(Op.REPLY, number) for number in range(6, 57)]
+
+
+def waiting_behind(server, sent):
+    """A client whose requests wait behind one for long, and its link."""
+    peer = server.introduced()
+    (link,) = server.service.links
+    (conversation,) = link.conversations.values()
+    conversation.busy = True  # as while units may not begin (CV8)
+    assert server.say(peer, *sent) == b""
+    return peer, link, conversation
+
+
+def test_what_waits_is_limited_by_its_length_too(turns):
+    """A link is not read on when much waits already, in few requests or in many."""
+    server = turns(backlog_bytes=10_000)
+    peer, link, conversation = waiting_behind(server, [put(bytes(4_000), 5), put(bytes(4_000), 6)])
+    assert link.reading
+    assert server.say(peer, put(bytes(4_000), 7)) == b""
+    assert not link.reading
+    conversation.resume()
+    server.turn(9)
+    assert answered(server.say(peer, b"")) == [(Op.REPLY, number) for number in (5, 6, 7)]
+    assert (link.reading, conversation._backlog_bytes) == (True, 0)
+
+
+def test_a_client_that_is_not_read_is_not_cut_off_for_its_silence(turns):
+    """SV4: it cannot be heard. It is told that the queue manager is there."""
+    server = turns(backlog_requests=2, heartbeat_s=30)
+    peer, link, conversation = waiting_behind(server, [call("status", number=number) for number in (5, 6, 7)])
+    for _ in range(5):
+        server.clock.advance(seconds=40)
+        server.turn(2)
+    assert link.open
+    assert {op for op, _ in answered(server.say(peer, b""))} == {Op.HEARTBEAT}
+    conversation.resume()
+    server.turn()
+    assert answered(server.say(peer, b"")) == [(Op.REPLY, number) for number in (5, 6, 7)]

@@ -88,10 +88,12 @@ class Conversation:
         self._thread = connection.thread
         self.service = link.service
         self._commits = self.service.commits
-        self._backlog_max = self.service.limits.backlog_requests
+        limits = self.service.limits
+        self._backlog_max, self._backlog_bytes_max = limits.backlog_requests, limits.backlog_bytes
         self.handles: dict[int, OpenHandle] = {}
         self._next_handle = 1
         self.backlog: deque[tuple[int, int, int, bytes]] = deque()
+        self._backlog_bytes = 0
         self.busy = False
         self.parked: dict[int, Parked] = {}
         self.ending = False
@@ -103,7 +105,8 @@ class Conversation:
         """Carry out a request, or keep it for later (CV1); gives its answer, if there is one and it may be sent."""
         if self.busy:
             self.backlog.append((op, flags, number, packed[at:end]))
-            if len(self.backlog) > self._backlog_max:
+            self._backlog_bytes += end - at
+            if len(self.backlog) > self._backlog_max or self._backlog_bytes > self._backlog_bytes_max:
                 self.link.want(reading=False)
             return b""
         commits = self._commits
@@ -128,10 +131,11 @@ class Conversation:
             self._disconnect()
         return answer
 
-    def _held_up(self, *request: Any) -> bytes:
+    def _held_up(self, op: int, flags: int, number: int, payload: bytes) -> bytes:
         """Nobody begins a unit now: the request comes first when that is over (CV8)."""
         self.busy = True
-        self.backlog.appendleft(request)
+        self.backlog.appendleft((op, flags, number, payload))
+        self._backlog_bytes += len(payload)
         self.service.held_up.append(self.resume)
         return b""
 
@@ -198,6 +202,7 @@ class Conversation:
         try:
             while self.backlog and not self.busy and not link.held:  # LI3
                 op, flags, number, payload = self.backlog.popleft()
+                self._backlog_bytes -= len(payload)
                 answer = self.request(op, flags, number, payload, 0, len(payload))
                 if answer:
                     link.send(answer)

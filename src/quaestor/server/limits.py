@@ -19,6 +19,9 @@ class Limits:
     backlog_requests: int = 1000
     """Requests a conversation may have waiting behind one; then its link is not read until they are fewer."""
 
+    backlog_bytes: int = 4 << 20
+    """The same, in bytes: a request may be as long as a message."""
+
     output_bytes: int = 1 << 20
     """Answers a client has not taken; then its link is not read until it takes them."""
 

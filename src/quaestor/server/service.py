@@ -8,7 +8,8 @@ Rules
   SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread.
   SV3 What comes from other threads (a posted wait, a proven identity, a signal) is put on a list and wakes the loop.
   SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame,
-      or does not answer heartbeats is cut off. Heartbeats are sent to whoever waits for an answer.
+      or does not answer heartbeats is cut off. Heartbeats are sent to whoever waits for an answer. Of a link that is
+      not read, because too much of it waits already, no answer is expected.
   SV5 Quiescing takes no new connection and ends when the last application has, or when its time is over. Stopping backs
       out everybody at once.
   SV6 When the engine fails nothing is answered any more: every link ends, and so does the service. Commits in flight
@@ -368,7 +369,7 @@ class Service:
             return "stopped in the middle of a frame"
         if any(one.parked or one.busy for one in link.conversations.values()):
             silent = now - link.heard
-            if silent > 2 * limits.heartbeat_s:
+            if silent > 2 * limits.heartbeat_s and link.reading:
                 return "does not answer heartbeats"
             if silent > limits.heartbeat_s:
                 link.send(frame(Op.HEARTBEAT, 0, 0, 0))
