@@ -91,6 +91,7 @@ def test_a_get_whose_message_came_does_not_end_once_more(server):
 def test_times_of_gets_that_are_over_are_not_kept_for_ever(server, monkeypatch):
     """SV2: when there are many, those that nobody waits for any more are let go; the others keep their order."""
     monkeypatch.setattr(service_module, "DEADLINES_MAX", 4)
+    server.service._deadlines_max = 4
     peer = server.introduced()
     for number in (10, 11, 12):
         server.say(peer, get(number, 60_000), frame(Op.CANCEL, 0, 1, 0, LENGTH.pack(number)))

@@ -199,6 +199,7 @@ class Conversation:
             return
         if self.ending:
             self._disconnect()
+        until_ns = link.share_ends()
         try:
             while self.backlog and not self.busy and not link.held:  # LI3
                 op, flags, number, payload = self.backlog.popleft()
@@ -206,6 +207,7 @@ class Conversation:
                 answer = self.request(op, flags, number, payload, 0, len(payload))
                 if answer:
                     link.send(answer)
+                link.had_share(until_ns)
         except ProtocolError as error:
             link.no_frame(error)
         if not link.reading and not self.backlog and not link.stuck:

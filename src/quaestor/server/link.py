@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 RECEIVE = 1 << 16
 LONG = 1 << 20
+SHARE_NS = 50_000_000
 _AGAIN = (BlockingIOError, InterruptedError)
 _unpack_header = HEADER.unpack_from
 _HELLO, _CALL, _HEARTBEAT = int(Op.HELLO), int(Op.CALL), int(Op.HEARTBEAT)
@@ -135,6 +136,7 @@ class Link:
                 if answer:
                     self.send_now(answer)
                 return
+        until_ns = self.share_ends()
         while end - at >= HEADER_LENGTH and self.open and not (self._identifying or self.held):
             length, op, flags, conversation, number = _unpack_header(data, at)
             if not HEADER_LENGTH <= length <= self._frame_max:
@@ -147,6 +149,7 @@ class Link:
                 answer = known.request(op, flags, number, data, at + HEADER_LENGTH, at + length)
                 if answer:
                     self.send(answer)
+                self.had_share(until_ns)
             else:
                 self._frame(op, conversation, number, data[at + HEADER_LENGTH : at + length])
             at += length
@@ -157,6 +160,16 @@ class Link:
             self.partial_since = 0.0 if self._identifying or self.held else self.service.now
         elif self.partial_since:
             self.partial_since = 0.0
+
+    def share_ends(self) -> int:
+        """When what this client has sent ahead makes room for others, if carried out from now on (SV1)."""
+        return self.service.monotonic_ns() + SHARE_NS
+
+    def had_share(self, until_ns: int) -> None:
+        """Go on in the next turn if the time is over."""
+        if not self.held and self.service.monotonic_ns() > until_ns:
+            self.held = True
+            self._talks(self)
 
     def _frame(self, op: int, conversation: int, number: int, payload: bytes) -> None:
         """A frame that belongs to no conversation."""
@@ -287,6 +300,8 @@ class Link:
         self._out_bytes = 0
         if data:
             self._hand_over(data)
+        elif self.held:
+            self._partly_taken(b"", 0)
 
     def send_now(self, data: bytes) -> None:
         """Send this at once, behind what has gathered (LI3)."""

@@ -5,7 +5,9 @@ Rules
       sends the answers that need no log, takes in who has come meanwhile, forces the log once for all commits, ends
       those units and sends the rest. The force is waited for, or in flight while further turns serve those who need no
       log, and its end comes like a request (`group_commit`). Nothing else happens between its end and the answers.
-  SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread.
+      What one client has sent ahead takes no more than `link.SHARE_NS` of a turn: then it is the turn of others.
+  SV2 A get that waits costs a waiter on its queue and an entry among the deadlines, no thread. Entries of waits that
+      are over are removed when they may be half of all.
   SV3 What comes from other threads (a posted wait, a proven identity, a signal) is put on a list and wakes the loop.
   SV4 Once a second links are looked over: who has not said who it is, does not take its answers, stopped in a frame,
       or does not answer heartbeats is cut off. Heartbeats are sent to whoever waits for an answer. Of a link that is
@@ -82,9 +84,10 @@ class Service:
         self.talking: list[Link] = []
         self.links: set[Link] = set()
         self._manager, self._clock, self._commands = manager, clock, commands
-        self._monotonic_ns = clock.monotonic_ns
+        self.monotonic_ns = clock.monotonic_ns
         self._ended: list[tuple[Link, str | None]] = []
         self._deadlines: list[tuple[float, int, Parked]] = []
+        self._deadlines_max = DEADLINES_MAX
         self._turns = count()
         self._readiness = Readiness()
         self._asked: deque[Callable[[], None]] = deque()
@@ -106,7 +109,7 @@ class Service:
         self.turns = 0
 
     def _time(self) -> float:
-        return self._monotonic_ns() / 1e9
+        return self.monotonic_ns() / 1e9
 
     # -- sockets
 
@@ -182,7 +185,7 @@ class Service:
 
     def turn(self, events: list[tuple[int, int]]) -> None:
         self.turns += 1
-        self.now = self._monotonic_ns() / 1e9
+        self.now = self.monotonic_ns() / 1e9
         self._take(events)
         commits = self.commits
         if commits.started or commits.durable:
@@ -268,9 +271,10 @@ class Service:
         """A get waits; remember when its time is over."""
         if parked.wait_ms < 0:
             return
-        if len(self._deadlines) >= DEADLINES_MAX:
+        if len(self._deadlines) >= self._deadlines_max:
             self._deadlines = [entry for entry in self._deadlines if entry[2].conversation.waits(entry[2])]
             heapify(self._deadlines)
+            self._deadlines_max = max(DEADLINES_MAX, 2 * len(self._deadlines))
         heappush(self._deadlines, (self.now + parked.wait_ms / 1000, next(self._turns), parked))
 
     def post(self, parked: Parked) -> None:
