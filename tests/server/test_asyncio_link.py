@@ -1,14 +1,16 @@
-"""The link of an asyncio client: what it does with the bytes that come (AL1, AL4); servers that are full (RC1)."""
+"""The link of an asyncio client, and servers that are full or take nothing (AL1, AL4, AL6, AL7, RC1)."""
 
 import asyncio
+import os
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 
 import quaestor
 from model.answers import fails
-from quaestor import Reason
+from quaestor import LocalQueue, OpenOptions, PutOptions, Reason
 from quaestor.server.client.asynchronous_link import AsyncLink, Pending, dropped
 from quaestor.server.home import Configuration, Home
 from quaestor.server.protocol import Op, frame
@@ -68,3 +70,85 @@ def test_a_client_waits_for_room_when_it_comes_back(full):
     assert app.status()["links"] == 1
     leaving.join()
     app.disconnect()
+
+
+class Slow:
+    """A transport whose other end takes what it is told to."""
+
+    def __init__(self):
+        self.left = 0
+
+    def write(self, data):
+        self.left += len(data)
+
+    def get_write_buffer_size(self):
+        return self.left
+
+    def abort(self):
+        self.left = 0
+
+
+def test_a_call_without_an_answer_waits_while_nothing_is_taken():
+    """AL6: for as long as something is, and then no longer than nothing may be heard."""
+
+    async def work():
+        link, slow = AsyncLink(), Slow()
+        link.connection_made(slow)
+        link._patience_s, slow.left = 0.1, 1000
+        await link.taken()
+        link.pause_writing()
+        waiting = asyncio.create_task(link.taken())
+        for left in (900, 800):
+            await asyncio.sleep(0.08)
+            slow.left = left
+        link.resume_writing()
+        await waiting
+        link.pause_writing()
+        with fails(Reason.CONNECTION_BROKEN):
+            await link.taken()
+        return link.why_broken
+
+    assert asyncio.run(work()) == "the queue manager has taken nothing for too long"
+
+
+def test_puts_without_answers_do_not_gather_without_end(serve, home, monkeypatch):
+    """AL6: as long as the queue manager takes them, they are a few at a time."""
+    server = serve()
+    monkeypatch.setenv("QUAESTOR_HOME", str(home.directory.parent))
+    with server.connect() as app:
+        app.define(LocalQueue("ORDERS"))
+
+    async def work():
+        async with await quaestor.connect_async("QM1") as app, await app.open("ORDERS", OpenOptions.OUTPUT) as queue:
+            gathered = 0
+            for _ in range(500):
+                await queue.put(bytes(10_000), None, PutOptions.ASYNC_RESPONSE | PutOptions.NO_SYNCPOINT)
+                gathered = max(gathered, app._link._transport.get_write_buffer_size())
+            return gathered
+
+    assert asyncio.run(work()) < 100_000
+
+
+def test_a_child_has_none_of_its_parents_links(serve, home, monkeypatch):
+    """AL7: neither the socket nor a way to use it."""
+    serve()
+    monkeypatch.setenv("QUAESTOR_HOME", str(home.directory.parent))
+
+    def named(fd):
+        return Path(f"/proc/self/fd/{fd}").readlink()
+
+    def sockets():
+        return {named(each.name) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()}
+
+    async def work():
+        app = await quaestor.connect_async("QM1")
+        fd = app._link._transport.get_extra_info("socket").fileno()
+        ours = named(fd)
+        child = os.fork()
+        if not child:
+            os._exit(int(ours in sockets() or app._link.why_broken is None))
+        code = await asyncio.to_thread(lambda: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        await app.disconnect()
+        return code
+
+    assert asyncio.run(work()) == 0

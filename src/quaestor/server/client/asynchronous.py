@@ -52,6 +52,7 @@ class AsyncHandle(HandleRequests):
             request = self.put_request(body, descriptor, options, correl_id, context)
             if options & ASYNC:
                 connection.send(request)
+                await connection.taken()
                 return self.put_unanswered(body, descriptor)
             message: Message = await connection.call(request, lambda payload: self.put_answer(payload, body))
         except (MQError, TypeError):
@@ -184,6 +185,9 @@ class AsyncConnection:
 
     def send(self, request: Request, pending: Pending | None = None) -> None:
         self._link.send(self._conversation, request, pending)
+
+    async def taken(self) -> None:
+        await self._link.taken()
 
     async def ask(self, name: str, *args: Any, late: Callable[[Any], None] = dropped) -> Any:
         return await self.call(requests.call(name, *args), partial(requests.answer, name), late)

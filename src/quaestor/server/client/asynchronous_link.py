@@ -13,16 +13,22 @@ Rules
       error that is no call's is why the queue manager ends the link, and whoever calls is told that one: 2025.
   AL5 A link on which nothing is heard for twice the heartbeat while somebody waits is broken, as that of a blocking
       client is (CL3). Until the queue manager has said what its heartbeat is, the time is that of a connect.
+  AL6 A call that asks for no answer waits while much of what was sent has not been taken; if nothing of it is taken for
+      as long as nothing may be heard (AL5), the link is broken.
+  AL7 A child made by fork has none of its parent's links, as with a blocking client (OL2): what it has in place of the
+      socket is nothing, so that the queue manager hears the end when the parent's end has come.
 
 Called by asynchronous.  Calls requests, place.
 """
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import Callable
 from struct import error as StructError  # noqa: N812 - a class
 from typing import Any, Protocol
+from weakref import WeakSet
 
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server import values, wire
@@ -82,6 +88,8 @@ class AsyncLink(asyncio.Protocol):
         self.read_ahead: dict[int, Callable[[int, bytes], None]] = {}
         self.why_broken: str | None = None
         self._refusal: Exception | None = None
+        self._room = asyncio.Event()
+        self._room.set()
         self._patience_s = CONNECT_S
         self._heard_s = 0.0
         self._watch: asyncio.TimerHandle | None = None
@@ -98,6 +106,13 @@ class AsyncLink(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment] # of a stream
+        _LINKS.add(self)
+
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
 
     def data_received(self, data: bytes) -> None:
         self._heard_s = asyncio.get_running_loop().time()
@@ -161,11 +176,33 @@ class AsyncLink(asyncio.Protocol):
     def _broke(self, why: str) -> None:
         if self.why_broken is None:
             self.why_broken = why
+        self._room.set()
         pending, self._pending = self._pending, {}
         for one in pending.values():
             if not one.future.done():
                 one.future.set_exception(self._broken_error())
         self.close()
+
+    async def taken(self) -> None:
+        """Return when there is room for more to be sent (AL6)."""
+        while self._transport is not None and not self._room.is_set():
+            left = self._transport.get_write_buffer_size()
+            try:
+                async with asyncio.timeout(self._patience_s):
+                    await self._room.wait()
+            except TimeoutError:
+                if self._transport.get_write_buffer_size() >= left:
+                    self._broke("the queue manager has taken nothing for too long")
+                    raise self._broken_error() from None
+
+    def forsake(self) -> None:
+        """Let go of a socket that is another process's, without a word on it (AL7)."""
+        self.why_broken = "the link belongs to the parent process"
+        sock = None if self._transport is None else self._transport.get_extra_info("socket")
+        if sock is not None and sock.fileno() >= 0:
+            nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+            os.dup2(nothing, sock.fileno(), inheritable=False)
+            os.close(nothing)
 
     def send(self, conversation: int, request: Request, pending: Pending | None) -> int:
         number = 0
@@ -247,6 +284,17 @@ class AsyncLink(asyncio.Protocol):
             raise
         self._patience_s, self.unit = 2 * float(told["heartbeat_s"]), int(told.get("unit", 0))
         self._watch_no_more()
+
+
+_LINKS: WeakSet[AsyncLink] = WeakSet()
+
+
+def _forsake_all() -> None:
+    for link in tuple(_LINKS):
+        link.forsake()
+
+
+os.register_at_fork(after_in_child=_forsake_all)
 
 
 async def _reach(place: Place) -> socket.socket:
