@@ -78,6 +78,26 @@ def test_any_hello_is_answered_or_ends_its_link_alone(server, said):
         assert first is None or [number for _, number in answered(first)] == [1]
 
 
+HUGE = {"a number": 1 << 20_000, "a list": [1 << 20_000], "a map": {"": -(1 << 20_000)}, "small": 5, "none": None}
+
+
+@pytest.mark.parametrize("where", ["application", "qmgr", "client", "user", "password", "versions", "more"])
+@pytest.mark.parametrize("said", HUGE.values(), ids=HUGE)
+def test_a_hello_whose_names_cannot_be_written_down_ends_its_link_alone(server, where, said):
+    """W8, LI1: nobody is known yet, so anybody could send it; nor can a number of thousands of digits be told."""
+    with others_are_served(server):
+        server.say(server.link(), hello(HELLO | {where: said}))
+
+
+def test_an_integer_that_cannot_be_written_down_is_none(server):
+    """VA2: in any call."""
+    for number in (1 << 8 * 1024, -(1 << 20_000)):
+        with others_are_served(server):
+            assert server.say(server.introduced(), call("outcome", number, number=4)) is None
+            assert "an integer of" in server.last_line()
+    assert values.unpack(values.pack(1 << 8183)) == 1 << 8183
+
+
 @pytest.mark.parametrize("versions", [None, 2, True, "2", 2.0, {}, {"2": 2}, [], [1, 3], ["2"]])
 def test_a_hello_whose_versions_are_none_of_ours_is_refused(server, versions):
     """W1: whatever they are; nothing of it may end the service."""

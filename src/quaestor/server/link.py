@@ -211,11 +211,13 @@ class Link:
             self.welcome(number, found)
 
     def _check_name(self, said: dict[str, Any]) -> None:
-        client, name = said.get("client", b""), said.get("qmgr", "")
+        client, name, application = said.get("client", b""), said.get("qmgr", ""), said.get("application", "")
+        if not isinstance(name, str) or not isinstance(application, str):
+            raise ProtocolError("HELLO with a name that is no text")
         if not isinstance(client, bytes) or len(client) > CLIENT_MAX:
             raise ProtocolError(f"a client's name has at most {CLIENT_MAX} bytes")
         self.client = client
-        self.application = str(said.get("application", ""))[:28]
+        self.application = application[:28]
         if name and name != self.service.name:
             raise MQError(Reason.Q_MGR_NAME_ERROR, asked_for=name, found=self.service.name)
 

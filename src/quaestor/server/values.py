@@ -5,7 +5,8 @@ Rules
       lists, tuples, maps with text keys, and messages. An enumeration travels as its number.
   VA2 Reading never trusts a length: what does not fit into what is there is a `ProtocolError`, and so is nesting deeper
       than `DEPTH_MAX`. A request has at most `REQUEST_VALUES` of them: to read as many as its bytes could hold would
-      take so long that nobody else is served.
+      take so long that nobody else is served. An integer has at most `INTEGER_BYTES`: a longer one could not be written
+      down, in an error or in the log.
   VA3 An object of another kind travels as its text: facts of an error may hold anything.
 
 Called by calls and the client.  Calls wire for messages.
@@ -22,6 +23,7 @@ from quaestor.server.wire import pack_message, unpack_message
 
 DEPTH_MAX = 8
 REQUEST_VALUES = 4096
+INTEGER_BYTES = 1024
 _INT, _FLOAT, _LENGTH = Struct(">q"), Struct(">d"), Struct(">I")
 _SMALL = 1 << 63
 _PLAIN = {b"N"[0]: None, b"T"[0]: True, b"F"[0]: False}
@@ -127,6 +129,8 @@ def _unpack_bytes(tag: int, contents: bytes) -> Any:
     if tag == b"b"[0]:
         return contents
     if tag == b"I"[0]:
+        if len(contents) > INTEGER_BYTES:
+            raise ProtocolError(f"an integer of {len(contents)} bytes")
         return int.from_bytes(contents, "big", signed=True)
     if tag == b"M"[0]:
         message, _, _ = unpack_message(contents, 0, len(contents), None)
