@@ -584,3 +584,29 @@ def test_a_put_without_an_answer_goes_on_over_a_new_link(serve):
     queue.put(long, PERSISTENT, LATER)
     app.disconnect()
     assert len(left_on(server)) == 1
+
+
+def test_a_unit_that_was_prepared_when_its_link_was_lost_is_not_said_to_be_backed_out(server):
+    """RC2: 2549; whether it is in doubt is asked."""
+    define(server)
+    app = server.connect(reconnect_s=20)
+    app.put("ORDERS", "in doubt", PERSISTENT)
+    link = app._link
+    answer = link._answer
+
+    def cut(number):
+        answer(number)
+        raise link.broke("cut")
+
+    link._answer = cut
+    with fails(Reason.CALL_INTERRUPTED):
+        app.prepare(b"xid 1")
+    assert app.in_doubt() == (b"xid 1",)
+    app.put("ORDERS", "of another unit", PERSISTENT)
+    app._link._sock.shutdown(socket.SHUT_RDWR)
+    with fails(Reason.CALL_INTERRUPTED):
+        app.commit_prepared(b"xid 1")
+    assert app.in_doubt() == (b"xid 1",)
+    app.commit_prepared(b"xid 1")
+    app.disconnect()
+    assert left_on(server) == ["in doubt"]

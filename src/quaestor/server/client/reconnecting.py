@@ -5,7 +5,8 @@ Rules
       that cannot be, or a dynamic one that came out under another name, is 2548. Browse cursors begin anew. One that
       is lost again before all that is done is made once more, in the same time.
   RC2 A unit that was open is backed out by the queue manager: the call answers 2003 and the application does its unit
-      again.
+      again. One that was being prepared may be in doubt instead, and so may one whose coordinator had decided: 2549,
+      and `in_doubt` tells.
   RC3 Every commit is numbered under a name of the connection's own, behind those that were committed under it before:
       by a program that gave itself the name and has been started again. One whose answer was lost is looked up: it
       returns if the unit has committed, and answers 2003 if it was backed out.
@@ -51,6 +52,9 @@ WAITED_FOR = frozenset(
 
 REPEATABLE = frozenset({"open", "inquire", "inquire object", "in doubt", "outcome", "status", "begin", "close"})
 """Calls that may be made twice (RC4)."""
+
+TWO_PHASE = frozenset({"prepare", "commit prepared", "backout prepared"})
+"""Calls after which a unit may be in doubt (RC2)."""
 
 
 def client_name() -> bytes:
@@ -103,7 +107,7 @@ class ReconnectingConnection(Connection):
         self._new_link, self._reconnect_s = new_link, reconnect_s
         self._unit = int(link.qmgr.get("unit", 0))
         self._in_unit = self._was_in_unit = self._joins_unit = False
-        self._repeatable = self._unanswered = False
+        self._repeatable = self._unanswered = self._two_phase = False
         self._reconnecting = False
         super().__init__(link, let_go)
 
@@ -111,7 +115,7 @@ class ReconnectingConnection(Connection):
         """What the call that follows means, should the link be lost in it."""
         self._was_in_unit, self._joins_unit = self._in_unit, in_unit
         self._in_unit = self._in_unit or in_unit
-        self._repeatable = repeatable
+        self._repeatable, self._two_phase = repeatable, False
 
     def again(self, call: Callable[[], T]) -> T:
         """Make a call, and once more each time the link had to be made again (RC4)."""
@@ -156,7 +160,7 @@ class ReconnectingConnection(Connection):
         """What becomes of a call whose link was lost and made again (RC2, RC4)."""
         in_unit, self._in_unit = self._was_in_unit, False
         known, self._unanswered = not self._unanswered, False
-        if in_unit:
+        if in_unit and not self._two_phase:
             return MQError(Reason.BACKED_OUT, why="the link was lost")
         if not (known and self._repeatable):
             return MQError(Reason.CALL_INTERRUPTED)
@@ -167,6 +171,7 @@ class ReconnectingConnection(Connection):
         if self._reconnecting:
             return super().ask(name, *args)
         self.touch(in_unit=False, repeatable=name in REPEATABLE)
+        self._two_phase = name in TWO_PHASE
         return self.again(lambda: Connection.ask(self, name, *args))
 
     def put1(
