@@ -19,6 +19,7 @@ from quaestor.qmgr.recovery.checkpoint import (
 from quaestor.qmgr.recovery.checkpointing import undo_next
 from quaestor.qmgr.recovery.outcomes import CLIENTS_MAX, Outcomes, label
 from quaestor.qmgr.recovery.unit import NEXT, State, UnitOfRecovery
+from quaestor.server.limits import Limits
 from quaestor.storage.changes import UNDO_NEXT
 from quaestor.storage.log_record import Identity, Kind, LogRecord
 
@@ -141,11 +142,12 @@ def test_who_has_not_committed_for_longest_is_forgotten_first(monkeypatch):
     assert [b"C", b"A", b"D"] == list(outcomes.last)
 
 
-def test_fifteen_hundred_clients_are_remembered():
+def test_more_clients_are_remembered_than_may_connect():
+    """OC3: nobody who is connected is forgotten between a commit that was cut off and the question for it."""
     outcomes = Outcomes()
-    for number in range(1501):
+    for number in range(CLIENTS_MAX + 1):
         outcomes.note(label(b"%d" % number, 1))
-    assert (1500, 1500) == (CLIENTS_MAX, len(outcomes.last))
+    assert 2 * Limits().connections == CLIENTS_MAX == len(outcomes.last)
     assert not outcomes.committed(b"0", 1)
     assert outcomes.committed(b"1", 1)
 

@@ -32,7 +32,7 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import NEEDS_BROWSE, WAIT_UNLIMITED, CloseOptions, GetOptions, GetPlan, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.connection.accounting import QueueTally
-from quaestor.qmgr.connection.failing import InterruptedWait
+from quaestor.qmgr.connection.failing import FATAL, InterruptedWait
 from quaestor.qmgr.connection.latch import TimedLatch
 from quaestor.qmgr.message.gate import HeldUpError
 from quaestor.qmgr.message.getting import LENGTH_ANY, InputPath

@@ -5,7 +5,8 @@ Rules
   OC2 The last number of a client is enough: a unit has committed if its number is not above that one. Whoever asks has
       nothing in flight any more, so what has not committed by then never will. A client that numbers its units anew
       goes on behind the last (`last_of`): a number used before would be known to have committed.
-  OC3 At most `CLIENTS_MAX` clients are remembered; the one that has not committed for longest is forgotten first.
+  OC3 At most `CLIENTS_MAX` clients are remembered, twice as many as a server lets in unless told otherwise; the one
+      that has not committed for longest is forgotten first. Once forgotten, it is told that it has not committed.
   OC4 A name is a user's own (`owned`): the commits of another user who calls himself the same are not his.
 
 Called by recovery, restart, connection.
@@ -15,7 +16,7 @@ from hashlib import sha256
 
 from quaestor.mqi.reasons import MQError, Reason
 
-CLIENTS_MAX = 1500
+CLIENTS_MAX = 4000
 CLIENT_NAME_MAX = 32
 NUMBER_MAX = (1 << 64) - 1
 
