@@ -46,6 +46,20 @@ def test_continuation_comments_and_empty_lines():
     assert (3, 9) == (define.line, display.line)
 
 
+@pytest.mark.parametrize("mark", ["\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_nothing_but_a_line_end_ends_a_command(mark):
+    """Y6: what a program took over from somebody else's text is a value, not a second command."""
+    text = f"DEFINE QLOCAL(A) +\n   DESCR('one{mark}DELETE QLOCAL(B){mark}')"
+    assert f"one{mark}DELETE QLOCAL(B){mark}" == one(text).value("DESCR")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_line_ends_of_any_system_end_a_command(end):
+    assert ["DELETE QLOCAL('A')", "DELETE QLOCAL('B')"] == [
+        each.text() for each in parse(f"DELETE +{end}  QL(A){end}DELETE QL(B){end}")
+    ]
+
+
 def test_an_empty_line_does_not_end_a_command_that_is_continued():
     """Y1."""
     assert one("DEF QL(A) +\n\n  \n* why\n PUT(DISABLED)") == one("DEF QL(A) PUT(DISABLED)")

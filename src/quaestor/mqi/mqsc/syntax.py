@@ -7,10 +7,12 @@ Rules
   Y3  Unquoted text folds to upper case; quoted text is kept, and a quote inside is written twice.
   Y4  What cannot be read is an `MQSCError` with its line and column, what was expected, and the z/OS message for it.
   Y5  Words and values are separated by blanks and commas, any number of either.
+  Y6  A line ends with a line feed, a carriage return or both; nothing else in a text ends a command.
 
 Called by commands.  Calls lark.
 """
 
+import re
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import NamedTuple
@@ -19,6 +21,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
 
 CONTINUES = ("+", "-")
+LINE_END = re.compile("\r\n|\r|\n")
 TWICE, UNKNOWN_KEYWORD, PARENTHESES, NO_VALUE, UNACCEPTABLE, UNKNOWN_COMMAND, AMBIGUOUS, APOSTROPHES, SYNTAX = (
     f"CSQ90{number:02d}E" for number in (0, 1, 2, 10, 15, 19, 28, 30, 31)
 )
@@ -54,28 +57,22 @@ _EXPECTED = {"WORD": "a keyword", "LPAR": "(", "RPAR": ")", "BARE": "a value", "
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Commands with the number of their first line (Y1, Y2)."""
-    begun, parts = 0, ""
-    for number, line in enumerate(text.splitlines(), 1):
+    """Commands with the number of their first line (Y1, Y2, Y6)."""
+    begun, parts, at_first_word = 0, "", False
+    for number, line in enumerate(LINE_END.split(text), 1):
         if line.startswith("*") or not line.strip():
             continue
         begun = begun or number
-        body = line.rstrip()
+        body = line.strip() if at_first_word else line.rstrip()
         if body.endswith(CONTINUES):
-            parts = _joined(parts, body[:-1], body[-1])
+            parts, at_first_word = parts + body[:-1], body.endswith("+")
             continue
-        whole = (parts + (body.lstrip() if parts.endswith("\v") else body)).replace("\v", "")
+        whole = parts + body
         if whole.strip(" ;"):
             yield begun, whole.rstrip(" ;")
-        begun, parts = 0, ""
+        begun, parts, at_first_word = 0, "", False
     if begun:
         raise MQSCError("the last line is continued, but nothing follows", begun)
-
-
-def _joined(parts: str, body: str, mark: str) -> str:
-    """A vertical tab marks a joint where the next line's leading blanks do not count."""
-    body = body.lstrip() if parts.endswith("\v") else body
-    return parts.replace("\v", "") + body + ("\v" if mark == "+" else "")
 
 
 def parse_line(line: str, number: int = 1) -> Statement:
