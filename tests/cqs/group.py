@@ -69,7 +69,11 @@ class Cable:
         if all(operation.NAME in READING for operation in operations):
             return self._inner.request(*operations)
         with self._group.steps.step():
-            return self._inner.request(*operations)
+            answers = self._inner.request(*operations)
+        if self._group.unanswered(self.connector, operations):
+            self.fail()
+            raise StructureLostError(f"{self.shape.name}: the answer is lost")
+        return answers
 
     def connectors(self):
         self._check()
@@ -78,6 +82,10 @@ class Cable:
     def forget(self, connector):
         self._check()
         self._inner.forget(connector)
+
+    def fence(self, connector):
+        self._check()
+        self._inner.fence(connector)
 
     def disconnect(self):
         self._check()
@@ -111,6 +119,8 @@ class Group:
         self.facilities = {name: made() for name, made in self._engines.items()}
         self.servers, self._cables = {}, []
         self.watchers = []
+        self.unanswered = lambda _connector, _operations: False
+        """Whether a request that was done is not answered, and the connection has ended."""
         self._cut = set()
 
     def around(self):
@@ -158,6 +168,10 @@ class Group:
         for cable in self._cables:
             if (cable.connector, cable.place) == (server, facility):
                 cable.fail()
+
+    def mend(self, server, facility):
+        """The way is there again."""
+        self._cut.discard((server, facility))
 
     def lose(self, name="CF01"):
         """A coupling facility and what is in it are gone; an empty one of its name takes its place."""

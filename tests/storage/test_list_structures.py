@@ -1,8 +1,9 @@
 """What a list structure promises, held by each engine alike."""
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
+from queue import SimpleQueue
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -43,7 +44,7 @@ from quaestor.storage.lists.operations import (
     Write,
 )
 from quaestor.storage.lists.redis_engine import RedisConnection
-from quaestor.storage.lists.structure import Shape, StructureRefusal
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 from servers import redis_server
 
 READY, TAKEN = 5, 6
@@ -502,6 +503,37 @@ def test_a_connector_that_is_gone_without_a_word_has_failed(connect):
     first.forget("QM2")
     assert {"QM1": True} == first.connectors()
     first.disconnect()
+
+
+@pytest.mark.parametrize("fenced", [True, False])
+def test_a_connector_that_has_connected_again_is_not_forgotten(connect, fenced):
+    """LS3: its peer has completed what it left, and comes late to forget it."""
+    made = shape()
+    first, second = connect(made, "QM1", nobody), connect(made, "QM2", nobody)
+    if fenced:
+        first.fence("QM2")
+    again = connect(made, "QM2", nobody)
+    first.forget("QM2")
+    assert {"QM1": True, "QM2": True} == first.connectors()
+    second.fail()
+    write(again, "A")
+    for each in (again, first):
+        each.disconnect()
+
+
+def test_who_has_another_connection_leaves_with_that_one(connect):
+    """LS5: the end of the one before is nobody's."""
+    made, told = shape(), SimpleQueue()
+    first, second = connect(made, "QM1", nobody), connect(made, "QM2", nobody)
+    again = connect(made, "QM2", told.put)
+    again.request(Watch("QM2", 7, READY))
+    with suppress(StructureLostError):
+        second.disconnect()
+    assert {"QM1": True, "QM2": True} == first.connectors()
+    write(first, "A")
+    assert 7 == told.get(timeout=10)
+    for each in (again, first):
+        each.disconnect()
 
 
 # -- the engines agree

@@ -3,9 +3,10 @@
 Rules
   MB1 Whoever finds the gate free has a structure that nobody has begun. With a recovery data set the structure is
       recovered before anybody uses it; without one the queues begin empty, and a first structure checkpoint is taken.
-  MB2 A server that failed is fenced in the log first (ML2). Then what it had logged and not done is done in its name,
-      the output it kept is adopted, what it had locked is ready again, what it had reserved is free, its clients are
-      gone.
+      So they do where a gate says that they have moved, and both data sets that could say where to are scratched (RD4).
+  MB2 A server that failed is fenced first, in the log (ML2) and on the structures (LS5): nothing that it asked for and
+      that comes late is done. Then what it had logged and not done is done in its name, the output it kept is adopted,
+      what it had locked is ready again, what it had reserved is free, its clients are gone.
   MB3 One peer at a time recovers; which one, a lock of the structure says. A peer that fails in the midst is itself
       recovered, and so is what it had begun.
   MB4 A server that starts recovers its own earlier incarnation in the same way, and then whoever else has failed.
@@ -152,6 +153,8 @@ def _gone(pair: StructurePair, structure: SharedStructure, server: str) -> bool:
 def _recover(pair: StructurePair, server: str, incarnation: int) -> None:
     """Complete the work of one server (MB2)."""
     pair.log.fence(server, incarnation)
+    for structure in pair.structures:
+        structure.connection.fence(server)
     redo(pair, {server}, end=pair.log.end)
     kept = _kept_by(pair, server)
     if kept:

@@ -115,7 +115,8 @@ class MemoryConnection:
 
     def forget(self, connector: str) -> None:
         self._still_ours()
-        self._facility.leave(self.shape.name, connector, failed=False)
+        if not self._facility.connectors(self.shape.name).get(connector):
+            self._facility.leave(self.shape.name, connector, failed=False)
 
     def fence(self, connector: str) -> None:
         self._still_ours()

@@ -12,6 +12,8 @@
 -- ARGV[4] elements, ARGV[5] lists, ARGV[6] the connector, ARGV[7] the field of its token, ARGV[8] the token, ARGV[9]
 -- element size, ARGV[10] elements an entry may have.
 --
+-- FCALL forget: KEYS[1] the prefix; ARGV[1] the connector, ARGV[2] the field of its token, ARGV[3] the token, when it is known.
+--
 -- prefix:structure hash: "state", see STATE; "server"; tokens; number (8) -> head, see HEAD; number .. "d" -> data
 -- prefix:list:N    sorted set, all scores 0: the first 32 bytes of heads, so the order is that of the bytes
 -- prefix:index:N   sorted set, all scores 0: secondary key of a list that has one .. what prefix:list:N has
@@ -539,7 +541,22 @@ local function allocate(keys, arguments)
   return 1
 end
 
+-- a connector is known no more, unless it lives and has another connection than the one that is named
+local function forget(keys, arguments)
+  local key, connector, field = keys[1], arguments[1], arguments[2]
+  local known = redis.call("HGET", key .. ":structure", field)
+  local lives = redis.call("EXISTS", key .. ":alive:" .. connector) == 1
+  if known and known ~= arguments[3] and lives then return 0 end
+  redis.call("HDEL", key .. ":structure", field)
+  redis.call("SREM", key .. ":connectors", connector)
+  for _, name in ipairs(redis.call("HKEYS", key .. ":watches")) do
+    if string.match(name, "^%d+@(.*)$") == connector then redis.call("HDEL", key .. ":watches", name) end
+  end
+  return 1
+end
+
 redis.register_function("NAME_write", write_alone)
 redis.register_function("NAME_claim", claim_alone)
 redis.register_function("NAME_run", request)
 redis.register_function("NAME_allocate", allocate)
+redis.register_function("NAME_forget", forget)

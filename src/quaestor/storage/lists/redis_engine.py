@@ -73,11 +73,11 @@ class RedisConnection:
         self._ending = Event()
         try:
             self._load()
+            self._sign()  # before it is known: a peer that is about to forget it sees that it lives
             self._allocate()
             self._requests = self._client.connection_pool.get_connection()
             self._wire = RedisWire(self._requests._sock, self._requests.socket_timeout)  # noqa: SLF001 - rule LW5
             self._subscription = self._subscribe()
-            self._sign()
         except (redis.RedisError, OSError) as error:
             self._client.close()
             raise StructureLostError(f"{shape.name}: {error}") from error
@@ -145,11 +145,12 @@ class RedisConnection:
 
     def forget(self, connector: str) -> None:
         with self._reached():
-            self._client.srem(f"{self._prefix}:connectors", connector)
-            watches = f"{self._prefix}:watches"
-            gone = [name for name in self._client.hkeys(watches) if _text(name).partition("@")[2] == connector]
-            if gone:
-                self._client.hdel(watches, *gone)
+            self._forgotten(connector, "")
+
+    def _forgotten(self, connector: str, token: str) -> bool:
+        """Whether it is known no more: unless it lives, and has another connection than that of a token."""
+        words = (connector, _token_of(connector), token)
+        return bool(self._client.fcall(f"{_NAME}_forget", 1, self._prefix, *words))
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -166,8 +167,8 @@ class RedisConnection:
         self._end()
         try:
             with self._reached():
-                self.forget(self.connector)
-                self._client.delete(self._alive(self.connector))
+                if self._forgotten(self.connector, self._token):
+                    self._client.delete(self._alive(self.connector))
         finally:
             self._close()
 

@@ -6,7 +6,8 @@ Rules
   LS2 Refusals are named: FULL (no entry or no elements left), LIST_FULL, NOT_FOUND (the entry is not where it is said
       to be), CHANGED (it has another version), LOCKED, TOO_LONG (more elements than an entry may have), IN_USE (an
       alter below what is in use).
-  LS3 A structure lives on when all connectors are gone. One that ended without disconnecting is seen to have failed.
+  LS3 A structure lives on when all connectors are gone. One that ended without disconnecting is seen to have failed,
+      until it connects again or is forgotten.
   LS4 What is watched is told after the request that caused it, once for each change from empty to not empty.
   LS5 A connector has one connection: a new one, or a peer that fences it, ends the one before. What was sent on that
       and arrives late is not done: its sender may have been taken for dead and its work ended by others.
@@ -85,7 +86,7 @@ class ListStructure(Protocol):
         """Who has connected and not disconnected: whether it is active or has failed (LS3)."""
 
     def forget(self, connector: str) -> None:
-        """A failed connector has been recovered."""
+        """A failed connector has been recovered; one that has connected again is not forgotten (LS3)."""
 
     def fence(self, connector: str) -> None:
         """Nothing more of a connector that has failed is done, whatever is still under way (LS5)."""

@@ -1,0 +1,127 @@
+"""A common queue server whose way to a structure is cut: at a request that is done and not answered, at one that is
+not done, for a while, or by a peer that changes the structure in between."""
+
+from errno import ENOSPC
+
+import pytest
+
+from cqs.group import Group, agrees_with_log, on_structure, texts
+from quaestor.cqs.policy import Policy
+from quaestor.cqs.queue_names import Private, lterm, program, suspended, transaction
+from quaestor.cqs.refusals import CQSError, Why
+from quaestor.storage.lists.operations import Count
+from quaestor.storage.lists.structure import StructureLostError
+
+TRANX, LTRMZ, GREEDY = transaction("TRANX"), lterm("LTRMZ"), transaction("GREEDY")
+LONG = [bytes([number]) * 2000 for number in range(6)]
+
+
+@pytest.fixture
+def group():
+    made = Group()
+    made.start("CQS1")
+    return made
+
+
+@pytest.fixture
+def server(group):
+    return group.servers["CQS1"]
+
+
+@pytest.fixture
+def ims(server):
+    return server.register("IMS1")
+
+
+def unanswered_at(group, number):
+    """The answer to a changing request, counted from here, is lost; how many there were."""
+    seen = []
+
+    def lost(_connector, operations):
+        seen.append([operation.NAME for operation in operations])
+        return len(seen) - 1 == number
+
+    group.unanswered = lost
+    return seen
+
+
+def every_answer_lost(work):
+    """Do something in a new group once for each of its changing requests, whose answer is lost."""
+    number = 0
+    while True:
+        group = Group(Policy(size=1000, overflow_size=400))
+        ims = group.start("CQS1").register("IMS1")
+        prepared = work(ims)
+        next(prepared)
+        seen = unanswered_at(group, number)
+        next(prepared)
+        group.unanswered = lambda _connector, _operations: False
+        yield group, ims
+        if len(seen) <= number:
+            return
+        number += 1
+
+
+def left_behind(server):
+    """What stands on private queues and is held by nobody's unit, and continuations."""
+    image = on_structure(server)
+    held = [placed for placed in image.placed.values() if placed.header in (Private.LOCK, Private.COLD)]
+    counts = server.pair.primary.connection.request(*(Count(header) for header in (Private.MOVE, *range(71, 192))))
+    return len(held), sum(counts)
+
+
+# -- overflow
+
+
+def in_overflow(messages=1):
+    """A queue in overflow status of which so many messages are left, on the overflow structure."""
+    group = Group(Policy(size=200, overflow_size=400))
+    server = group.start("CQS1")
+    ims = server.register("IMS1")
+    while not server.pair.overflow:
+        ims.put(GREEDY, [b"%d" % ims.count(GREEDY), b"." * 3000])
+    while ims.count(GREEDY) > messages:
+        ims.delete(GREEDY)
+    assert server.pair.overflow
+    return group, server, ims
+
+
+def test_a_server_that_comes_back_while_a_peer_completes_it_is_not_forgotten(group, server, ims, monkeypatch):
+    """LS3: only a connector that has failed is forgotten; a peer would take the new one for failed with it."""
+    other = group.start("CQS2")
+    ims.put(TRANX, [b"one"])
+    group.kill("CQS1")
+    connection = other.pair.primary.connection
+    forget = connection.forget
+
+    def come_back(connector):
+        group.start("CQS1")
+        forget(connector)
+
+    monkeypatch.setattr(connection, "forget", come_back)
+    assert ["CQS1"] == other.step()
+    group.clock.advance(seconds=60)
+    assert [] == other.step()
+    assert ["one"] == texts(group.servers["CQS1"].register("IMS1"), TRANX)
+
+
+def test_what_a_server_that_was_slow_locks_late_is_refused(group, server, ims):
+    """MB2: behind the look at what it had locked nothing more is locked in its name."""
+    ims.put(TRANX, [b"one"])
+    other = group.start("CQS2")
+    group.facilities["CF01"].leave("MSGQ", "CQS1", failed=True)  # it has said nothing for a while
+    late = []
+
+    def wake(connector, operations):
+        # the peer has looked for what CQS1 has locked, and is about to say that nothing is left
+        if connector == "CQS2" and any(each.NAME == "list" and each.list == Private.MOVE for each in operations):
+            group.watchers.clear()
+            try:
+                late.append(ims.begin().read(TRANX))
+            except CQSError as refused:
+                late.append(refused.why)
+
+    group.watchers.append(wake)
+    assert ["CQS1"] == other.step()
+    assert [Why.FENCED] == late
+    assert ["one"] == texts(other.register("IMS2"), TRANX)
