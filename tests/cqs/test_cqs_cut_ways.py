@@ -70,6 +70,56 @@ def left_behind(server):
     return len(held), sum(counts)
 
 
+# -- answers that are lost, rules SP1 and SP3
+
+
+def test_a_put_whose_answer_is_lost_is_put_once_with_all_its_records():
+    def work(ims):
+        yield
+        yield ims.put(TRANX, LONG)
+
+    for group, ims in every_answer_lost(work):
+        assert [tuple(LONG)] == [message.segments for message in ims.browse(TRANX)]
+        group.kill("CQS1")
+        server = group.start("CQS1")
+        again = server.register("IMS1")
+        assert [tuple(LONG)] == [message.segments for message in again.browse(TRANX)]
+        assert tuple(LONG) == again.delete(TRANX).segments
+        assert (0, 0) == left_behind(server)
+        assert agrees_with_log(server)
+
+
+def test_a_read_whose_answer_is_lost_locks_one_message():
+    def work(ims):
+        for text in (b"one", b"two"):
+            ims.put(TRANX, [text])
+        yield
+        unit = ims.begin()
+        message = unit.read(TRANX)
+        assert (b"one",) == message.segments
+        unit.commit()
+        yield
+
+    for group, ims in every_answer_lost(work):
+        assert ["two"] == texts(ims, TRANX)
+        assert (0, 1) == left_behind(group.servers["CQS1"])
+        assert agrees_with_log(group.servers["CQS1"])
+
+
+def test_fast_path_input_whose_answer_is_lost_is_there_once():
+    number = 0
+    while True:
+        group = Group(Policy(name="EMHQ", size=1000, fast_path=True))
+        ims = group.start("CQS1").register("IMS1")
+        seen = unanswered_at(group, number)
+        ims.put(program("PSBY"), [b"input"])
+        group.unanswered = lambda _connector, _operations: False
+        assert ["input"] == texts(ims, program("PSBY"))
+        number += 1
+        if len(seen) < number:
+            return
+
+
 # -- overflow
 
 

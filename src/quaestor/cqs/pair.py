@@ -3,7 +3,8 @@
 Rules
   SP1 A change is made in one way: what it needs is reserved on the structure, then it is logged, then it is done on
       the structure. When the log has it, it has happened; doing it is a step that is repeated until it is done, first
-      of all by the next request.
+      of all by the next request. So is undoing what a request did that was not answered: what was reserved and never
+      logged is given up, what was read and never handed over is ready again.
   SP2 A request that meets a quiesced structure waits; one that meets a new generation looks at the pair again; one
       that meets a structure that was rebuilt, or is lost, connects again and goes on. A gate whose holder has failed
       is taken over.
@@ -25,8 +26,7 @@ from typing import TypeVar
 import msgpack
 
 from quaestor.clock import Clock, tod_from_us
-from quaestor.cqs.changes import Change, Kind, Put, packed_read
-from quaestor.cqs.image import entries_of
+from quaestor.cqs.changes import Change, Kind, Put, Shift, packed_read
 from quaestor.cqs.merged_log import MergedLog
 from quaestor.cqs.messages import Beside, Holder, Message
 from quaestor.cqs.policy import Policy
@@ -44,10 +44,12 @@ from quaestor.cqs.structure import (
     NotThereError,
     SharedStructure,
     control_key,
+    token_of,
 )
 from quaestor.storage.disk import SharedDisk
 from quaestor.storage.lists.operations import Delete, Entry, First, Holding, Move, Operation, Space, Write
 from quaestor.storage.lists.structure import Shape, StructureLostError, Told
+from quaestor.storage.log_stream import StreamRecord
 
 T = TypeVar("T")
 Connect = Callable[[Shape, str, Told], Connection]
@@ -90,6 +92,8 @@ class StructurePair:
         self.connected: Callable[[], None] = lambda: None
         self.connect: Callable[[], None] = lambda: None
         self._undone: deque[tuple[int, Change]] = deque()
+        self._reserved: frozenset[bytes] = frozenset()  # identifiers: perhaps on a move queue, and not logged
+        self._unheard: Beside | None = None  # perhaps on a lock queue, and in no unit
         self._token = 0
         self._said_lost = -1
 
@@ -116,6 +120,7 @@ class StructurePair:
         self.structures, self.log.incarnation = [], 0
         self.kept.clear()
         self._undone.clear()
+        self._reserved, self._unheard = frozenset(), None
 
     @property
     def generation(self) -> int:
@@ -134,6 +139,7 @@ class StructurePair:
                     mend()
                     mend = self.finish
                     self.finish()
+                    self._undo_unanswered()
                     return call()
                 except GateClosedError:
                     mend = self._look_at_gates
@@ -165,6 +171,20 @@ class StructurePair:
                 if effects and rba > structure.control.applied:
                     structure.apply(effects, rba)
             self._undone.popleft()
+
+    def _undo_unanswered(self) -> None:
+        """Undo what was asked before the log was written, and perhaps done (SP1)."""
+        if self._reserved:
+            for structure in self.structures:
+                there = structure.held(Private.MOVE, self.server)
+                structure.release([beside for beside in there if beside.id in self._reserved])
+            self._reserved = frozenset()
+        if self._unheard is not None:
+            locked = [each for each in self.structures if self._unheard in each.held(Private.LOCK, self.server)]
+            back = tuple(Shift.returned(structure.number, self._unheard) for structure in locked)
+            if back:
+                self._perform(Change(back), "", force=False)
+            self._unheard = None
 
     def linked(self, number: int, name: str, facility: str) -> SharedStructure:
         """A connection to a structure of the pair."""
@@ -280,11 +300,9 @@ class StructurePair:
         space = self._reserve(change, client)
         logged = change.logged()
         if not (logged.effects or logged.kept or logged.released):
-            for structure in self.structures:
-                if effects := change.on(structure.number):
-                    structure.apply(effects, 0)
+            self._put_unlogged(change)
             return space
-        record = self.log.append(Kind.CHANGE, logged.packed(), force=force)
+        record = self._logged(logged, force=force)
         self._undone.append((record.rba, change))
         self.kept.update((message.id, message) for message in change.kept)
         for identifier in change.released:
@@ -293,6 +311,23 @@ class StructurePair:
         return space
 
     def _finish_later(self) -> None:
+    def _logged(self, change: Change, *, force: bool) -> StreamRecord:
+        """Log a change, which has happened then; what the log refuses has not, what it fails at may have (ML4)."""
+        reserved, self._reserved = self._reserved, frozenset()
+        try:
+            return self.log.append(Kind.CHANGE, change.packed(), force=force)
+        except CQSError:
+            self._reserved = reserved
+            raise
+
+    def _put_unlogged(self, change: Change) -> None:
+        """Messages that are not recoverable; those whose put was done and not answered are there (SS6)."""
+        done = {structure.control.put for structure in self.structures}
+        for structure in self.structures:
+            effects = change.on(structure.number)
+            if effects and token_of(effects) not in done:
+                structure.apply(effects, 0)
+
         """It has happened: what the structure refuses now is done before the next request."""
         try:
             self.finish()
@@ -301,20 +336,18 @@ class StructurePair:
 
     def _reserve(self, change: Change, client: str) -> Space | None:
         """Take the space for all that is put (SS3), on both structures or on none."""
-        reserved: list[tuple[SharedStructure, list[Beside]]] = []
         space = None
         for structure in self.structures:
             puts = [e for e in change.on(structure.number) if isinstance(e, Put) and e.message.beside.recoverable]
             if not puts:
                 continue
             try:
+            self._reserved |= {put.message.id for put in puts}
                 used = structure.reserve(puts, client)
             except CQSError:
-                for earlier, besides in reserved:
-                    earlier.release(besides)
+                self._undo_unanswered()
                 raise
             self.full.discard(structure.number)
-            reserved.append((structure, [put.message.beside for put in puts]))
             if structure.number == PRIMARY:
                 space = used
         return space
@@ -335,14 +368,16 @@ class StructurePair:
     def _taken(self, structure: SharedStructure, queue: QueueName, holder: Holder) -> tuple[Beside, bytes] | None:
         """The first of a queue on one structure, locked; who is first to move it has it."""
         while (first := _first(structure, queue)) is not None:
-            beside = Beside.of(first.adjunct).held_by(holder)
+            self._unheard = beside = Beside.of(first.adjunct).held_by(holder)
             try:
                 structure.change(Move(first.number, first.list, Private.LOCK, beside.private_key, beside.packed()))
             except NotThereError:
                 continue
+                self._unheard = None
             if beside.recoverable:
                 self.log.append(Kind.READ, packed_read(structure.number, beside), force=False)  # CH3, SP3
             return beside, first.data
+            self._unheard = None
         return None
 
     def continuations(self, structure: int, beside: Beside) -> tuple[bytes, ...]:

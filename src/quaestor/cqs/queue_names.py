@@ -135,6 +135,11 @@ def message_id(client: str, token: int) -> bytes:
     return client.ljust(NAME_LENGTH).encode() + token.to_bytes(TOKEN_LENGTH, "big")
 
 
+def token(identifier: bytes) -> int:
+    """The clock in the identifier of a message (QN6)."""
+    return int.from_bytes(identifier[NAME_LENGTH:], "big")
+
+
 def staging_key(kind: QueueType, identifier: bytes) -> bytes:
     """The key of the continuations of a message of a type (QN6)."""
     return b"%d" % kind.staging + identifier

@@ -13,6 +13,8 @@ Rules
       its name, or looked for.
   SS5 An identity entry is the last thing that is written when a structure begins: without it the structure is not
       whole.
+  SS6 A message that is not recoverable is put without a log record. Its server's control entry names the last one, in
+      the same request; so a put that was not answered is known to be done, and is not done again.
 
 Called by pair, restart, rebuild.  Calls storage.lists.
 """
@@ -25,7 +27,7 @@ from typing import Any, Protocol
 from quaestor.cqs.changes import Effect, Put, Remove, Shift
 from quaestor.cqs.image import Placed, entries_of, lists_of, written
 from quaestor.cqs.messages import Beside, Holder, Message
-from quaestor.cqs.queue_names import FIRST_CLIENT_HEADER, HEADERS, Private
+from quaestor.cqs.queue_names import FIRST_CLIENT_HEADER, HEADERS, Private, token
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.lists.operations import (
@@ -49,7 +51,7 @@ from quaestor.storage.lists.structure import ListStructure, StructureRefusal
 GATE, RECOVERY = 0, 1
 WIPED_AT_ONCE = 500
 OPEN, MOVED = "open", "moved"
-_CONTROL = struct.Struct(">QQQQB")
+_CONTROL = struct.Struct(">QQQQBQ")
 _IDENTITY = struct.Struct(">QQ")  # RBA, time
 _IDENTITY_KEY = b"I".ljust(16, b"\0")
 
@@ -82,6 +84,7 @@ class Control:
     checkpoint: int = 0
     token: int = 0
     active: bool = True
+    put: int = 0  # the clock in the identifier of the last message put without a log record (SS6)
     number: int = 0
     version: int = 0
 
@@ -90,13 +93,13 @@ class Control:
         return control_key("M", self.server)
 
     def packed(self) -> bytes:
-        return _CONTROL.pack(self.incarnation, self.applied, self.checkpoint, self.token, self.active)
+        return _CONTROL.pack(self.incarnation, self.applied, self.checkpoint, self.token, self.active, self.put)
 
     @staticmethod
     def of(entry: Entry) -> "Control":
-        incarnation, applied, checkpoint, token, active = _CONTROL.unpack(entry.adjunct)
+        incarnation, applied, checkpoint, token, active, put = _CONTROL.unpack(entry.adjunct)
         server = entry.key[1:9].decode().rstrip()
-        return Control(server, incarnation, applied, checkpoint, token, bool(active), entry.number, entry.version)
+        return Control(server, incarnation, applied, checkpoint, token, bool(active), put, entry.number, entry.version)
 
 
 def control_key(kind: str, name: str, more: str = "") -> bytes:
@@ -172,7 +175,7 @@ class SharedStructure:
     def apply(self, effects: Sequence[Effect], rba: int, control: Control | None = None) -> Control:
         """Do effects of a logged change (SS2); gives the control entry as it is then."""
         control = control or self.control
-        target = replace(control, applied=max(rba, control.applied))
+        target = replace(control, applied=max(rba, control.applied), put=control.put if rba else token_of(effects))
         self.change(*self._operations(effects, control), control=target)
         return replace(target, version=target.version + 1)
 
@@ -294,6 +297,11 @@ def _lookups(effect: Effect) -> list[Operation]:
     lookups: list[Operation] = [First(effect.source, *_range(effect.source, beside))]
     if isinstance(effect, Remove) and beside.records > 1:
         lookups.append(ReadList(beside.staging_header, beside.staging_key, beside.staging_key, beside.records))
+def token_of(effects: Sequence[Effect]) -> int:
+    """The clock in the last identifier of what is put (SS6)."""
+    return max((token(effect.message.id) for effect in effects if isinstance(effect, Put)), default=0)
+
+
     return lookups
 
 
