@@ -120,6 +120,27 @@ def test_fast_path_input_whose_answer_is_lost_is_there_once():
             return
 
 
+# -- what is lost with a structure
+
+
+def test_fast_path_input_that_was_lost_with_its_structure_holds_up_nobody():
+    """RB1: it is not recovered, so its unit has nothing to delete; the reply counts."""
+    group = Group(Policy(name="EMHQ", size=1000, fast_path=True))
+    server = group.start("CQS1")
+    ims = server.register("IMS1")
+    for text in (b"one", b"two"):
+        ims.put(program("PSBY"), [text])
+    committed, backed_out = ims.begin(), ims.begin()
+    for unit in (committed, backed_out):
+        assert unit.read(program("PSBY")) is not None
+    group.lose()
+    committed.insert(LTRMZ, [b"reply"])
+    committed.commit()
+    backed_out.backout()
+    assert ["reply"] == texts(ims, LTRMZ)
+    assert agrees_with_log(server)
+
+
 # -- overflow
 
 

@@ -190,10 +190,12 @@ class SharedStructure:
             if isinstance(effect, Put):
                 operations += self._put(effect, next(found))
             elif isinstance(effect, Shift):
-                entry = self._there(next(found), effect.beside, effect.source)
-                operations.append(Move(entry.number, effect.source, effect.header, effect.key, effect.beside.packed()))
+                target = (effect.header, effect.key, effect.beside.packed())
+                there = self._there(next(found), effect.beside, effect.source)
+                operations += [Move(number, effect.source, *target) for number in there]
             else:
-                operations.append(Delete(self._there(next(found), effect.beside, effect.source).number, effect.source))
+                there = self._there(next(found), effect.beside, effect.source)
+                operations += [Delete(number, effect.source) for number in there]
                 if effect.beside.records > 1:
                     operations += [Delete(entry.number, entry.list) for entry in next(found)]
         return operations
@@ -205,14 +207,14 @@ class SharedStructure:
             raise Abend("SS3", "what was reserved for a put is gone", message=put.message.id)
         return written(Placed(put.header, put.key, Message(put.beside, put.message.records)))
 
-    def _there(self, entry: Entry | None, beside: Beside, source: int) -> Entry:
-        """The entry of a message on a list (SS4)."""
+    def _there(self, entry: Entry | None, beside: Beside, source: int) -> list[int]:
+        """The number of a message's entry on a list (SS4); none when it was lost with a structure (RB1)."""
         if entry is None or Beside.of(entry.adjunct).id != beside.id:
             found = entries_of(self.connection, source, *_range(source, beside))
             entry = next((each for each in found if Beside.of(each.adjunct).id == beside.id), None)
-        if entry is None:
+        if entry is None and beside.recoverable:
             raise Abend("SS4", "a message is not where the log has it", message=beside.id, list=source)
-        return entry
+        return [] if entry is None else [entry.number]
 
     # -- reserving, rule SS3
 
