@@ -120,6 +120,37 @@ def test_fast_path_input_whose_answer_is_lost_is_there_once():
             return
 
 
+# -- clients that are gone, rules CL4 and CS3
+
+
+def test_a_unit_of_a_client_that_has_failed_ends_with_it(group, server, ims):
+    """Its message is ready again: a commit that came later would delete what somebody else reads."""
+    ims.put(TRANX, [b"one"])
+    unit = ims.begin()
+    unit.read(TRANX)
+    unit.insert(LTRMZ, [b"reply"])
+    assert 1 == server.client_failed("IMS1")
+    for late in (unit.commit, unit.backout, lambda: unit.read(TRANX), lambda: unit.insert(LTRMZ, [b"more"])):
+        with pytest.raises(CQSError) as refused:
+            late()
+        assert Why.NOT_REGISTERED is refused.value.why
+    other = server.register("IMS2")
+    assert (["one"], []) == (texts(other, TRANX), texts(other, LTRMZ))
+    assert agrees_with_log(server)
+
+
+def test_a_client_that_fails_while_the_way_is_cut_gives_back_when_it_is_there_again(group, server, ims):
+    ims.put(TRANX, [b"one"])
+    ims.begin().read(TRANX)
+    group.cut("CQS1", "CF01")
+    with pytest.raises(StructureLostError):
+        server.client_failed("IMS1")
+    group.mend("CQS1", "CF01")
+    assert 1 == server.client_failed("IMS1")
+    assert ["one"] == texts(server.register("IMS2"), TRANX)
+    assert group.start("CQS2").register("IMS1")
+
+
 # -- what is lost with a structure
 
 

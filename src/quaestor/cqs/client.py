@@ -71,7 +71,7 @@ class Client:
     def begin(self) -> UnitOfWork:
         """A unit of work."""
         self._check()
-        return UnitOfWork(self.pair, self.name, self._serial)
+        return UnitOfWork(self.pair, self.name, self._serial, self._check)
 
     def browse(self, queue: QueueName) -> list[Message]:
         """The messages of a queue, in their order; nothing is locked."""
@@ -113,6 +113,9 @@ class Client:
 
     def give_back(self, *, cold: bool) -> int:
         """What the client had locked is ready again, or waits on the cold queue (CL4); how many messages."""
+        return self.pair.active(lambda: self._give_back(cold=cold))
+
+    def _give_back(self, *, cold: bool) -> int:
         effects = tuple(
             Shift.private(structure.number, beside, Private.LOCK, Private.COLD, NOBODY)
             if cold

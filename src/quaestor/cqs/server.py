@@ -97,12 +97,13 @@ class CommonQueueServer:
         return self._left(name, cold=cold)
 
     def _left(self, name: str, *, cold: bool) -> int:
-        client = self.clients.pop(name, None)
+        client = self.clients.get(name)
         if client is None:
             raise CQSError(Why.NOT_REGISTERED, client=name)
         client.left()
         returned = client.give_back(cold=cold)
         self.pair.active(lambda: self._delete_entries(name))
+        del self.clients[name]  # what was refused until here is asked again
         return returned
 
     def _enter(self, name: str) -> None:

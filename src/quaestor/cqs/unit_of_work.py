@@ -9,13 +9,15 @@ Rules
   UW4 An insert that a full structure would refuse is refused (status QF). Output that was inserted before and finds
       the structure full at commit is kept: the unit has committed, and its output is put at a later system checkpoint.
   UW5 Of a serial transaction one message at a time is read by its client, in the order of arrival.
-  UW6 A message of several records that moves to a queue whose continuations are staged elsewhere (QN6) is put there
-      anew, with the same segments, and deleted where it was.
+  UW6 A message is put anew where it moves to, with the same segments, and deleted where it was, when it cannot stay on
+      its structure: one on the overflow structure (SP4), and one of several records whose continuations are staged
+      elsewhere (QN6).
+  UW7 A unit ends with its client: what it has read is ready again by then, and may be read by others.
 
 Called by client.  Calls pair, overflow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from quaestor.cqs import overflow
@@ -28,10 +30,12 @@ from quaestor.cqs.refusals import NO_ROOM, CQSError, Why
 
 
 class UnitOfWork:
-    """Reads and inserts of one client on one pair (UW1-UW6)."""
+    """Reads and inserts of one client on one pair (UW1-UW7)."""
 
-    def __init__(self, pair: StructurePair, client: str, serial: set[QueueName]) -> None:
-        self._pair, self._client, self._serial = pair, client, serial
+    def __init__(
+        self, pair: StructurePair, client: str, serial: set[QueueName], registered: Callable[[], None]
+    ) -> None:
+        self._pair, self._client, self._serial, self._registered = pair, client, serial, registered
         self._read: dict[bytes, tuple[int, Beside]] = {}
         self._moved: dict[bytes, QueueName] = {}
         self._inserted: list[Message] = []
@@ -46,7 +50,9 @@ class UnitOfWork:
         self._check()
         if queue in self._serial:
             return None
-        found = self._pair.read(queue, self.holder)
+        with self._pair.latch:
+            self._check()  # UW7: what a client has locked is given back under the latch
+            found = self._pair.read(queue, self.holder)
         if found is None:
             return None
         structure, beside, first = found
@@ -84,6 +90,10 @@ class UnitOfWork:
     def commit(self) -> tuple[bytes, ...]:
         """What was read is done with, what was inserted is there (UW3); identifiers of output that is kept (UW4)."""
         self._check()
+        with self._pair.latch:
+            return self._commit()
+
+    def _commit(self) -> tuple[bytes, ...]:
         ended = tuple(self._ending(*read) for read in self._read.values())
         try:
             space = self._pair.perform(lambda: self._change(ended), self._client)
@@ -98,11 +108,12 @@ class UnitOfWork:
 
     def backout(self) -> None:
         """What was read is ready again, what was inserted is gone."""
-        self._check()
-        returned = tuple(Shift.returned(structure, beside) for structure, beside in self._read.values())
-        if returned:
-            self._pair.perform(partial(Change, returned), self._client, force=False)
-        self._end()
+        with self._pair.latch:
+            self._check()
+            returned = tuple(Shift.returned(structure, beside) for structure, beside in self._read.values())
+            if returned:
+                self._pair.perform(partial(Change, returned), self._client, force=False)
+            self._end()
 
     def _change(self, ended: tuple[Effect, ...]) -> Change:
         """Output with its structure, what has none to go to, and the end of what was read."""
@@ -132,6 +143,7 @@ class UnitOfWork:
         if self._ended:
             raise CQSError(Why.UNIT_ENDED)
 
+        self._registered()  # UW7
 
 def made(pair: StructurePair, client: str, queue: QueueName, segments: Sequence[bytes]) -> Message:
     """A new message; on the structure of fast path it fits one buffer, and input is not recoverable."""
