@@ -188,6 +188,39 @@ def in_overflow(messages=1):
     return group, server, ims
 
 
+# -- a peer changes the structure in between
+
+
+def test_records_are_not_missed_because_a_peer_copies_the_structure(group, server, ims):
+    """The message is locked, and stands complete on the new structure when the old one is wiped."""
+    ims.put(TRANX, LONG)
+    other = group.start("CQS2")
+    unit = ims.begin()
+
+    def copy(connector, operations):
+        if connector == "CQS1" and any(operation.NAME == "list" for operation in operations):
+            group.watchers.clear()
+            other.copy_structure()
+
+    group.watchers.append(copy)
+    assert tuple(LONG) == unit.read(TRANX).segments
+    assert not group.watchers
+
+
+def test_a_browse_is_not_cut_short_because_a_peer_copies_the_structure(group, server, ims):
+    ims.put(TRANX, LONG)
+    ims.put(TRANX, [b"two"])
+    other = group.start("CQS2")
+
+    def copy(connector, operations):
+        if connector == "CQS1" and any(operation.NAME == "list" for operation in operations):
+            group.watchers.clear()
+            other.copy_structure()
+
+    group.watchers.append(copy)
+    assert [tuple(LONG), (b"two",)] == [message.segments for message in ims.browse(TRANX)]
+
+
 def test_a_server_that_comes_back_while_a_peer_completes_it_is_not_forgotten(group, server, ims, monkeypatch):
     """LS3: only a connector that has failed is forgotten; a peer would take the new one for failed with it."""
     other = group.start("CQS2")

@@ -134,7 +134,9 @@ class Client:
             structure.ask()
             for entry in entries_of(structure.connection, queue.header, *queue.range):
                 beside = Beside.of(entry.adjunct)
-                found.append(Message(beside, (entry.data, *self.pair.continuations(structure.number, beside))))
+                others = structure.continuations(beside) if beside.records > 1 else ()
+                found.append(Message(beside, (entry.data, *others)))
+            structure.ask()
         return found
 
     def _made(self, queue: QueueName, segments: Sequence[bytes]) -> Message:

@@ -384,9 +384,7 @@ class StructurePair:
         """Records 2 to n of a message, browsed from its staging queue."""
         if beside.records == 1:
             return ()
-        key = beside.staging_key
-        found = entries_of(self.structures[structure].connection, beside.staging_header, key, key)
-        return tuple(entry.data for entry in found)
+        return self.active(lambda: self.structures[structure].continuations(beside))
 
     def next_id(self, client: str) -> bytes:
         """The identifier of a new message: the clock, and later than any before it (QN6)."""

@@ -234,6 +234,13 @@ class SharedStructure:
             gone = [Remove(self.number, Private.MOVE, each) for each in besides]
             self.change(*self._operations(gone, self.control))
 
+    def continuations(self, beside: Beside) -> tuple[bytes, ...]:
+        """Records 2 to n of a message, browsed from its staging queue; the gate is as it was when all are read."""
+        key = beside.staging_key
+        found = tuple(entry.data for entry in entries_of(self.connection, beside.staging_header, key, key))
+        self.ask()
+        return found
+
     # -- the control queue
 
     def controls(self) -> dict[str, Control]:
