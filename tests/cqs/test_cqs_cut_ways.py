@@ -188,6 +188,65 @@ def in_overflow(messages=1):
     return group, server, ims
 
 
+@pytest.mark.parametrize("target", [suspended("GREEDY"), TRANX, LTRMZ])
+def test_a_message_that_moves_from_the_overflow_structure_can_be_read(target):
+    """SP4: only names in overflow status are read from there."""
+    _, server, ims = in_overflow()
+    assert 1 == ims.move(GREEDY, target)
+    assert not server.pair.overflow
+    assert ims.delete(target) is not None
+    assert not on_structure(server).placed
+    assert agrees_with_log(server)
+
+
+def test_a_name_whose_last_message_is_locked_is_in_overflow_when_its_structures_were_recovered():
+    """OV6: it comes back to the overflow structure, and is read from there."""
+    group, server, ims = in_overflow()
+    unit = ims.begin()
+    assert unit.read(GREEDY) is not None
+    group.lose()
+    assert [] == ims.browse(TRANX)  # who asks recovers
+    unit.backout()
+    assert ims.delete(GREEDY) is not None
+    assert not server.pair.overflow
+
+
+def test_a_put_that_has_happened_is_not_refused_because_overflow_processing_is(group):
+    """CL2: whoever is told that it was not put puts it again."""
+    group = Group(Policy(size=200, overflow_size=400))
+    server = group.start("CQS1")
+    ims = server.register("IMS1")
+
+    def cut(_connector, operations):
+        if any(operation.NAME == "lock" for operation in operations):  # the structures are about to be quiesced
+            group.watchers.clear()
+            group.cut("CQS1", "CF01")
+
+    group.watchers.append(cut)
+    number = 0
+    while group.watchers:
+        ims.put(GREEDY, [b"%d" % number, b"." * 3000])
+        number += 1
+    group.mend("CQS1", "CF01")
+    assert [str(each) for each in range(number)] == texts(ims, GREEDY)
+
+
+def test_a_commit_that_has_happened_is_not_refused_because_its_queue_is_empty():
+    group, _, ims = in_overflow()
+    unit = ims.begin()
+    assert unit.read(GREEDY) is not None
+
+    def cut(_connector, operations):
+        if any(operation.NAME == "delete" for operation in operations):
+            group.watchers.clear()
+            group.cut("CQS1", "CF01")
+
+    group.watchers.append(cut)
+    unit.commit()
+    group.mend("CQS1", "CF01")
+    assert [] == ims.browse(GREEDY)
+
+
 # -- a peer changes the structure in between
 
 

@@ -126,6 +126,11 @@ class Image:
                 found.setdefault(placed.message.queue, []).append(placed)
         return found
 
+    def names(self, structure: int) -> set[bytes]:
+        """Keys of the queues that have messages on a structure, ready or locked: those come back to it."""
+        there = (*READY_HEADERS, Private.LOCK)
+        return {placed.message.queue.key for placed in self.of(structure) if placed.header in there}
+
     def load(self, number: int, structure: ListStructure, *guards: Operation) -> None:
         """Write the messages of one structure of the pair (IM2, IM3), each request under guards."""
         for placed in self.of(number):

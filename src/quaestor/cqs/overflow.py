@@ -12,11 +12,13 @@ Rules
       are rejected, and no others.
   OV5 Without one they stay, puts to them are rejected, and the threshold is not tested again.
   OV6 A name leaves overflow status when its queue is empty; the pair leaves overflow mode with its last name.
+  OV7 A change that brings it about has happened: when this fails, it is the next change that tries again.
 
 Called by unit_of_work, client.  Calls pair, rebuild.
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 
 from quaestor.cqs.changes import Change, Put, Remove
@@ -25,7 +27,9 @@ from quaestor.cqs.messages import Beside
 from quaestor.cqs.pair import PRIMARY, StructurePair
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import Private, QueueName
+from quaestor.cqs.refusals import CQSError
 from quaestor.storage.lists.operations import Alter, Count, Space
+from quaestor.storage.lists.structure import StructureLostError
 
 RELIEF_POINTS, CANDIDATE_PERCENT, CANDIDATES_MAX = 20, 20, 512
 MOVED_AT_ONCE = 100
@@ -35,10 +39,11 @@ OverflowExit = Callable[[QueueName, int], bool]
 
 def after_change(pair: StructurePair, space: Space | None, queues: Iterable[QueueName]) -> None:
     """What a change may have brought about: a structure too full (OV1), or a name that is empty again (OV6)."""
-    if space is not None and _reached(pair.policy, space):
-        process(pair)
-    if any(queue.key in pair.overflow for queue in queues):
-        relieve(pair)
+    with suppress(CQSError, StructureLostError, OSError):  # OV7
+        if space is not None and _reached(pair.policy, space):
+            process(pair)
+        if any(queue.key in pair.overflow for queue in queues):
+            relieve(pair)
 
 
 def _reached(policy: Policy, space: Space) -> bool:
@@ -122,12 +127,12 @@ def _transfer(pair: StructurePair, messages: list[Placed]) -> None:
 
 def relieve(pair: StructurePair) -> frozenset[bytes]:
     """Take names whose queues are empty out of overflow status (OV6); those that are left."""
-    if not any(_empty(pair, key) for key in pair.overflow):
-        return pair.overflow
     return pair.active(lambda: _relieve(pair))
 
 
 def _relieve(pair: StructurePair) -> frozenset[bytes]:
+    if not any(_empty(pair, key) for key in pair.overflow):
+        return pair.overflow
     with pair.quiesced():
         pair.write_overflow(key for key in pair.overflow if not _empty(pair, key))
     return pair.overflow

@@ -37,7 +37,7 @@ def begin(pair: StructurePair, new: Sequence[int]) -> None:
             structure.wipe()
             _fill(pair, structure, image, rba)
     if PRIMARY in new:
-        pair.write_overflow(queue.key for queue in image.queues(1))
+        pair.write_overflow(image.names(1))
     checkpoint.save(pair, image, rba)
     for structure in pair.structures:
         structure.begin(rba, pair.around.clock.now_us())

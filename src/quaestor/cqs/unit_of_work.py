@@ -24,7 +24,7 @@ from quaestor.cqs import overflow
 from quaestor.cqs.changes import Change, Effect, Put, Remove, Shift
 from quaestor.cqs.full import check_room, note_full
 from quaestor.cqs.messages import Beside, Holder, Message
-from quaestor.cqs.pair import StructurePair
+from quaestor.cqs.pair import PRIMARY, StructurePair
 from quaestor.cqs.queue_names import FAST_PATH, Private, QueueName, QueueType, header_of, suspended
 from quaestor.cqs.refusals import NO_ROOM, CQSError, Why
 
@@ -78,7 +78,8 @@ class UnitOfWork:
         self._check()
         if message.id not in self._read:
             raise CQSError(Why.NOT_LOCKED, message=message.id)
-        if len(message.records) > 1 and message.queue.type.staging is not queue.type.staging:
+        structure, elsewhere = self._read[message.id][0], message.queue.type.staging is not queue.type.staging
+        if structure != PRIMARY or (len(message.records) > 1 and elsewhere):
             self.insert(queue, message.segments)  # UW6
         else:
             self._moved[message.id] = queue
@@ -89,11 +90,11 @@ class UnitOfWork:
 
     def commit(self) -> tuple[bytes, ...]:
         """What was read is done with, what was inserted is there (UW3); identifiers of output that is kept (UW4)."""
-        self._check()
         with self._pair.latch:
             return self._commit()
 
     def _commit(self) -> tuple[bytes, ...]:
+        self._check()
         ended = tuple(self._ending(*read) for read in self._read.values())
         try:
             space = self._pair.perform(lambda: self._change(ended), self._client)
@@ -142,8 +143,8 @@ class UnitOfWork:
     def _check(self) -> None:
         if self._ended:
             raise CQSError(Why.UNIT_ENDED)
-
         self._registered()  # UW7
+
 
 def made(pair: StructurePair, client: str, queue: QueueName, segments: Sequence[bytes]) -> Message:
     """A new message; on the structure of fast path it fits one buffer, and input is not recoverable."""
