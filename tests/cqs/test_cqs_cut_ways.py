@@ -319,3 +319,43 @@ def test_what_a_server_that_was_slow_locks_late_is_refused(group, server, ims):
     assert ["CQS1"] == other.step()
     assert [Why.FENCED] == late
     assert ["one"] == texts(other.register("IMS2"), TRANX)
+
+
+# -- the end of the queues
+
+
+def test_queues_that_were_copied_and_deleted_begin_again(group, server, ims):
+    """RD4: nothing says any more where they moved to, and nothing of them is wanted."""
+    ims.put(TRANX, [b"one"])
+    server.copy_structure()
+    server.delete_structure()
+    ims = group.start("CQS1").register("IMS1")
+    assert [] == texts(ims, TRANX)
+    ims.put(TRANX, [b"two"])
+    assert ["two"] == texts(ims, TRANX)
+
+
+def test_an_insert_after_a_full_structure_was_lost_is_asked_of_the_new_one(group, server, ims):
+    unit = ims.begin()
+    server.pair.full.add(0)
+    group.cut("CQS1", "CF01")
+    with pytest.raises(StructureLostError):
+        ims.put(TRANX, [b"one"])
+    group.mend("CQS1", "CF01")
+    unit.insert(LTRMZ, [b"reply"])
+    unit.commit()
+    assert ["reply"] == texts(ims, LTRMZ)
+
+
+def test_a_copy_that_fails_leaves_no_connection(group, server, ims, monkeypatch):
+    ims.put(TRANX, [b"one"])
+
+    def full(_head, _image):
+        raise OSError(ENOSPC, "no space left")
+
+    monkeypatch.setattr(server.pair.data_sets, "save", full)
+    with pytest.raises(OSError, match="no space"):
+        server.copy_structure("CF02")
+    for copied in group.facilities["CF02"].status().values():
+        assert not any(copied["connectors"].values())
+    assert ["one"] == texts(ims, TRANX)

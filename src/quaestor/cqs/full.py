@@ -16,6 +16,7 @@ from typing import NamedTuple
 from quaestor.cqs.messages import Message
 from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.refusals import CQSError, Why
+from quaestor.cqs.structure import SharedStructure
 
 
 class Origin(Enum):
@@ -58,9 +59,12 @@ def note_full(pair: StructurePair, refused: CQSError) -> None:
 def check_room(pair: StructurePair, message: Message) -> None:
     """Refuse a message for which a structure that was full has no room still (FU1)."""
     number = pair.structure_of(message.queue)
-    if number not in pair.full:
-        return
-    space = pair.active(pair.structures[number].space)
+    if number in pair.full:
+        pair.active(lambda: _check_room(pair.structures[number], message))
+
+
+def _check_room(structure: SharedStructure, message: Message) -> None:
+    space = structure.space()
     entries, elements = space.entries_total - space.entries, space.elements_total - space.elements
     if len(message.records) > entries or message.elements > elements:
-        raise CQSError(Why.STRUCTURE_FULL, structure=pair.structures[number].connection.shape.name)
+        raise CQSError(Why.STRUCTURE_FULL, structure=structure.connection.shape.name)

@@ -48,7 +48,7 @@ def _connect(pair: StructurePair) -> None:
     for _ in range(ATTEMPTS_MAX):
         _connect_all(pair)
         gates = [structure.holder() for structure in pair.structures]
-        if any(gate.startswith(MOVED) for gate in gates):
+        if any(gate.startswith(MOVED) for gate in gates) and pair.data_sets.present():
             pair.around.wait()  # whoever moves it is about to say where to
         elif all(gate.startswith(OPEN) for gate in gates) or _opened_by_us(pair):
             break

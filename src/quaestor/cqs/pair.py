@@ -272,7 +272,8 @@ class StructurePair:
             if holder.startswith(OPEN):
                 self.log.generation = max(self.log.generation, int(holder.removeprefix(OPEN)))
             elif holder.startswith(MOVED):
-                raise GateClosedError(structure.connection.shape.name)
+                if self.data_sets.present():
+                    raise GateClosedError(structure.connection.shape.name)
             elif holder != self.server and not structure.failed(holder):
                 self.around.wait()
                 continue
@@ -310,7 +311,6 @@ class StructurePair:
         self._finish_later()
         return space
 
-    def _finish_later(self) -> None:
     def _logged(self, change: Change, *, force: bool) -> StreamRecord:
         """Log a change, which has happened then; what the log refuses has not, what it fails at may have (ML4)."""
         reserved, self._reserved = self._reserved, frozenset()
@@ -328,6 +328,7 @@ class StructurePair:
             if effects and token_of(effects) not in done:
                 structure.apply(effects, 0)
 
+    def _finish_later(self) -> None:
         """It has happened: what the structure refuses now is done before the next request."""
         try:
             self.finish()
@@ -341,8 +342,8 @@ class StructurePair:
             puts = [e for e in change.on(structure.number) if isinstance(e, Put) and e.message.beside.recoverable]
             if not puts:
                 continue
-            try:
             self._reserved |= {put.message.id for put in puts}
+            try:
                 used = structure.reserve(puts, client)
             except CQSError:
                 self._undo_unanswered()
@@ -372,12 +373,12 @@ class StructurePair:
             try:
                 structure.change(Move(first.number, first.list, Private.LOCK, beside.private_key, beside.packed()))
             except NotThereError:
-                continue
                 self._unheard = None
+                continue
             if beside.recoverable:
                 self.log.append(Kind.READ, packed_read(structure.number, beside), force=False)  # CH3, SP3
-            return beside, first.data
             self._unheard = None
+            return beside, first.data
         return None
 
     def continuations(self, structure: int, beside: Beside) -> tuple[bytes, ...]:

@@ -16,6 +16,7 @@ Called by members, overflow, server.  Calls pair, image, checkpoint.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from quaestor.cqs import checkpoint
 from quaestor.cqs.image import Image, entries_of
@@ -78,7 +79,8 @@ def _fill(pair: StructurePair, structure: SharedStructure, image: Image, rba: in
     image.load(structure.number, structure.connection, Holding(GATE, pair.server))
     for server, incarnation in image.members.items():
         control = Control(server, incarnation, rba)
-        structure.connection.request(Write(Private.CONTROL, control.key, b"", control.packed()))
+        write = Write(Private.CONTROL, control.key, b"", control.packed())
+        structure.connection.request(Holding(GATE, pair.server), write)
 
 
 def copy(pair: StructurePair, facility: str = "", kilobytes: int | None = None) -> tuple[str, ...]:
@@ -121,54 +123,61 @@ def _copy(pair: StructurePair, facility: str, kilobytes: int | None) -> tuple[st
 
 
 def _made(pair: StructurePair, facility: str, kilobytes: int | None) -> list[SharedStructure]:
-    """The new structures, whole and named by a structure checkpoint (RB3)."""
+    """The new structures, whole and named by a structure checkpoint (RB3); a failure leaves no connection to them."""
+    made: list[SharedStructure] = []
+    try:
+        _make(pair, facility, kilobytes, made)
+    except Exception:
+        for structure in made:
+            structure.connection.fail()
+        raise
+    return made
+
+
+def _make(pair: StructurePair, facility: str, kilobytes: int | None, made: list[SharedStructure]) -> None:
     checkpoint.complete(pair)
     rba = pair.log.rebuild(facility)
-    told, made, places = told_by_log(pair, rba), [], []
+    told, places = told_by_log(pair, rba), []
     image = Image(kept=told.kept, members=told.members)
     for structure, (name, place) in zip(pair.structures, pair.places(), strict=True):
         following = (f"{name.partition('#')[0]}#{rba}", facility or place)
         size = kilobytes if structure.number == PRIMARY else None
-        made.append(_copied(pair, structure, following, size, rba))
+        made.append(pair.linked(structure.number, *following))
+        _copy_to(made[-1], pair, structure, size, rba)
         image.take(structure.number, structure.connection)
         places.append(following)
     for structure in made:
         structure.begin(rba, pair.around.clock.now_us())
     checkpoint.save(pair, image, rba, tuple(places))
-    return made
 
 
-def _copied(
-    pair: StructurePair, old: SharedStructure, place: tuple[str, str], kilobytes: int | None, rba: int
-) -> SharedStructure:
-    """One structure with everything that the old one has but its gate and its servers' positions."""
-    name, facility = place
-    structure = pair.linked(old.number, name, facility)
+def _copy_to(
+    structure: SharedStructure, pair: StructurePair, old: SharedStructure, kilobytes: int | None, rba: int
+) -> None:
+    """Everything that the old structure has but its gate and its servers' positions."""
     structure.seize(structure.holder())
     structure.wipe()
     space, guard = old.space(), Holding(GATE, pair.server)
-    shape = pair.policy.shaped(name, kilobytes) if kilobytes else None
+    shape = pair.policy.shaped("", kilobytes) if kilobytes else None
     entries = max(space.entries, shape.entries if shape else space.entries_total)
     elements = max(space.elements, shape.elements if shape else space.elements_total)
     structure.connection.request(guard, Alter(entries + 1, elements))
     for entry in entries_of(old.connection, Private.CONTROL):
         if entry.key[:1] == b"M":
-            control = Control.of(entry)
-            moved = Control(control.server, control.incarnation, rba, 0, control.token, control.active)
+            moved = replace(Control.of(entry), applied=rba, checkpoint=0)
             structure.connection.request(guard, Write(Private.CONTROL, entry.key, b"", moved.packed()))
         elif entry.key[:1] != b"I":
             structure.connection.request(guard, Write(Private.CONTROL, entry.key, entry.data, entry.adjunct))
     image = Image()
     image.take(old.number, old.connection)
     image.load(old.number, structure.connection, guard)
-    return structure
 
 
 def alter(pair: StructurePair, kilobytes: int) -> Shape:
     """Change the size of the primary structure in place (RB4)."""
     if kilobytes > pair.policy.size:
         raise CQSError(Why.TOO_LARGE, size=pair.policy.size)
-    shape = pair.policy.shaped(pair.primary.connection.shape.name, kilobytes)
+    shape = pair.policy.shaped("", kilobytes)
     try:
         pair.active(lambda: pair.primary.connection.request(Alter(shape.entries, shape.elements)))
     except StructureRefusal as refusal:

@@ -297,6 +297,11 @@ class SharedStructure:
         return [beside for beside in found if beside.holder.server == server]
 
 
+def token_of(effects: Sequence[Effect]) -> int:
+    """The clock in the last identifier of what is put (SS6)."""
+    return max((token(effect.message.id) for effect in effects if isinstance(effect, Put)), default=0)
+
+
 def _lookups(effect: Effect) -> list[Operation]:
     """What has to be known of the structure before an effect is done (SS4)."""
     if isinstance(effect, Put):
@@ -306,11 +311,6 @@ def _lookups(effect: Effect) -> list[Operation]:
     lookups: list[Operation] = [First(effect.source, *_range(effect.source, beside))]
     if isinstance(effect, Remove) and beside.records > 1:
         lookups.append(ReadList(beside.staging_header, beside.staging_key, beside.staging_key, beside.records))
-def token_of(effects: Sequence[Effect]) -> int:
-    """The clock in the last identifier of what is put (SS6)."""
-    return max((token(effect.message.id) for effect in effects if isinstance(effect, Put)), default=0)
-
-
     return lookups
 
 
