@@ -7,7 +7,7 @@ import pytest
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.disk import RealDisk
-from quaestor.storage.log_stream import LogStream
+from quaestor.storage.log_stream import LogStream, RecordTooLongError
 from quaestor.testing import FaultyDisk, PowerCut
 
 SMALL = 400
@@ -162,3 +162,28 @@ def test_threads_and_their_own_handles(tmp_path):
         assert [f"{at}-{number}" for number in range(40)] == [each for each in found if each.startswith(f"{at}-")]
     for stream in streams:
         stream.close()
+
+
+@pytest.mark.parametrize("segment", [0, 1])
+def test_damage_in_the_midst_is_not_passed_over(segment):
+    """LG1: what stands behind it in the same segment has happened, and would be missed."""
+    disk = FaultyDisk()
+    stream = LogStream(disk, "log", SMALL)
+    for number in range(30):
+        append(stream, f"{number:050}")
+    stream.force()
+    name = sorted(each for each in disk.names("log-") if not each.endswith("lock"))[segment]
+    file = disk.open(name)
+    file.write(150, b"\xff")
+    with pytest.raises(Abend, match="LG1"):
+        bodies(stream)
+
+
+def test_a_record_that_nobody_could_read_is_not_written(monkeypatch):
+    """LG1: it would be the end of the log for everybody, and the next append would write over it."""
+    monkeypatch.setattr("quaestor.storage.log_stream.RECORD_MAX", 1000)
+    stream = LogStream(FaultyDisk(), "log")
+    with pytest.raises(RecordTooLongError, match="1000 bytes"):
+        append(stream, "x" * 1000)
+    append(stream, "y")
+    assert ["y"] == bodies(stream)

@@ -18,7 +18,7 @@ from typing import Any
 from quaestor.cqs.changes import Kind, packed_values, values_of
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.storage.disk import SharedDisk
-from quaestor.storage.log_stream import LogStream, StreamRecord
+from quaestor.storage.log_stream import LogStream, RecordTooLongError, StreamRecord
 
 
 class MergedLog:
@@ -51,6 +51,8 @@ class MergedLog:
             record = self._stream.append(self.member, self.incarnation, kind, body, self._admit)
             if force:
                 self._stream.force()
+        except RecordTooLongError as error:
+            raise CQSError(Why.UNIT_TOO_LONG, log=str(error)) from error
         except OSError:
             self._fenced = True  # nobody knows what of it is in the log (ML4)
             raise

@@ -13,6 +13,7 @@ class Why(Enum):
     STRUCTURE_FULL = "the structure has no entry or no data elements left for this put"
     QUEUE_IN_OVERFLOW = "the queue is in overflow status and there is no overflow structure"
     SEGMENT_TOO_LONG = "a segment is longer than a queue buffer"
+    UNIT_TOO_LONG = "a unit of work has more output than a log record holds"
     TOO_MANY_CLIENTS = "the server has all the clients it can have"
     CLIENT_REGISTERED = "a client of this name is registered already"
     NOT_REGISTERED = "the client is not registered"

@@ -2,7 +2,9 @@
 
 Rules
   LG1 A record is a header and a body. Its checksum is taken over the checksum of the record before it, so what an
-      interrupted append left behind never follows a record that was written over its beginning.
+      interrupted append left behind never follows a record that was written over its beginning. What is not good is
+      the end of the log: so nothing is appended that nobody could read, and a segment that others follow, or that was
+      read further before, is damaged.
   LG2 Records are appended one at a time (`exclusive`): whoever appends first reads what others have appended since he
       last looked, shows it to `admit`, and appends behind it or, when that refuses, not at all.
   LG3 A record is durable when `force` returns; one force makes everything durable that was appended before it. Whoever
@@ -29,6 +31,10 @@ _MARK = b"QLOGSTRM"
 _READ = 1 << 20
 RECORD_MAX = 64 << 20
 FIRST_RBA = 1
+
+
+class RecordTooLongError(Exception):
+    """More than a record can hold; nothing was appended (LG1)."""
 
 
 class StreamRecord(NamedTuple):
@@ -115,6 +121,8 @@ class LogStream:
         """Append a record behind what others have appended, unless `admit` raises (LG2)."""
         with self._alone():
             admit(self._catch_up())
+            if _HEADER.size + len(body) > RECORD_MAX:
+                raise RecordTooLongError(f"{len(body)} bytes of {RECORD_MAX - _HEADER.size}")
             if self._current.end - self._current.start >= self._segment_bytes:
                 self._switch()
             rba = self._current.write(member, incarnation, kind, body)
@@ -145,6 +153,9 @@ class LogStream:
                 yield from (record for record in segment.records() if rba <= record.rba < end)
             finally:
                 segment.file.close()
+            whole = starts[at + 1] if at + 1 < len(starts) else end
+            if segment.end < whole:
+                raise Abend("LG1", "the log is damaged", segment=self._file_of(start), good_to=segment.end, end=whole)
 
     def trim(self, needed: int) -> list[str]:
         """Delete segments that lie wholly before `needed` (LG4)."""
