@@ -25,13 +25,13 @@ def redis_program():
 
 
 @contextmanager
-def redis_server(folder: Path):
-    """A Redis server that keeps nothing on disk; its address."""
+def redis_server(folder: Path, *more: str):
+    """A Redis server that keeps nothing on disk, unless it is told more; its address."""
     program = redis_program()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "redis.sock"
     options = ["--port", "0", "--unixsocket", str(path), "--save", "", "--appendonly", "no", "--dir", str(folder)]
-    with _running([program, *options], f"unix://{path}") as url:
+    with _running([program, *options, *more], f"unix://{path}") as url:
         yield url
 
 

@@ -16,9 +16,12 @@ Rules
       (LS5). So what a cut or a stopped process sent is not done when it arrives after all.
   LR7 A server that was started again has what it had only if it forces every write (`appendonly yes`, `appendfsync
       always`). Otherwise it may come back with an older state, in which messages are missing or twice: the first
-      connector throws that away, and the structure is lost.
+      connector throws that away, and the structure is lost. So may one have been that was a replica: it is made a
+      master without what the one before had confirmed last.
   LR8 Several threads may use a connection: one that fails is closed when nobody is in the middle of asking any more.
       Afterwards it is lost to whoever still has it.
+  LR9 A server that throws keys away when its memory is short (`maxmemory` without `noeviction`) holds no structure:
+      lists would go without a word, or the signs that members live.
 
 Called by whoever was given an address.  Calls structure, operations, redis_wire, the library beside this module.
 """
@@ -72,6 +75,7 @@ class RedisConnection:
         self._lock, self._asking = Lock(), RLock()
         self._ending = Event()
         try:
+            self._check_memory()
             self._load()
             self._sign()  # before it is known: a peer that is about to forget it sees that it lives
             self._allocate()
@@ -84,6 +88,12 @@ class RedisConnection:
         self._threads = [Thread(target=each, daemon=True) for each in (self._listen, self._live)]
         for thread in self._threads:
             thread.start()
+
+    def _check_memory(self) -> None:
+        """Refuse a server that throws keys away (LR9)."""
+        told: Any = self._client.info("memory")
+        if told.get("maxmemory") and told.get("maxmemory_policy") != "noeviction":
+            raise redis.RedisError("the server throws keys away when its memory is short: maxmemory-policy noeviction")
 
     def _load(self) -> None:
         """The functions, unless they are there (LR1)."""
@@ -103,6 +113,9 @@ class RedisConnection:
 
     def _keeps_everything(self) -> bool:
         """Whether every write is forced before it is answered; a server that does not tell does not (LR7)."""
+        replication: Any = self._client.info("replication")
+        if str(replication.get("master_replid2", "")).strip("0"):
+            return False  # it was a replica
         try:
             told: Any = self._client.config_get("append*")
         except redis.ResponseError:
