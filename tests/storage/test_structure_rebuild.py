@@ -1,12 +1,14 @@
 """A structure moves to another coupling facility while it is in use: nothing asked is lost, nothing is done twice."""
 
+import socket
 import threading
 from collections import Counter
 
 import pytest
 
 from quaestor.server.coupling_facility import CouplingFacility
-from quaestor.storage.lists.image import Incoming
+from quaestor.storage.lists.client import Questions
+from quaestor.storage.lists.image import Incoming, head_of
 from quaestor.storage.lists.movable import MovableConnection, rebuild
 from quaestor.storage.lists.operations import (
     KEY_MAX,
@@ -24,7 +26,7 @@ from quaestor.storage.lists.operations import (
     Write,
 )
 from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
-from quaestor.storage.lists.structure import Shape, StructureRefusal
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal
 
 READY, TAKEN = 5, 6
 SHAPE = Shape("QSG1APPL1", entries=50_000, elements=300_000)
@@ -177,3 +179,48 @@ def test_a_facility_that_ends_leaves_its_name_to_the_other(facilities):
     assert b"kept" == new.request(Read(number))[0].data
     for each in (one, new):
         each.disconnect()
+
+
+def test_a_move_that_cannot_be_remembered_is_refused(facilities):
+    """RB5: a facility that is started again would make a second structure; so the structure goes on here."""
+    here, there, _ = facilities
+    one = connect(here)
+    one.request(Write(READY, KEY_MIN, b"x"))
+    in_the_way = here.path.with_name("A.sock.new")
+    in_the_way.mkdir()
+    with pytest.raises(StructureRefusal, match="LOST"):
+        rebuild(here.path, there.path)
+    assert (1,) == one.request(Count(READY))
+    in_the_way.rmdir()
+    assert [SHAPE.name] == rebuild(here.path, there.path)
+    assert (1,) == one.request(Count(READY))
+    one.disconnect()
+
+
+def test_what_came_of_a_copy_that_failed_is_thrown_away(facilities):
+    """RB2."""
+    here, there, _ = facilities
+    one = connect(here)
+    operator = Questions(there.path)
+    operator.ask("incoming", SHAPE.name, head_of(here.facility, SHAPE.name))
+    operator.sock.close()
+    other = Questions(there.path)
+    assert {} == other.ask("status")
+    with pytest.raises(StructureLostError):
+        other.ask("complete", SHAPE.name)
+    other.sock.close()
+    assert not there._rebuilding._incoming
+    one.disconnect()
+
+
+def test_a_facility_that_does_not_take_a_structure_holds_up_nobody_for_long(facilities, tmp_path, monkeypatch):
+    """RB1: what is asked waits meanwhile; a copy that is not taken fails, and the structure goes on here."""
+    monkeypatch.setattr("quaestor.server.structure_rebuild.AWAY_S", 1)
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(str(tmp_path / "deaf.sock"))
+        deaf.listen(1)
+        one = connect(facilities[0])
+        with pytest.raises(StructureRefusal, match="LOST"):
+            rebuild(facilities[0].path, tmp_path / "deaf.sock")
+        assert (0,) == one.request(Count(READY))
+        one.disconnect()

@@ -283,5 +283,6 @@ class CouplingFacility:
         link.sock.close()
         self._sockets.watch(self._accepting, READ, self._server)
         self._listeners = {key: kept for key, kept in self._listeners.items() if kept is not link}
+        self._rebuilding.throw_away(link)
         if link.connection is not None and not link.parted:
             link.connection.fail()  # FA2

@@ -3,6 +3,7 @@
 Rules
   RB1 The facility that has the structure copies it, piece by piece, and serves nobody meanwhile: what is asked waits.
       When the copy is complete it is in use there, and whoever asks here is refused with MOVED and where it is now.
+      A facility that does not take the copy is waited for as any other (LC4).
   RB2 A copy that fails changes nothing: the structure goes on here, and what came there is thrown away. If only the
       last answer was lost, a complete copy is there that nobody was told of; the next rebuild replaces it.
   RB3 A facility does not take a structure that somebody is connected to there.
@@ -19,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from quaestor.storage.lists.client import Questions
+from quaestor.storage.lists.client import AWAY_S, Questions
 from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.image import Incoming, head_of, pieces_of
 from quaestor.storage.lists.movable import MOVED
@@ -33,7 +34,7 @@ class Rebuilding:
         self._facility, self._path, self._gone = facility, path, gone
         self._kept = path.with_name(f"{path.name}.moved")
         self._moved: dict[str, str] = json.loads(self._kept.read_text()) if self._kept.exists() else {}
-        self._incoming: dict[str, Incoming] = {}
+        self._incoming: dict[tuple[Any, str], Incoming] = {}  # by the socket that it comes on
         self.verbs: dict[str, Callable[..., Any]] = {
             "rebuild": self._rebuild,
             "incoming": self._begin,
@@ -65,15 +66,14 @@ class Rebuilding:
     def _move(self, name: str, path: str) -> None:
         try:
             self._copy(name, path)
-        except StructureLostError as lost:
+            self._remember({**self._moved, name: path})
+        except (StructureLostError, OSError) as lost:
             raise _refusal("LOST", str(lost)) from lost
-        self._moved[name] = path
-        self._remember()
         self._facility.delete(name)
         self._gone(name, path)
 
     def _copy(self, name: str, path: str) -> None:
-        other = Questions(path)
+        other = Questions(path, AWAY_S)
         try:
             other.ask("incoming", name, head_of(self._facility, name))
             for piece in pieces_of(self._facility, name):
@@ -84,28 +84,36 @@ class Rebuilding:
 
     # -- coming
 
-    def _begin(self, _link: Any, name: str, head: list[Any]) -> bool:
+    def throw_away(self, link: Any) -> None:
+        """A socket has ended: what has come on it and is not complete is nobody's (RB2)."""
+        self._incoming = {known: incoming for known, incoming in self._incoming.items() if known[0] is not link}
+
+    def _begin(self, link: Any, name: str, head: list[Any]) -> bool:
         if any(self._facility.status().get(name, {"connectors": {}})["connectors"].values()):
             raise StructureRefusal("IN_USE")  # RB3
-        self._incoming[name] = Incoming(head)
+        self._incoming[link, name] = Incoming(head)
         return True
 
-    def _take(self, _link: Any, name: str, entries: list[list[Any]]) -> bool:
-        self._incoming[name].take(entries)
+    def _take(self, link: Any, name: str, entries: list[list[Any]]) -> bool:
+        self._incoming[link, name].take(entries)
         return True
 
-    def _complete(self, _link: Any, name: str) -> bool:
-        self._incoming.pop(name).complete(self._facility)
-        self._moved.pop(name, None)
-        self._remember()
+    def _complete(self, link: Any, name: str) -> bool:
+        incoming = self._incoming.pop((link, name))
+        try:
+            self._remember({moved: path for moved, path in self._moved.items() if moved != name})
+        except OSError as error:
+            raise _refusal("LOST", str(error)) from error
+        incoming.complete(self._facility)
         return True
 
-    def _remember(self) -> None:
+    def _remember(self, moved: dict[str, str]) -> None:
         """What has moved is known to whoever is started here next (RB5)."""
         fresh = self._kept.with_suffix(".new")
-        fresh.write_text(json.dumps(self._moved), encoding="utf-8")
+        fresh.write_text(json.dumps(moved), encoding="utf-8")
         fresh.replace(self._kept)
-        if not self._moved:
+        self._moved = moved
+        if not moved:
             self._kept.unlink()
 
 
