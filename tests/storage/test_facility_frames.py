@@ -171,3 +171,65 @@ def test_the_same_operation_is_sent_as_the_same_bytes(facility):
     assert sent[0] is sent[1]
     assert 6 == connection.used[0]
     connection.disconnect()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        frame("request", [["list", 1, KEY, KEY, 10, -5, []]]),
+        frame("request", [["list", 1, KEY, KEY, 10, 1 << 63, []], ["list", 1, KEY, KEY, 10, (1 << 64) - 1, []]]),
+        frame("request", [["watch", "QM2", [], 1, KEY, KEY, False]]),
+        frame("request", [["write", 1, KEY, b"x", None], ["claim", 1, KEY, KEY, 2, b"", 255, 0, 9, [], 99]]),
+        frame("request", [["write", 1, KEY, "words", "beside"], ["first", 1, KEY, KEY, [[0, b"w"]]]]),
+        frame("rebuild", "APP1", "/nowhere"),
+        frame("rebuild", "", "x" * 300),
+        frame("incoming", "APP2", [["APP2"]]),
+        frame("entries", "APP2", []),
+        frame("listen", [], {}),
+        frame("connect", ["APP2", 1, 1, 0, 1, 1, 1], "QM2") + frame("request", [["write", 1, KEY, b"x", b""]]),
+        frame("connect", ["APP2", 1, 1, 256, 1, None, 1], "QM2") + frame("request", [["write", 1, KEY, b"x", b""]]),
+        frame({"request": 1}),
+        frame(),
+    ],
+)
+def test_no_question_ends_the_facility(facility, asked):
+    """FA4: what is no question of ours ends the socket that it came on."""
+    good = FacilityConnection(facility, Shape("APP1"), "QM1", lambda _token: None)
+    hostile = Questions(facility)
+    hostile.ask("connect", ["APP1"], "QM2")
+    with suppress(StructureLostError, StructureRefusal):
+        hostile.sock.sendall(asked)
+        hostile.sock.settimeout(5)
+        hostile.sock.recv(RECEIVE)
+    hostile.sock.close()
+    assert (1,) == good.request(Write(2, KEY, b"x"))
+    good.disconnect()
+
+
+def test_an_answer_that_was_not_waited_for_is_not_that_of_the_next_question(facility, monkeypatch):
+    """LC4: somebody pressed Ctrl-C, and ends in good order."""
+    connection = FacilityConnection(facility, Shape("APP1"), "QM1", lambda _token: None)
+    questions = connection._requests
+
+    def interrupted(_receive, _room):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(questions, "_look", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            connection.request(Write(2, KEY, b"x"))
+    with pytest.raises(StructureLostError):
+        connection.request(Read(99))
+    connection.fail()
+
+
+def test_who_disconnects_from_a_facility_that_is_gone_keeps_no_socket(tmp_path):
+    made = CouplingFacility(tmp_path / "cf.sock")
+    serving = threading.Thread(target=made.serve)
+    serving.start()
+    connection = FacilityConnection(made.path, Shape("APP1"), "QM1", lambda _token: None)
+    made.stop()
+    serving.join()
+    with pytest.raises(StructureLostError):
+        connection.disconnect()
+    assert [-1, -1] == [each.sock.fileno() for each in (connection._requests, connection._listening)]

@@ -6,8 +6,8 @@ Rules
       recovered it.
   FA3 Nobody is waited for: what a socket does not take at once is kept and sent when it does. One that has more than
       `UNSENT_MAX` to take is dropped; that ends the connector, never the facility.
-  FA4 What is no frame of ours ends that socket, with one line in the log. When no file is left for another socket there
-      is a line too, and whoever comes waits until one of the others has ended.
+  FA4 What is no frame of ours, or asks what cannot be, ends that socket, with one line in the log. When no file is
+      left for another socket there is a line too, and whoever comes waits until one of the others has ended.
   FA5 The memory of this process is the structure: when it ends, structures are lost and are recovered from the logs of
       the queue managers, as after the loss of a real one.
   FA6 Structures have no cycles. In a process of their own the cyclic collector would walk over every entry again and
@@ -173,11 +173,11 @@ class CouplingFacility:
             link.received += room[:length]
             for asked in frames(link.received):
                 self._answer(link, asked)
-        except (ValueError, TypeError, KeyError, IndexError, msgpack.UnpackException) as error:
-            LOG.warning("a socket was closed: %s", error)  # FA4
-            self._lost(link)
         except StructureLostError:
             self._lost(link)  # LS5: its connector has another connection, or was fenced
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the sender's: the others go on (FA4)
+            LOG.warning("a socket was closed: %s: %s", type(error).__name__, error)
+            self._lost(link)
 
     def _answer(self, link: _Link, asked: Any) -> None:
         answer: tuple[Any, ...]

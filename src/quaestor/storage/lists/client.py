@@ -10,8 +10,8 @@ Rules
   LC3 A socket that fails means the structure is lost; the connector is seen as failed by the facility when the request
       socket ends without a word of parting.
   LC4 A facility that does not answer for `AWAY_S` is lost, as one whose socket fails: it may have done the request or
-      may do it later, unless there is another connection by then (LS5). The socket ends with that, whoever has it: an
-      answer that comes late is not taken for that of the next request.
+      may do it later, unless there is another connection by then (LS5). The socket ends with that, whoever has it, and
+      with whatever else ends the waiting: an answer that comes late is not taken for that of the next request.
   LC5 Operations are values: one that is asked again, the very same object, is sent as the same bytes.
 
 Called by whoever was given a socket.  Calls operations, structure, readiness.
@@ -122,6 +122,9 @@ class Questions:
         except (OSError, EOFError) as error:
             end(self.sock)  # LC4
             raise StructureLostError(f"the coupling facility is gone: {error}") from error
+        except BaseException:
+            end(self.sock)  # LC4: nobody waits for the answer
+            raise
         if answer[0] == "no":
             raise StructureRefusal(*answer[1:])
         return answer[1]
@@ -221,9 +224,11 @@ class FacilityConnection:
         self._ask("fence", connector)
 
     def disconnect(self) -> None:
-        self._ask("disconnect")
-        self._close()
-        self._listener.join()
+        try:
+            self._ask("disconnect")
+        finally:
+            self._close()
+            self._listener.join()
 
     def fail(self) -> None:
         """The connector is gone without a word."""

@@ -133,6 +133,10 @@ class RedisConnection:
                 self._gone = True  # LR5
                 self._requests.disconnect()
                 raise StructureLostError(f"{self.shape.name}: {error}") from error
+            except BaseException:
+                self._gone = True  # LC4: nobody waits for the reply
+                self._requests.disconnect()
+                raise
         if reply.refusal is not None:
             self._refused(*reply.refusal)
         self.used = reply.used
