@@ -361,3 +361,31 @@ def test_postgresql_needs_its_package(monkeypatch):
     monkeypatch.delitem(sys.modules, "quaestor.storage.shared_tables.postgres_engine", raising=False)
     with pytest.raises(RepositoryAwayError, match=r"pip install 'quaestor\[postgresql\]'"):
         open_tables("postgresql://nowhere/db", "QSG1")
+
+
+def test_what_a_database_has_set_for_others_does_not_count(postgres):
+    """PG3: members that change at once wait for each other, whatever isolation is the default; and no change is lost."""
+    postgres.sql("CREATE DATABASE strict")
+    for setting in ("default_transaction_isolation = 'serializable'", "synchronous_commit = off"):
+        postgres.sql(f"ALTER DATABASE strict SET {setting}")
+    members = [open_tables(postgres.url.replace("/postgres?", "/strict?"), "QSG1") for _ in range(4)]
+    members[0].newest()
+    failed = []
+
+    def work(number):
+        for turn in range(40):
+            try:
+                members[number].change(Put("objects", f"{number} {turn}", {}))
+            except RepositoryAwayError as error:
+                failed.append(str(error))
+
+    working = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in working:
+        thread.start()
+    for thread in working:
+        thread.join()
+    assert [] == failed
+    assert 160 == len(members[0].rows("objects"))
+    assert [("on",)] == members[0]._asked("SHOW synchronous_commit")
+    for member in members:
+        member.close()
