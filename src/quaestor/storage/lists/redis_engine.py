@@ -166,6 +166,7 @@ class RedisConnection:
 
     def _forgotten(self, connector: str, token: str) -> bool:
         """Whether it is known no more: unless it lives, and has another connection than that of a token."""
+        self._load()  # the server may have been told to forget them
         words = (connector, _token_of(connector), token)
         return bool(self._client.fcall(f"{_NAME}_forget", 1, self._prefix, *words))
 
