@@ -364,7 +364,7 @@ def test_postgresql_needs_its_package(monkeypatch):
 
 
 def test_what_a_database_has_set_for_others_does_not_count(postgres):
-    """PG3: members that change at once wait for each other, whatever isolation is the default; and no change is lost."""
+    """PG3: members that change at once wait for each other, whatever isolation is the default; none is lost."""
     postgres.sql("CREATE DATABASE strict")
     for setting in ("default_transaction_isolation = 'serializable'", "synchronous_commit = off"):
         postgres.sql(f"ALTER DATABASE strict SET {setting}")

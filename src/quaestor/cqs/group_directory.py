@@ -4,7 +4,7 @@ Rules
   GD1 One directory for each structure pair, on a disk that all servers of the group reach. `policy.toml` says how
       large the structures are and where the coupling facilities are; the log stream and SRDS1 and SRDS2 are beside it.
   GD2 A coupling facility is the socket of one on this machine, or the address of a Redis or Valkey server (redis://,
-      rediss://, unix://).
+      rediss://, unix://). A structure that is rebuilt in another facility of this machine is followed there.
 
 Called by programs that run a server, and by the command line.  Calls server, storage.
 """
@@ -21,7 +21,7 @@ from quaestor.cqs.pair import Connect, Surroundings
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.server import CommonQueueServer
 from quaestor.storage.disk import RealDisk
-from quaestor.storage.lists.client import FacilityConnection
+from quaestor.storage.lists.movable import MovableConnection
 from quaestor.storage.lists.redis_engine import RedisConnection
 
 POLICY_FILE = "policy.toml"
@@ -69,7 +69,7 @@ def read(directory: Path) -> tuple[Policy, dict[str, str]]:
 
 def connect_to(place: str) -> Connect:
     """How to connect to a coupling facility (GD2)."""
-    kind = RedisConnection if place.startswith(_REDIS) else FacilityConnection
+    kind = RedisConnection if place.startswith(_REDIS) else MovableConnection
     return partial(kind, place)
 
 

@@ -20,9 +20,9 @@ from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.queue_names import FAST_PATH, REGISTERED, QueueName
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.storage.lists.operations import Unwatch, Watch
+from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
 
 Inform = Callable[[QueueName], None]
-LOOK_AT_ALL = -1
 
 
 class Interest:

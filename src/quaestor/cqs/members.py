@@ -11,6 +11,7 @@ Rules
       recovered, and so is what it had begun.
   MB4 A server that starts recovers its own earlier incarnation in the same way, and then whoever else has failed.
   MB5 Whoever has not come back to a structure within ten seconds after it was made anew has failed with the old one.
+      When a structure moves to another facility, all have as much time to follow it: until then none has failed.
 
 Called by server.  Calls pair, rebuild.
 """
@@ -149,6 +150,8 @@ def _gone(pair: StructurePair, structure: SharedStructure, server: str) -> bool:
         return not connected
     return pair.around.clock.now_us() - structure.begun()[1] > REJOIN_US
 
+    if pair.around.clock.now_us() - pair.missed_us < REJOIN_US:
+        return False
 
 def _recover(pair: StructurePair, server: str, incarnation: int) -> None:
     """Complete the work of one server (MB2)."""

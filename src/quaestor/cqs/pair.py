@@ -48,7 +48,8 @@ from quaestor.cqs.structure import (
 )
 from quaestor.storage.disk import SharedDisk
 from quaestor.storage.lists.operations import Delete, Entry, First, Holding, Move, Operation, Space, Write
-from quaestor.storage.lists.structure import Shape, StructureLostError, Told
+from quaestor.storage.lists.redis_engine import LOOK_AT_ALL
+from quaestor.storage.lists.structure import Shape, StructureLostError, StructureRefusal, Told
 from quaestor.storage.log_stream import StreamRecord
 
 T = TypeVar("T")
@@ -94,6 +95,9 @@ class StructurePair:
         self._undone: deque[tuple[int, Change]] = deque()
         self._reserved: frozenset[bytes] = frozenset()  # identifiers: perhaps on a move queue, and not logged
         self._unheard: Beside | None = None  # perhaps on a lock queue, and in no unit
+        self.missed_us = 0
+        """When a structure was last seen to have moved, or its notices to have been missed."""
+
         self._token = 0
         self._said_lost = -1
 
@@ -191,8 +195,13 @@ class StructurePair:
         connect = self.around.facilities.get(facility)
         if connect is None:
             raise CQSError(Why.NO_FACILITY, facility=facility)
-        link = connect(self.policy.shape(number, name), self.server, lambda token: self.told(number, token))
+        link = connect(self.policy.shape(number, name), self.server, lambda token: self._hear(number, token))
         return SharedStructure(number, link, self.server)
+
+    def _hear(self, number: int, token: int) -> None:
+        if token == LOOK_AT_ALL:
+            self.missed_us = self.around.clock.now_us()
+        self.told(number, token)
 
     def reconnect(self) -> None:
         """Connect anew; whatever was logged is in the structure that is found, or is still to be done."""

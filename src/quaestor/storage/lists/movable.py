@@ -3,7 +3,8 @@
 Rules
   LV1 A facility that no longer has a structure refuses with MOVED and the socket where it is. That request was not
       done: it is asked again there, so none is lost and none is done twice.
-  LV2 Who is told by watches is told once to look at everything: what came while it changed over is not missed.
+  LV2 Who is told by watches is told once to look at everything: what came while it changed over is not missed. So is
+      who connects where the structure was: others may not have followed yet.
   LV3 A structure may move again; a chain that does not end means that it is lost.
 
 Called by whoever was given a socket.  Calls client.
@@ -81,13 +82,17 @@ class MovableConnection:
 
 
 def _connected(path: str, shape: Shape, connector: str, told: Told) -> FacilityConnection:
-    for _ in range(MOVES_MAX):
+    for moves in range(MOVES_MAX):
         try:
-            return FacilityConnection(path, shape, connector, told)
+            made = FacilityConnection(path, shape, connector, told)
         except StructureRefusal as refusal:
             if refusal.why != MOVED:
                 raise
             path = str(refusal.at)
+        else:
+            if moves:
+                told(LOOK_AT_ALL)  # LV2
+            return made
     raise StructureLostError(f"{shape.name} is not where it is said to be")
 
 
