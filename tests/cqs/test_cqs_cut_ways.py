@@ -1,6 +1,7 @@
 """A common queue server whose way to a structure is cut: at a request that is done and not answered, at one that is
 not done, for a while, or by a peer that changes the structure in between."""
 
+from contextlib import suppress
 from errno import ENOSPC
 
 import pytest
@@ -10,7 +11,7 @@ from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import Private, lterm, program, suspended, transaction
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.storage.lists.operations import Count
-from quaestor.storage.lists.structure import StructureLostError
+from quaestor.storage.lists.structure import StructureLostError, StructureRefusal
 
 TRANX, LTRMZ, GREEDY = transaction("TRANX"), lterm("LTRMZ"), transaction("GREEDY")
 LONG = [bytes([number]) * 2000 for number in range(6)]
@@ -321,6 +322,49 @@ def test_what_a_server_that_was_slow_locks_late_is_refused(group, server, ims):
     assert ["one"] == texts(other.register("IMS2"), TRANX)
 
 
+@pytest.mark.parametrize("what", ["copy_structure", "structure_checkpoint", "recover_structure"])
+@pytest.mark.parametrize("completed", [True, False])
+def test_who_was_taken_for_failed_does_not_say_where_the_structures_are(
+    group, server, ims, monkeypatch, what, completed
+):
+    """RD1: whoever starts next would work on a copy that the others do not know, and read everything again."""
+    ims.put(TRANX, [b"one"])
+    other = group.start("CQS2")
+    ims2, save = other.register("IMS2"), server.pair.data_sets.save
+
+    def slow(*words):
+        monkeypatch.undo()
+        group.facilities["CF01"].leave("MSGQ", "CQS1", failed=True)  # it has said nothing for a while
+        ims2.put(TRANX, [b"two"])
+        if completed:
+            assert ["CQS1"] == other.step()
+        ims2.put(TRANX, [b"three"])
+        return save(*words)
+
+    monkeypatch.setattr(server.pair.data_sets, "save", slow)
+    with suppress(CQSError, StructureLostError, StructureRefusal):
+        getattr(server, what)()
+    third = group.start("CQS3").register("IMS3")
+    assert ["one", "two", "three"] == texts(ims2, TRANX) == texts(third, TRANX)
+
+
+def test_a_recovery_data_set_that_is_written_anew_is_not_missed(group, server, monkeypatch):
+    """RD1: the one before is deleted first, perhaps between two looks at it."""
+    server.structure_checkpoint()
+    newest, older = server.pair.data_sets.newest()[0], server.pair.data_sets.names[0]
+    exists = group.disk.exists
+
+    def deleted(name):
+        if name == older and exists(name):
+            monkeypatch.undo()
+            group.disk.delete(name)
+            return True
+        return exists(name)
+
+    monkeypatch.setattr(group.disk, "exists", deleted)
+    assert newest == server.pair.data_sets.newest()[0]
+
+
 # -- the end of the queues
 
 
@@ -350,7 +394,7 @@ def test_an_insert_after_a_full_structure_was_lost_is_asked_of_the_new_one(group
 def test_a_copy_that_fails_leaves_no_connection(group, server, ims, monkeypatch):
     ims.put(TRANX, [b"one"])
 
-    def full(_head, _image):
+    def full(*_words):
         raise OSError(ENOSPC, "no space left")
 
     monkeypatch.setattr(server.pair.data_sets, "save", full)

@@ -78,6 +78,6 @@ def save(pair: StructurePair, image: Image, rba: int, places: tuple[tuple[str, s
     """Write an image to a recovery data set; it holds what was logged before `rba` (CP3)."""
     now = pair.around.clock.now_us()
     head = Checkpoint(rba, pair.generation, places or pair.places(), now, pair.server)
-    saved = pair.data_sets.save(head, image.recoverable())
+    saved = pair.data_sets.save(head, image.recoverable(), pair.log.held())
     pair.log.trim(pair.data_sets.needed_rba())
     return saved

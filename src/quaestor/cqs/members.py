@@ -51,7 +51,7 @@ def _connect(pair: StructurePair) -> None:
         gates = [structure.holder() for structure in pair.structures]
         if any(gate.startswith(MOVED) for gate in gates) and pair.data_sets.present():
             pair.around.wait()  # whoever moves it is about to say where to
-        elif all(gate.startswith(OPEN) for gate in gates) or _opened_by_us(pair):
+        elif (all(gate.startswith(OPEN) for gate in gates) and _named(pair)) or _opened_by_us(pair):
             break
         for structure in pair.structures:
             structure.connection.disconnect()
@@ -66,6 +66,11 @@ def _connect_all(pair: StructurePair) -> None:
     pair.structures = []
     for number, (name, facility) in enumerate(pair.places()):
         pair.structures.append(pair.linked(number, name, facility))
+
+
+def _named(pair: StructurePair) -> bool:
+    """Whether the log has no later name for the structures: one that was slow logs it when it has lost the gates."""
+    return pair.log.knows(max(structure.begun()[0] for structure in pair.structures))
 
 
 def _opened_by_us(pair: StructurePair) -> bool:
@@ -145,13 +150,13 @@ def _recover_failed(pair: StructurePair) -> list[str]:
 
 def _gone(pair: StructurePair, structure: SharedStructure, server: str) -> bool:
     """Whether a server has failed, or has not come back to a structure that was made anew (MB5)."""
+    if pair.around.clock.now_us() - pair.missed_us < REJOIN_US:
+        return False
     connected = structure.connection.connectors().get(server)
     if connected is not None:
         return not connected
     return pair.around.clock.now_us() - structure.begun()[1] > REJOIN_US
 
-    if pair.around.clock.now_us() - pair.missed_us < REJOIN_US:
-        return False
 
 def _recover(pair: StructurePair, server: str, incarnation: int) -> None:
     """Complete the work of one server (MB2)."""

@@ -13,6 +13,7 @@ Called by pair, restart, rebuild, checkpoint.  Calls storage.log_stream.
 """
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from quaestor.cqs.changes import Kind, packed_values, values_of
@@ -74,6 +75,15 @@ class MergedLog:
     def check(self) -> None:
         """Raise what an append would raise."""
         self._stream.look(self._admit)
+
+    def knows(self, begun: int) -> bool:
+        """Whether no structure begins anew behind an RBA (ML3)."""
+        self._stream.look(self._observe)
+        return begun >= self._rebuilt
+
+    def held(self) -> AbstractContextManager[None]:
+        """Nobody fences this server, nor makes a structure anew, while a block runs; raises what `check` raises."""
+        return self._stream.held(self._admit)
 
     def has_changes(self) -> bool:
         """Whether any change of messages was ever logged and is kept."""

@@ -263,7 +263,7 @@ class StructurePair:
             try:
                 yield
             except Exception:
-                with suppress(StructureLostError):
+                with suppress(StructureLostError, StructureRefusal):  # it is lost, or somebody else holds it now
                     self.open()
                 raise
             self.open()

@@ -16,6 +16,7 @@ Called by members, overflow, server.  Calls pair, image, checkpoint.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from quaestor.cqs import checkpoint
@@ -110,7 +111,8 @@ def _copy(pair: StructurePair, facility: str, kilobytes: int | None) -> tuple[st
         try:
             made = _made(pair, facility, kilobytes)
         except Exception:
-            name_again(pair)
+            with suppress(StructureRefusal):  # somebody else holds them now
+                name_again(pair)
             raise
         pair.structures = made
     for structure in old:

@@ -3,7 +3,8 @@
 Rules
   RD1 A structure checkpoint goes to the data set that is not the newest, so while it is written the newest one is
       whole. It counts when all of it is durable: its sequence number and checksum are in front and hold for all that
-      follows.
+      follows. These are written while the log is held: who was taken for failed meanwhile does not say any more where
+      the structures are.
   RD2 It says where in the log recovery begins, which structures it is of and on which coupling facilities they are:
       with it a server finds the structure, or knows that there was one.
   RD3 The log is needed from the older of the two on, so that recovery is possible from either.
@@ -14,6 +15,7 @@ Called by checkpoint, rebuild, restart.  Calls disk, image.
 """
 
 import struct
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
@@ -51,7 +53,7 @@ class RecoveryDataSets:
         self._disk = disk
         self.names = (f"{pair}.SRDS1", f"{pair}.SRDS2")
 
-    def save(self, checkpoint: Checkpoint, image: Image) -> Checkpoint:
+    def save(self, checkpoint: Checkpoint, image: Image, held: AbstractContextManager[None]) -> Checkpoint:
         """Write a structure checkpoint to the older of the two (RD1)."""
         known = {name: found[0].sequence for name in self.names if (found := self._read(name)) is not None}
         target = min(self.names, key=lambda name: known.get(name, 0))
@@ -63,8 +65,9 @@ class RecoveryDataSets:
         try:
             file.write(_HEAD.size, body)
             file.sync()
-            file.write(0, _HEAD.pack(_MARK, crc32(body, sequence), sequence, len(body)))
-            file.sync()
+            with held:
+                file.write(0, _HEAD.pack(_MARK, crc32(body, sequence), sequence, len(body)))
+                file.sync()
         finally:
             file.close()
         return self.newest()[0]
@@ -95,7 +98,10 @@ class RecoveryDataSets:
         """A data set, or None when it is not whole (RD1)."""
         if not self._disk.exists(name):
             return None
-        file = self._disk.open(name)
+        try:
+            file = self._disk.open(name)
+        except FileNotFoundError:
+            return None  # somebody is about to write it anew
         try:
             head = file.read(0, _HEAD.size)
             if len(head) < _HEAD.size:

@@ -17,7 +17,7 @@ Called by the common queue server's merged log.  Calls disk.
 
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
 from typing import NamedTuple
 from zlib import crc32
@@ -130,8 +130,15 @@ class LogStream:
 
     def look(self, admit: Admit) -> None:
         """See what others have appended."""
+        with self.held(admit):
+            return
+
+    @contextmanager
+    def held(self, admit: Admit) -> Iterator[None]:
+        """Nobody appends while the block runs; others have appended nothing that `admit` refuses (LG2)."""
         with self._alone():
             admit(self._catch_up())
+            yield
 
     def force(self) -> None:
         """Make durable what has been appended (LG3); earlier segments are so already (LG4)."""
