@@ -82,9 +82,11 @@ class RedisConnection:
             self._requests = self._client.connection_pool.get_connection()
             self._wire = RedisWire(self._requests._sock, self._requests.socket_timeout)  # noqa: SLF001 - rule LW5
             self._subscription = self._subscribe()
-        except (redis.RedisError, OSError) as error:
+        except BaseException as error:
             self._client.close()
-            raise StructureLostError(f"{shape.name}: {error}") from error
+            if isinstance(error, redis.RedisError | OSError):
+                raise StructureLostError(f"{shape.name}: {error}") from error
+            raise
         self._threads = [Thread(target=each, daemon=True) for each in (self._listen, self._live)]
         for thread in self._threads:
             thread.start()
