@@ -18,18 +18,6 @@ LONG = [bytes([number]) * 2000 for number in range(6)]
 
 
 @pytest.fixture
-def group():
-    made = Group()
-    made.start("CQS1")
-    return made
-
-
-@pytest.fixture
-def server(group):
-    return group.servers["CQS1"]
-
-
-@pytest.fixture
 def ims(server):
     return server.register("IMS1")
 

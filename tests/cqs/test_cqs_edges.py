@@ -18,18 +18,6 @@ ID = message_id("IMS1", 1)
 
 
 @pytest.fixture
-def group():
-    made = Group()
-    made.start("CQS1")
-    return made
-
-
-@pytest.fixture
-def server(group):
-    return group.servers["CQS1"]
-
-
-@pytest.fixture
 def client(server):
     return server.register("IMS1")
 
