@@ -7,7 +7,7 @@ from qmgr.command.console import Console
 from qmgr.small import EVERYTHING, memory_queue_manager
 from quaestor.clock import FakeClock
 from quaestor.mqi.descriptors import MQMD, Target
-from quaestor.mqi.objects import LocalQueue, Namelist, Process, QueueManagerAttributes, StorageClass
+from quaestor.mqi.objects import LocalQueue, ModelQueue, Namelist, Process, QueueManagerAttributes, StorageClass
 from quaestor.mqi.options import OpenOptions, PutOptions
 from quaestor.mqi.reasons import Reason
 from quaestor.qmgr.security import ANSWERS_MAX, TIMEOUT_US, Access, ProfileError, SecurityManager, parse_profiles
@@ -127,6 +127,22 @@ def test_the_calls_that_are_checked():
     ):
         with fails(Reason.NOT_AUTHORIZED):
             call()
+
+
+@pytest.mark.parametrize("asked", ["REPLY.*", "ORDERS.NEXT"])
+def test_a_model_makes_only_queues_that_its_user_may_open(asked):
+    """OP1: both names are checked, so nobody takes a name that others will look for."""
+    text = "connect QM1 * read\nqueue ASKING ALICE control\nqueue REPLY.* BOB update\nqueue ASKING BOB update"
+    qm = memory_queue_manager(text)
+    qm.connect("ALICE").define(ModelQueue("ASKING"))
+    bob, target = qm.connect("BOB"), Target("ASKING", dynamic_name=asked)
+    if asked == "REPLY.*":
+        assert bob.open(target, OpenOptions.INPUT_EXCLUSIVE).name.startswith("REPLY.")
+        return
+    with fails(Reason.NOT_AUTHORIZED) as refused:
+        bob.open(target, OpenOptions.INPUT_EXCLUSIVE)
+    assert asked == refused.value.facts["name"]
+    assert qm.messages.catalogue.find(LocalQueue, asked) is None
 
 
 def test_put1_that_sets_context_needs_the_right_to_do_so():

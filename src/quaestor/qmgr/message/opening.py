@@ -4,6 +4,7 @@ Rules
   OP1 The name is resolved, then authority checked on the name given, then the options against the type of the
       queue found: input, browse and set only on a local queue (2045). With ALTERNATE_USER_AUTHORITY the user named in
       the object descriptor is checked, if the application may act for him; context is the application's own affair.
+      Of a model both names are checked: its own, and that of the queue that is to be made.
   OP2 Shared and exclusive input exclude each other (2042), for a shared queue over all members of the group. A NOSHARE
       queue has one input handle at most; input "as the queue says" is what DEFSOPT says.
   OP3 Opening a model makes a dynamic queue; a temporary one goes with the handle that made it, a permanent one
@@ -83,12 +84,12 @@ class Opener:
         check_open(options)
         bits = int(options)
         resolution = self._catalogue.resolver().resolve(target)
-        self._authorise(thread.user, target, bits)  # OP1
+        self._authorise(thread.user, target, target.name.rstrip(" "), bits)  # OP1
         _check_type(resolution, bits)
         if resolution.model is not None:
             if not models:
                 raise MQError(Reason.Q_TYPE_ERROR, queue=target.name)  # OP3
-            resolution = self._instance(resolution.model, target)
+            resolution = self._instance(thread.user, resolution.model, target, bits)
         state = self._catalogue.usable(resolution.queue.name)
         opened = OpenQueue(resolution, state, thread, bits)
         if resolution.path[0].queue_type == ModelQueue.queue_type:
@@ -186,12 +187,12 @@ class Opener:
         for queue in self._catalogue.local_queues():
             self._catalogue.state(queue.name).waiters.look_again()
 
-    def _authorise(self, user: str, target: Target, bits: int) -> None:
+    def _authorise(self, user: str, target: Target, name: str, bits: int) -> None:
         needed = Access.NONE
         for options, access in _ACCESSES:
             if bits & options:
                 needed |= access
-        name, check = target.name.rstrip(" "), self._security.check
+        check = self._security.check
         if bits & OpenOptions.ALTERNATE_USER_AUTHORITY:
             alternate = checked_user(target.alternate_user)
             check(user, "altuser", alternate, Access.UPDATE)
@@ -199,13 +200,14 @@ class Opener:
             needed &= Access.CONTEXT
         check(user, "queue", name, needed)
 
-    def _instance(self, model: ModelQueue, target: Target) -> Resolution:
+    def _instance(self, user: str, model: ModelQueue, target: Target, bits: int) -> Resolution:
         """A new dynamic queue (OP3)."""
         if model.definition is DefinitionType.SHAREDYN and not model.structure:
             raise MQError(Reason.CF_STRUC_ERROR, model=model.name, why="DEFTYPE(SHAREDYN) needs CFSTRUCT")
         number = self._services.clock.now_us() << 4 | (self._catalogue.version & 15)
         while True:
             queue = model.instance(dynamic_name(target.dynamic_name, f"{number:016X}"))
+            self._authorise(user, target, queue.name, bits)  # OP1
             try:
                 self._catalogue.define(queue)
             except MQError as error:
