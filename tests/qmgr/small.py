@@ -86,12 +86,27 @@ def shared_queue_manager():
     return Small(sharing.clock, manager.messages, manager.connections, manager.security, manager, attributes)
 
 
-class HeldForce:
-    """A call in a thread of its own that stays in the next force of the log until it is let go; how it ended."""
+class CallBeside:
+    """A call in a thread of its own; how it ended."""
+
+    def __init__(self, call):
+        self._call, self.ended = call, None
+        self._thread = Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        try:
+            self._call()
+            self.ended = "well"
+        except MQError as error:
+            self.ended = error.reason
+
+
+class HeldForce(CallBeside):
+    """One that stays in the next force of the log until it is let go."""
 
     def __init__(self, log, monkeypatch, call):
-        self._there, self._go, self._call = Event(), Event(), call
-        self.ended = None
+        super().__init__(call)
+        self._there, self._go = Event(), Event()
         force_all = log._force_all
 
         def held(*given):
@@ -101,14 +116,6 @@ class HeldForce:
             return force_all(*given)
 
         monkeypatch.setattr(log, "_force_all", held)
-        self._thread = Thread(target=self._run, daemon=True)
-
-    def _run(self):
-        try:
-            self._call()
-            self.ended = "well"
-        except MQError as error:
-            self.ended = error.reason
 
     def __enter__(self):
         self._thread.start()

@@ -2,15 +2,14 @@
 
 import errno
 import gc
-from threading import Thread
 
 import pytest
 
 from model.answers import bodies, drain, fails
-from qmgr.small import EVERYTHING, page_queue_manager
+from qmgr.small import EVERYTHING, CallBeside, page_queue_manager
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.options import GetOptions, PutOptions
-from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.mqi.reasons import Abend, Reason
 from quaestor.storage.log_record import Kind
 from quaestor.testing import FaultyDisk, SmallEngine
 
@@ -48,19 +47,8 @@ def found(disk):
 # --- calls that waited for the latch (CM3) ----------------------------------------------------------------------------
 
 
-class WaitingCall:
-    """A call of another application that begins to wait for the latch while this one changes pages; how it ended."""
-
-    def __init__(self, call):
-        self._call, self.ended = call, None
-        self._thread = Thread(target=self._run, daemon=True)
-
-    def _run(self):
-        try:
-            self._call()
-            self.ended = "well"
-        except MQError as error:
-            self.ended = error.reason
+class WaitingCall(CallBeside):
+    """One of another application that begins to wait for the latch while this one changes pages."""
 
     def begin(self):
         self._thread.start()
