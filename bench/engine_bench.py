@@ -3,10 +3,11 @@
     python bench/engine_bench.py [GROUP ...] [--rounds N] [--directory DIR] [--depth N] [--both] [--awake]
 
 Groups: commit, batch, volatile, threads, accounting, correl, memory, restart, layers (all by default) and deep. 1 KB
-messages; everybody in turns in the same run, medians. Peers that are not installed (lmdb, huey, persist-queue) are left
-out and named. Each line ends with the promise and whether it holds. With `--both` each group is run twice, as plain
-Python and as `make compile` built it, one after the other. With `--awake` the queue manager keeps processors from
-halting while it commits, which the disk and the peers of the same run have the good of too.
+messages; everybody in turns in the same run, compared round by round, medians. Peers that are not installed (lmdb,
+huey, persist-queue) are left out and named. Each line ends with the promise and whether it holds. With `--both` each
+group is run twice, as plain Python and as `make compile` built it, one after the other. With `--awake` the queue
+manager keeps processors from halting while it commits, which the disk and the peers of the same run have the good of
+too.
 """
 
 import argparse
@@ -31,9 +32,9 @@ def groups(rounds: int, deep: int) -> dict[str, Callable[[Path], None]]:
     """What can be measured, by name."""
     return {
         "commit": partial(rates.one_per_commit, rounds=rounds),
-        "batch": partial(rates.hundred_per_commit, rounds=max(3, rounds // 2)),
-        "volatile": partial(rates.not_persistent, rounds=max(3, rounds // 2)),
-        "threads": partial(rates.eight_threads, rounds=max(3, rounds // 2)),
+        "batch": partial(rates.hundred_per_commit, rounds=rounds),
+        "volatile": partial(rates.not_persistent, rounds=rounds),
+        "threads": partial(rates.eight_threads, rounds=rounds),
         "accounting": partial(rates.accounting, rounds=rounds),
         "correl": depth.by_correl_id,
         "memory": depth.memory,

@@ -30,7 +30,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from engine.table import Rounds, medians, share, show, verdict
+from engine.table import Rounds, share, show, verdict
 
 HERE = Path(__file__).resolve().parent
 HARNESS = HERE.parents[1] / "shared" / "bench" / "peers"
@@ -151,7 +151,7 @@ class Line:
         """Rates and promises: ahead of every peer by either door, so many a second, less processor than RabbitMQ."""
         for figure in self._figures:
             rates = self.found[figure]
-            show(self.what if len(self._figures) == 1 else f"{self.what} ({figure})", medians(rates))
+            show(self.what if len(self._figures) == 1 else f"{self.what} ({figure})", rates)
             for door in (door for door in DOORS if door in rates):
                 others = {name: share(rates, door, name) for name in rates if name not in DOORS}
                 if others:

@@ -19,37 +19,42 @@ from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.qmgr.data.engine import EngineSettings
 
 SPAWN = get_context("spawn")
-SAMPLE = 400
+SAMPLE, TURN = 400, 10
+DEPTHS = 100, 100_000
 RESTART_MESSAGES = 200_000
 
 
 def by_correl_id(directory: Path) -> None:
-    """Get by CorrelId at two depths of an indexed queue whose messages are in the buffer pool."""
+    """Get by CorrelId at two depths of indexed queues whose messages are in the buffer pool, in turns."""
     settings = replace(SETTINGS, buffer_pools={0: 1000, 1: 130_000})
     with quaestor.connect("BENCH", directory / "correl", settings=settings) as app:
-        costs = _costs_by_depth(app)
-    print(f"\nget by CorrelId, depth 100 / 100,000: {costs[0] * 1e6:.1f} / {costs[1] * 1e6:.1f} us")
-    verdict(("cost at depth 100,000 over depth 100", costs[1] / costs[0], "at most 2"))
+        queues = [_indexed(app, depth) for depth in DEPTHS]
+        rounds = [[_get_and_put_back(*queue) for queue in queues] for _ in range(SAMPLE // TURN)]
+    shallow, deep = (statistics.median(costs) * 1e6 for costs in zip(*rounds, strict=True))
+    print(f"\nget by CorrelId, depth {DEPTHS[0]:,} / {DEPTHS[1]:,}: {shallow:.1f} / {deep:.1f} us")
+    over = statistics.median(deep / shallow for shallow, deep in rounds)
+    verdict((f"cost at depth {DEPTHS[1]:,} over depth {DEPTHS[0]:,}, round by round", over, "at most 2"))
 
 
-def _costs_by_depth(app: quaestor.Connection) -> list[float]:
-    app.define(LocalQueue("INDEXED", index_type=IndexType.CORRELID, max_depth=999_999_999))
-    queue, costs, known = app.open("INDEXED"), [], list[bytes]()
-    for depth in (100, 100_000):
-        while len(known) < depth:
-            known.append(os.urandom(24))
-            queue.put(BODY, VOLATILE, PUT_NOW, correl_id=known[-1])
-        costs.append(statistics.median(_get_and_put_back(queue, known) for _ in range(SAMPLE)))
-    return costs
+def _indexed(app: quaestor.Connection, depth: int) -> tuple[quaestor.Handle, list[bytes]]:
+    """A queue so deep, and the identifiers on it."""
+    name, known = f"INDEXED.{depth}", [os.urandom(24) for _ in range(depth)]
+    app.define(LocalQueue(name, index_type=IndexType.CORRELID, max_depth=999_999_999))
+    queue = app.open(name)
+    for each in known:
+        queue.put(BODY, VOLATILE, PUT_NOW, correl_id=each)
+    return queue, known
 
 
 def _get_and_put_back(queue: quaestor.Handle, known: list[bytes]) -> float:
-    wanted = random.choice(known)
-    began = time.perf_counter()
-    queue.get(4, correl_id=wanted)
-    took = time.perf_counter() - began
-    queue.put(BODY, VOLATILE, PUT_NOW, correl_id=wanted)
-    return took
+    """The median seconds of a get in a turn of some."""
+    took = []
+    for wanted in random.choices(known, k=TURN):
+        began = time.perf_counter()
+        queue.get(4, correl_id=wanted)
+        took.append(time.perf_counter() - began)
+        queue.put(BODY, VOLATILE, PUT_NOW, correl_id=wanted)
+    return statistics.median(took)
 
 
 def deep(directory: Path, depth: int = 1_000_000) -> None:

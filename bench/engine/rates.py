@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from engine.contestants import BODY, AtOnce, Contestant, Disk, Lmdb, Quaestor, Singly, Sqlite, contest
-from engine.table import Rounds, ahead, every_round, in_turns, medians, share, show, verdict
+from engine.table import Rounds, ahead, every_round, medians, share, show, verdict
 from quaestor.embedded import Operator, operate
 from quaestor.qmgr.log import manager as log_manager
 
@@ -20,6 +20,7 @@ FIRST = 5
 COMPILED = bool(log_manager.__file__ and log_manager.__file__.endswith(".so"))
 """Whether this is the build of `make compile`, which is measured against LMDB too."""
 
+SINGLE = "quaestor, one thread"
 TRACES = ("TRACE(ACCTG) CLASS(3)", "TRACE(STAT) CLASS(1)")
 
 
@@ -34,17 +35,16 @@ def one_per_commit(directory: Path, rounds: int, each: int = 100) -> None:
     disk = Disk(directory)
     with contest(directory) as everybody:
         rates = with_gets([*everybody, AtOnce(everybody[0])], rounds * 9, each, disk)
-    puts, gets = its_own(rates, "put "), medians(its_own(rates, "get "))
+    puts, gets = its_own(rates, "put "), its_own(rates, "get ")
     allowed = [
         (f"{name}, of what the disk allows", share(puts, name, disk.name), "at least 0.85")
         for name in (AtOnce.name, "quaestor")
     ]
-    put = medians(puts)
-    show("persistent put, one per commit", put, *allowed, *ours_ahead(put, besides=[disk.name]))
+    show("persistent put, one per commit", puts, *allowed, *ours_ahead(puts, besides=[disk.name]))
     show("persistent get, one per commit", gets, *ours_ahead(gets))
 
 
-def ours_ahead(rates: dict[str, float], besides: Sequence[str] = ()) -> list[tuple[str, float, str]]:
+def ours_ahead(rates: Rounds, besides: Sequence[str] = ()) -> list[tuple[str, float, str]]:
     """Both ways to commit one message, each against the peers."""
     one_call, two_calls = AtOnce.name, "quaestor"
     told = []
@@ -95,19 +95,19 @@ def hundred_per_commit(directory: Path, rounds: int, times: int = 100) -> None:
         singly = Singly(there[0])
         puts = [(f"put {one.name}", partial(repeat_put, one, times, BATCH), times * BATCH) for one in (*there, singly)]
         gets = [(f"get {one.name}", partial(repeat_get, one, times, BATCH), times * BATCH) for one in (*units, singly)]
-        rates = in_turns([puts, gets], rounds)
-    put = {name[4:]: rate for name, rate in rates.items() if name.startswith("put ")}
-    get = {name[4:]: rate for name, rate in rates.items() if name.startswith("get ") and name[4:] != Singly.name}
+        rates = every_round([puts, gets], rounds * 2)
+    put, get = its_own(rates, "put "), its_own(rates, "get ")
+    del get[Singly.name]
     behind = ["SQLite", "LMDB"] if COMPILED and "LMDB" in put else ["SQLite"]
     show(
         "persistent put, 100 per commit",
         put,
-        *((f"of {one}", put["quaestor"] / put[one], "at least 1") for one in behind),
+        *((f"of {one}", share(put, "quaestor", one), "at least 1") for one in behind),
     )
     show("persistent get, 100 per commit", get)
 
 
-def not_persistent(directory: Path, rounds: int, count: int = 20_000) -> None:
+def not_persistent(directory: Path, rounds: int, count: int = 10_000) -> None:
     """Out of syncpoint, never logged; the peers without syncing."""
     peers = [Sqlite(directory, "off"), Lmdb(directory, sync=False)]
     with closing(Quaestor(directory)) as ours:
@@ -115,23 +115,23 @@ def not_persistent(directory: Path, rounds: int, count: int = 20_000) -> None:
         puts += [(f"put {one.name}", partial(repeat_put, one, count // 4), count // 4) for one in peers]
         gets = [("get quaestor", partial(ours.get_volatile, count), count)]
         gets += [(f"get {one.name}", partial(repeat_get, one, count // 4), count // 4) for one in peers]
-        rates = in_turns([puts, gets], rounds)
+        rates = every_round([puts, gets], rounds * 2)
     for verb, least in (("put", 100_000), ("get", 60_000)):
-        some = {name[4:]: rate for name, rate in rates.items() if name.startswith(verb)}
-        show(f"non-persistent {verb}", some, ("a second", some["quaestor"], f"at least {least}"), ahead(some))
+        some = its_own(rates, f"{verb} ")
+        a_second = medians(some)["quaestor"]
+        show(f"non-persistent {verb}", some, ("a second", a_second, f"at least {least}"), ahead(some))
 
 
-def eight_threads(directory: Path, rounds: int, each: int = 150) -> None:
+def eight_threads(directory: Path, rounds: int, each: int = 75) -> None:
     """Eight threads, each putting and getting persistently, every call its own commit."""
     with contest(directory) as there:
-        turns = [("quaestor, one thread", partial(pairs, there[0], each * 4), each * 8)]
+        turns = [(SINGLE, partial(pairs, there[0], each * 4), each * 8)]
         for one in there:
             its = [one.for_thread() for _ in range(THREADS)]
             turns.append((one.name, partial(together, its, each), each * 2 * THREADS))
-        rates = in_turns([turns], rounds)
-    single = rates.pop("quaestor, one thread")
-    show("8 threads, put and get: commits", rates, ahead(rates))
-    show("the same, one thread", {"quaestor": single}, ("8 threads over one", rates["quaestor"] / single, "at least 2"))
+        rates = every_round([turns], rounds * 2)
+    over_one = ("8 threads over one", share(rates, "quaestor", SINGLE), "at least 2")
+    show("8 threads, put and get: commits", rates, ahead(rates, besides=[SINGLE]), over_one)
 
 
 def together(ways: Sequence[Contestant], each: int) -> None:
