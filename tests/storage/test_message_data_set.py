@@ -11,16 +11,15 @@ from quaestor.clock import FakeClock
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics
 from quaestor.storage.disk import RealDisk
 from quaestor.storage.message_data_set import (
-    BLOCK,
-    EXTENTS_MAX,
     PAGE,
     DataGoneError,
     DataSetFullError,
     DataSetReader,
     MessageDataSet,
     Place,
-    SpaceMap,
 )
+from quaestor.storage.message_data_set.data_set import BLOCK
+from quaestor.storage.message_data_set.space_map import EXTENTS_MAX, SpaceMap
 from quaestor.testing import FaultyDisk, PowerCut
 
 NAME = "smds-APPL1"
