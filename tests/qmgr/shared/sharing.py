@@ -9,9 +9,9 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility import CouplingFacilityManager, Group
+from quaestor.qmgr.coupling_facility.descriptors import descriptor_in
 from quaestor.qmgr.coupling_facility.habits import FEWEST
 from quaestor.qmgr.coupling_facility.keys import got_list
-from quaestor.qmgr.coupling_facility.units import descriptor_in
 from quaestor.qmgr.db2 import Db2Manager
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.queue_manager import QueueManager

@@ -14,9 +14,10 @@ from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, VOLATILE
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility import manager
 from quaestor.qmgr.coupling_facility.checking import check_structures
+from quaestor.qmgr.coupling_facility.descriptors import Descriptors
 from quaestor.qmgr.coupling_facility.habits import FEWEST, MP1B
 from quaestor.qmgr.coupling_facility.keys import decided_list
-from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit
+from quaestor.qmgr.coupling_facility.units import SharedUnit
 from quaestor.qmgr.db2 import Db2Manager
 from quaestor.storage.lists.structure import StructureLostError
 

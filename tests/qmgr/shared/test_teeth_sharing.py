@@ -5,10 +5,11 @@ import pytest
 from qmgr.shared.cutting import World, died_in, without_csq_admin
 from qmgr.shared.sharing import GET_IN, IN, OUT, PERSISTENT, USES, VOLATILE, browsed
 from quaestor.qmgr.coupling_facility import resolving, units
+from quaestor.qmgr.coupling_facility.descriptors import Descriptor
 from quaestor.qmgr.coupling_facility.keys import Identities
 from quaestor.qmgr.coupling_facility.resolving import DeadLog
 from quaestor.qmgr.coupling_facility.store import SharedStore
-from quaestor.qmgr.coupling_facility.units import Descriptor, SharedUnit
+from quaestor.qmgr.coupling_facility.units import SharedUnit
 from quaestor.storage.lists.operations import Move
 
 pytestmark = pytest.mark.plain

@@ -4,7 +4,8 @@
     structures    connections, counters, lost and failed structures
     shared_queue  a queue as a list, a message as it was read
     store         put, get and browse as requests
-    units         uncommitted work, descriptors, commit and backout
+    units         uncommitted work, commit and backout
+    descriptors   what is said of units in structures
     resolving     what a dead member left, brought to its end
     peers         who notices that a member died
     interest      which members have a queue open

@@ -22,6 +22,7 @@ from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility.bodies import Bodies, BodyPlace, named_in
 from quaestor.qmgr.coupling_facility.data_sets import file_name
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions
+from quaestor.qmgr.coupling_facility.descriptors import EVERYTHING, descriptor_in
 from quaestor.qmgr.coupling_facility.forwarding import ANSWERS_LIST, QUESTIONS_LIST
 from quaestor.qmgr.coupling_facility.interest import INTEREST_LIST
 from quaestor.qmgr.coupling_facility.keys import (
@@ -39,7 +40,6 @@ from quaestor.qmgr.coupling_facility.offloading import has_left, place_of
 from quaestor.qmgr.coupling_facility.positions import POSITIONS_LIST
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.structures import ADMIN, LISTS, OWN_LIST, OWN_LOCK, admin_shape, shape_of
-from quaestor.qmgr.coupling_facility.units import EVERYTHING, descriptor_in
 from quaestor.storage.disk import File
 from quaestor.storage.lists.operations import Count, Entry, Lock, Operation, ReadList, ReadSpace, Unlock
 from quaestor.storage.lists.structure import ListStructure, StructureLostError

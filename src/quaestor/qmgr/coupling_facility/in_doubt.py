@@ -17,10 +17,11 @@ Called by the coupling facility manager.  Calls units, resolving, recovery.
 from collections.abc import Iterable, Iterator
 
 from quaestor.mqi.objects import LocalQueue
+from quaestor.qmgr.coupling_facility.descriptors import EVERYTHING, Descriptors, descriptor_in
 from quaestor.qmgr.coupling_facility.resolving import Found, left_in
 from quaestor.qmgr.coupling_facility.shared_queue import SharedArrival, SharedQueue
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, Failing, SharedStructure
-from quaestor.qmgr.coupling_facility.units import EVERYTHING, Descriptors, SharedUnit, Work, descriptor_in
+from quaestor.qmgr.coupling_facility.units import SharedUnit, Work
 from quaestor.qmgr.recovery import RecoveryManager, State, UnitOfRecovery
 from quaestor.storage.lists.operations import Entry, ReadList
 from quaestor.storage.log_record import Kind

@@ -30,6 +30,7 @@ from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.auto_alter import AutoAlter
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
 from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions, close_list, format_list
+from quaestor.qmgr.coupling_facility.descriptors import Descriptor, Descriptors
 from quaestor.qmgr.coupling_facility.forwarding import Forwarding
 from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
 from quaestor.qmgr.coupling_facility.interest import Interest
@@ -42,7 +43,7 @@ from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.shared_queue import SharedQueue
 from quaestor.qmgr.coupling_facility.store import SharedStore
 from quaestor.qmgr.coupling_facility.structures import ADMIN, Contents, Failing, SharedStructure, admin_shape, shape_of
-from quaestor.qmgr.coupling_facility.units import Descriptor, Descriptors, SharedUnit
+from quaestor.qmgr.coupling_facility.units import SharedUnit
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.qmgr.recovery import RecoveryManager
 from quaestor.qmgr.resource_manager import Task, Unit

@@ -20,10 +20,10 @@ from collections.abc import Callable
 
 from quaestor.mqi.reasons import Abend, MQError
 from quaestor.qmgr.coupling_facility.definitions import lists_in
+from quaestor.qmgr.coupling_facility.descriptors import Descriptor
 from quaestor.qmgr.coupling_facility.resolving import DeadLog, LogAwayError, Resolved, resolve
 from quaestor.qmgr.coupling_facility.settings import Group
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.qmgr.coupling_facility.units import Descriptor
 from quaestor.storage.disk import Disk, InUseError
 from quaestor.storage.log_files import LogFiles
 from quaestor.storage.shared_tables import Member, RepositoryAwayError

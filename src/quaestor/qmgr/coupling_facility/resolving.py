@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from quaestor.mqi.reasons import Abend, MQError
+from quaestor.qmgr.coupling_facility.descriptors import EVERYTHING, Descriptor, descriptor_in
 from quaestor.qmgr.coupling_facility.keys import (
     DOUBTED,
     IN_DOUBT,
@@ -39,14 +40,7 @@ from quaestor.qmgr.coupling_facility.keys import (
     puts_of,
 )
 from quaestor.qmgr.coupling_facility.structures import SharedStructure
-from quaestor.qmgr.coupling_facility.units import (
-    EVERYTHING,
-    Descriptor,
-    descriptor_in,
-    ending_gets,
-    ending_puts,
-    returning,
-)
+from quaestor.qmgr.coupling_facility.units import ending_gets, ending_puts, returning
 from quaestor.qmgr.log import LogManager
 from quaestor.storage.lists.operations import Delete, Entry, Operation, ReadList
 from quaestor.storage.lists.structure import StructureRefusal

@@ -33,6 +33,7 @@ from quaestor.clock import Clock
 from quaestor.mqi.matching import ANY, Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.coupling_facility.descriptors import Descriptors
 from quaestor.qmgr.coupling_facility.keys import (
     ADJUNCT,
     BEHIND_KEY,
@@ -60,7 +61,7 @@ from quaestor.qmgr.coupling_facility.keys import (
 )
 from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue, just_put
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, SharedStructure, refused
-from quaestor.qmgr.coupling_facility.units import Descriptors, SharedUnit, returning
+from quaestor.qmgr.coupling_facility.units import SharedUnit, returning
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError, put_singly
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 from quaestor.storage.lists.operations import (
