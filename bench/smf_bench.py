@@ -26,8 +26,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 sys.path.insert(0, str(SOURCE))
 
+from quaestor.smf.blocks import Block  # noqa: E402
 from quaestor.smf.export import WINDOW  # noqa: E402
-from quaestor.smf.framing import Block, DumpReader  # noqa: E402
+from quaestor.smf.framing import DumpReader  # noqa: E402
 from quaestor.smf.memory import keep_freed_memory  # noqa: E402
 from quaestor.smf.records import block_records  # noqa: E402
 from quaestor.smf.streaming import decode_blocks  # noqa: E402

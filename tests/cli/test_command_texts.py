@@ -12,7 +12,7 @@ from quaestor.advisor.rule import Severity
 from quaestor.cli.advice_text import WIDTH, show
 from quaestor.cli.damage import MOST_LINES, DamageReport
 from quaestor.cli.report_tables import named_values
-from quaestor.smf.framing import Damage
+from quaestor.smf.blocks import Damage
 
 
 def finding(**changes):

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.smf_print import print_command
-from quaestor.smf.framing import Damage
+from quaestor.smf.blocks import Damage
 from quaestor.smf.printing.mq116s import NEW_TASK
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.smf.sections.lock import LockStatistics

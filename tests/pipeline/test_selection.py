@@ -12,7 +12,7 @@ from pipeline.lakes import HOUR_US, MONDAY_US, SECOND_US, statistics, task
 from quaestor.layout import CP1047
 from quaestor.pipeline.block_headers import BlockHeaders, name_of
 from quaestor.pipeline.selection import Selection
-from quaestor.smf.framing import Block
+from quaestor.smf.blocks import Block
 
 MONDAY = datetime(2026, 1, 5)
 

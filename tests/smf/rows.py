@@ -8,8 +8,8 @@ import numpy as np
 from quaestor import clock
 from quaestor.layout import CP1047, unpack
 from quaestor.smf.arrow_schema import TASK_SECTIONS
+from quaestor.smf.blocks import Block
 from quaestor.smf.catalog import length_at
-from quaestor.smf.framing import Block
 from quaestor.smf.records import block_records
 from quaestor.smf.writer import Interval, RecordIdentity, build_record
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from quaestor.layout import CODE_PAGES, pack, unpack
 from quaestor.smf.arrow_schema import RECORD_COLUMNS, columns_of, schema
+from quaestor.smf.blocks import Block, Damage
 from quaestor.smf.catalog import CATALOG, KINDS, LEVELS, SECTIONS
 from quaestor.smf.columns import decode, join_continuations
-from quaestor.smf.framing import Block, Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.records import block_records
 from quaestor.smf.sections.coupling_facility import CouplingFacilityStatistics, StructureFigures
 from quaestor.smf.sections.queue_accounting import QueueAccounting

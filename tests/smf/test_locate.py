@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from quaestor.layout import pack
+from quaestor.smf.blocks import Block, Damage
 from quaestor.smf.catalog import SECTIONS
-from quaestor.smf.framing import Block, Damage
 from quaestor.smf.locate import locate
 from quaestor.smf.sections.headers import CommonHeader, CorrelationHeader
 from smf.dumps import record

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from quaestor.layout import CODE_PAGES, pack
+from quaestor.smf.blocks import Damage
 from quaestor.smf.detection import UnusableDumpError
-from quaestor.smf.framing import Damage
 from quaestor.smf.records import STANDARD_INPUT, open_input, read_dump, tasks, unpack_record
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.smf.sections.headers import CommonHeader, CorrelationHeader, ExtensionHeader, Smf115Header, Smf116Header

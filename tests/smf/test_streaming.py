@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 from quaestor.smf import streaming
+from quaestor.smf.blocks import Damage
 from quaestor.smf.catalog import CATALOG, KINDS
 from quaestor.smf.columns import decode
-from quaestor.smf.framing import Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.streaming import Waiting, decode_blocks, rare_records
 from smf.dumps import REAL_DUMPS, record
 from smf.rows import block_of, random_record

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from synthetic import Installation, dump_of, installation, thin
 
+from quaestor.smf.blocks import Damage
 from quaestor.smf.catalog import CURRENT_LEVEL, LEVELS, SECTIONS, length_at
 from quaestor.smf.detection import Framing
-from quaestor.smf.framing import Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.records import read_records, tasks
 from quaestor.smf.sections.queue_accounting import QueueAccounting
 from quaestor.smf.synth.generate import with_days

@@ -13,10 +13,11 @@ from strategies import identities, intervals, kinds, levels_of, moments_us, reco
 
 from quaestor import clock
 from quaestor.layout import LARGEST, pack
+from quaestor.smf.blocks import Damage
 from quaestor.smf.catalog import CATALOG, KINDS, LEVELS, length_at
 from quaestor.smf.detection import Framing
 from quaestor.smf.dump import MAX_BLOCK_BYTES, SMALLEST_BLOCK_BYTES, DumpWriter
-from quaestor.smf.framing import Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.records import read_records, tasks, unpack_record
 from quaestor.smf.sections.buffer import BufferStatistics
 from quaestor.smf.sections.channel import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from quaestor.smf.framing import Damage
+from quaestor.smf.blocks import Damage
 
 MOST_LINES = 20
 

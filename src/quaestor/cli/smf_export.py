@@ -14,9 +14,9 @@ from quaestor.cli.damage import DamageReport
 from quaestor.cli.refused import Refused, in_words
 from quaestor.layout import CODE_PAGES
 from quaestor.smf.arrow_schema import Names
+from quaestor.smf.blocks import Damage
 from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.export import ExportOptions, Format, export
-from quaestor.smf.framing import Damage
 from quaestor.smf.records import STANDARD_INPUT
 
 

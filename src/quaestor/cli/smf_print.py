@@ -11,8 +11,9 @@ import click
 
 from quaestor.cli.damage import DamageReport
 from quaestor.layout import CODE_PAGES, CodePage, printable
+from quaestor.smf.blocks import Damage
 from quaestor.smf.detection import UnusableDumpError
-from quaestor.smf.framing import Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.printing.plain import plain_record, plain_task
 from quaestor.smf.printing.programs import Program, printout, program_of, task_printout
 from quaestor.smf.records import SmfRecord, Task, open_input, read_records, tasks

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from quaestor.clock import date_from_packed
 from quaestor.layout import CP1047
 from quaestor.smf.arrays import Ints, Mask
-from quaestor.smf.framing import Block
+from quaestor.smf.blocks import Block
 from quaestor.smf.gather import gather
 
 _EPOCH = date(1970, 1, 1)

@@ -25,10 +25,11 @@ from quaestor.pipeline.errors import LakeError
 from quaestor.pipeline.place import open_dump
 from quaestor.pipeline.selection import Selection
 from quaestor.smf.arrow_schema import nullable
+from quaestor.smf.blocks import Block
 from quaestor.smf.catalog import HEADER_SIZE
 from quaestor.smf.columns import decode
 from quaestor.smf.detection import Framing, UnusableDumpError, detect, is_rdw
-from quaestor.smf.framing import Block, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.splitting import WHOLE, split
 
 WINDOW = 8 << 20

@@ -18,7 +18,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from quaestor.pipeline.raw_tables import ID_BYTES
-from quaestor.smf.framing import Block
+from quaestor.smf.blocks import Block
 
 CHUNK = 16 << 20
 _READ = 1 << 20  # stays in the processor's cache from reading to digesting

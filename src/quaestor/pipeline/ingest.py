@@ -34,8 +34,8 @@ from quaestor.pipeline.lake import Change
 from quaestor.pipeline.loading import Order, OrderReport, Piece, PieceReport, load_order
 from quaestor.pipeline.manifest import RAW, LoadedDump
 from quaestor.pipeline.place import open_dump, readable_size
+from quaestor.smf.blocks import Damage
 from quaestor.smf.detection import UnusableDumpError, reason_of
-from quaestor.smf.framing import Damage
 from quaestor.smf.splitting import WHOLE, Part, split
 
 LARGEST_TASK = 256 << 20

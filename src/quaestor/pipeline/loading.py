@@ -42,10 +42,11 @@ from quaestor.pipeline.raw_tables import (
     REJECTS_SCHEMA,
 )
 from quaestor.smf.arrays import Ints, Mask
+from quaestor.smf.blocks import Block, Damage
 from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.columns import decode
 from quaestor.smf.detection import Framing, UnusableDumpError, reason_of
-from quaestor.smf.framing import Block, Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.locate import locate
 from quaestor.smf.memory import keep_freed_memory
 from quaestor.smf.streaming import Waiting, mostly, rare_records

@@ -23,9 +23,9 @@ import pyarrow as pa
 from quaestor.layout import CP1047, CodePage, Layout
 from quaestor.smf.arrays import CodeNames, Ints, numbers, primitive, validity
 from quaestor.smf.arrow_schema import TASK_SECTIONS, Column, Names, Source, columns_of, schema, schema_of
+from quaestor.smf.blocks import Block, Damage
 from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.cells import Reading, field_column
-from quaestor.smf.framing import Block, Damage
 from quaestor.smf.gather import Bulk, bulk_columns, gather
 from quaestor.smf.locate import Located, locate
 from quaestor.smf.record_columns import RecordColumns

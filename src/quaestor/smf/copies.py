@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from quaestor.smf.framing import Block
+from quaestor.smf.blocks import Block
 
 _RDW, _TYPE, _MQ = 4, 5, (115, 116)
 _DIGEST_BYTES = 16

@@ -25,10 +25,11 @@ import pyarrow as pa
 
 from quaestor.layout import CP1047, CodePage, Layout
 from quaestor.smf.arrow_schema import Names
+from quaestor.smf.blocks import Block, Damage
 from quaestor.smf.catalog import SECTIONS
 from quaestor.smf.crew import crew
 from quaestor.smf.detection import UnusableDumpError
-from quaestor.smf.framing import Block, Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.memory import keep_freed_memory
 from quaestor.smf.parquet_tables import ParquetFile, ParquetPieces
 from quaestor.smf.records import STANDARD_INPUT, open_dump, open_input

@@ -2,13 +2,10 @@
 
 Rules
   R1  A dump is read in windows; what a window leaves over is carried into the next. Memory does not grow with the dump.
-  R2  A block holds whole records only. Unspanned records stay where they were read; the segments of a spanned one are
-      joined behind them under one RDW, so that triplet offsets apply as they are.
   R3  Damage is reported with its offset in the (uncompressed) dump and its reason; reading goes on with the next
       record that can be true (D1, D3). What was readable is delivered.
   R4  A spanned record ends with its last segment. A first segment that meets another first, or a continuation without
       a beginning, is damage.
-  R5  Only records with a header that can be true, and MQ's with the whole of it, reach a reader.
   R6  An RDW-stripped record ends where its last section ends, for nothing else tells its length.
   R7  Lengths may be damaged, too. The end that a block descriptor tells is proven when another block begins there;
       until it is, every record of the block is looked at, so that no block is taken for a record. A record behind which
@@ -20,7 +17,9 @@ Rules
   R9  Where the medium gives no more (an I/O error), the dump ends with one damage, and what was read before is
       delivered; `failed` says why, for who would rather have all of it or nothing.
 
-Called by records, columns, splitting.  Calls detection.
+R2 and R5 are of `blocks`.
+
+Called by records, columns, splitting.  Calls detection, blocks.
 """
 
 import gzip
@@ -28,14 +27,10 @@ import io
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
-
 from quaestor.smf import stripped
-from quaestor.smf.catalog import HEADER_SIZE
+from quaestor.smf.blocks import NO_HEADER, Block, Damage, Found
 from quaestor.smf.detection import (
     LARGEST_SEGMENT,
     SMALLEST_RECORD,
@@ -49,7 +44,6 @@ from quaestor.smf.detection import (
     is_record,
     next_record,
     reason_of,
-    true_headers,
 )
 from quaestor.smf.memory import unset_bytes
 
@@ -60,91 +54,7 @@ _WHOLE, _FIRST, _LAST, _MIDDLE = range(4)
 _MAX_SPANNED = 64 << 20
 _OVERLAP = 32  # more than any header needs
 _LOOK_WINDOWS = 64
-_NO_HEADER = "record without a true SMF header"
-_SHORT_HEADER = "record is shorter than its SMF header"
 _BLOCK_INSIDE = "block descriptor before the end that was told"
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A place in a dump that could not be read, and why."""
-
-    offset: int
-    reason: str
-
-    def __str__(self) -> str:
-        return f"offset {self.offset}: {self.reason}"
-
-
-@dataclass(slots=True)
-class Block:
-    """Whole records in one buffer (R2).
-
-    `data[offsets[i]:offsets[i] + lengths[i]]` is record i, beginning with its RDW; `positions[i]` is where it began
-    in the dump.
-    """
-
-    data: bytearray
-    offsets: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    positions: NDArray[np.int64]
-    damages: list[Damage] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Found:
-    """What a walk over a window has found so far.
-
-    Of a record that lies whole behind its RDW the offset tells all; that is nearly every one, and one list is quicker
-    to fill than three.
-    """
-
-    base: int
-    whole: list[int] = field(default_factory=list)
-    offsets: list[int] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    joined: bytearray = field(default_factory=bytearray)
-    damages: list[Damage] = field(default_factory=list)
-
-    def record(self, offset: int, length: int, position: int) -> None:
-        """A record that was joined from segments, or has no RDW."""
-        self.offsets.append(offset)
-        self.lengths.append(length)
-        self.positions.append(position)
-
-    def whole_before(self, data: bytearray, end: int) -> int | None:
-        """Where the last record begins, if it lies whole behind its RDW and ends at `end`."""
-        begin = self.whole[-1] if self.whole else end
-        return begin if begin + int.from_bytes(data[begin : begin + 2], "big") == end > begin else None
-
-    def block(self, data: bytearray) -> Block:
-        """The block of what was found; records without a true header are damage (R5)."""
-        data += self.joined
-        offsets, lengths, positions = self._records(data)
-        good = lengths >= SMALLEST_RECORD
-        good[good] = true_headers(data, offsets[good])
-        self.damages += [Damage(position, _NO_HEADER) for position in positions[~good].tolist()]
-        short = np.flatnonzero(good & (lengths < HEADER_SIZE))
-        short = short[np.isin(np.frombuffer(data, np.uint8)[offsets[short] + 5], (115, 116))]
-        self.damages += [Damage(position, _SHORT_HEADER) for position in positions[short].tolist()]
-        good[short] = False
-        self.damages.sort(key=lambda damage: damage.offset)
-        if not good.all():
-            offsets, lengths, positions = offsets[good], lengths[good], positions[good]
-        return Block(data, offsets, lengths, positions, self.damages)
-
-    def _records(self, data: bytearray) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Offsets, lengths and positions of all records, in the order of the dump."""
-        whole = np.array(self.whole, np.int64)
-        window = np.frombuffer(data, np.uint8)
-        found = whole, window[whole].astype(np.int64) << 8 | window[whole + 1], whole + self.base
-        if not self.offsets:
-            return found
-        others = (np.array(each, np.int64) for each in (self.offsets, self.lengths, self.positions))
-        joined = [np.concatenate(each) for each in zip(found, others, strict=True)]
-        order = np.argsort(joined[2], kind="stable")
-        return joined[0][order], joined[1][order], joined[2][order]
 
 
 class DumpReader:
@@ -277,7 +187,7 @@ class DumpReader:
 
     def _walk(self, data: bytearray, *, last: bool) -> tuple[Block, int]:
         """The block in `data`, and the offset from which the rest must be carried over (R1)."""
-        found = _Found(self._base)
+        found = Found(self._base)
         if self.framing is Framing.STRIPPED:
             rest = self._walk_stripped(data, found, last=last)
         else:
@@ -286,7 +196,7 @@ class DumpReader:
             self._close(found, len(data))
         return found.block(data), rest
 
-    def _walk_stripped(self, data: bytearray, found: _Found, *, last: bool) -> int:
+    def _walk_stripped(self, data: bytearray, found: Found, *, last: bool) -> int:
         def damaged(position: int, reason: str) -> None:
             found.damages.append(Damage(position, reason))
 
@@ -295,12 +205,12 @@ class DumpReader:
         self._lost = None if lost_at is None else Damage(lost_at, stripped.NO_HEADER)
         return rest
 
-    def _close(self, found: _Found, size: int) -> None:
+    def _close(self, found: Found, size: int) -> None:
         self._drop_segments(found)
         if self._ended_early:
             found.damages.append(Damage(self._base + size, self._ended_early))
 
-    def _walk_rdws(self, data: bytearray, found: _Found, *, last: bool) -> int:
+    def _walk_rdws(self, data: bytearray, found: Found, *, last: bool) -> int:
         at, size, base = 0, len(data), self._base
         limit = size if last else size - _OVERLAP  # what stands behind a record is seen before it is delivered (R7)
         blocked = self.framing is Framing.BDW
@@ -332,7 +242,7 @@ class DumpReader:
                 at = inner
                 continue
             if not self._proven and segment == _WHOLE and not is_header(data, at):
-                self._lost = Damage(base + at, _BLOCK_INSIDE if is_block(data, at) else _NO_HEADER)
+                self._lost = Damage(base + at, _BLOCK_INSIDE if is_block(data, at) else NO_HEADER)
                 continue
             inner = -1 if self._can_follow(data, at, segment) else self._cut_before(data, at, found)
             if inner < 0:
@@ -348,7 +258,7 @@ class DumpReader:
         self._cut_short(data, at, size, found)
         return size
 
-    def _begin_block(self, data: bytearray, at: int, found: _Found) -> int:
+    def _begin_block(self, data: bytearray, at: int, found: Found) -> int:
         """Where the first record of the block at `at` stands (R7)."""
         if self._told and self._base + at > self._block_end:  # a record leads out of its block
             inner = self._cut_before(data, at, found)
@@ -365,7 +275,7 @@ class DumpReader:
             self._block_end = self._base + end_of_records(data, at)  # a block whose end nobody has told goes on
         return at
 
-    def _resync(self, lost: Damage, data: bytearray, at: int, size: int, found: _Found, *, last: bool) -> int:
+    def _resync(self, lost: Damage, data: bytearray, at: int, size: int, found: Found, *, last: bool) -> int:
         """Skip to the next record that can be true (R3); while none is in sight, keep what might begin one."""
         inner = self._cut_before(data, lost.offset - self._base, found)
         if inner >= 0:
@@ -395,7 +305,7 @@ class DumpReader:
         """Whether the record or segment at `at` can be next in the chain."""
         return is_header(data, at) if segment in (_WHOLE, _FIRST) else bool(self._segments)
 
-    def _cut_before(self, data: bytearray, end: int, found: _Found) -> int:
+    def _cut_before(self, data: bytearray, end: int, found: Found) -> int:
         """Where another record begins inside the one that ends at `end`, which is then cut; -1 for nowhere (R7)."""
         before = found.whole_before(data, end)
         inner = -1 if before is None else self._cut_at_next(data, before, end - before, found)
@@ -403,7 +313,7 @@ class DumpReader:
             found.whole.pop()
         return inner
 
-    def _cut_at_next(self, data: bytearray, begin: int, length: int, found: _Found) -> int:
+    def _cut_at_next(self, data: bytearray, begin: int, length: int, found: Found) -> int:
         """Where another record begins inside that at `begin`, which then ends there; -1 for nowhere (R7)."""
         end, size = begin + length, len(data)
         inner = next_record(data, begin + SMALLEST_RECORD, min(end, size))
@@ -418,12 +328,12 @@ class DumpReader:
         found.damages.append(Damage(position, f"record of {length} bytes: another begins after {at - begin}"))
         return at
 
-    def _drop_segments(self, found: _Found) -> None:
+    def _drop_segments(self, found: Found) -> None:
         if self._segments:
             found.damages.append(Damage(self._spanned_at, "spanned record lost its last segment"))
             self._segments = []
 
-    def _segment(self, data: bytearray, at: int, length: int, segment: int, found: _Found) -> None:
+    def _segment(self, data: bytearray, at: int, length: int, segment: int, found: Found) -> None:
         """Join segments (R4). Joined records come behind `data` when all of it was walked over (R2)."""
         position = self._base + at
         if segment in (_WHOLE, _FIRST):
@@ -448,7 +358,7 @@ class DumpReader:
             found.damages.append(Damage(self._spanned_at, "spanned record has no end"))
             self._segments = []
 
-    def _cut_short(self, data: bytearray, at: int, size: int, found: _Found) -> None:
+    def _cut_short(self, data: bytearray, at: int, size: int, found: Found) -> None:
         left = size - at
         length = int.from_bytes(data[at : at + 2], "big")
         reason = (

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from quaestor.layout import CP1047, CodePage
+from quaestor.smf.blocks import Block, Damage
 from quaestor.smf.catalog import CATALOG, SECTIONS
 from quaestor.smf.cells import Reading
-from quaestor.smf.framing import Block, Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.locate import Located, locate
 from quaestor.smf.record_columns import RecordColumns
 

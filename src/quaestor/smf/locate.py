@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaestor.smf.arrays import Bytes, Ints, Mask
+from quaestor.smf.blocks import Block, Damage
 from quaestor.smf.catalog import CATALOG, FIRST_SECTION, HEADER_SIZE, SHORTEST_SECTION, TRIPLET_SIZE, wrong_with
-from quaestor.smf.framing import Block, Damage
 from quaestor.smf.gather import gather
 from quaestor.smf.header import STUB_SIZE, header_lengths
 

@@ -22,9 +22,10 @@ from typing import BinaryIO, TypeVar
 from quaestor import clock
 from quaestor.layout import CP1047, CodePage, Record, unpack
 from quaestor.smf import header as headers
+from quaestor.smf.blocks import Block, Damage
 from quaestor.smf.catalog import CATALOG, FIRST_SECTION, HEADER_SIZE, TRIPLET_SIZE, RecordKind, wrong_with
 from quaestor.smf.detection import UnusableDumpError, reason_of
-from quaestor.smf.framing import Block, Damage, DumpReader
+from quaestor.smf.framing import DumpReader
 from quaestor.smf.header import HeaderSection, SmfHeader
 from quaestor.smf.sections.headers import Smf115Header, Smf116Header
 from quaestor.smf.sections.queue_accounting import QueueAccounting

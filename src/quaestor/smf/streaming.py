@@ -20,8 +20,8 @@ import numpy as np
 from quaestor.layout import CP1047, CodePage
 from quaestor.smf.arrays import Ints, Mask
 from quaestor.smf.arrow_schema import Names
+from quaestor.smf.blocks import Block
 from quaestor.smf.columns import Decoded, decode
-from quaestor.smf.framing import Block
 
 _MOST_BYTES = 8 << 20  # that wait (F2)
 _FREQUENT_SUBTYPES = 2  # of SMF 116: tasks, message manager accounting, queues
