@@ -25,7 +25,7 @@ HOT = {
     "storage": "active_log changes log_files log_record page page_set",
     "qmgr": "lock queue_store",
     "qmgr/log": "filling forcing in_flight manager meter reading",
-    "qmgr/buffer": "__init__ frame meter pool writing",
+    "qmgr/buffer": "__init__ frame meter pool stealing writing",
     "qmgr/recovery": "changing checkpointing manager unit",
     "qmgr/data": "express inserting manager objects queue space stored volatile",
     "qmgr/message": "getting putting shared_getting thread waiting",

@@ -11,8 +11,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import IndexType, LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
-from quaestor.qmgr.buffer import BufferPool
-from quaestor.qmgr.buffer import pool as pool_module
+from quaestor.qmgr.buffer import BufferPool, stealing
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.disk import RealDisk
 from quaestor.storage.log_record import HEADER_LENGTH, Kind
@@ -309,7 +308,7 @@ def test_get_2000_messages_of_a_pool_of_which_223_buffers_are_free(monkeypatch):
         again.put(unit, b"x" * 1000, queue=other)
         again.commit(unit)
     pool.stats.stealable_low = pool.stealable
-    monkeypatch.setattr(pool_module, "STEP_PAGES", V52.pages_per_io)
+    monkeypatch.setattr(stealing, "STEP_PAGES", V52.pages_per_io)
     before = snapshot(pool.stats)
     for page in range(1, 1001):
         while since(before, pool.stats, "page_reads") < (page,):

@@ -336,7 +336,7 @@ def test_a_written_page_that_is_in_use_is_not_stealable_yet(small):
 
 def test_a_step_writes_no_more_than_its_share(monkeypatch, small):
     """W1: calls wait for a step. With four pages a step, reaching 25 % takes two."""
-    monkeypatch.setattr("quaestor.qmgr.buffer.pool.STEP_PAGES", 4)
+    monkeypatch.setattr("quaestor.qmgr.buffer.stealing.STEP_PAGES", 4)
     for page in range(2, 22):
         frame = small.pool.get(small.page_set, page)
         small.pool.set_write(frame, small.logged(Kind.CHAIN, page, pack_next(1)))
@@ -500,7 +500,7 @@ def test_a_pool_that_shrinks_to_its_size_again_stops(small):
 
 def test_a_pool_shrinks_in_steps(monkeypatch, small):
     """B9, W1: with four pages a step a full pool comes to 10 in three."""
-    monkeypatch.setattr("quaestor.qmgr.buffer.pool.STEP_PAGES", 4)
+    monkeypatch.setattr("quaestor.qmgr.buffer.stealing.STEP_PAGES", 4)
     small.look(*range(2, 22))
     assert not small.pool.resize(10)
     sizes = [small.pool.buffers]
