@@ -18,8 +18,9 @@ from dataclasses import astuple
 from typing import Any
 
 from quaestor.storage.lists.facility import MemoryFacility
-from quaestor.storage.lists.memory import MemoryStructure, _Entry, _Watch
+from quaestor.storage.lists.memory import MemoryStructure, _Entry
 from quaestor.storage.lists.structure import Shape, StructureRefusal
+from quaestor.storage.lists.watches import Watch
 
 PIECE_BYTES = 4 << 20
 
@@ -64,7 +65,7 @@ class Incoming:
         for number, (at, length) in indexes:
             made._indexes.make(number, at, length, ())
         for connector, token, *watched in watches:
-            made._rewatch((connector, token), _Watch(*watched))
+            made._watches.replace((connector, token), Watch(*watched))
 
     def take(self, entries: list[list[Any]]) -> None:
         made = self._structure

@@ -5,15 +5,14 @@ Rules
       done, last first, so a refused request has changed nothing (LS1).
   LM2 An entry takes one of the structure's entries and as many elements as its data fills; when either runs out, FULL.
       A list's own maximum is for what is written; what moves is there already and is never refused.
-  LM3 What is watched is told when the lock has been given back (LS4); whoever is told may ask at once. Whether a
-      watched range had anything is looked at when a request first touches its list: a list that nobody watches costs
-      nothing.
   LM4 An entry's place on its list is its key and its arrival as bytes: one comparison orders both.
   LM5 What is done most, a write and a claim, is written in one piece each and checks everything before it changes
       anything. Between two requests of one process others have the processor's caches, so what a request costs is how
       much code and how many objects it touches.
 
-Called by the coupling facility and tests.  Calls structure, operations.
+LM3 is of `watches`.
+
+Called by the coupling facility and tests.  Calls structure, operations, watches.
 """
 
 import struct
@@ -37,12 +36,12 @@ from quaestor.storage.lists.operations import (
     Where,
 )
 from quaestor.storage.lists.structure import Shape, StructureRefusal
+from quaestor.storage.lists.watches import Name, Watch, Watches
 
 Undo = Callable[[], object]
 _ARRIVAL = struct.Struct(">Q").pack
 _BEHIND_ALL = b"\xff" * 8
 ALL_FLAGS = 0xFF
-NOBODY: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -61,14 +60,6 @@ class _Entry:
         return [self.number, self.where, self.key, self.adjunct, self.version, self.data, self.arrival]
 
 
-@dataclass(frozen=True, slots=True)
-class _Watch:
-    list: int
-    low: bytes
-    high: bytes
-    each: bool
-
-
 class MemoryStructure:
     """A structure and everything that is in it."""
 
@@ -83,12 +74,10 @@ class MemoryStructure:
         self._indexes = Indexes()
         self._limits: dict[int, int] = {}
         self._locks: dict[int, str] = {}
-        self._watches: dict[tuple[str, int], _Watch] = {}
-        self._watched: dict[int, dict[tuple[str, int], None]] = {}  # list -> who watches it, in order
+        self._watches = Watches(self._any)
+        self._watched = self._watches.by_list
         self._number = self._arrival = 0
         self._undo: list[Undo] = []
-        self._before: dict[tuple[str, int], bool] = {}  # whether what is watched had anything, where it was touched
-        self._filled: list[tuple[int, bytes]] = []  # list and key of what arrived in this request, where it is watched
         self._do: dict[str, Callable[..., Any]] = {name: getattr(self, f"_do_{name}") for name in OPERATIONS}
 
     def run(self, request: Sequence[Sequence[Any]]) -> tuple[list[Any], Sequence[tuple[str, int]]]:
@@ -99,7 +88,7 @@ class MemoryStructure:
             try:
                 for operation in request:
                     found.append(self._do[operation[0]](*operation[1:]))  # noqa: PERF401 - its length names the refused
-                return found, self._told() if self._filled else NOBODY
+                return found, self._watches.told()
             except BaseException as error:
                 for undo in reversed(self._undo):
                     undo()
@@ -109,29 +98,12 @@ class MemoryStructure:
                 raise
             finally:
                 self._undo.clear()
-                if self._before:
-                    self._before.clear()
-                    self._filled.clear()
+                self._watches.request_ended()
 
     @property
     def used(self) -> tuple[int, int]:
         """Entries and elements in use."""
         return len(self.entries), self.elements
-
-    def _told(self) -> list[tuple[str, int]]:
-        """Watches whose range is not empty now and was so before the request, or that are told of each arrival."""
-        touched = [(name, self._watches[name], had) for name, had in self._before.items() if name in self._watches]
-        due = [(name, watch) for name, watch, had in touched if watch.each or not had]
-        return [name for name, watch in due if self._concerned(watch) and self._any(*_range(watch))]
-
-    def _concerned(self, watch: _Watch) -> bool:
-        return any(number == watch.list and watch.low <= key <= watch.high for number, key in self._filled)
-
-    def _touch(self, number: int) -> None:
-        """A list that is watched is about to change (LM3)."""
-        for name in self._watched[number]:
-            if name not in self._before:
-                self._before[name] = self._any(*_range(self._watches[name]))
 
     # -- entries
 
@@ -148,8 +120,7 @@ class MemoryStructure:
         arrival = self._arrival + 1
         place = key + _ARRIVAL(arrival)
         if number in self._watched:
-            self._touch(number)
-            self._filled.append((number, key))
+            self._watches.arrives(number, key)
         self._number = name = self._number + 1
         entry = _Entry(name, number, key, adjunct, 1, data, arrival, elements, place)
         if self._indexes:
@@ -256,7 +227,7 @@ class MemoryStructure:
 
     def _remove(self, entry: _Entry) -> None:
         if entry.where in self._watched:
-            self._touch(entry.where)
+            self._watches.touch(entry.where)
         self._off(entry)
         self._undo.append(partial(self._on, entry))
 
@@ -337,33 +308,23 @@ class MemoryStructure:
         return True
 
     def _do_watch(self, connector: str, token: int, number: int, low: bytes, high: bytes, each: bool) -> bool:
-        old = self._rewatch((connector, token), _Watch(number, low, high, each))
-        self._before[connector, token] = True  # whoever begins to watch is not told of this request
-        self._undo.append(lambda: self._rewatch((connector, token), old))
+        self._rewatch((connector, token), Watch(number, low, high, each))
+        self._watches.begun((connector, token))
         return self._any(number, low, high)
 
     def _do_unwatch(self, connector: str, token: int) -> bool:
-        old = self._rewatch((connector, token), None)
-        self._undo.append(lambda: self._rewatch((connector, token), old))
-        return old is not None
+        return self._rewatch((connector, token), None) is not None
 
-    def _rewatch(self, name: tuple[str, int], watch: _Watch | None) -> _Watch | None:
+    def _rewatch(self, name: Name, watch: Watch | None) -> Watch | None:
         """Another watch under a name, or none; the one there was."""
-        old = self._watches.pop(name, None)
-        if old is not None:
-            del self._watched[old.list][name]
-            if not self._watched[old.list]:
-                del self._watched[old.list]
-        if watch is not None:
-            self._watches[name] = watch
-            self._watched.setdefault(watch.list, {})[name] = None
+        old = self._watches.replace(name, watch)
+        self._undo.append(lambda: self._watches.replace(name, old))
         return old
 
     def forget_watches(self, connector: str) -> None:
         """A connector is gone."""
         with self._lock:
-            for known in [watch for watch in self._watches if watch[0] == connector]:
-                self._rewatch(known, None)
+            self._watches.forget(connector)
 
     # -- places
 
@@ -406,15 +367,14 @@ class MemoryStructure:
 
     def _place(self, entry: _Entry, number: int, key: bytes) -> None:
         if number in self._watched:
-            self._touch(number)
-            self._filled.append((number, key))
+            self._watches.arrives(number, key)
         self._arrival += 1
         self._put_at(entry, number, key, self._arrival)
         self._undo.append(lambda: self._take_off(entry))
 
     def _unplace(self, entry: _Entry) -> None:
         if entry.where in self._watched:
-            self._touch(entry.where)
+            self._watches.touch(entry.where)
         place = (entry.where, entry.key, entry.arrival)
         self._take_off(entry)
         self._undo.append(lambda: self._put_at(entry, *place))
@@ -440,10 +400,6 @@ class MemoryStructure:
     def _use(self, elements: int) -> None:
         self.elements += elements
         self._undo.append(lambda: setattr(self, "elements", self.elements - elements))
-
-
-def _range(watch: _Watch) -> tuple[int, bytes, bytes]:
-    return watch.list, watch.low, watch.high
 
 
 def _fits(entry: _Entry, where: Where) -> bool:
