@@ -8,6 +8,7 @@ import pytest
 
 from quaestor.server.coupling_facility import CouplingFacility
 from quaestor.storage.lists.client import Questions
+from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.image import Incoming, head_of
 from quaestor.storage.lists.movable import MovableConnection, rebuild
 from quaestor.storage.lists.operations import (
@@ -71,6 +72,15 @@ def test_the_copy_answers_as_the_original(facilities):
     assert {"QM1": True} == one.connectors()
     assert ({}, ["QSG1APPL1"]) == (here.facility.status(), list(there.facility.status()))
     one.disconnect()
+
+
+def test_the_first_request_to_a_copy_tells_who_watches():
+    here, there, told = MemoryFacility(), MemoryFacility(), []
+    here.connect(SHAPE, "QM1", told.append).request(Watch("QM1", 9, READY))
+    Incoming(head_of(here, SHAPE.name)).complete(there)
+    there.connect(SHAPE, "QM1", told.append)
+    there.connect(SHAPE, "QM2", told.append).request(Write(READY, KEY_MIN, b"arrives"))
+    assert [9] == told
 
 
 def test_a_queue_manager_that_waits_is_told_where_it_waits(facilities):
