@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from quaestor.pipeline.arrow_expressions import array_of, time_text
-from quaestor.pipeline.compilation import CompiledUpdate, Typed
+from quaestor.pipeline.compilation import CompiledUpdate
 from quaestor.pipeline.expressions import Column, columns_in
 from quaestor.pipeline.manifest import SUMMARY, LakeFile
 from quaestor.pipeline.place import Place
@@ -31,6 +31,7 @@ from quaestor.pipeline.raw_files import rows_of
 from quaestor.pipeline.raw_tables import DAY, QUEUE_MANAGER, RECORD_ID, stored_schema
 from quaestor.pipeline.record_scope import Type
 from quaestor.pipeline.summary import SummaryTable
+from quaestor.pipeline.typed_expressions import Typed
 from quaestor.pipeline.update_language import Assignment
 
 ROUND_BYTES = 16 << 20

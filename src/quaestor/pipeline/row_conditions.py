@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quaestor.pipeline.arrow_expressions import array_of
-from quaestor.pipeline.compilation import Compiler, Typed
 from quaestor.pipeline.expressions import Column, Constant
 from quaestor.pipeline.periods import DEFAULT_PLAN
 from quaestor.pipeline.record_scope import Type
+from quaestor.pipeline.typed_expressions import Compiler, Typed
 from quaestor.pipeline.update_language import FieldName, parse_condition, parse_expression
 
 _condition = lru_cache(maxsize=256)(parse_condition)

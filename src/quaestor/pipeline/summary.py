@@ -22,11 +22,12 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
-from quaestor.pipeline.compilation import CompiledUpdate, Typed, check_table, compile_update
+from quaestor.pipeline.compilation import CompiledUpdate, check_table, compile_update
 from quaestor.pipeline.periods import DEFAULT_PLAN, PeriodPlan
 from quaestor.pipeline.raw_tables import DUMPS, FILES, RAW_TABLES, RECORD_ID
 from quaestor.pipeline.record_scope import Type
 from quaestor.pipeline.spark_expressions import SPARK, column_of, element
+from quaestor.pipeline.typed_expressions import Typed
 from quaestor.pipeline.update_language import Assignment, DefinitionError, Place, parse
 
 Raw = Callable[[str], DataFrame]
