@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from quaestor.clock import FakeClock
 from quaestor.cqs.image import Image
-from quaestor.cqs.pair import Surroundings
+from quaestor.cqs.linked_pair import Surroundings
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.redo import told_by_log
 from quaestor.cqs.refusals import CQSError, Why

@@ -53,7 +53,7 @@ class Story:
 
     def __init__(self, folder: Path) -> None:
         from quaestor.clock import SystemClock
-        from quaestor.cqs.pair import Surroundings
+        from quaestor.cqs.linked_pair import Surroundings
         from quaestor.cqs.policy import Policy
         from quaestor.cqs.server import CommonQueueServer
         from quaestor.cqs.transaction_manager import TransactionManager

@@ -3,7 +3,8 @@
     queue_names          list headers, queue types, keys
     messages             logical records of a message, and what stands beside them on the structure
     changes, merged_log  what happened, in the log that all servers of a group share
-    structure, pair      a structure as the servers use it; primary and overflow structure with their log
+    structure            a structure as the servers use it
+    linked_pair, pair    primary and overflow structure with their log: connections and gates; changes
     image                the messages of a pair, taken from a structure or from the log
     recovery_data_sets   SRDS1 and SRDS2
     checkpoint, rebuild, overflow, restart   structure operations

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from quaestor.clock import SystemClock
-from quaestor.cqs.pair import Connect, Surroundings
+from quaestor.cqs.linked_pair import Connect, Surroundings
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.server import CommonQueueServer
 from quaestor.storage.disk import RealDisk

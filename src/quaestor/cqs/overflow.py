@@ -23,8 +23,9 @@ from functools import partial
 
 from quaestor.cqs.changes import Change, Put, Remove
 from quaestor.cqs.image import Image, Placed, entries_of
+from quaestor.cqs.linked_pair import PRIMARY
 from quaestor.cqs.messages import Beside
-from quaestor.cqs.pair import PRIMARY, StructurePair
+from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import Private, QueueName
 from quaestor.cqs.refusals import CQSError

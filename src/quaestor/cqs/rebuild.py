@@ -21,7 +21,8 @@ from dataclasses import replace
 
 from quaestor.cqs import checkpoint
 from quaestor.cqs.image import Image, entries_of
-from quaestor.cqs.pair import PRIMARY, StructurePair
+from quaestor.cqs.linked_pair import PRIMARY
+from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.queue_names import Private
 from quaestor.cqs.redo import told_by_log
 from quaestor.cqs.refusals import CQSError, Why

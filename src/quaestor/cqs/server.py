@@ -19,8 +19,9 @@ from quaestor.cqs import checkpoint, members, rebuild
 from quaestor.cqs.client import Client
 from quaestor.cqs.image import entries_of
 from quaestor.cqs.interest import Inform, Interest
+from quaestor.cqs.linked_pair import Surroundings
 from quaestor.cqs.overflow import OverflowExit
-from quaestor.cqs.pair import StructurePair, Surroundings
+from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import Private, checked_client
 from quaestor.cqs.recovery_data_sets import Checkpoint

@@ -23,8 +23,9 @@ from functools import partial
 from quaestor.cqs import overflow
 from quaestor.cqs.changes import Change, Effect, Put, Remove, Shift
 from quaestor.cqs.full import check_room, note_full
+from quaestor.cqs.linked_pair import PRIMARY
 from quaestor.cqs.messages import Beside, Holder, Message
-from quaestor.cqs.pair import PRIMARY, StructurePair
+from quaestor.cqs.pair import StructurePair
 from quaestor.cqs.queue_names import FAST_PATH, Private, QueueName, QueueType, header_of, suspended
 from quaestor.cqs.refusals import NO_ROOM, CQSError, Why
 
