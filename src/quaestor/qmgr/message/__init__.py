@@ -4,7 +4,8 @@ It resolves names at open, fills descriptors at put, chooses the message at get,
 Its parts, each with its own numbered rules:
 
     needs          what it asks of the managers below          thread        an application and its units
-    catalogue      definitions in force                        describing    descriptor -> what is stored
+    known_objects  definitions in force                        describing    descriptor -> what is stored
+    catalogue      their changes
     opening        open, close, dynamic queues                 grouping      groups in logical order
     putting        a handle's way to a queue                   waiting       who waits, who is woken
     getting        a handle's way from a queue, browsing       consequences  triggers, reports, dead letters
