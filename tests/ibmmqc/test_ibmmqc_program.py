@@ -350,7 +350,7 @@ def test_a_queue_manager_that_is_not_there(monkeypatch):
 
 def test_put1_sets_and_passes_context(qmgr, orders):
     """As a handler of dead letters does with what it has got."""
-    there, said = mq.OD(ObjectName=b"ORDERS"), mq.MD(UserIdentifier=b"ZOE")
+    there, said = mq.OD(ObjectName=b"ORDERS"), mq.MD(UserIdentifier=b"ZOE", PutDate=b"20200229", PutTime=b"23595999")
     qmgr.put1(there, b"set", said, mq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
     reader = mq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_SAVE_ALL_CONTEXT)
     reader.get()
@@ -359,6 +359,8 @@ def test_put1_sets_and_passes_context(qmgr, orders):
         got = mq.MD()
         orders.get(None, got)
         assert b"ZOE" == got.UserIdentifier.rstrip()
+        kept = options == CMQC.MQPMO_PASS_ALL_CONTEXT
+        assert kept is ((got.PutDate, got.PutTime) == (said.PutDate, said.PutTime) == (b"20200229", b"23595999"))
     missing = mq.PMO(Options=CMQC.MQPMO_PASS_ALL_CONTEXT)
     assert CMQC.MQRC_HOBJ_ERROR == reason_of(qmgr.put1, there, b"x", mq.MD(), missing)
 

@@ -1,5 +1,7 @@
 """Semantics 26 to 36: resolution, dynamic queues, open options, inhibits, lengths, truncation, handles, identifiers."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from model.answers import bodies, drain, fails, warns
@@ -26,6 +28,7 @@ from quaestor.mqi.reports import Report
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
 OUT, IN, BROWSE = OpenOptions.OUTPUT, OpenOptions.INPUT_SHARED, OpenOptions.BROWSE
 INQUIRE, SET = OpenOptions.INQUIRE, OpenOptions.SET
+SAVES = EVERYTHING | OpenOptions.SAVE_ALL_CONTEXT | OpenOptions.PASS_ALL_CONTEXT
 
 
 # -- 26
@@ -468,6 +471,76 @@ def test_28_context_is_passed_from_a_message_that_was_got(qm, app, other):
         ("default", "BOB", "test"),
         ("none", "", ""),
     ]
+
+
+def test_28_the_time_of_a_put_goes_with_its_context(qm, app):
+    """J5, G5: passed or set it is the original's, refused there is none; else it is that of this put."""
+    qm.queue("IN")
+    every = app.open("IN", SAVES | OpenOptions.SET_ALL_CONTEXT)
+    dated = MQMD(put_date="20200229", put_time="23595999")
+    every.put("set", dated, NOW | PutOptions.SET_ALL_CONTEXT)
+    assert ("20200229", "23595999") == when(every.get(GetOptions.NO_SYNCPOINT))
+    every.put("passed", None, NOW | PutOptions.PASS_ALL_CONTEXT, context=every)
+    assert ("20200229", "23595999") == when(every.get(GetOptions.BROWSE_FIRST))
+    every.get(GetOptions.NO_SYNCPOINT)
+    for options, expected in (
+        (PutOptions.PASS_ALL_CONTEXT, ("20200229", "23595999")),
+        (PutOptions.PASS_IDENTITY_CONTEXT, today(qm)),
+        (PutOptions.NO_CONTEXT, ("", "")),
+        (PutOptions.NONE, today(qm)),
+    ):
+        passes = options & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT)
+        sent = every.put("x", dated, NOW | options, context=every if passes else None)
+        got = app.get("IN", GetOptions.NO_SYNCPOINT)
+        assert [expected, expected] == [when(sent), when(got)], options
+    every.put("blank", None, NOW | PutOptions.SET_ALL_CONTEXT)
+    assert ("", "") == when(app.get("IN", GetOptions.NO_SYNCPOINT))
+    for wrong in ({"put_date": "2020-02-29"}, {"put_time": 7}):
+        with fails(Reason.MD_ERROR):
+            every.put("x", MQMD(**wrong), NOW | PutOptions.SET_ALL_CONTEXT)
+
+
+def test_28_a_time_that_was_never_set_is_passed(qm, app):
+    """What an application forwards keeps the moment at which it was put first."""
+    qm.queue("IN")
+    every = app.open("IN", SAVES)
+    first = when(every.put("x", None, NOW))
+    every.get(GetOptions.NO_SYNCPOINT)
+    qm.clock.advance(seconds=90_000)
+    forwarded = every.put("x", None, NOW | PutOptions.PASS_ALL_CONTEXT, context=every)
+    assert first == when(forwarded) == when(every.get(GetOptions.NO_SYNCPOINT))
+    assert first != today(qm)
+
+
+def test_28_a_report_has_the_time_at_which_it_was_made(qm, app):
+    for name in ("IN", "REPLIES"):
+        qm.queue(name)
+    setter = app.open("IN", OUT | OpenOptions.SET_ALL_CONTEXT)
+    asking = MQMD(put_date="20200229", put_time="23595999", report=int(Report.COA), reply_to_q="REPLIES")
+    setter.put("x", asking, NOW | PutOptions.SET_ALL_CONTEXT)
+    assert today(qm) == when(app.get("REPLIES", GET_NOW))
+
+
+def test_28_a_browse_leaves_no_context(qm, app):
+    """GE8."""
+    qm.queue("IN")
+    every = app.open("IN", SAVES)
+    for _ in range(2):
+        every.put("x", None, NOW)
+    every.get(GetOptions.NO_SYNCPOINT)
+    every.get(GetOptions.BROWSE_FIRST)
+    with fails(Reason.CONTEXT_NOT_AVAILABLE):
+        every.put("y", None, NOW | PutOptions.PASS_ALL_CONTEXT, context=every)
+
+
+def when(message):
+    return message.descriptor.put_date, message.descriptor.put_time
+
+
+def today(qm):
+    """Date and time of a put now."""
+    now = datetime.fromtimestamp(qm.clock.now_us() / 1_000_000, UTC)
+    return now.strftime("%Y%m%d"), now.strftime("%H%M%S00")
 
 
 @pytest.mark.parametrize(
