@@ -13,7 +13,8 @@ Rules
   GE5 A message longer than was asked for stays where it is (2080), or is taken shortened (2079); the true length
       is told in both. What is reported of it is not shortened.
   GE6 A get that may wait answers `Waiting` instead of 2033, and is asked again when it is posted.
-  GE7 A message whose page is not whole stays where it is (2193) until media recovery brings the page back.
+  GE7 A message whose page is not whole or cannot be read stays where it is (2193) until media recovery brings the page
+      back.
   GE8 A handle that saves context keeps that of the message it got last; after a browse it has none (2098).
 
 Called by opening (which makes an `InputPath`) and connection.  Calls grouping, consequences, waiting, the store.
@@ -183,7 +184,7 @@ class InputPath:
         try:
             message = self._read(arrival)
         except TornPageError as error:
-            raise MQError(Reason.PAGESET_ERROR, page_set=error.page_set, page=error.page) from error  # GE7
+            raise MQError(Reason.PAGESET_ERROR, **error.facts) from error  # GE7
         whole = message
         if len(message.body) > max_length:
             message = self._shortened(message, plan, max_length)
