@@ -1,5 +1,7 @@
 """A buffer and the page in it: its states, and the changes that wait until somebody wants its bytes (B8)."""
 
+from typing import Any
+
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.changes import WHOLE, Redo
 from quaestor.storage.page import PAGE
@@ -135,6 +137,6 @@ class TornPageError(Exception):
         self.page_set, self.page, self.why = page_set, page, why
 
     @property
-    def facts(self) -> dict[str, int | str]:
+    def facts(self) -> dict[str, Any]:
         """Where it is, and why it cannot be read."""
         return {"page_set": self.page_set, "page": self.page} | ({"why": self.why} if self.why else {})
