@@ -6,7 +6,6 @@ unmodified. Which queue manager it reaches: see `ibmmqc.doors`.
 
 from importlib.metadata import version
 
-from ibmmqc.attributes import COMMAND_LEVEL
 from ibmmqc.calls import (
     MQBACK,
     MQBEGIN,
@@ -35,6 +34,7 @@ from ibmmqc.calls import (
     MQSUBRQ,
 )
 from ibmmqc.structures import VERSIONS
+from quaestor.mqi.objects import COMMAND_LEVEL
 
 __version__ = version("ibmmq")  # the package refuses a module of another version than its own
 __cmdlevel__ = COMMAND_LEVEL

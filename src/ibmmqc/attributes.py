@@ -2,7 +2,7 @@
 
 Rules
   AT1 A selector from 1 to 2000 means a number, one from 2001 to 4000 text of a fixed length.
-  AT2 A queue manager answers here as one on UNIX does: it is where it runs.
+  AT2 What a queue manager is (its level, its platform) it is asked like any attribute (O6).
   AT3 A selector nobody knows is 2067, one of another type of object 2068: as the queue manager says, or where the same
       attribute has a selector for each type, as it is said here.
   AT4 A queue has the name and the type of the definition that was opened: an alias or a remote definition its own, a
@@ -20,8 +20,6 @@ from quaestor.mqi.reasons import MQError, Reason
 
 FIRST_TEXT = 2001
 EXCLUSIVE, SHARED = 4, 2
-ADMIN_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
-COMMAND_LEVEL = 900
 
 
 def _inverted(value: Any) -> int:
@@ -56,6 +54,7 @@ NUMBERS = {
     11: Number("MAXHANDS"),
     12: Number("USAGE"),
     13: Number("MAXMSGL"),
+    14: Number("MAXPRTY"),
     15: Number("MAXDEPTH"),
     16: Number("MSGDLVSQ"),
     17: Number("IPPROCS"),
@@ -68,6 +67,9 @@ NUMBERS = {
     26: Number("TRIGMPRI"),
     28: Number("TRIGTYPE"),
     29: Number("TRIGDPTH"),
+    30: Number("SYNCPT"),
+    31: Number("CMDLEVEL"),
+    32: Number("PLATFORM"),
     33: Number("MAXUMSGS"),
     39: Number("EXPRYINT"),
     40: Number("QDEPTHHI"),
@@ -92,6 +94,7 @@ NUMBERS = {
 TEXTS = {
     2001: ("APPLICID", 256),
     2002: ("TARGET", 48),
+    2003: ("COMMANDQ", 48),
     2006: ("DEADQ", 48),
     2007: ("ENVRDATA", 128),
     2008: ("INITQ", 48),
@@ -109,14 +112,11 @@ TEXTS = {
     2025: ("DEFXMITQ", 48),
 }
 QUEUE, NAMELIST, PROCESS, STORAGE_CLASS, QUEUE_MANAGER = 1, 2, 3, 4, 5  # MQOT
-MAX_PRIORITY, QUEUE_TYPE, SYNCPOINT, LEVEL, PLATFORM = 14, 20, 30, 31, 32
-FIXED = {MAX_PRIORITY: 9, SYNCPOINT: 1, LEVEL: COMMAND_LEVEL, PLATFORM: 3}  # AT2: MQPL_UNIX
-COMMAND_QUEUE, PROCESS_NAME, QUEUE_NAME = 2003, 2012, 2016
+QUEUE_TYPE, PROCESS_NAME, QUEUE_NAME = 20, 2012, 2016
 PROCESS_OF_QUEUE = ("PROCESS", 48)
 NAMES = {2010: NAMELIST, PROCESS_NAME: PROCESS, 2015: QUEUE_MANAGER, QUEUE_NAME: QUEUE, 2032: QUEUE_MANAGER}
 NAME_LENGTH = 48
 OF_ONE_TYPE = {
-    **dict.fromkeys((*FIXED, COMMAND_QUEUE), QUEUE_MANAGER),
     QUEUE_TYPE: QUEUE,
     2009: NAMELIST,
     2011: PROCESS,
@@ -164,8 +164,6 @@ def _check_type(what: Inquired, selector: int) -> None:
 
 def _number(what: Inquired, selector: int) -> int:
     _check_type(what, selector)
-    if selector in FIXED:
-        return FIXED[selector]
     if selector == QUEUE_TYPE:
         return _queue_type(what)
     if selector not in NUMBERS:
@@ -176,8 +174,6 @@ def _number(what: Inquired, selector: int) -> int:
 
 def _text(what: Inquired, selector: int) -> bytes:
     _check_type(what, selector)
-    if selector == COMMAND_QUEUE:
-        return text_field(ADMIN_QUEUE, NAME_LENGTH)
     if NAMES.get(selector) == what.object_type:
         return text_field(_name(what), NAME_LENGTH)
     keyword, length = PROCESS_OF_QUEUE if selector == PROCESS_NAME else TEXTS.get(selector, ("", 0))

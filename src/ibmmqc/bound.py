@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ibmmqc import attributes, extensions
-from ibmmqc.attributes import ADMIN_QUEUE, NAMELIST, PROCESS, QUEUE, QUEUE_MANAGER, STORAGE_CLASS, Inquired
+from ibmmqc.attributes import NAMELIST, PROCESS, QUEUE, QUEUE_MANAGER, STORAGE_CLASS, Inquired
 from ibmmqc.consumers import Call, Consumers
 from ibmmqc.descriptors import converted, envelope, group_status, in_byte_order, returned
 from ibmmqc.doors import Door
@@ -34,7 +34,7 @@ from ibmmqc.structures import GMO, MD, OD, PMO
 from quaestor.mqi.calls import QueueHandle
 from quaestor.mqi.descriptors import CCSID_UTF8, MQMD, NO_ID, Target
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
+from quaestor.mqi.objects import COMMAND_QUEUE, MQObject, Namelist, Process, QueueManagerAttributes, StorageClass
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions, put1_plan
 from quaestor.mqi.reasons import CompCode, MQError, Reason
 
@@ -216,7 +216,7 @@ class Bound:
 
     def _asked(self, queue: str, options: int) -> None:
         """BO6."""
-        if queue == ADMIN_QUEUE:
+        if queue == COMMAND_QUEUE:
             self._asks = True
             if not options & PutOptions.SYNCPOINT:
                 self._answer()

@@ -8,7 +8,8 @@ Rules
       started again (2500, 2534); a function that has stopped its own connection may start it again before it returns.
   CO3 A get that fails is told to the consumer as the reason in its context; one that cannot be repeated (the queue or
       the connection is gone) suspends it. No message is told only to a consumer that waits for a limited time. A
-      message that comes with a warning has come, unless it was too long (2080): that one is still on its queue.
+      message that comes with a warning has come, unless it was too long (2080): that one is still on its queue, and the
+      consumer is suspended until it resumes or is registered anew, with more room. The context says so (State).
   CO4 START, STOP, REGISTER and DEREGISTER are told to consumers that asked to be called for them.
 
 Called by calls.  Calls get, as an application would.
@@ -31,6 +32,9 @@ CALL_START, CALL_STOP, CALL_REGISTER, CALL_DEREGISTER, CALL_REMOVED, CALL_KEPT =
 TOLD = {CALL_START: 1, CALL_STOP: 4, CALL_REGISTER: 256, CALL_DEREGISTER: 512}  # CO4: the option that asks for it
 FAILED = int(CompCode.FAILED)
 NO_MSG_AVAILABLE, GET_INHIBITED, TRUNCATED_MSG_FAILED = 2033, 2016, 2080
+GOES_ON, FOR_A_WHILE, FOR_ITS_ACTION, FOR_GOOD = range(4)
+"""MQCS: whether a consumer is suspended, and until when."""
+
 LENGTH_ANY = -1
 LONGEST = 100 << 20
 _BROWSES = int(GetOptions.BROWSE_FIRST | GetOptions.BROWSE_NEXT | GetOptions.BROWSE_MSG_UNDER_CURSOR)
@@ -172,12 +176,12 @@ class Consumers:
             if not limited or consumer.waited_ms < asked["WaitInterval"]:
                 return  # CO3
         consumer.waited_ms = 0
-        if comp_code == FAILED and reason not in (NO_MSG_AVAILABLE, GET_INHIBITED):
-            consumer.suspended = True
+        state = _state(comp_code, reason)
+        consumer.suspended = consumer.suspended or state >= FOR_ITS_ACTION
         kept = comp_code == FAILED or reason == TRUNCATED_MSG_FAILED or asked["Options"] & _BROWSES
         self._invoke(
             consumer, CALL_KEPT if kept else CALL_REMOVED, (md, gmo, None if comp_code == FAILED else body),
-            CompCode=comp_code, Reason=reason, DataLength=length, BufferLength=len(body),
+            CompCode=comp_code, Reason=reason, State=state, DataLength=length, BufferLength=len(body),
         )  # fmt: skip
 
     def _tell_all(self, call_type: int) -> None:
@@ -200,6 +204,15 @@ class Consumers:
             call(self._hconn, md, gmo, body, packed)
         except Exception:  # noqa: BLE001 - whatever the application's function raises is its own, and is shown
             traceback.print_exc(file=sys.stderr)
+
+
+def _state(comp_code: int, reason: int) -> int:
+    """What becomes of a consumer whose get ended so (CO3)."""
+    if reason == TRUNCATED_MSG_FAILED:
+        return FOR_ITS_ACTION
+    if comp_code != FAILED or reason == NO_MSG_AVAILABLE:
+        return GOES_ON
+    return FOR_A_WHILE if reason == GET_INHIBITED else FOR_GOOD
 
 
 def _settled(consumer: Consumer) -> None:

@@ -28,9 +28,10 @@ from pathlib import Path
 from threading import RLock
 
 from quaestor.clock import SystemClock
+from quaestor.mqi.objects import COMMAND_QUEUE
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.command import CommandProcessor, Reply
-from quaestor.qmgr.command.pcf_server import COMMAND_QUEUE, NEEDED
+from quaestor.qmgr.command.pcf_server import NEEDED
 from quaestor.qmgr.connection import AsyncConnection, Connection
 from quaestor.qmgr.connection.failing import FAILURES
 from quaestor.qmgr.data.engine import EngineSettings

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from crash.scenarios import TINY, World, found_after, message, prove
+from quaestor.clock import FakeClock
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.log import LogManager
@@ -230,6 +231,39 @@ def test_an_archive_that_cannot_be_made_stops_nobody_and_is_told_once(code, monk
     world.unit(puts=[message(n, 900) for n in range(80)])
     engine.run_tasks()
     assert ["CSQJ128E"] * 2 == [identifier for identifier, _ in world.said]
+
+
+def test_who_is_refused_does_not_try_again_at_once(monkeypatch):
+    """J15: to make an archive holds up everybody, and a put that is refused is soon followed by the next one."""
+    world = filled(logs=3)
+    engine, tries = world.engine, []
+    offload, clock = engine.log.files.offload, FakeClock()
+    engine.log._now_ns = clock.monotonic_ns
+
+    def failing(number):
+        tries.append(number)
+        raise OSError(errno.ENOSPC, "no archive")
+
+    monkeypatch.setattr(engine.log.files, "offload", failing)
+    unit = engine.begin()
+
+    def refused(times):
+        for _ in range(times):
+            with pytest.raises(MQError, match=r"2056.*no archive"):
+                engine.put(unit, message(1))
+
+    refused(100)
+    assert 1 == len(tries)
+    clock.advance(milliseconds=199)
+    refused(100)
+    assert 1 == len(tries)
+    clock.advance(milliseconds=1)
+    refused(100)
+    assert 2 == len(tries)
+    monkeypatch.setattr(engine.log.files, "offload", offload)
+    clock.advance(milliseconds=200)
+    engine.put(unit, message(1))
+    engine.back_out(unit)
 
 
 def a_bootstrap_full_of_archives():

@@ -307,7 +307,6 @@ def test_a_function_is_called_again_after_a_message_that_came_with_a_warning(qmg
     def take(msg, cbc, **_):
         brought.append((cbc.CallType, cbc.Reason, msg))
         if len(brought) == 3:
-            orders.cb(operation=CMQC.MQOP_SUSPEND, cbd=mq.CBD())
             enough.set()
 
     for body, ccsid in (("éééé".encode("latin-1"), 819), (b"", 1208), (b"too long", 1208)):
@@ -321,6 +320,38 @@ def test_a_function_is_called_again_after_a_message_that_came_with_a_warning(qmg
     first = (CMQC.MQCBCT_MSG_REMOVED, CMQC.MQRC_CONVERTED_MSG_TOO_BIG, "éééé".encode("latin-1"))
     last = (CMQC.MQCBCT_MSG_NOT_REMOVED, CMQC.MQRC_TRUNCATED_MSG_FAILED, b"too ")
     assert [first, (CMQC.MQCBCT_MSG_REMOVED, 0, b""), last] == brought
+
+
+@pytest.mark.parametrize("operation", ["RESUME", "REGISTER"])
+def test_a_message_that_is_too_long_is_told_once_until_something_is_done(qmgr, orders, operation):
+    """CO3: the function makes room, or takes the message away and goes on."""
+    told, over = [], threading.Event()
+
+    def take(msg, cbc, **_):
+        told.append((cbc.Reason, cbc.State, cbc.DataLength))
+        if cbc.Reason == 0:
+            over.set()
+
+    orders.put(b"too long", mq.MD())
+    orders.put(b"fits", mq.MD())
+    consumer = mq.CBD(CallbackFunction=take, MaxMsgLength=4)
+    orders.cb(operation=CMQC.MQOP_REGISTER, md=mq.MD(), gmo=mq.GMO(), cbd=consumer)
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    while not told:
+        threading.Event().wait(0.01)
+    assert not over.wait(0.3)
+    assert [(CMQC.MQRC_TRUNCATED_MSG_FAILED, CMQC.MQCS_SUSPENDED_USER_ACTION, 8)] == told
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    if operation == "RESUME":
+        assert b"too long" == orders.get()
+        orders.cb(operation=CMQC.MQOP_RESUME, cbd=mq.CBD())
+    else:
+        consumer = mq.CBD(CallbackFunction=take, MaxMsgLength=8)
+        orders.cb(operation=CMQC.MQOP_REGISTER, md=mq.MD(), gmo=mq.GMO(), cbd=consumer)
+    qmgr.ctl(CMQC.MQOP_START, mq.CTLO())
+    assert over.wait(10)
+    qmgr.ctl(CMQC.MQOP_STOP, mq.CTLO())
+    assert (0, CMQC.MQCS_NONE, 4 if operation == "RESUME" else 8) == told[1]
 
 
 def test_puts_without_a_response_are_counted(qmgr, orders):
@@ -350,7 +381,7 @@ def test_a_queue_manager_that_is_not_there(monkeypatch):
 
 def test_put1_sets_and_passes_context(qmgr, orders):
     """As a handler of dead letters does with what it has got."""
-    there, said = mq.OD(ObjectName=b"ORDERS"), mq.MD(UserIdentifier=b"ZOE")
+    there, said = mq.OD(ObjectName=b"ORDERS"), mq.MD(UserIdentifier=b"ZOE", PutDate=b"20200229", PutTime=b"23595999")
     qmgr.put1(there, b"set", said, mq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
     reader = mq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_SAVE_ALL_CONTEXT)
     reader.get()
@@ -359,6 +390,8 @@ def test_put1_sets_and_passes_context(qmgr, orders):
         got = mq.MD()
         orders.get(None, got)
         assert b"ZOE" == got.UserIdentifier.rstrip()
+        kept = options == CMQC.MQPMO_PASS_ALL_CONTEXT
+        assert kept is ((got.PutDate, got.PutTime) == (said.PutDate, said.PutTime) == (b"20200229", b"23595999"))
     missing = mq.PMO(Options=CMQC.MQPMO_PASS_ALL_CONTEXT)
     assert CMQC.MQRC_HOBJ_ERROR == reason_of(qmgr.put1, there, b"x", mq.MD(), missing)
 

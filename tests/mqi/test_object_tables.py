@@ -121,6 +121,11 @@ TABLES = {
 15 REMOTEEV  ENABLED DISABLED         | DISABLED
 16 PERFMEV   ENABLED DISABLED         | DISABLED
 17 STRSTPEV  ENABLED DISABLED         | ENABLED
+18 MAXPRTY   0 to 9                   | 9 fixed
+19 CMDLEVEL  0 to 999999999           | 900 fixed
+20 PLATFORM  MVS UNIX                 | UNIX fixed
+21 SYNCPT    SYNCPT NOSYNCPT          | YES fixed
+22 COMMANDQ  text 48                  | SYSTEM.ADMIN.COMMAND.QUEUE fixed
 """,
     StructureDefinition: """
  1 DESCR         text 64                          |

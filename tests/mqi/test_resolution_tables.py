@@ -36,9 +36,9 @@ DEFINED = {
         RemoteQueue("REMOTE.MODEL", remote_name="THERE", remote_qmgr="QM2", xmit_queue="QM.MODEL"),
         RemoteQueue("REMOTE.USAGE", remote_name="THERE", remote_qmgr="QM.LOCAL"),
         RemoteQueue("HERE", remote_name="LOCAL", remote_qmgr="QM1"),
-        RemoteQueue("HERE.NOTHING", remote_name="NOTHING", remote_qmgr="QM1"),
-        RemoteQueue("HERE.MODEL", remote_name="MODEL", remote_qmgr="QM1"),
-        RemoteQueue("HERE.ALIAS", remote_name="ALIAS", remote_qmgr="QM1"),
+        RemoteQueue("HERE.XMIT", remote_name="LOCAL", remote_qmgr="QM1", xmit_queue="XMIT"),
+        RemoteQueue("HERE.BLANK", remote_name="LOCAL", xmit_queue="XMIT"),
+        AliasQueue("ALIAS.HERE", target="HERE"),
         RemoteQueue("QM.ALIAS", remote_qmgr="QM2"),
         RemoteQueue("QM.ALIAS.XMIT", remote_qmgr="QM7", xmit_queue="XMIT"),
         RemoteQueue("QM.ALIAS.HERE", remote_qmgr="QM1"),
@@ -60,7 +60,6 @@ def resolved(name, qmgr="", default=""):
         ("ALIAS.REMOTE", "", ["ALIAS.REMOTE", "REMOTE", "QM2"], ("THERE", "QM2")),
         ("REMOTE", "", ["REMOTE", "QM2"], ("THERE", "QM2")),
         ("REMOTE.XMIT", "", ["REMOTE.XMIT", "XMIT"], ("THERE", "QM2")),
-        ("HERE", "", ["HERE", "LOCAL"], None),
         ("ANY", "QM2", ["QM2"], ("ANY", "QM2")),
         ("ANY", "QM.ALIAS", ["QM.ALIAS", "QM2"], ("ANY", "QM2")),
         ("ANY", "QM.ALIAS.XMIT", ["QM.ALIAS.XMIT", "XMIT"], ("ANY", "QM7")),
@@ -88,14 +87,15 @@ def test_where_a_name_leads(name, qmgr, path, remote):
         ("ALIAS.ALIAS", "", Reason.ALIAS_BASE_Q_TYPE_ERROR),
         ("ALIAS.MODEL", "", Reason.ALIAS_BASE_Q_TYPE_ERROR),
         ("QM.ALIAS", "", Reason.REMOTE_Q_NAME_ERROR),
-        ("HERE.NOTHING", "", Reason.UNKNOWN_OBJECT_NAME),
-        ("HERE.MODEL", "", Reason.Q_TYPE_ERROR),
-        ("HERE.ALIAS", "", Reason.Q_TYPE_ERROR),
+        ("HERE", "", Reason.UNKNOWN_REMOTE_Q_MGR),
+        ("HERE.XMIT", "", Reason.UNKNOWN_REMOTE_Q_MGR),
+        ("HERE.BLANK", "", Reason.UNKNOWN_REMOTE_Q_MGR),
+        ("ALIAS.HERE", "", Reason.UNKNOWN_REMOTE_Q_MGR),
         ("MODEL", "QM2", Reason.Q_TYPE_ERROR),
         ("REMOTE.UNKNOWN", "", Reason.UNKNOWN_REMOTE_Q_MGR),
-        ("ANY", "QM9", Reason.UNKNOWN_OBJECT_Q_MGR),
-        ("ANY", "QM.MODEL", Reason.UNKNOWN_OBJECT_Q_MGR),
-        ("ANY", "REMOTE", Reason.UNKNOWN_OBJECT_Q_MGR),
+        ("ANY", "QM9", Reason.UNKNOWN_REMOTE_Q_MGR),
+        ("ANY", "QM.MODEL", Reason.UNKNOWN_REMOTE_Q_MGR),
+        ("ANY", "REMOTE", Reason.UNKNOWN_REMOTE_Q_MGR),
         ("REMOTE.NO.XMIT", "", Reason.UNKNOWN_XMIT_Q),
         ("REMOTE.NORMAL", "", Reason.XMIT_Q_USAGE_ERROR),
         ("REMOTE.ALIAS", "", Reason.XMIT_Q_TYPE_ERROR),
@@ -108,6 +108,14 @@ def test_why_a_name_leads_nowhere(name, qmgr, reason):
     with pytest.raises(MQError) as caught:
         resolved(name, qmgr)
     assert reason == caught.value.reason
+
+
+@pytest.mark.parametrize(("name", "qmgr"), [("HERE", ""), ("ANY", "REMOTE"), ("ANY", "QM.MODEL")])
+def test_what_names_no_other_queue_manager_has_no_default(name, qmgr):
+    """L1, L2: DEFXMITQ is for queue managers of which nothing is known."""
+    with pytest.raises(MQError) as caught:
+        resolved(name, qmgr, default="XMIT")
+    assert Reason.UNKNOWN_REMOTE_Q_MGR == caught.value.reason
 
 
 @pytest.mark.parametrize(

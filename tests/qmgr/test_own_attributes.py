@@ -50,6 +50,17 @@ def test_a_queue_manager_keeps_its_name_and_is_not_deleted(qm, app):
     assert app.inquire(QueueManagerAttributes, "", "DESCR") == {"DESCR": "ours"}
 
 
+@pytest.mark.parametrize("what", [{"command_level": 800}, {"platform": 1}, {"command_queue": "Q"}])
+def test_a_queue_manager_says_itself_what_it_is(app, what):
+    """O6."""
+    with pytest.raises(AttributeValueError, match="itself"):
+        app.define(QueueManagerAttributes("QM1", **what), replace=True)
+    with pytest.raises(AttributeValueError, match="itself"):
+        app.alter(QueueManagerAttributes, "QM1", **what)
+    told = {"CMDLEVEL": 900, "PLATFORM": 3, "SYNCPT": True, "MAXPRTY": 9, "COMMANDQ": "SYSTEM.ADMIN.COMMAND.QUEUE"}
+    assert app.inquire(QueueManagerAttributes, "", *told) == told
+
+
 def test_a_storage_class_that_a_queue_names_is_not_deleted(qm, app):
     app.define(StorageClass("PAY"))
     app.define(LocalQueue("PAY.ROLL", storage_class="PAY"))

@@ -1,5 +1,7 @@
 """Semantics 26 to 36: resolution, dynamic queues, open options, inhibits, lengths, truncation, handles, identifiers."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from model.answers import bodies, drain, fails, warns
@@ -26,6 +28,7 @@ from quaestor.mqi.reports import Report
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
 OUT, IN, BROWSE = OpenOptions.OUTPUT, OpenOptions.INPUT_SHARED, OpenOptions.BROWSE
 INQUIRE, SET = OpenOptions.INQUIRE, OpenOptions.SET
+SAVES = EVERYTHING | OpenOptions.SAVE_ALL_CONTEXT | OpenOptions.PASS_ALL_CONTEXT
 
 
 # -- 26
@@ -48,7 +51,6 @@ def network(qm, app):
         RemoteQueue("REMOTE", remote_name="THERE", remote_qmgr="QM2"),
         RemoteQueue("REMOTE.XMITQ", remote_name="THERE", remote_qmgr="QM9", xmit_queue="TO.QM3"),
         RemoteQueue("REMOTE.HERE", remote_name="LOCAL", remote_qmgr="QM1"),
-        RemoteQueue("REMOTE.LOOP", remote_name="REMOTE", remote_qmgr="QM1"),
         RemoteQueue("REMOTE.UNKNOWN", remote_name="THERE", remote_qmgr="QM8"),
         RemoteQueue("REMOTE.NO.XMITQ", remote_name="THERE", remote_qmgr="QM8", xmit_queue="MISSING"),
         RemoteQueue("REMOTE.BAD.XMITQ", remote_name="THERE", remote_qmgr="QM8", xmit_queue="ALIAS"),
@@ -67,7 +69,6 @@ def network(qm, app):
         ("LOCAL", "", "LOCAL", None),
         ("LOCAL  ", "QM1", "LOCAL", None),
         ("ALIAS", "", "LOCAL", None),
-        ("REMOTE.HERE", "", "LOCAL", None),
         ("LOCAL", "HERE.TOO", "LOCAL", None),
         ("REMOTE", "", "QM2", ("THERE", "QM2")),
         ("ALIAS.REMOTE", "", "QM2", ("THERE", "QM2")),
@@ -101,8 +102,9 @@ def test_26_where_a_name_leads(network, name, qmgr, arrives, remote):
         ("ALIAS.ALIAS", "", Reason.ALIAS_BASE_Q_TYPE_ERROR),
         ("ALIAS.MODEL", "", Reason.ALIAS_BASE_Q_TYPE_ERROR),
         ("MODEL", "QM2", Reason.Q_TYPE_ERROR),
-        ("REMOTE.LOOP", "", Reason.Q_TYPE_ERROR),
-        ("ANY", "QM7", Reason.UNKNOWN_OBJECT_Q_MGR),
+        ("REMOTE.HERE", "", Reason.UNKNOWN_REMOTE_Q_MGR),
+        ("ANY", "QM7", Reason.UNKNOWN_REMOTE_Q_MGR),
+        ("ANY", "REMOTE", Reason.UNKNOWN_REMOTE_Q_MGR),
         ("REMOTE.UNKNOWN", "", Reason.UNKNOWN_REMOTE_Q_MGR),
         ("BRANCH", "", Reason.REMOTE_Q_NAME_ERROR),
         ("", "QM2", Reason.REMOTE_Q_NAME_ERROR),
@@ -468,6 +470,76 @@ def test_28_context_is_passed_from_a_message_that_was_got(qm, app, other):
         ("default", "BOB", "test"),
         ("none", "", ""),
     ]
+
+
+def test_28_the_time_of_a_put_goes_with_its_context(qm, app):
+    """J5, G5: passed or set it is the original's, refused there is none; else it is that of this put."""
+    qm.queue("IN")
+    every = app.open("IN", SAVES | OpenOptions.SET_ALL_CONTEXT)
+    dated = MQMD(put_date="20200229", put_time="23595999")
+    every.put("set", dated, NOW | PutOptions.SET_ALL_CONTEXT)
+    assert ("20200229", "23595999") == when(every.get(GetOptions.NO_SYNCPOINT))
+    every.put("passed", None, NOW | PutOptions.PASS_ALL_CONTEXT, context=every)
+    assert ("20200229", "23595999") == when(every.get(GetOptions.BROWSE_FIRST))
+    every.get(GetOptions.NO_SYNCPOINT)
+    for options, expected in (
+        (PutOptions.PASS_ALL_CONTEXT, ("20200229", "23595999")),
+        (PutOptions.PASS_IDENTITY_CONTEXT, today(qm)),
+        (PutOptions.NO_CONTEXT, ("", "")),
+        (PutOptions.NONE, today(qm)),
+    ):
+        passes = options & (PutOptions.PASS_ALL_CONTEXT | PutOptions.PASS_IDENTITY_CONTEXT)
+        sent = every.put("x", dated, NOW | options, context=every if passes else None)
+        got = app.get("IN", GetOptions.NO_SYNCPOINT)
+        assert [expected, expected] == [when(sent), when(got)], options
+    every.put("blank", None, NOW | PutOptions.SET_ALL_CONTEXT)
+    assert ("", "") == when(app.get("IN", GetOptions.NO_SYNCPOINT))
+    for wrong in ({"put_date": "2020-02-29"}, {"put_time": 7}):
+        with fails(Reason.MD_ERROR):
+            every.put("x", MQMD(**wrong), NOW | PutOptions.SET_ALL_CONTEXT)
+
+
+def test_28_a_time_that_was_never_set_is_passed(qm, app):
+    """What an application forwards keeps the moment at which it was put first."""
+    qm.queue("IN")
+    every = app.open("IN", SAVES)
+    first = when(every.put("x", None, NOW))
+    every.get(GetOptions.NO_SYNCPOINT)
+    qm.clock.advance(seconds=90_000)
+    forwarded = every.put("x", None, NOW | PutOptions.PASS_ALL_CONTEXT, context=every)
+    assert first == when(forwarded) == when(every.get(GetOptions.NO_SYNCPOINT))
+    assert first != today(qm)
+
+
+def test_28_a_report_has_the_time_at_which_it_was_made(qm, app):
+    for name in ("IN", "REPLIES"):
+        qm.queue(name)
+    setter = app.open("IN", OUT | OpenOptions.SET_ALL_CONTEXT)
+    asking = MQMD(put_date="20200229", put_time="23595999", report=int(Report.COA), reply_to_q="REPLIES")
+    setter.put("x", asking, NOW | PutOptions.SET_ALL_CONTEXT)
+    assert today(qm) == when(app.get("REPLIES", GET_NOW))
+
+
+def test_28_a_browse_leaves_no_context(qm, app):
+    """GE8."""
+    qm.queue("IN")
+    every = app.open("IN", SAVES)
+    for _ in range(2):
+        every.put("x", None, NOW)
+    every.get(GetOptions.NO_SYNCPOINT)
+    every.get(GetOptions.BROWSE_FIRST)
+    with fails(Reason.CONTEXT_NOT_AVAILABLE):
+        every.put("y", None, NOW | PutOptions.PASS_ALL_CONTEXT, context=every)
+
+
+def when(message):
+    return message.descriptor.put_date, message.descriptor.put_time
+
+
+def today(qm):
+    """Date and time of a put now."""
+    now = datetime.fromtimestamp(qm.clock.now_us() / 1_000_000, UTC)
+    return now.strftime("%Y%m%d"), now.strftime("%H%M%S00")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 import quaestor
-from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor import MQMD, GetOptions, LocalQueue, ModelQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor.mqi.objects import DefinitionType
 
 PERSISTENT = MQMD(persistence=1)
 NOW, GET_NOW = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT
@@ -243,6 +244,25 @@ def test_a_disconnect_whose_commit_is_refused_ends_the_connection(restarting):
         return reason, app.connected
 
     assert asyncio.run(work()) == (Reason.PUT_INHIBITED, False)
+
+
+@pytest.mark.parametrize("kind", [DefinitionType.PERMDYN, DefinitionType.TEMPDYN])
+def test_a_dynamic_queue_has_its_name_on_the_new_link(restarting, kind):
+    """RC1."""
+
+    async def work():
+        async with restarting.app() as app:
+            await app.define(ModelQueue("ANSWERS.MODEL", definition=kind))
+            queue = await app.open("ANSWERS.MODEL", BOTH, dynamic_name="ANSWERS.*")
+            name = queue.name
+            await restarting.restart()
+            await queue.put("x")
+            await app.commit()
+            assert (name, "x") == (queue.name, (await queue.get(GET_NOW)).text)
+            with restarting.server.connect() as operator:
+                return len(operator.mqsc("DISPLAY QLOCAL(ANSWERS.*)")["rows"])
+
+    assert 1 == asyncio.run(work())
 
 
 def test_no_link_is_made_again_to_give_a_unit_up(restarting):

@@ -16,7 +16,9 @@ import pytest
 
 import quaestor
 from model.answers import bodies, drain, fails
-from quaestor import MQMD, GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor import MQMD, AliasQueue, GetOptions, LocalQueue, ModelQueue, MQError, OpenOptions, PutOptions, Reason
+from quaestor.mqi.objects import DefinitionType
+from quaestor.mqi.options import CloseOptions
 
 SRC = str(Path(quaestor.__file__).parents[1])
 NOW, GET_NOW, LATER = PutOptions.NO_SYNCPOINT, GetOptions.NO_SYNCPOINT, PutOptions.ASYNC_RESPONSE
@@ -370,6 +372,47 @@ def test_what_was_read_ahead_is_there_after_the_link_was_made_again(serve):
     got = [queue.get(GET_NOW) for _ in range(3)]
     assert [("two", "MINE"), ("three", "MINE"), ("four", "MQSTR")] == [(m.text, m.envelope.format) for m in got]
     app.disconnect()
+
+
+@pytest.mark.parametrize("kind", [DefinitionType.PERMDYN, DefinitionType.TEMPDYN])
+@pytest.mark.parametrize("called", ["ANSWERS.*", "ANSWERS.MINE"])
+def test_a_dynamic_queue_has_its_name_on_the_new_link(serve, kind, called):
+    """RC1: a permanent one has its messages too; none is left behind beside it."""
+    server = serve()
+    with server.connect() as app:
+        app.define(ModelQueue("ANSWERS.MODEL", definition=kind))
+    app = server.connect(reconnect_s=20)
+    queue = app.open("ANSWERS.MODEL", BOTH, dynamic_name=called)
+    name, kept = queue.name, kind is DefinitionType.PERMDYN
+    queue.put("there before", MQMD(persistence=int(kept)))
+    app.commit()
+    server.stop()
+    serve()
+    queue.put("there now", MQMD(persistence=int(kept)))
+    app.commit()
+    assert name == queue.name
+    expected = ["there before", "there now"] if kept else ["there now"]
+    assert expected == [queue.get(GET_NOW).text for _ in expected]
+    assert [name] == [row["QUEUE"] for row in app.mqsc("DISPLAY QLOCAL(ANSWERS.*)")["rows"]]
+    queue.close(CloseOptions.DELETE)
+    assert [] == app.mqsc("DISPLAY QLOCAL(ANSWERS.*)")["rows"]
+    app.disconnect()
+
+
+def test_an_alias_that_leads_elsewhere_is_not_opened_again(serve):
+    """RC1: what was put on one queue would go on to another."""
+    server = serve()
+    define(server)
+    with server.connect() as app:
+        app.define(LocalQueue("BILLS"))
+        app.define(AliasQueue("WORK", target="ORDERS"))
+    app = server.connect(reconnect_s=20)
+    queue = app.open("WORK", OpenOptions.OUTPUT)
+    server.stop()
+    with serve().connect() as other:
+        other.alter(AliasQueue, "WORK", target="BILLS")
+    with fails(Reason.RECONNECT_FAILED):
+        queue.put("x")
 
 
 def test_a_call_for_many_messages_goes_on_over_a_new_link_or_says_that_it_was_cut(serve):

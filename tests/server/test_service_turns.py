@@ -282,15 +282,62 @@ def test_who_comes_while_it_quiesces_is_refused(turns):
 # --- one too many -----------------------------------------------------------------------------------------------------
 
 
-def test_the_connection_beyond_the_limit_is_told_and_closed(turns):
+def test_the_client_beyond_the_limit_is_told_and_closed(turns):
     server = turns(connections=2)
     for _ in range(2):
-        server.link()
+        server.introduced()
     refused = server.link()
-    assert (2, [(0, Reason.MAX_CONNS_LIMIT_REACHED)]) == (len(server.service.links), answers(refused.recv(4096)))
+    assert [(1, Reason.MAX_CONNS_LIMIT_REACHED)] == answers(server.say(refused, hello(HELLO)))
     assert b"" == refused.recv(1)
-    assert "QSV011W link refused peer='test' why='too many connections'" in server.last_line()
+    assert 2 == len(server.service.links)
+    assert "QSV011W link refused peer='test' user='ALICE' why='too many connections'" in server.last_line()
     server.peers[0].close()
     server.turn(2)
-    server.link()
+    server.introduced()
     assert 2 == len(server.service.links)
+
+
+def test_a_client_that_comes_back_to_a_full_server_has_its_own_place(turns):
+    """Its older link is gone, whether the server has heard of that or not (protocol W10)."""
+    server, mine = turns(connections=1), HELLO | {"client": b"mine"}
+    server.say(server.link(), hello(mine))
+    ((_, welcome),) = answers(server.say(server.link(), hello(mine)))
+    assert "ALICE" == values.unpack(welcome)["user"]
+    assert 1 == len(server.service.links)
+
+
+def test_strangers_take_no_clients_place(turns):
+    """SV8: two clients may come, however many say nothing."""
+    server = turns(connections=2, strangers=3)
+    silent = [server.link() for _ in range(10)]
+    server.turn()
+    clients = [server.introduced(), server.introduced()]
+    assert 2 + 2 == len(server.service.links)
+    assert [b""] * 8 == [peer.recv(1) for peer in silent[:8]]
+    for client in clients:
+        assert server.say(client, call("status", number=9))
+
+
+def test_who_has_been_silent_for_longest_makes_room(turns):
+    """SV8: whose password is being checked stays; the operator is told how many went."""
+    server = turns(strangers=2, heartbeat_s=4.0)
+    checked, silent = server.link(), server.link()
+    next(iter(server.service._strangers)).identifying = True
+    late = server.link()
+    server.turn()
+    assert b"" == silent.recv(1)
+    for peer in (checked, late):
+        with pytest.raises(BlockingIOError):
+            peer.recv(1)
+    server.clock.advance(seconds=2)
+    server.turn()
+    assert "why='too many who do not say who they are' made_room=1" in server.last_line()
+
+
+def test_where_all_are_being_checked_the_first_makes_room(turns):
+    server = turns(strangers=1)
+    first = server.link()
+    next(iter(server.service._strangers)).identifying = True
+    server.link()
+    server.turn()
+    assert b"" == first.recv(1)

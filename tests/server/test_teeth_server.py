@@ -15,7 +15,6 @@ from quaestor.server.client.opening import LINKS
 from quaestor.server.conversation import Conversation
 from quaestor.server.group_commit import GroupCommit
 from quaestor.server.journal import Journal
-from quaestor.server.limits import Limits
 from quaestor.server.link import Link
 from quaestor.server.service import Service
 from server import (
@@ -196,15 +195,7 @@ def the_error_of_an_asynchronous_put_is_lost(patch):
 
 
 def connections_without_limit(patch):
-    def accepted(service, sock, peer, tls):
-        limits, service.limits = service.limits, Limits()
-        try:
-            take(service, sock, peer, tls)
-        finally:
-            service.limits = limits
-
-    take = Service._accepted
-    patch.setattr(Service, "_accepted", accepted)
+    patch.setattr(Service, "admit", lambda service, link: service._strangers.pop(link, None))
 
 
 killed = test_server_faults.test_a_client_killed_at_any_step

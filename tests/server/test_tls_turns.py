@@ -14,7 +14,7 @@ from quaestor.clock import FakeClock
 from quaestor.server import certificates, wire
 from quaestor.server.listeners import Tls
 from quaestor.server.protocol import DESCRIPTOR, HEADER, HEADER_LENGTH, HELLO_MAX, Op, frame
-from quaestor.server.tls_link import RECORDS_AT_ONCE
+from quaestor.server.tls_link import RECORDS_AT_ONCE, TlsLink
 from server.conftest import HELLO, OPEN_FOR_ALL, Turns, call, hello
 
 
@@ -217,6 +217,30 @@ def test_whose_certificate_is_believed_comes_in(server, shown):
     (link,) = server.service.links
     assert "ALICE" == link.user  # security is off here: who it says it is
     assert "alice" == dict(part[0] for part in link.sock.getpeercert()["subject"])["commonName"]
+
+
+def test_many_handshakes_at_once_hold_up_no_client(server, shown, monkeypatch):
+    """SV9: so much of a turn; those for whom there was no time are served in the next ones, all of them."""
+    client = Secured(server, shown).shake_hands().introduced()
+    strangers, steps, shook_hands = [Secured(server, shown) for _ in range(10)], [], TlsLink._shook_hands
+
+    def takes_long(link):
+        steps.append(link)
+        server.clock.advance(milliseconds=2)
+        return shook_hands(link)
+
+    monkeypatch.setattr(TlsLink, "_shook_hands", takes_long)
+    for stranger in strangers:
+        with pytest.raises(ssl.SSLWantReadError):
+            stranger.tls.do_handshake()
+        stranger.sock.sendall(stranger.outgoing.read())
+    client.tls.write(status(3))
+    client.sock.sendall(client.outgoing.read())
+    server.turn()
+    client.listen()
+    assert ([Op.REPLY], 3) == (client.answers(), len(steps))
+    server.turn(3)
+    assert 10 == len(set(steps))
 
 
 # --- behind it -------------------------------------------------------------------------------------------------------

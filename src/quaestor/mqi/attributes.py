@@ -145,10 +145,10 @@ def enumerated(keyword: str, number: int, default: IntEnum, fixed: bool = False,
     return words(keyword, number, default, fixed, **(choices or {kind.name: kind for kind in type(default)}))
 
 
-def switch(keyword: str, number: int, default: bool) -> Any:
+def switch(keyword: str, number: int, default: bool, *, fixed: bool = False) -> Any:
     """An attribute written as a bare word or its opposite: SHARE, NOSHARE."""
     bare = (keyword, "NO" + keyword)
-    return _field(default, keyword=keyword, number=number, words={"YES": True, "NO": False}, bare=bare)
+    return _field(default, keyword=keyword, number=number, words={"YES": True, "NO": False}, bare=bare, fixed=fixed)
 
 
 def _field(default: Any, **declared: Any) -> Any:

@@ -5,7 +5,8 @@ Rules
   D2  Character fields are text without padding; identifiers are bytes of their full length.
   D3  The packed descriptor leaves out what every message has of its own (identifiers, priority, persistence,
       times, backout count: see `messages`). It is made once per descriptor object and remembered, and
-      unpacking the same bytes gives the same object, so a stream of like messages pays for it once.
+      unpacking the same bytes gives the same object, so a stream of like messages pays for it once. A date and time
+      of the put that it does say stand at its end.
   D4  Report options and message flags are bits: a number below zero, as C has it, means the same 32 bits above it.
 
 Called by messages, the message manager, applications.  Calls reasons.
@@ -22,6 +23,8 @@ NO_TOKEN = bytes(32)
 UNLIMITED = -1
 AS_Q_DEF = -1
 PERSISTENCE_AS_Q_DEF = 2
+NO_DATE = " "
+"""Date or time of a put that a context has left blank; the empty text is the queue manager's own."""
 ENCODING_NATIVE = 785  # big-endian integers, packed decimals and IBM floating point: the z/OS value
 CCSID_Q_MGR = 0
 CCSID_UTF8 = 1208
@@ -114,7 +117,8 @@ def _pack_descriptor(md: MQMD) -> bytes:
         md.appl_origin_data,
     )
     group = b"" if md.group_id == NO_ID else md.group_id
-    parts = [*(text.encode() for text in texts), md.accounting_token.rstrip(b"\0"), group]
+    dates = (md.put_date, md.put_time) if md.put_date or md.put_time else ()
+    parts = [*(text.encode() for text in texts), md.accounting_token.rstrip(b"\0"), group, *map(str.encode, dates)]
     fixed = _FIXED.pack(
         _DESCRIPTOR_VERSION,
         unsigned(md.report),
@@ -138,7 +142,8 @@ def _unpack_descriptor(packed: bytes) -> MQMD:
         end = at + 1 + packed[at]
         parts.append(packed[at + 1 : end])
         at = end
-    fmt, reply_q, reply_qmgr, user, identity, appl, origin, token, group = parts
+    fmt, reply_q, reply_qmgr, user, identity, appl, origin, token, group, *dates = parts
+    put_date, put_time = dates or (b"", b"")
     md = MQMD(
         report=report,
         msg_type=msg_type,
@@ -157,6 +162,8 @@ def _unpack_descriptor(packed: bytes) -> MQMD:
         user_identifier=user.decode(),
         appl_identity_data=identity.decode(),
         put_appl_name=appl.decode(),
+        put_date=put_date.decode(),
+        put_time=put_time.decode(),
     )
     object.__setattr__(md, "_packed", bytes(packed))
     if len(_REMEMBERED) >= _REMEMBERED_MAX:

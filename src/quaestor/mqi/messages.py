@@ -8,6 +8,8 @@ Rules
       characters of the queue manager's name and a clock value that only goes up, so they are never repeated.
   G3  `pack` and `unpack` are the stored form, without the body: 70 bytes and the packed descriptor.
   G4  Times are UNIX microseconds; `expires_us` 0 is never.
+  G5  Date and time of the put are those that the context says (it was set, passed or refused), else when it was put.
+      The message lives, and is as old, from its own put on.
 
 Called by stores, the message manager, applications.  Calls descriptors, layout (code pages).
 """
@@ -63,7 +65,7 @@ class Message(NamedTuple):
     @property
     def descriptor(self) -> MQMD:
         """The whole MQMD, as a get returns it."""
-        put = datetime.fromtimestamp(self.put_us / 1_000_000, UTC)
+        put_date, put_time = self._date_and_time()
         return replace(
             self.envelope,
             msg_id=self.msg_id,
@@ -72,10 +74,18 @@ class Message(NamedTuple):
             persistence=self.persistence,
             expiry=self.expiry,
             backout_count=self.backout_count,
-            put_date=put.strftime("%Y%m%d"),
-            put_time=put.strftime("%H%M%S") + f"{put.microsecond // 10_000:02d}",
+            put_date=put_date,
+            put_time=put_time,
             original_length=self.original_length,
         )
+
+    def _date_and_time(self) -> tuple[str, str]:
+        """G5."""
+        said = self.envelope
+        if said.put_date or said.put_time:
+            return said.put_date.rstrip(), said.put_time.rstrip()
+        put = datetime.fromtimestamp(self.put_us / 1_000_000, UTC)
+        return put.strftime("%Y%m%d"), put.strftime("%H%M%S") + f"{put.microsecond // 10_000:02d}"
 
     def pack(self) -> bytes:
         """The stored form of everything but the body (G3)."""

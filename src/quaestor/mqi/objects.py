@@ -14,6 +14,8 @@ Rules
       definition that the group keeps, SHARED a local queue on a structure. GROUP, the definition that is copied, is
       said where it is kept. A model queue may name a structure and is not on it: only a DEFTYPE(SHAREDYN) makes its
       dynamic queues shared.
+  O6  What a queue manager is (its level, its platform, the queue of its command server) is declared with what it is
+      told, and is the same for each. Its platform is UNIX: it is where it runs.
 
 Called by resolution, mqsc, the data manager (page set 0), the message manager.  Calls attributes, names.
 """
@@ -42,6 +44,10 @@ DEPTH_MAX = 999_999_999
 MESSAGE_MAX = 104_857_600
 MESSAGE_DEFAULT = 4_194_304
 PRIORITY_MAX = 9
+COMMAND_LEVEL = 900
+COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
+"""Where the command server looks for PCF."""
+
 COPIED = 0x80
 """The bit of the type byte that marks a copy (O3)."""
 
@@ -309,6 +315,11 @@ class QueueManagerAttributes(MQObject):
     remote_event: bool = words("REMOTEEV", 15, False, **ENABLED)
     performance_event: bool = words("PERFMEV", 16, False, **ENABLED)
     start_stop_event: bool = words("STRSTPEV", 17, True, **ENABLED)
+    max_priority: int = number("MAXPRTY", 18, PRIORITY_MAX, 0, PRIORITY_MAX, fixed=True)
+    command_level: int = number("CMDLEVEL", 19, COMMAND_LEVEL, 0, DEPTH_MAX, fixed=True)
+    platform: int = words("PLATFORM", 20, 3, True, MVS=1, UNIX=3)  # O6: MQPL's numbers
+    syncpoint: bool = switch("SYNCPT", 21, True, fixed=True)
+    command_queue: str = text("COMMANDQ", 22, 48, COMMAND_QUEUE, fixed=True)
 
 
 Queue = LocalQueue | ModelQueue | AliasQueue | RemoteQueue

@@ -98,7 +98,7 @@ class Reason(IntEnum):
     UNKNOWN_ALIAS_BASE_Q = 2082, "the queue that the alias names is not defined"
     UNKNOWN_OBJECT_NAME = 2085, "no object of this name is defined"
     UNKNOWN_OBJECT_Q_MGR = 2086, "no way leads to the queue manager named in the object descriptor"
-    UNKNOWN_REMOTE_Q_MGR = 2087, "no way leads to the queue manager that the remote definition names"
+    UNKNOWN_REMOTE_Q_MGR = 2087, "no way leads to the queue manager that is named"
     WAIT_INTERVAL_ERROR = 2090, "the wait interval is not valid"
     XMIT_Q_TYPE_ERROR = 2091, "the transmission queue is not a local queue"
     XMIT_Q_USAGE_ERROR = 2092, "the transmission queue is not defined with USAGE(XMITQ)"

@@ -2,11 +2,14 @@
 
 Rules
   L1  The queue manager name is resolved before the queue name: a remote definition of that name without RNAME
-      is a queue manager alias and gives another queue manager name and perhaps a transmission queue. Models are
-      opened by their name alone, or with this queue manager's own (2057).
+      is a queue manager alias and gives another queue manager name and perhaps a transmission queue. One with RNAME is
+      none, nor is a model (2087). Models are opened by their name alone, or with this queue manager's own (2057).
   L2  A local name is a local queue, a model, an alias (one step, to a local or remote queue) or a remote definition.
+      A remote definition leads to another queue manager: one that names none, or this one, leads nowhere (2087),
+      whatever its XMITQ.
   L3  A message for another queue manager goes to a transmission queue: the XMITQ named, else the local queue
-      called like that queue manager, else DEFXMITQ. It must be a local queue with USAGE(XMITQ).
+      called like that queue manager, else DEFXMITQ (2087 where that is blank). It must be a local queue with
+      USAGE(XMITQ).
   L4  The path is every definition passed, first to last, an alias of another queue manager among them: defaults for
       priority and persistence come from the first, inhibits from any.
 
@@ -66,7 +69,9 @@ class Resolver(NamedTuple):
             passed = ()
         if isinstance(self.find(name), ModelQueue):
             raise MQError(Reason.Q_TYPE_ERROR, queue=name, qmgr=qmgr)
-        xmit = self._way_to(qmgr, Reason.UNKNOWN_OBJECT_Q_MGR)
+        if not passed and isinstance(alias, RemoteQueue | ModelQueue):
+            raise MQError(Reason.UNKNOWN_REMOTE_Q_MGR, qmgr=qmgr, why="it is no alias of a queue manager")
+        xmit = self._way_to(qmgr)
         return Resolution((*passed, xmit), xmit, (name, qmgr))
 
     def _is_here(self, qmgr: str) -> bool:
@@ -96,25 +101,17 @@ class Resolver(NamedTuple):
         if not remote.remote_name:
             raise MQError(Reason.REMOTE_Q_NAME_ERROR, queue=remote.name)
         if self._is_here(remote.remote_qmgr):
-            base = self.find(remote.remote_name)
-            if base is None:
-                raise MQError(Reason.UNKNOWN_OBJECT_NAME, queue=remote.remote_name, remote=remote.name)
-            if not isinstance(base, LocalQueue) or isinstance(base, ModelQueue):
-                raise MQError(Reason.Q_TYPE_ERROR, queue=remote.remote_name, remote=remote.name)
-            return Resolution((*path, base), base)
-        if remote.xmit_queue:
-            xmit = self._xmit(remote.xmit_queue)
-        else:
-            xmit = self._way_to(remote.remote_qmgr, Reason.UNKNOWN_REMOTE_Q_MGR)
+            raise MQError(Reason.UNKNOWN_REMOTE_Q_MGR, queue=remote.name, qmgr=remote.remote_qmgr)  # L2
+        xmit = self._xmit(remote.xmit_queue) if remote.xmit_queue else self._way_to(remote.remote_qmgr)
         return Resolution((*path, xmit), xmit, (remote.remote_name, remote.remote_qmgr))
 
-    def _way_to(self, qmgr: str, unknown: Reason) -> LocalQueue:
+    def _way_to(self, qmgr: str) -> LocalQueue:
         """The transmission queue that leads to `qmgr` (L3)."""
         named = self._named_xmit(qmgr)
         if named is not None:
             return named
         if not self.def_xmit_queue:
-            raise MQError(unknown, qmgr=qmgr)
+            raise MQError(Reason.UNKNOWN_REMOTE_Q_MGR, qmgr=qmgr)
         default = self.find(self.def_xmit_queue)
         if default is None:
             raise MQError(Reason.UNKNOWN_DEF_XMIT_Q, queue=self.def_xmit_queue)

@@ -72,8 +72,8 @@ class _Check:
         where = f"page set {page_set.number} page {page}"
         try:
             contents = self._bytes(page_set, page)
-        except TornPageError:
-            yield f"{where}: not whole (H1)"
+        except TornPageError as error:
+            yield f"{where}: {error.why or 'not whole'} (H1)"
             return
         header = header_of(contents)
         if header.kind not in EXPECTED_KIND.get(use, ()) or header.page != page:
@@ -152,7 +152,10 @@ class _Check:
         frame = page_set.frames.get(page)
         if frame is not None and frame.data is not None:
             return bytes(frame.data)
-        contents = page_set.read(page)
+        try:
+            contents = page_set.read(page)
+        except OSError as error:
+            raise TornPageError(page_set.number, page, str(error)) from error
         if contents is None:
             raise TornPageError(page_set.number, page)
         return contents

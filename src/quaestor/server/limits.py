@@ -10,7 +10,10 @@ class Limits:
     """What a server allows. Handles per connection and uncommitted messages are MAXHANDS and MAXUMSGS of the QMGR."""
 
     connections: int = 2000
-    """Sockets at a time; the next one is told 2025 and closed."""
+    """Of clients that have said who they are; the next one is told 2025 and closed."""
+
+    strangers: int = 500
+    """Of those who have not yet; who comes then has the place of whoever came first."""
 
     conversations: int = 200
     """Of one link."""

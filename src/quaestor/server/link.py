@@ -66,7 +66,7 @@ class Link:
         self.open = True
         self.authenticated = False
         self._frame_max = HELLO_MAX
-        self._identifying = False
+        self.identifying = False
         self._rest = bytearray()
         self._need = HEADER_LENGTH
         self._out: list[bytes] = []
@@ -90,7 +90,7 @@ class Link:
                 data = self._receive(RECEIVE)
                 if data:
                     self.heard = self.service.now
-                    if self._rest or self._identifying or self.held:
+                    if self._rest or self.identifying or self.held:
                         self._received(data)
                     else:
                         self._split(data)
@@ -117,7 +117,7 @@ class Link:
     def _received(self, data: bytes) -> None:
         """More of a frame that has begun, or something to look at later."""
         self._rest += data
-        if len(self._rest) < self._need or self._identifying or self.held:
+        if len(self._rest) < self._need or self.identifying or self.held:
             if len(self._rest) > max(HELLO_MAX, self._need):
                 self.want(reading=False)
             return
@@ -137,7 +137,7 @@ class Link:
                     self.send_now(answer)
                 return
         until_ns = self.share_ends()
-        while end - at >= HEADER_LENGTH and self.open and not (self._identifying or self.held):
+        while end - at >= HEADER_LENGTH and self.open and not (self.identifying or self.held):
             length, op, flags, conversation, number = _unpack_header(data, at)
             if not HEADER_LENGTH <= length <= self._frame_max:
                 raise ProtocolError(f"a frame of {length} bytes")
@@ -157,7 +157,7 @@ class Link:
             self._need = HEADER_LENGTH
         if at < end and self.open:
             self._rest += data[at:]
-            self.partial_since = 0.0 if self._identifying or self.held else self.service.now
+            self.partial_since = 0.0 if self.identifying or self.held else self.service.now
         elif self.partial_since:
             self.partial_since = 0.0
 
@@ -206,7 +206,7 @@ class Link:
             self.refuse(number, error, str(error))
             return
         if found is None:
-            self._identifying = True
+            self.identifying = True
         else:
             self.welcome(number, found)
 
@@ -223,11 +223,16 @@ class Link:
 
     def welcome(self, number: int, user: str) -> None:
         """The client is who it says it is: go on with what it sent meanwhile."""
-        self.user, self.authenticated, self._identifying = user, True, False
-        limits = self.service.limits
-        self._frame_max = limits.frame_bytes
+        self.user, self.identifying = user, False
+        limits, unit = self.service.limits, self.service.take_over(self)
+        try:
+            self.service.admit(self)
+        except MQError as full:
+            self.refuse(number, full, None)
+            return
+        self.authenticated, self._frame_max = True, limits.frame_bytes
         told = {
-            "unit": self.service.take_over(self),
+            "unit": unit,
             "version": VERSION,
             "qmgr": self.service.name,
             "user": user,
@@ -242,7 +247,7 @@ class Link:
 
     def proved(self, number: int, result: str | Refused) -> None:
         """The password was checked."""
-        self._identifying = False
+        self.identifying = False
         try:
             if isinstance(result, Refused):
                 self.refused(number, self.said, result)

@@ -18,6 +18,11 @@ Rules
       have then committed or not, as restart will find.
   SV7 Whoever has gone before a link is made was never there. When no file is left for another socket the operator is
       told once, and those who come wait until the links have been looked over (SV4).
+  SV8 Who has not said who it is takes no client's place. There are so many places for strangers; who comes when all are
+      taken has that of whoever came first and has said nothing yet, or else of whoever came first. So silence keeps
+      nobody out. The operator is told how many made room when the links are looked over.
+  SV9 Handshakes take no more than `HANDSHAKES_NS` of a turn: then it is the turn of clients, however many come
+      at once.
 
 Why a loop of our own: turns are what group commit needs (ADR 50), and asyncio's cost per event is as large as a put.
 Called by process.  Calls link, group_commit, the queue manager.
@@ -39,7 +44,6 @@ from quaestor.qmgr.connection import Connection
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.recovery.outcomes import owned
 from quaestor.readiness import READ, WRITE, Readiness
-from quaestor.server import values
 from quaestor.server.group_commit import GroupCommit
 from quaestor.server.identity import Identity, Refused
 from quaestor.server.journal import Journal
@@ -54,6 +58,7 @@ ACCEPT_AT_ONCE = 64
 SWEEP_S = 1.0
 CHANNEL = "SYSTEM.DEF.SVRCONN"
 DEADLINES_MAX = 4096
+HANDSHAKES_NS = 5_000_000
 GATHER = 8
 
 
@@ -64,7 +69,7 @@ class Commands(Protocol):
 
 
 class Service:
-    """Serves the clients of one queue manager (SV1-SV6)."""
+    """Serves the clients of one queue manager (SV1-SV9)."""
 
     def __init__(
         self,
@@ -83,6 +88,9 @@ class Service:
         manager.messages.catalogue.gate.on_open = lambda: self.ask(self._let_in)
         self.talking: list[Link] = []
         self.links: set[Link] = set()
+        self._strangers: dict[Link, None] = {}  # of the links, in the order of coming (SV8)
+        self._made_room = 0
+        self._handshakes_until_ns = 0
         self._manager, self._clock, self._commands = manager, clock, commands
         self.monotonic_ns = clock.monotonic_ns
         self._ended: list[tuple[Link, str | None]] = []
@@ -142,13 +150,7 @@ class Service:
 
     def _accepted(self, sock: socket.socket, peer: str, tls: ssl.SSLContext | None) -> None:
         sock.setblocking(False)
-        if len(self.links) >= self.limits.connections:
-            full = MQError(Reason.MAX_CONNS_LIMIT_REACHED, connections=len(self.links))
-            self.journal.tell("QSV011W", peer=peer, why="too many connections")
-            with sock:
-                if tls is None:
-                    sock.send(frame(Op.ERROR, 0, 0, 0, values.pack_error(full)))
-            return
+        self._make_room()
         if sock.family != socket.AF_UNIX:
             tune_tcp(sock)
         if tls is not None:
@@ -158,7 +160,32 @@ class Service:
         else:
             link = Link(self, sock, peer, self.now)
         self.links.add(link)
+        self._strangers[link] = None
         self._readiness.watch(link.fd, READ, link.ready)
+
+    def _make_room(self) -> None:
+        """SV8."""
+        if len(self._strangers) >= self.limits.strangers:
+            there = [link for link in self._strangers if link.open]
+            goes = next((link for link in there if not link.identifying), there[0] if there else None)
+            if goes is not None:
+                self._made_room += 1
+                goes.end(None)
+
+    def admit(self, link: Link) -> None:
+        """A stranger has said who it is, and is one of the clients if there is room (SV8)."""
+        self._strangers.pop(link, None)
+        clients = len(self.links) - len(self._strangers)
+        if clients > self.limits.connections:
+            self.journal.tell("QSV011W", peer=link.peer, user=link.user, why="too many connections")
+            raise MQError(Reason.MAX_CONNS_LIMIT_REACHED, connections=self.limits.connections)
+
+    def may_shake_hands(self) -> bool:
+        """Whether handshakes have time left in this turn; the first always has (SV9)."""
+        now_ns = self.monotonic_ns()
+        if not self._handshakes_until_ns:
+            self._handshakes_until_ns = now_ns + HANDSHAKES_NS
+        return now_ns <= self._handshakes_until_ns
 
     def watch(self, link: Link) -> None:
         """A link's wishes have changed."""
@@ -185,6 +212,7 @@ class Service:
 
     def turn(self, events: list[tuple[int, int]]) -> None:
         self.turns += 1
+        self._handshakes_until_ns = 0
         self.now = self.monotonic_ns() / 1e9
         self._take(events)
         commits = self.commits
@@ -356,6 +384,9 @@ class Service:
         if self._no_files:
             for listener, told in self._listeners.items():
                 self._readiness.watch(listener.fileno(), READ, told)
+        if self._made_room:
+            made_room, self._made_room = self._made_room, 0
+            self.journal.tell("QSV011W", why="too many who do not say who they are", made_room=made_room)
         for link in tuple(self.links):
             why = self._why_cut_off(link)
             if why:
@@ -389,6 +420,7 @@ class Service:
             if why is not None:
                 self.journal.tell("QSV010W", peer=link.peer, user=link.user, why=why)
             self.links.discard(link)
+            self._strangers.pop(link, None)
             link.abandon()
 
     # -- commands and status

@@ -1,7 +1,8 @@
 """TLS link: a link whose frames are encrypted.
 
 Rules
-  TL1 Nothing is read before the handshake is over. One that fails is told to the audit, and the link ends.
+  TL1 Nothing is read before the handshake is over. One that fails is told to the audit, and the link ends. Each of its
+      steps is short, and one for which a turn has no time left comes in the next (SV9).
   TL2 What TLS has decrypted is no longer in the socket, so nobody would be told of it: a link reads all of that. One
       receive gives one record at most, so it reads several at a time; then it is the turn of others, however much one
       client sends.
@@ -49,7 +50,7 @@ class TlsLink(Link):
         self._send = partial(_send_records, sock)
 
     def ready(self, events: int) -> bool:
-        if self._handshaking and not self._shook_hands():
+        if self._handshaking and not (self.service.may_shake_hands() and self._shook_hands()):
             return False
         records = RECORDS_AT_ONCE
         while super().ready(events) and self.open and (records > 1 or self.sock.pending()):  # TL2

@@ -227,11 +227,20 @@ class LogFiles:
         number = (self._current + 1) % len(self._active)
         start = self.inventory.starts[number]
         if start >= 0:
-            if self._archive or start + self.size > self.needed_rba():
+            if self._is_kept(start):
                 self._keep(number)
             self.inventory.starts[number] = -1
             self._drop_archives()
         self._ready = True
+
+    def _is_kept(self, start: int) -> bool:
+        """Whether an active log goes on as an archive when it is used again (F2)."""
+        return self._archive or start + self.size > self.needed_rba()
+
+    def archives_next(self) -> bool:
+        """Whether the next data set of the ring can be made ready only by making an archive of it."""
+        start = self.inventory.starts[(self._current + 1) % len(self._active)]
+        return not self._ready and start >= 0 and self._is_kept(start) and start not in self._archived()
 
     def _keep(self, number: int) -> None:
         """Archive an active log before it is used again; one that is damaged may go when nobody needs it (F6)."""

@@ -6,7 +6,8 @@ Rules
       sectors, by a seeded choice; writes need not be kept in order.
   Q2  Power goes at the n-th operation that changes something (`cut_after`); that operation itself may be torn. From
       then on every call raises `PowerCut`, until the survivor (`after_power_cut`) is used in its place.
-  Q3  `fail_at` makes one operation raise an OSError instead: no space, or an I/O error.
+  Q3  `fail_at` makes one operation raise an OSError instead: no space, or an I/O error. What lies in a range of a file
+      that is `unreadable` cannot be read (EIO) until it is not, or is written again.
   Q4  A write-through that is started is two operations: handing it over, and its end. A cut between them keeps, loses
       or tears it. Until its end it may take what was put into its memory after it was handed over, sector by sector.
       While the disk is `held` it is not over, unless one waits for it; a disk that is not `asynchronous` starts none.
@@ -144,10 +145,16 @@ class FaultyFile:
 
     def read(self, offset: int, size: int) -> bytes:
         self._disk.check_power()
+        lost = self._disk.unreadable.get(self.name)
+        if lost is not None and offset < lost.stop and lost.start < offset + size:
+            raise OSError(errno.EIO, "EIO", self.name)
         return bytes(self.image.seen[offset : offset + size])
 
     def write(self, offset: int, data: Bytes) -> None:
         self._disk.operate(lambda: self.image.write(offset, bytes(data)))
+        lost = self._disk.unreadable.get(self.name)
+        if lost is not None and offset <= lost.start and lost.stop <= offset + len(data):
+            del self._disk.unreadable[self.name]
 
     def write_many(self, offset: int, parts: Sequence[Bytes]) -> None:
         self.write(offset, b"".join(parts))
@@ -197,6 +204,7 @@ class FaultyDisk:
         self.cut_after, self.seed = cut_after, seed
         self.operations = 0
         self.fail_at: dict[int, int] = {}
+        self.unreadable: dict[str, range] = {}
         self.held = False
         self.choose = Random(seed)  # noqa: S311 - chance, not secrecy
         self._announcement: Announcement | None = None
@@ -227,6 +235,7 @@ class FaultyDisk:
         choose = Random(self.seed if seed is None else seed)  # noqa: S311 - chance, not secrecy
         survivor = FaultyDisk(cut_after, self.seed + 1)
         survivor.files = {name: _Image(image.cut(choose)) for name, image in self.files.items()}
+        survivor.unreadable = self.unreadable.copy()
         return survivor
 
     def create(self, name: str, size: int) -> FaultyFile:

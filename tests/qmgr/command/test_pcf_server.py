@@ -10,12 +10,11 @@ from qmgr.command.console import Console
 from quaestor.mqi import pcf
 from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.mqsc.words import KINDS
-from quaestor.mqi.objects import LocalQueue, attributes_of
+from quaestor.mqi.objects import COMMAND_QUEUE, LocalQueue, attributes_of
 from quaestor.mqi.options import GetOptions, PutOptions
 from quaestor.mqi.pcf import Filter, Parameter, PCFMessage
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.command import pcf_words
-from quaestor.qmgr.command.pcf_server import COMMAND_QUEUE
 
 CREATE, INQUIRE, DELETE, CHANGE, CLEAR, COPY, NAMES = 11, 13, 12, 8, 9, 10, 18
 
@@ -428,3 +427,11 @@ def test_a_reply_queue_may_be_full():
     assert 1 == tool.server.undelivered
     with pytest.raises(MQError):
         tool.replies.get(GetOptions.NO_SYNCPOINT)
+
+
+def test_a_tool_learns_what_the_queue_manager_is(tool):
+    """O6: MQIA_MAX_PRIORITY, MQIA_SYNCPOINT, MQIA_COMMAND_LEVEL, MQIA_PLATFORM and MQCA_COMMAND_INPUT_Q_NAME."""
+    (row,) = tool.done(2)
+    assert (9, 1, 900, 3, COMMAND_QUEUE) == tuple(row[number] for number in (14, 30, 31, 32, 2003))
+    assert [{2015: "QM1", 31: 900, 32: 3}] == tool.done(2, (1001, (31, 32)))
+    assert 4005 == tool.failed(1, (31, 800))

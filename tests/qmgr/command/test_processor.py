@@ -444,6 +444,17 @@ def test_what_there_is_one_of_takes_no_name(command):
     assert [""] == [row["DESCR"] for row in console.rows("DISPLAY QMGR DESCR")]
 
 
+def test_what_the_queue_manager_is_is_shown_and_not_altered():
+    """O6, AD5."""
+    console = Console()
+    shown = {"QMNAME": "QM1", "CMDLEVEL": 900, "PLATFORM": "UNIX", "SYNCPT": "YES"}
+    assert [shown] == console.rows("DISPLAY QMGR CMDLEVEL PLATFORM SYNCPT")
+    assert ["CMDLEVEL(900)", "SYNCPT"] == console.run("DISPLAY QMGR CMDLEVEL SYNCPT").lines[2:4]
+    for change in ("CMDLEVEL(800)", "PLATFORM(MVS)", "NOSYNCPT", "MAXPRTY(3)", "COMMANDQ(Q)"):
+        assert "said by the queue manager itself" in console.run(f"ALTER QMGR {change}").lines[0]
+    assert [shown] == console.rows("DISPLAY QMGR CMDLEVEL PLATFORM SYNCPT WHERE(CMDLEVEL GE 900)")
+
+
 def test_a_getter_that_waits_learns_that_its_connection_was_stopped():
     console = Console()
     console.run("DEFINE QLOCAL(ORDERS)")

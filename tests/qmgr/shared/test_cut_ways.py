@@ -10,7 +10,7 @@ import pytest
 
 from chaos.simulated import Fate, Way
 from qmgr.shared.cutting import World, two_structures, work
-from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, VOLATILE
+from qmgr.shared.sharing import GET_IN, GET_OUT, IN, OUT, PERSISTENT, USES, VOLATILE
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility import manager
 from quaestor.qmgr.coupling_facility.checking import check_structures
@@ -268,3 +268,32 @@ def test_a_missing_rule_is_noticed(tmp_path, remove, proof, monkeypatch):
     remove(monkeypatch)
     with pytest.raises((AssertionError, Abend)):
         proof(tmp_path)
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_a_definition_that_is_cut_off_is_none(tmp_path, how):
+    """SD6: at every request of DEFINE. What was told to have failed is defined by the next command, once."""
+    refused = 0
+    for cut_at in range(8):
+        folder = tmp_path / str(cut_at)
+        folder.mkdir()
+        world = LivingWorld(folder)
+        world.strike(cut_at, how)
+        define = "DEFINE QLOCAL(NEW) QSGDISP(SHARED) CFSTRUCT(APPL1) MAXDEPTH(1)"
+        told = world.one.commands.run(define, "OPER")
+        cut = world.fate.left < 0
+        world.connect_again()
+        defined = [row["QUEUE"] for row in world.two.commands.run("DISPLAY QLOCAL(NEW)", "OPER").rows]
+        assert (["NEW"] if told.ok else []) == defined
+        if not told.ok:
+            refused += 1
+            assert world.two.commands.run(define, "OPER").ok
+        with world.two.connect("BOB") as app, app.open("NEW", USES) as queue:
+            queue.put(b"fits", PERSISTENT, OUT)
+            with pytest.raises(MQError, match="2053"):
+                queue.put(b"one too many", PERSISTENT, OUT)
+        assert [] == check_structures(world.sharing.group("CHECK"), idle=True)
+        if not cut:
+            break
+    assert refused
+    assert not cut, "there are requests at which it was not cut"

@@ -1,5 +1,7 @@
 """A buffer and the page in it: its states, and the changes that wait until somebody wants its bytes (B8)."""
 
+from typing import Any
+
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.changes import WHOLE, Redo
 from quaestor.storage.page import PAGE
@@ -127,8 +129,14 @@ class Frame:
 
 
 class TornPageError(Exception):
-    """A page as read is not whole (T3)."""
+    """A page as read is not whole (T3), or cannot be read."""
 
-    def __init__(self, page_set: int, page: int) -> None:
-        super().__init__(f"page {page} of page set {page_set} is not whole; recover the page set from its image copy")
-        self.page_set, self.page = page_set, page
+    def __init__(self, page_set: int, page: int, why: str = "") -> None:
+        what = f"cannot be read ({why})" if why else "is not whole"
+        super().__init__(f"page {page} of page set {page_set} {what}; recover the page set from its image copy")
+        self.page_set, self.page, self.why = page_set, page, why
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Where it is, and why it cannot be read."""
+        return {"page_set": self.page_set, "page": self.page} | ({"why": self.why} if self.why else {})

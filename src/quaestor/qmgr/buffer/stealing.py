@@ -105,7 +105,11 @@ class Buffers(PageWriter):
         frame = self._take_buffer(page_set, page)
         self.stats.page_reads += 1
         began_ns = self._meter.now_ns()
-        data = page_set.read(page)
+        try:
+            data = page_set.read(page)
+        except OSError as error:
+            self._drop(frame)
+            raise TornPageError(page_set.number, page, str(error)) from error
         self._meter.read(page_set.number, 1, began_ns)
         if data is None:
             self._drop(frame)

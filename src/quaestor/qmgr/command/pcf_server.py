@@ -15,7 +15,7 @@ Called by queue_manager.  Calls connection, pcf_commands.
 from quaestor.mqi import pcf
 from quaestor.mqi.descriptors import MQMD, REPLY
 from quaestor.mqi.messages import Message
-from quaestor.mqi.objects import LocalQueue, ModelQueue, MQObject
+from quaestor.mqi.objects import COMMAND_QUEUE, LocalQueue, ModelQueue, MQObject
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.pcf import PCFError, PCFMessage
 from quaestor.mqi.reasons import MQError, Reason
@@ -24,7 +24,6 @@ from quaestor.qmgr.command.processor import CommandProcessor
 from quaestor.qmgr.connection import ConnectionManager
 from quaestor.qmgr.security import Itself
 
-COMMAND_QUEUE = "SYSTEM.ADMIN.COMMAND.QUEUE"
 NEEDED: tuple[MQObject, ...] = (
     LocalQueue(COMMAND_QUEUE, share=True, def_exclusive=False),
     ModelQueue("SYSTEM.DEFAULT.MODEL.QUEUE"),

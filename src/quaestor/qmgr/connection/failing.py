@@ -6,8 +6,8 @@ Rules
       interrupt is Ctrl-C, or a program that ends itself when it is told to by a signal (`sys.exit`).
   FA2 Everybody's calls then answer 2009; what a commit that was under way decided is known after restart.
   FA3 The process keeps the files until it ends, because a force of the log may still be under way in it.
-  FA4 A message that cannot be read because its page is not whole is an answer to the one who asked for it (2193),
-      because nothing was being changed; the page set needs media recovery.
+  FA4 A message that cannot be read because its page is not whole, or by an I/O error, is an answer to the one who asked
+      for it (2193), because nothing was being changed; the page set needs media recovery.
   FA5 Ending the unit of a call that was refused may fail as the call itself may: that is no answer either.
 
 Called by handle and session.

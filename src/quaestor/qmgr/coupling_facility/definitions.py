@@ -14,13 +14,15 @@ Rules
   SD4 The list of a deleted queue keeps its own entry and takes no other, so that a member that has not noticed finds
       it full (2053). A new queue that gets the list opens it again.
   SD5 A name is defined once in the tables, with QSGDISP(SHARED) or with QSGDISP(GROUP) (GT3).
-  SD6 A structure that is full has no room for another queue (2192): then it is not defined. Whoever is refused gives
-      the lock back under which lists are formatted.
+  SD6 A new queue's list is formatted before its row is written, under a lock of the structure: a definition that is cut
+      off is none, and its list is free for the next one. A structure that is full has no room for another queue (2192).
+      Whoever is refused gives the lock back. Once the row is written the queue is defined, whatever happens then.
 
 Called by the coupling facility manager.  Calls shared tables, structures.
 """
 
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,8 +132,18 @@ class SharedDefinitions:
         """The lists that are queues: what this member has not noticed too, unless the repository is away."""
         return lists_in(self._tables)
 
-    def save(self, queue: LocalQueue, *, new: bool = False) -> None:
-        """Define or alter a shared queue for the whole group (SD2); 2100 when one that is `new` is there already."""
+    def knows(self, name: str) -> bool:
+        """Whether a shared queue is defined, as the tables have it now."""
+        self.refresh()
+        return name in self.known
+
+    def save(
+        self, queue: LocalQueue, *, new: bool = False, formatted: Callable[[int], None] = lambda _number: None
+    ) -> None:
+        """Define or alter a shared queue for the whole group (SD2); 2100 when one that is `new` is there already.
+
+        The list of one that is not known is `formatted` before (SD6).
+        """
         while True:
             self.refresh()
             if f"{NAMESPACE} {queue.name}" in self._group:
@@ -142,6 +154,8 @@ class SharedDefinitions:
             if known is not None and known.queue.structure != queue.structure:
                 raise MQError(Reason.OBJECT_IN_USE, queue=queue.name, structure=known.queue.structure)
             number = self._free_list(queue) if known is None else known.list
+            if known is None:
+                formatted(number)
             row = SharedObject(NAMESPACE, queue.name, DISPOSITION, queue.MQSC_TYPE, _attributes(queue, number))
             try:
                 self._tables.change(Unchanged(SharedObject.TABLE, self._seen), put(row))
@@ -173,20 +187,58 @@ def lists_in(tables: GroupTables) -> dict[str, list[int]]:
     return lists
 
 
+def save_queue(
+    definitions: SharedDefinitions, queue: LocalQueue, structure: SharedStructure, member: str, *, new: bool
+) -> None:
+    """Define or alter a queue. Of one that is not known its list comes first, then its row (SD6)."""
+
+    def at(number: int) -> SharedQueue:
+        return SharedQueue(queue, structure, number)
+
+    if definitions.knows(queue.name):
+        definitions.save(queue, new=new)
+        format_list(at(definitions.known[queue.name].list), member)
+        return
+
+    with _formatting(structure):
+        definitions.save(queue, new=new, formatted=lambda number: _write_list(at(number), member))
+    with suppress(MQError):
+        try:
+            structure.ask(Holding(FORMAT_LOCK, member), Unlock(FORMAT_LOCK, member))
+        except StructureRefusal:  # somebody has taken it meanwhile, and may have used the list
+            format_list(at(definitions.known[queue.name].list), member)
+
+
 def format_list(queue: SharedQueue, member: str) -> None:
     """Give a queue's list its last entry, its maximum and its secondary key (SD3)."""
-    structure, definition = queue.structure, queue.definition
-    limit = Limit(queue.list, definition.max_depth + OWN_ENTRIES)
+    with _formatting(queue.structure):
+        _write_list(queue, member, Unlock(FORMAT_LOCK, member))
+
+
+@contextmanager
+def _formatting(structure: SharedStructure) -> Iterator[None]:
+    """Take the lock under which lists are formatted; whoever fails gives it back (SD6)."""
     if not structure.take_lock(FORMAT_LOCK):
         raise MQError(Reason.CF_STRUC_IN_USE, structure=structure.name, why="another member formats it")
+    try:
+        yield
+    except BaseException:
+        with suppress(MQError):
+            structure.give_back(FORMAT_LOCK)
+        raise
+
+
+def _write_list(queue: SharedQueue, member: str, *then: Unlock) -> None:
+    """Format a list while the lock is held, and do what is to be done with that (SD3)."""
+    structure, definition = queue.structure, queue.definition
+    limit = Limit(queue.list, definition.max_depth + OWN_ENTRIES)
     (own,) = structure.ask(First(queue.list, LAST_KEY, LAST_KEY))
     packed = definition.pack()
     written = Write(queue.list, LAST_KEY, packed) if own is None else Rewrite(own.number, packed)
     limits = (Limit(queue.list, 0), written, limit) if own is None else (written, limit)
     try:
-        structure.ask(Holding(FORMAT_LOCK, member), *limits, _index(queue), Unlock(FORMAT_LOCK, member))
+        structure.ask(Holding(FORMAT_LOCK, member), *limits, _index(queue), *then)
     except StructureRefusal as refusal:
-        structure.give_back(FORMAT_LOCK)
         raise refused(refusal, structure.name, queue.name, definition.max_depth) from refusal  # SD6
 
 

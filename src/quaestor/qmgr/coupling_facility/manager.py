@@ -29,7 +29,13 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.auto_alter import AutoAlter
 from quaestor.qmgr.coupling_facility.data_sets import DataSets
-from quaestor.qmgr.coupling_facility.definitions import FORMAT_LOCK, SharedDefinitions, close_list, format_list
+from quaestor.qmgr.coupling_facility.definitions import (
+    FORMAT_LOCK,
+    SharedDefinitions,
+    close_list,
+    format_list,
+    save_queue,
+)
 from quaestor.qmgr.coupling_facility.descriptors import Descriptor, Descriptors
 from quaestor.qmgr.coupling_facility.forwarding import Forwarding
 from quaestor.qmgr.coupling_facility.in_doubt import UnitsInDoubt
@@ -291,17 +297,10 @@ class CouplingFacilityManager:
         if structure.failing is not None:
             raise MQError(structure.failing.value, structure=structure.name)
         try:
-            self.definitions.save(queue, new=new)
+            save_queue(self.definitions, queue, structure, self.qmgr, new=new)
         except RepositoryAwayError as error:
             raise MQError(Reason.DB2_NOT_AVAILABLE, queue=queue.name, why=str(error)) from error
-        try:
-            format_list(self.queue(queue), self.qmgr)
-        except MQError as error:
-            if new and error.reason is Reason.STORAGE_MEDIUM_FULL:  # SD6
-                self._queues.pop(queue.name, None)
-                with suppress(RepositoryAwayError):
-                    self.definitions.discard(queue)
-            raise
+        self.queue(queue)
 
     def discard(self, queue: LocalQueue) -> None:
         """The queue is no more for the group, nor what is on it; members that have not noticed find it full (SD4)."""

@@ -42,7 +42,8 @@ Rules
       the next one copied.
   J15 An active log is archived when all of it is durable, the record that ends in the next one included; the background
       makes a piece at a time (AR3). What fails there stops nobody: the operator is told once (CSQJ128E) and it is tried
-      again. Where the ring comes round to a log that is not archived, J6 says what happens.
+      again. Where the ring comes round to a log that is not archived, J6 says what happens; those who are refused
+      try again every `AGAIN_NS` at most, because that holds up everybody.
   J16 How far the log is durable is noted in the bootstrap data set at a checkpoint and, in the background, every few
       seconds: an active log that somebody put back as it was before that ends too early, and nothing starts with it
       (L2). Nobody waits for the note, so what was committed in the last few seconds is not watched over by it.

@@ -26,6 +26,10 @@ from quaestor.storage.log_record import (
     record_length,
 )
 
+NOT_ARCHIVED = "a log could not be archived; it is tried again, and new work is refused when no other log is left"
+AGAIN_NS = 200_000_000
+"""As often as the background tries (J15)."""
+
 
 class LogManager(LogWriter):
     """The log (J1-J17)."""
@@ -50,6 +54,7 @@ class LogManager(LogWriter):
         self._wrthrsh = min(wrthrsh, self.buffers)
         self._reader = LogReader(files, self._stats)
         self.archive_error: OSError | None = None
+        self._again_ns = 0  # before which nobody who is refused tries to archive (J15)
         self._cis_offloaded = self._archives_made = 0
         self.ready = False
         self.epoch = 0
@@ -144,7 +149,8 @@ class LogManager(LogWriter):
     def check_space(self) -> None:
         """Refuse new work while the next active log cannot be made ready: the rest is for ending units (J6, J14)."""
         if not self.ready and self.end >= max(self._copied_at, self.files.start):
-            self._make_ready()
+            if self._now_ns() >= self._again_ns or not self.files.archives_next():
+                self._make_ready()
             if not self.ready:
                 raise MQError(Reason.Q_SPACE_NOT_AVAILABLE, log_rba=self.end, why=str(self.archive_error))
 
@@ -245,6 +251,7 @@ class LogManager(LogWriter):
     def truncate(self) -> None:
         """Go on in the next active log before this one is full; what is left of it is filled with a record (J9)."""
         self.freed()
+        self._again_ns = 0
         self.check_space()
         ends = self.files.start + self.files.size
         while ends - self.end >= HEADER_LENGTH:
@@ -275,15 +282,16 @@ class LogManager(LogWriter):
 
     def _not_archived(self, error: OSError) -> None:
         """An archive could not be made: told once, and tried again (J15)."""
-        if self.archive_error is None and not isinstance(error, DamagedLogError):  # F6 has told of that
-            text = "a log could not be archived; it is tried again, and new work is refused when no other log is left"
-            self.files.tell("CSQJ128E", text, error=str(error))
+        if not isinstance(error, DamagedLogError):  # F6 has told of that
+            self._again_ns = self._now_ns() + AGAIN_NS
+            if self.archive_error is None:
+                self.files.tell("CSQJ128E", NOT_ARCHIVED, error=str(error))
         self.archive_error = error
 
     def _count_archives(self) -> None:
         files, stats = self.files, self._stats
         if files.archives_made > self._archives_made:
-            self.archive_error = None
+            self.archive_error, self._again_ns = None, 0
         stats.cis_offloaded += files.archived_cis - self._cis_offloaded
         stats.archive_write_allocations += files.archives_made - self._archives_made
         self._cis_offloaded, self._archives_made = files.archived_cis, files.archives_made
@@ -292,13 +300,14 @@ class LogManager(LogWriter):
         """Background: archive what is due and make the next active log ready before it is wanted."""
         if self.hardened < self.files.start or self.end < self._copied_at:
             return False
+        more = failed = False
         try:
             more = self.files.offload_step()
         except OSError as error:
             self._not_archived(error)
-            more = False
+            failed = True
         self._count_archives()
-        if not more:
+        if not (more or (failed and self.files.archives_next())):
             self._make_ready()
         return more
 

@@ -9,9 +9,10 @@ Rules
   AD3 Messages keep everything they have: identifiers, times, expiry, priority. The target's limits hold (2030, 2053).
   AD4 From a private queue to the shared queue of the same name and back, a move needs no second name: neither of the
       two can be opened here while both are defined.
-  AD5 What the queue manager itself says of an object (whether a queue is dynamic, whose copy it is, its own name)
-      nobody else defines or alters: a queue that was called temporary would be gone with all messages at the next
-      start, a queue manager of another name would not start. A page set is chosen when a queue is defined, if at all.
+  AD5 What the queue manager itself says of an object (whether a queue is dynamic, whose copy it is, its own name and
+      what it is, O6) nobody else defines or alters: a queue that was called temporary would be gone with all messages
+      at the next start, a queue manager of another name would not start. A page set is chosen when a queue is defined,
+      if at all.
   AD6 Another object that an attribute names has a name that an object can have (A5).
   AD7 A queue that is shared stays so, and so does one that is not, whatever CFSTRUCT is altered to.
 
@@ -42,7 +43,10 @@ def check_definition(definition: MQObject, qmgr: str) -> None:
     if type(definition) is LocalQueue and definition.definition is not DefinitionType.PREDEFINED:
         raise AttributeValueError("DEFTYPE", definition.definition.name, _ITS_OWN)
     for field, attribute in attributes_of(type(definition)).items():
-        attribute.check_name(getattr(definition, field))
+        value = getattr(definition, field)
+        attribute.check_name(value)
+        if attribute.fixed and isinstance(definition, QueueManagerAttributes) and value != attribute.default:
+            raise AttributeValueError(attribute.keyword, value, _ITS_OWN)
 
 
 def check_changes(kind: type[MQObject], changes: Mapping[str, object]) -> None:

@@ -243,7 +243,7 @@ class Consequences:
 
     def _message(self, body: bytes, md: MQMD, def_priority: int, max_expiry: int) -> Message:
         qmgr = self._catalogue.qmgr.name
-        envelope = replace(md, put_appl_type=APPL_TYPE_QMGR, put_appl_name=qmgr)
+        envelope = replace(md, put_appl_type=APPL_TYPE_QMGR, put_appl_name=qmgr, put_date="", put_time="")
         msg_id = self._new_id() if md.msg_id == NO_ID else md.msg_id
         priority = def_priority if md.priority == AS_Q_DEF else md.priority
         put_us, tenths = self._clock.now_us(), expiry.checked(md.expiry, max_expiry)

@@ -8,7 +8,8 @@ Rules
   J3  A priority above the maximum is kept in the descriptor; the message is queued at the maximum (2049, warning).
   J4  Under MSGDLVSQ(FIFO) every message is queued at the queue's own default priority.
   J5  Context (user, application, origin) is the putter's own, unless it is passed, set or refused by an option. Of a
-      handle opened for an alternate user, the user is he.
+      handle opened for an alternate user, the user is he. Date and time of the put are part of the origin: one that is
+      set is taken as it is, blanks too.
   J7  A message that is not flagged as one of a group has no group identifier, and the number 1.
   J6  What comes out (`Described`) depends only on descriptor, path and context, so it is kept for the next
       put with the same descriptor object.
@@ -29,6 +30,7 @@ from quaestor.mqi.descriptors import (
     MQMD,
     MSG_TYPE_APPL_FIRST,
     MSG_TYPE_APPL_LAST,
+    NO_DATE,
     NO_ID,
     NO_TOKEN,
     PERSISTENCE_AS_Q_DEF,
@@ -54,10 +56,11 @@ _NO_CONTEXT = {
     "appl_identity_data": "",
     "put_appl_type": 0,
     "put_appl_name": "",
+    "put_date": NO_DATE,
+    "put_time": NO_DATE,
     "appl_origin_data": "",
 }
-
-
+_ORIGIN = ("put_appl_type", "put_appl_name", "put_date", "put_time", "appl_origin_data")
 _TEXT_LENGTHS = {
     "format": 8,
     "reply_to_q": 48,
@@ -65,6 +68,8 @@ _TEXT_LENGTHS = {
     "user_identifier": 12,
     "appl_identity_data": 32,
     "put_appl_name": 28,
+    "put_date": 8,
+    "put_time": 8,
     "appl_origin_data": 4,
 }
 
@@ -179,8 +184,9 @@ def _outside_groups(md: MQMD) -> MQMD:
 def _with_context(md: MQMD, thread: ApplicationThread, user: str, context: int) -> MQMD:
     """The context that goes with the message (J5); a passed context is in `md` already."""
     if context in (PutOptions.SET_ALL_CONTEXT, PutOptions.PASS_ALL_CONTEXT):
-        return md
+        return replace(md, put_date=md.put_date or NO_DATE, put_time=md.put_time or NO_DATE)
     origin = {"put_appl_type": thread.appl_type, "put_appl_name": thread.appl_name, "appl_origin_data": ""}
+    origin |= {"put_date": "", "put_time": ""}
     if context in (PutOptions.SET_IDENTITY_CONTEXT, PutOptions.PASS_IDENTITY_CONTEXT):
         return replace(md, **origin)  # type: ignore[arg-type] # fields of the descriptor
     if context == PutOptions.NO_CONTEXT:
@@ -194,5 +200,5 @@ def pass_context(md: MQMD, saved: MQMD, context: int) -> MQMD:
     identity = {name: getattr(saved, name) for name in ("user_identifier", "accounting_token", "appl_identity_data")}
     if context == PutOptions.PASS_IDENTITY_CONTEXT:
         return replace(md, **identity)
-    origin = {name: getattr(saved, name) for name in ("put_appl_type", "put_appl_name", "appl_origin_data")}
+    origin = {name: getattr(saved, name) for name in _ORIGIN}
     return replace(md, **identity, **origin)

@@ -13,7 +13,9 @@ Rules
   GE5 A message longer than was asked for stays where it is (2080), or is taken shortened (2079); the true length
       is told in both. What is reported of it is not shortened.
   GE6 A get that may wait answers `Waiting` instead of 2033, and is asked again when it is posted.
-  GE7 A message whose page is not whole stays where it is (2193) until media recovery brings the page back.
+  GE7 A message whose page is not whole or cannot be read stays where it is (2193) until media recovery brings the page
+      back.
+  GE8 A handle that saves context keeps that of the message it got last; after a browse it has none (2098).
 
 Called by opening (which makes an `InputPath`) and connection.  Calls grouping, consequences, waiting, the store.
 """
@@ -23,7 +25,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from quaestor.mqi import expiry, reports
-from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.matching import ANY, Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.objects import PRIORITY_MAX, Queue
@@ -93,7 +94,7 @@ class InputPath:
         self._can_browse = bool(bits & OpenOptions.BROWSE)
         self._can_get = bool(bits & (1 | 2 | 4))
         self.saves_context = bool(bits & OpenOptions.SAVE_ALL_CONTEXT)
-        self.saved: MQMD | None = None
+        self.saved: Message | None = None  # without its body
         self.token = 0  # of the message last got or browsed
         self._options_seen: object = GetOptions.NONE
         self._plan: GetPlan = get_plan(GetOptions.NONE)
@@ -183,7 +184,7 @@ class InputPath:
         try:
             message = self._read(arrival)
         except TornPageError as error:
-            raise MQError(Reason.PAGESET_ERROR, page_set=error.page_set, page=error.page) from error  # GE7
+            raise MQError(Reason.PAGESET_ERROR, **error.facts) from error  # GE7
         whole = message
         if len(message.body) > max_length:
             message = self._shortened(message, plan, max_length)
@@ -227,7 +228,7 @@ class InputPath:
             if self._caller.tally is not None:
                 self._caller.tally.generated()
         if self.saves_context:
-            self.saved = message.envelope
+            self.saved = message._replace(body=b"")
         if self._watch is not None:
             self._services.events.got(self._watch, self.state, message.put_us)
 
@@ -251,8 +252,8 @@ class InputPath:
         return self._caller.unit_of_call()
 
     def _stand_on(self, arrival: Arrival, plan: GetPlan) -> None:
-        """Move the browse cursor, and lock what it stands on if asked to (GE3, GE4)."""
-        self._cursor = arrival
+        """Move the browse cursor, and lock what it stands on if asked to (GE3, GE4, GE8)."""
+        self._cursor, self.saved = arrival, None
         if plan.logical_order:
             self._browse_group = self._groups.after(arrival, plan)
         if plan.lock:

@@ -438,7 +438,7 @@ class OutputPath:
                 raise MQError(Reason.CONTEXT_HANDLE_ERROR)
             if context.saved is None:
                 raise MQError(Reason.CONTEXT_NOT_AVAILABLE)
-            md = pass_context(md, context.saved, plan.context)
+            md = pass_context(md, context.saved.descriptor, plan.context)
         return self._said(md, plan.context)
 
     def _said(self, md: MQMD, context: int = 0) -> Described:

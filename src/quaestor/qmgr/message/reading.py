@@ -1,8 +1,8 @@
 """Reading: a message of an arrival, where nobody is about to change anything.
 
 Rules
-  RE1 A page that is not whole is an answer to whoever wanted its message (2193, GE7), and no failure of the queue
-      manager (FA4): the message stays until media recovery brings the page back.
+  RE1 A page that is not whole or cannot be read is an answer to whoever wanted its message (2193, GE7), and no failure
+      of the queue manager (FA4): the message stays until media recovery brings the page back.
 
 Called by services, grouping, administering.  Calls the store; getting, which every get goes through, does the same.
 """
@@ -18,4 +18,4 @@ def read(store: AnyStore, arrival: Arrival) -> Message:
     try:
         return store.read(arrival)
     except TornPageError as error:
-        raise MQError(Reason.PAGESET_ERROR, page_set=error.page_set, page=error.page) from error
+        raise MQError(Reason.PAGESET_ERROR, **error.facts) from error

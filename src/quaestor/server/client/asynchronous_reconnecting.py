@@ -14,6 +14,7 @@ Called by the package door.  Calls asynchronous.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from quaestor.mqi.descriptors import MQMD, Target
@@ -245,17 +246,29 @@ class AsyncReconnectingConnection(AsyncConnection):
         handles: dict[int, AsyncHandle] = {}
         for handle in self._handles.values():
             try:
-                number, name = await self.ask("open", *requests.open_arguments(handle.target, handle.options))
+                number, name = await self._opened_again(handle)
             except MQError as error:
                 if error.reason is Reason.CONNECTION_BROKEN:
                     raise
                 raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why=str(error)) from error
             if name != handle.name:
-                raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why="a dynamic queue is gone")
+                raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why=f"{handle.target.name} leads to {name}")
             handles[number] = handle
         for number, handle in handles.items():
             handle.begin_anew(number)
         self._handles = handles
+
+    async def _opened_again(self, handle: AsyncHandle) -> tuple[int, str]:
+        """A dynamic queue by its own name: made again under it, or still there (RC1)."""
+        target = replace(handle.target, dynamic_name=handle.name)
+        try:
+            number, name = await self.ask("open", *requests.open_arguments(target, handle.options))
+        except MQError as error:
+            if error.reason is not Reason.OBJECT_ALREADY_EXISTS:
+                raise
+            target = replace(handle.target, name=handle.name)
+            number, name = await self.ask("open", *requests.open_arguments(target, handle.options))
+        return number, name
 
 
 async def connect(new_link: NewLink, reconnect_s: float) -> AsyncReconnectingConnection:

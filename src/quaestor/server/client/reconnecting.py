@@ -2,8 +2,9 @@
 
 Rules
   RC1 When the link is lost in a call it is made again, for up to `reconnect_s`; then handles are opened again. A queue
-      that cannot be, or a dynamic one that came out under another name, is 2548. Browse cursors begin anew. One that
-      is lost again before all that is done is made once more, in the same time.
+      that is dynamic is opened by the name it has; one that went with the link, as temporary ones do, is made again
+      under that name. A queue that cannot be opened, or an alias that leads elsewhere, is 2548. Browse cursors begin
+      anew. A link that is lost again before all that is done is made once more, in the same time.
   RC2 A unit that was open is backed out by the queue manager: the call answers 2003 and the application does its unit
       again. One that was being prepared may be in doubt instead, and so may one whose coordinator had decided: 2549,
       and `in_doubt` tells.
@@ -23,6 +24,7 @@ import os
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from quaestor.mqi.descriptors import MQMD, Target
@@ -268,18 +270,30 @@ class ReconnectingConnection(Connection):
         handles: dict[int, Handle] = {}
         for handle in self._handles.values():
             try:
-                number, name = self.ask("open", *requests.open_arguments(handle.target, handle.options))
+                number, name = self._opened_again(handle)
             except MQError as error:
                 if error.reason is Reason.CONNECTION_BROKEN:
                     raise
                 raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why=str(error)) from error
             if name != handle.name:
-                raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why="a dynamic queue is gone")
+                raise MQError(Reason.RECONNECT_FAILED, queue=handle.name, why=f"{handle.target.name} leads to {name}")
             handles[number] = handle
         for number, handle in handles.items():
             handle.number = number
             handle.forget_sent()
         self._handles = handles
+
+    def _opened_again(self, handle: Handle) -> tuple[int, str]:
+        """A dynamic queue by its own name: made again under it, or still there (RC1)."""
+        target = replace(handle.target, dynamic_name=handle.name)
+        try:
+            number, name = self.ask("open", *requests.open_arguments(target, handle.options))
+        except MQError as error:
+            if error.reason is not Reason.OBJECT_ALREADY_EXISTS:
+                raise
+            target = replace(handle.target, name=handle.name)
+            number, name = self.ask("open", *requests.open_arguments(target, handle.options))
+        return number, name
 
     def _end_for_good(self) -> None:
         self.connected = False
