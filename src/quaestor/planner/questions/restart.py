@@ -21,15 +21,24 @@ PHASES = {
 
 
 def restart_inputs(load: Load) -> dict[str, Any]:
-    """What a failure just before a checkpoint leaves to read, the longest unit of work in flight."""
-    since = round(load.checkpoint_log_bytes)
+    """What a failure at the end of a log, just before its checkpoint, leaves to read, the longest unit in flight.
+
+    Phase 2 then reads the whole log; forward recovery reads all pages that its range may name.
+    """
+    rebuild = rebuild_range(load)
     in_flight = round(load.peak_log_rate * load.workload.targets.longest_unit_s)
     return {
-        "state": LogRange(0, since),
+        "state": LogRange(0, load.log_bytes),
         "units": (),
-        "rebuild_log_bytes": restart.rebuild_bytes(load.checkpoint_log_bytes),
+        "rebuild_log_bytes": rebuild.bytes,
         "backward": LogRange(0, in_flight),
+        "rebuild_pages": restart.forward_pages_max(rebuild),
     }
+
+
+def rebuild_range(load: Load) -> LogRange:
+    """The log since the checkpoints that page sets are rebuilt from."""
+    return LogRange(0, round(restart.rebuild_bytes(load.checkpoint_log_bytes)))
 
 
 @question("ch1-26", "How long does restart take after a failure, phase by phase?")
@@ -99,7 +108,7 @@ beyond(
 
 @question("ch1-31", "How many pages may forward recovery read, and how long does that take?")
 def page_reads(load: Load) -> Figures:
-    stretch = LogRange(0, round(restart.rebuild_bytes(load.checkpoint_log_bytes)))
+    stretch = rebuild_range(load)
     yield figure(restart.forward_pages_max, Unit.PAGES, what="at most", stretch=stretch)
     for zhpf in (False, True):
         yield figure(
