@@ -83,7 +83,7 @@ EDGES = [
     (
         "deferred_write.checkpoint_pages_max",
         {"log_bytes": 1, "log_bytes_per_message": 1},
-        [("log_bytes", -1, 0), ("log_bytes_per_message", 0, 0.001)],
+        [("log_bytes", -1, 0), ("log_bytes_per_message", 0, 0.001), ("pages_per_message", -0.001, 0)],
     ),
     (
         "deferred_write.burst_s",

@@ -218,6 +218,44 @@ def test_where_deferred_write_begins_in_words():
     )
 
 
+@pytest.mark.parametrize(
+    ("size", "commit", "pages"),
+    [
+        (0, 1, 3 << 20),  # ORACLE 21 [1042]: 12 GB
+        (0, 10, 5 << 20),  # ORACLE 22 [1044]: 20 GB
+        (1024, 1, 1 << 20),
+        (20_000, 1, 6 * (4 * GIB // (5331 + 15_904 * 3243 / 3072))),  # T-3's slope beyond 4 KB; six pages a message
+    ],
+)
+def test_what_a_checkpoint_writes_by_the_log(size, commit, pages):
+    """F-25 [1036-1044]: pages of the messages whose puts fill one log of 4 GB."""
+    flow = ORDERS.replace("1024", str(size)) + f"messages_per_commit = {commit}\n"
+    found = answers("ch1-24", flow, '[log]\nsize = "4G"\n')
+    assert pages == found["", "at most, by the log"]
+    assert pages * 4096 / (300 * 2**20) == found["", "burst at V8_0_DS8870_LOW"]
+
+
+def test_shared_messages_bring_no_page_to_a_checkpoint():
+    shared = ORDERS.replace("page_set = 1", 'shared = true\nstructure = "APP1"')
+    found = answers("ch1-24", shared, "[coupling_facility]\ncfcc_level = 22\n", '[log]\nsize = "4G"\n')
+    assert {("", "at most, by the log"): 0, ("", "burst at V8_0_DS8870_LOW"): 0} == found
+
+
+@pytest.mark.parametrize(("release", "rate"), [("7.1", 25), ("9.0", 300)])
+def test_a_checkpoint_writes_no_more_than_the_pools_hold(release, rate):
+    """F-25 [1034]: 85 % of them; before 8.0 they are the only bound."""
+    found, _ = asked("ch1-24", ORDERS, PLACES, '[log]\nsize = "4G"\n', head=f'{HEAD}release = "{release}"\n')
+    *most, burst = found
+    assert 42_500 == most[-1].value
+    assert (1 if release == "7.1" else 2) == len(most)
+    assert 42_500 * 4096 / (rate * 2**20) == burst.value
+
+
+def test_before_8_0_a_checkpoint_needs_pools():
+    _, (without,) = asked("ch1-24", ORDERS, head=f'{HEAD}release = "7.1"\n')
+    assert "the workload lacks a [[buffer_pool]]" == without.why
+
+
 @pytest.mark.parametrize(("release", "above"), [("8.0", True), ("7.1", False)])
 def test_above_the_bar(release, above):
     """[934-937]."""

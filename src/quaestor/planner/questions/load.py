@@ -144,11 +144,15 @@ class Load:
         """Persistent messages a second that the planned queue manager logs at the peak."""
         return sum(flow.peak_per_s * self.workload.share_of(flow) for flow in self.persistent)
 
+    def mean_of_persistent(self, figure: Callable[[Flow], float]) -> float:
+        """The mean of a figure over persistent messages, by rate."""
+        total = sum(flow.peak_per_s * self.workload.share_of(flow) * figure(flow) for flow in self.persistent)
+        return total / self.peak_messages_per_s
+
     @cached_property
     def mean_message_bytes(self) -> float:
-        """Mean size of a persistent message, by rate."""
-        sizes = sum(flow.peak_per_s * self.workload.share_of(flow) * flow.message_bytes for flow in self.persistent)
-        return sizes / self.peak_messages_per_s
+        """Mean size of a persistent message."""
+        return self.mean_of_persistent(lambda flow: flow.message_bytes)
 
     @property
     def mean_log_bytes(self) -> float:

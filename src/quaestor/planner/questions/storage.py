@@ -18,7 +18,7 @@ from quaestor.planner import (
     storage_use,
     utilities,
 )
-from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure
+from quaestor.planner.answer import Figure, Figures, HeadRoom, Refused, Unit, each_apart, figure
 from quaestor.planner.buffer_flow import Life
 from quaestor.planner.buffer_pools import Usage
 from quaestor.planner.deferred_write import WriteRate
@@ -250,22 +250,44 @@ def verdicts(load: Load) -> Figures:
 
 @question("ch1-24", "How much may one checkpoint write, and for how long?")
 def checkpoint(load: Load) -> Figures:
-    yield figure(
-        deferred_write.checkpoint_pages_max,
-        Unit.PAGES,
-        what="at most",
-        log_bytes=load.log_bytes,
-        log_bytes_per_message=load.mean_log_bytes,
-    )
-    pages = deferred_write.checkpoint_pages_max(load.log_bytes, load.mean_log_bytes)
-    rate = WriteRate.V8_0_DS8870_LOW if load.workload.queue_manager.version >= Release.V8_0 else WriteRate.V7_1
+    pools, wide = load.workload.buffer_pools, load.workload.queue_manager.version >= Release.V8_0
+    most: list[Figure | Refused] = []
+    if wide:
+        by_log = figure(
+            deferred_write.checkpoint_pages_max,
+            Unit.PAGES,
+            what="at most, by the log",
+            log_bytes=load.log_bytes,
+            log_bytes_per_message=load.mean_of_persistent(load.put_log_bytes),
+            pages_per_message=load.mean_of_persistent(lambda flow: _pages_written(load, flow)),
+        )
+        most.append(by_log)
+    if pools or not wide:
+        buffers = sum(pool.buffers for pool in needed(pools or None, "a [[buffer_pool]]"))
+        by_pools = figure(
+            deferred_write.checkpoint_pages_max_31_bit,
+            Unit.PAGES,
+            what="at most, by the pools",
+            pool_bytes_total=buffers * PAGE_BYTES,
+        )
+        most.append(by_pools)
+    yield from most
+    rate = WriteRate.V8_0_DS8870_LOW if wide else WriteRate.V7_1
     yield figure(
         deferred_write.burst_s,
         Unit.SECONDS,
         what=f"burst at {rate.name}",
-        data_bytes=pages * PAGE_BYTES,
+        data_bytes=min(each.value for each in most if isinstance(each, Figure)) * PAGE_BYTES,
         write_rate_bytes_per_s=rate.value,
     )
+
+
+def _pages_written(load: Load, flow: Flow) -> float:
+    """Pages of a page set that one message of a flow changes; a shared queue has none."""
+    if flow.shared:
+        return 0.0
+    lie = page_sets.packing(flow.message_bytes, load.design)
+    return lie.pages_per_message / lie.messages_per_page
 
 
 @question("ch1-25", "Above the bar, and fixed in real storage?")
