@@ -133,10 +133,12 @@ def workload_of_lake(path: Path | None, save: Path | None, lake: dict[str, Any])
 
     measured = measurement(asked_of(**lake))
     tables, notes = workload_tables(measured, written_tables(path))
-    made = workload_of(tables, lake["lake"])
     click.echo(f"measured: {measured.queue_manager}, the hour from {measured.hour:%Y-%m-%d %H:%M}", err=True)
-    for note in [*notes, *log_agreement(measured, made)]:
+    for note in notes:
         click.echo(note, err=True)
+    made = workload_of(tables, lake["lake"])
+    for line in log_agreement(measured, made):
+        click.echo(line, err=True)
     if save is not None:
         _written(save, toml_text(tables))
     return made
