@@ -317,8 +317,8 @@ FORWARD, BACKWARD = 105 * 2**20, 56 * 2**20  # [1275]
 
 
 def test_restart_phase_by_phase():
-    """F-33 to F-43: the log from its start [1281], the pages of three checkpoints one by one [1295, 1325], ten seconds of
-    a unit backwards."""
+    """F-33 to F-43: the log from its start [1281], the pages of three checkpoints one by one [1295, 1325], ten seconds
+    of a unit backwards."""
     targets = '[targets]\nlongest_unit_of_work = "10 s"\nrestart = "60 s"\n'
     pages = -(-3 * SINCE // 4096)
     state, forward, backward = GIB / FORWARD, pages * 230e-6, 10 * PEAK_LOG / BACKWARD

@@ -3,7 +3,7 @@
 Rules
   Y1  Measured beats written: sizes, rates, persistence, places and times of the hour replace what a workload file says;
       what SMF does not know (DASD and machine type, coupling facility, log definitions, outages, targets) is taken from
-      the file where there is one.  So are queues, channels, page sets and pools where nothing of their kind was counted.
+      the file where there is one.  So are queues, channels, page sets and pools of which none was counted.
   Y2  The hour that was measured is the peak.  Busy hours are those of its day with at least half of its calls; the rate
       of a flow is its part of their average, and `busy_hours` of that average make up the whole day.
   Y3  A flow's rate is the greater of its puts and its destructive gets: whoever put or got without accounting is not in

@@ -183,7 +183,7 @@ def restart_estimate(
     mount_s: float = 0.0,
     rebuild_pages: int = 0,
 ) -> RestartEstimate:
-    """All phases of a restart; phase 1 is negligible (F-34).  `rebuild_pages` are read from page sets meanwhile (R3)."""
+    """All phases of a restart; phase 1 is negligible (F-34).  `rebuild_pages` are read meanwhile (R3)."""
     at_least(0, mounts=mounts, mount_s=mount_s)
     return RestartEstimate(
         read_time_s(state.bytes, forward_rate_bytes_per_s),
