@@ -142,6 +142,25 @@ def test_what_a_single_question_cannot_answer_is_said():
     assert "the workload lacks [dasd]" in out
 
 
+@pytest.mark.parametrize("more", ["", " --dasd RVA-T82 --log-size 1M"], ids=str)
+def test_a_single_question_in_json_leaves_nothing_unsaid(more):
+    """What the text says is not answered, or is passed, stands in the JSON as well."""
+    words = f"log --size 1000 --rate 500/s{more}".split()
+    said = run(*words).stdout.splitlines()
+    made = json.loads(run(*words, "--json").stdout)
+    assert [line.split()[2] for line in said if line.startswith("not answered")] == [
+        each["number"] for each in made["unanswered"]
+    ]
+    assert [line[8:].rpartition(",")[0] for line in said if line.startswith("PASSED")] == made["passed"]
+    assert made["unanswered"] or made["passed"]
+
+
+def test_json_of_one_question_has_no_other(workload):
+    made = json.loads(run(workload, "--json", "-q", "ch1-8", "-q", "ch1-4").stdout)
+    assert {"ch1-4"} == {each["number"] for each in made["answers"]}
+    assert ["ch1-8"] == [each["number"] for each in made["unanswered"]]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -155,11 +155,12 @@ def _known(numbers: tuple[str, ...]) -> None:
 
 def _as_json(made: "Plan", given: "Definitions", numbers: tuple[str, ...]) -> dict[str, object]:
     answers = [each.as_plain() for each in made.answers if not numbers or each.number in numbers]
+    without = [asdict(each) for each in made.unanswered if not numbers or each.number in numbers]
     return {
         "workload": made.workload.title,
         "queue_manager": made.workload.queue_manager.name,
         "answers": answers,
-        "unanswered": [asdict(each) for each in made.unanswered],
+        "unanswered": without,
         "passed": [room.what for _, room in made.passed],
         "definitions": {"mqsc": given.mqsc, "parameters": given.parameters, "cfrm": given.cfrm, "notes": given.notes},
     }
