@@ -136,6 +136,21 @@ def test_puts_and_gets_that_peak_apart():
     } == answers("ch1-12", ORDERS)
 
 
+def test_a_dasd_without_a_rate_for_large_messages_has_that_of_the_largest_it_has():
+    """L5: RVA-T82 was measured with 1 KB and 5 KB [4195]; a longer message does not silence the others."""
+    large = ORDERS.replace("ORDERS", "LARGE").replace("1024", '"1 MB"')
+    dasd = '[dasd]\ntype = "RVA-T82"\n'
+    found = answers("ch4-2", large, ORDERS, dasd)
+    assert ["LARGE", "ORDERS"] == [about for about, _ in found]
+    ((logged,), (rate,)) = ([each.inputs[name] for each in asked("ch4-2", large, dasd)[0]] for name in PER_MESSAGE)
+    assert (2.8, 2.8 * 2**20 / logged) == (rate, pytest.approx(found["LARGE", "at its size, or the nearest measured"]))
+    (room,) = rooms("ch4-1", large, dasd).values()
+    assert 1.4 == room.limit
+
+
+PER_MESSAGE = ("log_bytes_per_message", "log_mb_per_sec")
+
+
 def test_io_times_of_a_unit_of_work():
     """L2, L5 [4726, 4793-4802]: ten puts of 1 KB log 17,890 bytes: four full pages in one I/O, then the current buffer,
     twice under dual logging."""

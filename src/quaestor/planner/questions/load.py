@@ -5,8 +5,8 @@ Rules
   L2  The log rate of the queue manager is that of its persistent flows, its part of the shared ones, and its batches.
   L3  Log size and number are those defined today; where none are, those the plan recommends.
   L4  Log between checkpoints: as much as LOGLOAD allows, and never more than one log, for a log switch is a checkpoint.
-  L5  Where only some sizes were measured, the nearest is used: DASD rates of 1,000 bytes to 1 MB,
-      batches of 50 at most.
+  L5  Beyond the sizes that were measured the nearest is used: of DASD rates 1,000 bytes and 1 MB, or 5,000 bytes where
+      that is the largest; of batches 50.  Between the sizes of DASD rates the line is ours.
 
 Called by every module of questions.  Calls workload and the formulas of logs, restart and batches.
 """
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from quaestor.planner.answer import MissingError
 from quaestor.planner.batches import achieved_batch_size, batches_per_s
-from quaestor.planner.dasd import MEGABYTE, log_rate_mb_per_sec
+from quaestor.planner.dasd import MEGABYTE, log_rate_mb_per_sec, sizes_measured
 from quaestor.planner.engine_log import engine_log_bytes_per_unit_of_work
 from quaestor.planner.log_rate import Path, batch_log_bytes
 from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
@@ -29,7 +29,6 @@ from quaestor.planner.quantity import DAY_S, HOUR_S
 from quaestor.planner.workload import Channel, CouplingFacility, Dasd, Flow, Machine, Workload
 
 T = TypeVar("T")
-CHART_BYTES_MIN, CHART_BYTES_MAX = 1_000, 1_048_576
 BATCH_MEASURED_MAX = 50
 
 
@@ -162,8 +161,12 @@ class Load:
     @cached_property
     def dasd_log_bytes_per_s(self) -> float:
         """The highest log data rate of the DASD at the mean message size."""
-        size = min(max(self.mean_message_bytes, CHART_BYTES_MIN), CHART_BYTES_MAX)
-        return log_rate_mb_per_sec(self.dasd.type, size, interpolate=True) * MEGABYTE
+        return self.dasd_mb_per_s(self.mean_message_bytes) * MEGABYTE
+
+    def dasd_mb_per_s(self, message_bytes: float) -> float:
+        """The highest log data rate of the DASD at a message size (L5)."""
+        least, largest = sizes_measured(self.dasd.type)
+        return log_rate_mb_per_sec(self.dasd.type, min(max(message_bytes, least), largest), interpolate=True)
 
     @cached_property
     def recommended_log(self) -> ActiveLogSize:

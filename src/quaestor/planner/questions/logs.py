@@ -11,7 +11,7 @@ from quaestor.planner.archive import ArchiveQuantities
 from quaestor.planner.dasd import MEGABYTE, PLANNING_SHARE
 from quaestor.planner.log_space import Action
 from quaestor.planner.questions.catalog import question
-from quaestor.planner.questions.load import CHART_BYTES_MAX, CHART_BYTES_MIN, Load, needed
+from quaestor.planner.questions.load import Load, needed
 from quaestor.planner.throughput import Ending, UnitOfWork
 
 LONGEST_GET_BYTES = 100_000
@@ -245,14 +245,12 @@ def log_dasd(load: Load) -> Figures:
 @question("ch4-2", "How many persistent messages of each size does this DASD sustain?")
 def dasd_by_size(load: Load) -> Figures:
     for flow in load.persistent:
-        size = min(max(flow.message_bytes, CHART_BYTES_MIN), CHART_BYTES_MAX)
-        rate = dasd.log_rate_mb_per_sec(load.dasd.type, size, interpolate=True)
         yield figure(
             dasd.messages_per_sec,
             Unit.PER_S,
             about=flow.queue,
-            what="at the nearest measured size",
-            log_mb_per_sec=rate,
+            what="at its size, or the nearest measured",
+            log_mb_per_sec=load.dasd_mb_per_s(flow.message_bytes),
             log_bytes_per_message=load.log_bytes_per_message(flow),
         )
 
