@@ -78,6 +78,14 @@ def test_the_log_rate_of_flows_and_of_all():
     } == answers("ch1-2", ORDERS, LOOKUPS)
 
 
+def test_one_log_rate_is_told_in_one_unit():
+    """U6: ch1-2 and ch4-1 tell the same rate in the same words."""
+    dasd = '[dasd]\ntype = "DS8800 (RAID 5)"\n'
+    flow = ORDERS.replace("rate = 100", "rate = 5_000")
+    (*_, of_all), (needed,) = (asked(number, flow, dasd)[0] for number in ("ch1-2", "ch4-1"))
+    assert "24.6 MiB/s" == of_all.shown == needed.shown
+
+
 def test_thirty_minutes_of_peak_and_a_day_of_the_average():
     """F-5 [554] by the peak of twice the average, F-1 [507] by ten busy hours of it."""
     assert {
@@ -480,3 +488,12 @@ def test_the_expiry_scan_of_a_shared_queue():
     found, _ = asked("ch1-44", FACILITY, SHARED, head=HEAD + 'expryint = "60 s"\n')
     low, high = found[0].value
     assert (5.4, 7.2) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_messages_in_data_sets_cost_the_expiry_scan_twice_as_much():
+    """T-24 [2083]: what is longer than 63 KB is always in a shared message data set."""
+    whole, offloaded = (
+        asked("ch1-44", FACILITY, SHARED.replace("size = 1024", f"size = {size}"), head=HEAD + 'expryint = "60 s"\n')[0]
+        for size in (64_512, 64_513)
+    )
+    assert [pytest.approx(2 * each) for each in whole[0].value] == list(offloaded[0].value)

@@ -24,9 +24,10 @@ class Unit(Enum):
 
     BYTES = "bytes"
     BYTES_PER_S = "bytes/s"
-    MB_PER_S = "MB/s"
+    MIB_PER_S = "MiB/s"
     KB = "KB"
     MB = "MB"
+    MIB = "MiB"
     SECONDS = "s"
     MINUTES = "min"
     HOURS = "h"

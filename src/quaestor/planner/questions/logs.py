@@ -233,7 +233,7 @@ def equal_log(load: Load) -> Figures:
 def log_dasd(load: Load) -> Figures:
     yield figure(
         dasd.required_log_mb_per_sec,
-        Unit.MB_PER_S,
+        Unit.MIB_PER_S,
         head_room=lambda needs: HeadRoom(
             "half the log data rate of the DASD", needs, PLANNING_SHARE * load.dasd_log_bytes_per_s / MEGABYTE
         ),
