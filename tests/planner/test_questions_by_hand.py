@@ -307,6 +307,15 @@ def test_common_storage_by_connections():
     assert {0: 10 + 5 + 3, 10: 2} == found[0].inputs["connections_by_sharecnv"]
 
 
+def test_both_kinds_of_messages_of_a_queue_gather_at_once():
+    """A measurement makes two flows of them; they have one page set, one depth and one index."""
+    both = ORDERS + "indexed = true\n" + ORDERS.replace('"ORDERS"', '"ORDERS (non-persistent)"') + "indexed = true\n"
+    rooms_of_queue = rooms("ch1-16", both, PLACES).values()
+    assert [1_440_000, 1_440_000] == [room.used for room in rooms_of_queue]
+    assert 1_440_001 == answers("ch1-46", both)["", "MAXUMSGS to move the deepest queue in one unit"]
+    assert {("", ""): 1_440_000 * 272 + 47 * 1024} == answers("ch1-40", both)
+
+
 def test_units_of_work_and_maxumsgs():
     """F-47 [1757]: 100 to a commit is small, 101 is not.  F-48 [1769]: more than the deepest queue."""
     unit = ORDERS + "messages_per_commit = 101\n"

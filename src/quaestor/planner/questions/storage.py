@@ -4,6 +4,7 @@ Called by plan through the catalog.  Calls page_sets, buffer_pools, buffer_flow,
 indexing, storage_use, security_costs.
 """
 
+from collections.abc import Iterable
 from dataclasses import fields
 from itertools import pairwise
 
@@ -23,6 +24,7 @@ from quaestor.planner.buffer_flow import Life
 from quaestor.planner.buffer_pools import Usage
 from quaestor.planner.deferred_write import WriteRate
 from quaestor.planner.geometry import PAGE_BYTES
+from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.page_sets import EXPANSION_PERCENT, PAGES_PER_GIB
 from quaestor.planner.quantity import HOUR_S, MIB
 from quaestor.planner.questions.catalog import question
@@ -62,6 +64,14 @@ def page_set_of(load: Load, flow: Flow) -> PageSet:
 
 def name_of(flow: Flow) -> str:
     return flow.queue
+
+
+def flows_of_queues(flows: Iterable[Flow]) -> dict[str, list[Flow]]:
+    """Flows by the queue they go through: a measurement tells its persistent messages and the others apart."""
+    made: dict[str, list[Flow]] = {}
+    for flow in flows:
+        made.setdefault(flow.queue.removesuffix(NON_PERSISTENT), []).append(flow)
+    return made
 
 
 def sized_page_sets(load: Load) -> tuple[PageSet, ...]:
@@ -125,9 +135,16 @@ def backlog(load: Load) -> Figures:
 
 
 def _pages_beside(load: Load, flow: Flow) -> int:
-    """Pages of the other queues on the page set, while this one has its backlog: as many as normally live there."""
-    others = (each for each in load.private if each.page_set == flow.page_set and each is not flow)
-    return sum(_living_pages(load, each) for each in others)
+    """Pages of other messages on the page set while these gather.
+
+    Those of the same queue gather with them, for they have the same getters; of others as many as normally live there.
+    """
+    pages = 0
+    for flows in flows_of_queues(each for each in load.private if each.page_set == flow.page_set).values():
+        gathering = flow in flows
+        others = (each for each in flows if each is not flow)
+        pages += sum(backlog_pages(load, each) if gathering else _living_pages(load, each) for each in others)
+    return pages
 
 
 @question("ch1-17", "When does a page set begin to expand once nobody gets?")
@@ -377,7 +394,8 @@ def access_shifts(load: Load) -> Figures:
 def index_storage(load: Load) -> Figures:
     indexed = [flow for flow in load.private if flow.indexed]
     needed(indexed or None, "a private [[flow]] that is indexed")
-    yield figure(indexing.index_bytes, Unit.BYTES, messages=sum(flow.backlog for flow in indexed), queues=len(indexed))
+    queues = len(flows_of_queues(indexed))
+    yield figure(indexing.index_bytes, Unit.BYTES, messages=sum(flow.backlog for flow in indexed), queues=queues)
 
 
 @question("ch1-41", "How much common storage do connections take?")
@@ -440,5 +458,7 @@ def units_of_work(load: Load) -> Figures:
         utilities.maxumsgs_for_one_unit_of_work,
         Unit.MESSAGES,
         what="MAXUMSGS to move the deepest queue in one unit",
-        queue_depths=tuple(max(1, flow.backlog) for flow in load.workload.flows),
+        queue_depths=tuple(
+            max(1, sum(flow.backlog for flow in flows)) for flows in flows_of_queues(load.workload.flows).values()
+        ),
     )
