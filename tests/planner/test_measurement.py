@@ -290,10 +290,24 @@ def test_members_are_counted_on_shared_queues(structure, members, written):
     assert written == workload_tables(measured)[0]["queue_manager"].get("members")
 
 
-@pytest.mark.parametrize(("writes", "written"), [(7_199, None), (7_200, 1.0), (100_000, 13.889)])
-def test_log_writes_of_a_message_are_one_at_least(writes, written):
+@pytest.mark.parametrize(
+    ("writes", "written"),
+    [(7_199, None), (7_200, 1.0), (100_000, 13.889), (72_000_000, 10_000), (72_000_001, None)],
+)
+def test_log_writes_of_a_message_are_one_at_least_and_such_as_a_workload_takes(writes, written):
     tables, _ = workload_tables(replace(HOUR, log=replace(LOG, writes_nowait=writes)))
     assert written == tables["log"].get("writes_per_message")
+
+
+def test_log_writes_are_those_of_the_messages_that_one_log_had():
+    """Of a shared queue the whole group's messages are counted, of the log one queue manager's writes."""
+    shared = replace(ORDERS, queue="SHARED", structure="APP1", members=3, page_set=None)
+    (alone,), (both,) = (
+        [workload_tables(replace(HOUR, queues=queues))[0]["log"]["writes_per_message"]]
+        for queues in ([ORDERS], [ORDERS, shared])
+    )
+    assert pytest.approx(100_000 / 7_200, rel=1e-4) == alone
+    assert pytest.approx(100_000 / (7_200 + 7_200 / 3), rel=1e-4) == both
 
 
 def channel(name, kind, **more):

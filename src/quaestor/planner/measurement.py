@@ -12,8 +12,8 @@ Rules
       A client channel counts MQI calls, so its rate is that of calls.
   Y5  What had to be assumed, or was left out, is said in `notes`.
 
-Called by the plan's commands, which fill it from a lake.  Calls quantity, and cfrm for what MAXUMSGS is where nobody
-set it.
+Called by the plan's commands, which fill it from a lake.  Calls quantity, workload, and cfrm for what MAXUMSGS is
+where nobody set it.
 """
 
 import json
@@ -25,6 +25,7 @@ from typing import Any
 
 from quaestor.planner.cfrm import MAXUMSGS_DEFAULT
 from quaestor.planner.quantity import HOUR_S, QuantityError, count
+from quaestor.planner.workload import WRITES_PER_MESSAGE_MAX
 
 PAGE_BYTES = 4096
 BUSY_SHARE = 0.5
@@ -172,6 +173,11 @@ class Measurement:
         return {row["buffer_pool"]: row["buffers"] for row in self.buffer_pools if row["buffers"]}
 
     @property
+    def members(self) -> int:
+        """Queue managers that used shared queues in the hour; each is taken to have had an equal part."""
+        return max((each.members for each in self.queues if each.structure), default=1)
+
+    @property
     def day(self) -> list[float]:
         """Calls a second of the hours of the measured hour's day."""
         return [rate for hour, rate in self.hours if hour.date() == self.hour.date()]
@@ -237,7 +243,6 @@ def toml_text(tables: Mapping[str, Any]) -> str:
 
 
 def _queue_manager(measured: Measurement, written: Mapping[str, Any], notes: list[str]) -> Tables:
-    members = max((each.members for each in measured.queues if each.structure), default=1)
     longest = max((each.messages_per_commit for each in measured.queues), default=1)
     maxumsgs = longest if longest > _count(written.get("maxumsgs", MAXUMSGS_DEFAULT)) else None
     if maxumsgs:
@@ -247,7 +252,7 @@ def _queue_manager(measured: Measurement, written: Mapping[str, Any], notes: lis
         **written,
         "name": measured.queue_manager,
         **_given(release=release, group=measured.group or None, maxumsgs=maxumsgs),
-        **({"members": members} if members > 1 else {}),
+        **({"members": measured.members} if measured.members > 1 else {}),
     }
 
 
@@ -278,9 +283,10 @@ def _log(measured: Measurement) -> Tables:
     log = measured.log
     if log is None:
         return {}
-    messages = sum(each.messages * each.persistent_share for each in measured.queues)
-    writes = _rounded(log.writes_nowait / messages) if messages and log.writes_nowait >= messages else None
-    return _given(copies=log.copies, writes_per_message=writes)
+    shares = ((each, 1 / measured.members if each.structure else 1.0) for each in measured.queues)
+    messages = sum(each.messages * each.persistent_share * share for each, share in shares)  # of this log's own
+    known = messages and 1 <= log.writes_nowait / messages <= WRITES_PER_MESSAGE_MAX
+    return _given(copies=log.copies, writes_per_message=_rounded(log.writes_nowait / messages) if known else None)
 
 
 def _dasd(measured: Measurement, tables: Tables, notes: list[str]) -> None:

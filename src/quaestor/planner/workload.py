@@ -33,6 +33,7 @@ MESSAGE_BYTES_MAX = 100 * MIB
 RATE_MAX = 10_000_000
 COUNT_MAX = 2**53  # an hour adds up intervals, each with counters of four bytes
 ACTIVE_LOGS_MAX = 310
+WRITES_PER_MESSAGE_MAX = 10_000
 OUTBUFF_BYTES_MAX = 128 * MIB
 MEDIA = {each.value: each for each in Medium}
 TRAFFIC = {each: each for each in ("request/reply", "delayed", "bulk", "trickle")}
@@ -99,7 +100,7 @@ class Log:
     log_bytes: int | None = size("size", MIB, LOG_BYTES_MAX, None)
     active_logs: int | None = whole("active_logs", 2, ACTIVE_LOGS_MAX, None)
     logload: int = whole("logload", 200, 16_000_000, 500_000)
-    writes_per_message: float = number("writes_per_message", 1, 10_000, 15.5)
+    writes_per_message: float = number("writes_per_message", 1, WRITES_PER_MESSAGE_MAX, 15.5)
     outbuff_bytes: int = size("outbuff", 40 * KIB, OUTBUFF_BYTES_MAX, 4000 * KIB)
 
 
