@@ -159,6 +159,12 @@ def test_a_dasd_without_a_rate_for_large_messages_has_that_of_the_largest_it_has
 PER_MESSAGE = ("log_bytes_per_message", "log_mb_per_sec")
 
 
+def test_what_a_single_log_gains_depends_on_the_size():
+    """6 to 10 % in chapter 1 [525], 5 to 80 % by message size in chapter 4 [4210]: both are told."""
+    found = answers("ch4-3", ORDERS, '[dasd]\ntype = "DS8800 (RAID 5)"\n')
+    assert (5, 80) == found["", "gain of a single log, small to 1 MB messages"]
+
+
 def test_io_times_of_a_unit_of_work():
     """L2, L5 [4726, 4793-4802]: ten puts of 1 KB log 17,890 bytes: four full pages in one I/O, then the current buffer,
     twice under dual logging."""

@@ -264,6 +264,9 @@ def log_gains(load: Load) -> Figures:
         dual_rate_bytes_per_s=load.dasd_log_bytes_per_s,
     )
     yield figure(
+        dasd.single_logging_gain_percent_range, Unit.PERCENT, what="gain of a single log, small to 1 MB messages"
+    )
+    yield figure(
         dasd.stripes_used,
         Unit.COUNT,
         what="stripes a mean log write touches",
