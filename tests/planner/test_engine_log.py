@@ -83,6 +83,14 @@ def test_what_a_message_logs_is_answered_for_the_product(product, figures):
     assert 100 * sum(figures) == pytest.approx(Load(workload).peak_log_rate)
 
 
+def test_puts_and_gets_that_peak_apart_have_the_engine_s_figures():
+    """ch1-12 divides what ch1-2 says of the flow."""
+    made = plan(parse(LEAST.replace('"QM1"', '"QM1"\nproduct = "quaestor"'), "w"))
+    shares = [each.value for each in made.of("ch1-12")]
+    assert [132_800, 16_400] == shares
+    assert sum(shares) == made.of("ch1-2")[0].value
+
+
 @pytest.mark.parametrize(
     ("size", "further"), [(0, 0), (1, 0), (3635, 0), (3636, 1), (7683, 1), (7684, 2), (20_000, 5)], ids=str
 )

@@ -87,9 +87,13 @@ class Load:
     def unit_log_bytes(self, flow: Flow, action: Action) -> tuple[Callable[..., float], dict[str, Any]]:
         """The formula for a unit of work of puts or gets, and its inputs: the paper's product's, or this one's own."""
         inputs = {"message_bytes": flow.message_bytes, "action": action, "messages": flow.messages_per_commit}
-        if self.workload.queue_manager.product == "quaestor" and flow.kind is QueueKind.LOCAL:
+        if self.has_engine_log(flow):
             return engine_log_bytes_per_unit_of_work, inputs
         return log_bytes_per_unit_of_work, {**inputs, "queue": flow.kind, "extrapolate": True}
+
+    def has_engine_log(self, flow: Flow) -> bool:
+        """Whether this product's own figures apply, not the paper's."""
+        return self.workload.queue_manager.product == "quaestor" and flow.kind is QueueKind.LOCAL
 
     def _call_log_bytes(self, flow: Flow, action: Action) -> float:
         formula, inputs = self.unit_log_bytes(flow, action)

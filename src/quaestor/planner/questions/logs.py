@@ -178,15 +178,27 @@ def batch_log(load: Load) -> Figures:
 @question("ch1-12", "How is the log divided between puts and gets that peak at different times?")
 def put_and_get_shares(load: Load) -> Figures:
     for flow in load.persistent:
-        for rates, what in (((flow.peak_per_s, 0.0), "puts alone"), ((0.0, flow.peak_per_s), "gets alone")):
+        per_s = flow.peak_per_s * load.workload.share_of(flow)
+        for action, what in ((Action.PUT, "puts alone"), (Action.GET, "gets alone")):
+            if load.has_engine_log(flow):
+                own = load.put_log_bytes(flow) if action is Action.PUT else load.get_log_bytes(flow)
+                yield figure(
+                    log_rate.log_rate_bytes_per_s,
+                    Unit.BYTES_PER_S,
+                    about=flow.queue,
+                    what=what,
+                    transactions_per_s=per_s,
+                    calls=(log_rate.LoggedCall(action, flow.message_bytes, log_bytes=own),),
+                )
+                continue
             yield figure(
                 log_rate.mixed_log_rate_bytes_per_s,
                 Unit.BYTES_PER_S,
                 about=flow.queue,
                 what=what,
                 user_bytes=flow.message_bytes,
-                puts_per_s=rates[0] * load.workload.share_of(flow),
-                gets_per_s=rates[1] * load.workload.share_of(flow),
+                puts_per_s=per_s if action is Action.PUT else 0.0,
+                gets_per_s=per_s if action is Action.GET else 0.0,
                 hold_slope=flow.message_bytes > LONGEST_GET_BYTES,
             )
 
