@@ -225,6 +225,13 @@ def test_every_mistake_of_a_file_is_found_at_once():
     assert 3 == len(mistakes(wrong))
 
 
+def test_flows_without_a_name_are_not_one_flow_twice():
+    nameless = "[[flow]]\nsize = 1\nrate = 1\npersistent = true\n"
+    assert ("[[flow]] number 2: queue is missing", "[[flow]] number 3: queue is missing") == mistakes(
+        f"{LEAST}\n{nameless}{nameless}"
+    )
+
+
 def test_what_is_missing_altogether():
     assert ("[queue_manager] is missing: a plan needs it", "[[flow]] is missing: a plan needs it") == mistakes(
         "title='x'"

@@ -151,7 +151,7 @@ def _several(name: str, tables: list[dict[str, Any]], mistakes: list[str]) -> It
     _, cls, naming = SEVERAL[name]
     for place, table in enumerate(tables, start=1):
         yield _build(cls, table, f"[[{name}]] {table.get(naming, f'number {place}')}", mistakes)
-    for repeated, times in Counter(str(table.get(naming)) for table in tables).items():
+    for repeated, times in Counter(str(table[naming]) for table in tables if naming in table).items():
         if times > 1:
             mistakes.append(f"[[{name}]] {repeated}: defined {times} times")
 
