@@ -5,7 +5,8 @@ Rules
       can call the formula again.
   A2  A question that a workload cannot answer is not left out: it says what is missing, or which range was left.  What
       one queue, page set or structure lacks does not silence the others.
-  A3  Head-room is what is left of a limit, in percent of it; below 0 the limit is passed.
+  A3  Head-room is what is left of a limit, in percent of it; below 0 the limit is passed.  What is at its limit but for
+      the last digits of a floating-point number is at it.
 
 Called by the questions, which make answers, and by plan, which gathers them.  Calls quantity, source.
 """
@@ -17,6 +18,9 @@ from typing import Any, TypeVar
 
 from quaestor.planner.quantity import show_bytes, show_seconds
 from quaestor.planner.source import FORMULAS, OutOfRangeError, Source, Table
+
+
+DECIMALS = 9  # of a percentage that count
 
 
 class Unit(Enum):
@@ -57,7 +61,9 @@ class HeadRoom:
 
     @property
     def percent(self) -> float:
-        return 100 * (1 - self.used / self.limit) if self.limit > 0 else (0.0 if self.used == 0 else float("-inf"))
+        if self.limit <= 0:
+            return 0.0 if self.used == 0 else float("-inf")
+        return round(100 * (1 - self.used / self.limit), DECIMALS) + 0.0  # no -0.0
 
 
 @dataclass(frozen=True, slots=True)
