@@ -293,3 +293,12 @@ def test_a_byte_order_mark_is_no_part_of_a_workload(tmp_path):
     path = tmp_path / "work.toml"
     path.write_text(LEAST, encoding="utf-8-sig")
     assert "QM1" == load_workload(path).queue_manager.name
+
+
+@pytest.mark.parametrize(
+    ("rate", "outage", "messages"), [("31/min", "1 min", 31), ("31/min", "61 s", 32), ("0/s", "1 h", 0)]
+)
+def test_messages_that_gather_in_an_outage(rate, outage, messages):
+    """W3: 31 messages a minute make 31 in a minute, though 31 / 60 * 60 is a little more in floats."""
+    flow = parse(LEAST.replace("30k/min", rate) + f'\noutage = "{outage}"\n', "w").flows[0]
+    assert messages == flow.backlog

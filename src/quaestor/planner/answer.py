@@ -19,7 +19,6 @@ from typing import Any, TypeVar
 from quaestor.planner.quantity import show_bytes, show_seconds
 from quaestor.planner.source import FORMULAS, OutOfRangeError, Source, Table
 
-
 DECIMALS = 9  # of a percentage that count
 
 

@@ -145,7 +145,7 @@ class Flow:
     @property
     def backlog(self) -> int:
         """Messages on the queue at most: an outage at the peak, or what lives there, by Little's law (W3)."""
-        return ceil(self.peak_per_s * max(self.life_s, self.outage_s))
+        return ceil(round(self.peak_per_s * max(self.life_s, self.outage_s), 6))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
