@@ -293,24 +293,28 @@ def log_gains(load: Load) -> Figures:
 @question("ch4-9", "How many log I/Os, and how long, does a put or get with its commit take?")
 def unit_of_work_io(load: Load) -> Figures:
     current = log_flow.current_buffer_io_times(dual=load.workload.log.copies == 2)
-    for flow in load.persistent:
-        pages = load.put_log_bytes(flow) * flow.messages_per_commit // log_flow.PAGE_BYTES
-        io_times = log_flow.unit_of_work_io_times(pages, current_io_times=current)
+    pages = {
+        flow.queue: load.put_log_bytes(flow) * flow.messages_per_commit // log_flow.PAGE_BYTES
+        for flow in load.persistent
+    }
+    for queue, full in pages.items():
         yield figure(
             log_flow.unit_of_work_io_times,
             Unit.COUNT,
-            about=flow.queue,
+            about=queue,
             what="I/O times of puts and commit",
-            full_pages=pages,
+            full_pages=full,
             current_io_times=current,
         )
+    response_ms = load.log_io_s * 1000
+    for queue, full in pages.items():
         yield figure(
             log_flow.elapsed_ms,
             Unit.MS,
-            about=flow.queue,
+            about=queue,
             what="waiting for the log",
-            io_times=io_times,
-            response_ms=load.log_io_s * 1000,
+            io_times=log_flow.unit_of_work_io_times(full, current_io_times=current),
+            response_ms=response_ms,
         )
 
 

@@ -410,11 +410,7 @@ def common_storage(load: Load) -> Figures:
 @question("ch1-42", "How much storage do handles, users, the group and the cluster take?")
 def other_storage(load: Load) -> Figures:
     qmgr = load.workload.queue_manager
-    applications = needed(qmgr.connections, "[queue_manager] connections")
     opened = qmgr.queues_open_each
-    yield figure(
-        storage_use.handle_bytes, Unit.BYTES, what="handles", applications=applications, queues_open_each=opened
-    )
     if qmgr.users is not None:
         yield figure(security_costs.security_bytes, Unit.BYTES, what="users", users=qmgr.users, queues_per_user=opened)
     if load.workload.shared:
@@ -430,6 +426,10 @@ def other_storage(load: Load) -> Figures:
         yield figure(
             storage_use.cluster_cache_bytes, Unit.BYTES, what="cluster cache", configuration_bytes=qmgr.cluster_bytes
         )
+    applications = needed(qmgr.connections, "[queue_manager] connections")
+    yield figure(
+        storage_use.handle_bytes, Unit.BYTES, what="handles", applications=applications, queues_open_each=opened
+    )
 
 
 @question("ch1-43", "When is an idle user's entry discarded?")
