@@ -269,6 +269,7 @@ EDGES = [
     ),
     ("engine_log.put_bytes", {"message_bytes": 1}, [("message_bytes", -1, 0)]),
     ("engine_log.get_bytes", {"message_bytes": 1}, [("message_bytes", -1, 0)]),
+    ("engine_log.engine_log_writes_per_message", {"message_bytes": 1}, [("message_bytes", -1, 0), ("messages", 0, 1)]),
     ("engine_log.engine_log_bytes_per_unit_of_work", {"message_bytes": 1, "action": Action.PUT}, [("messages", 0, 1)]),
     (
         "backup.restart_time_allowed_s",

@@ -5,7 +5,12 @@ import pytest
 import quaestor
 from quaestor import MQMD, LocalQueue
 from quaestor.planner.answers import plan
-from quaestor.planner.engine_log import engine_log_bytes_per_unit_of_work, get_bytes, put_bytes
+from quaestor.planner.engine_log import (
+    engine_log_bytes_per_unit_of_work,
+    engine_log_writes_per_message,
+    get_bytes,
+    put_bytes,
+)
 from quaestor.planner.log_space import Action, log_bytes_per_unit_of_work
 from quaestor.planner.questions.load import Load
 from quaestor.planner.workload_file import parse
@@ -54,6 +59,31 @@ def test_a_plan_foresees_what_the_engine_logs(app, size, messages):
     foreseen = [engine_log_bytes_per_unit_of_work(size, action, messages) / messages for action in Action]
     assert put == pytest.approx(foreseen[0], abs=20)  # the putter's context
     assert got == pytest.approx(foreseen[1])
+
+
+@pytest.mark.parametrize("messages", [1, 10])
+@pytest.mark.parametrize("size", [0, 3635, 3636, 8_000])
+def test_a_plan_foresees_how_much_counts_towards_logload(app, size, messages):
+    """EL5."""
+    log = app._recovery.log
+    with app.open("ORDERS") as orders:
+        times = []
+        for _ in range(3):
+            before = log.records
+            logged(app, messages, lambda: orders.put(bytes(size), MQMD(persistence=1)))
+            logged(app, messages, orders.get)
+            times.append(log.records - before)
+    assert min(times) / messages == pytest.approx(engine_log_writes_per_message(size, messages))
+
+
+@pytest.mark.parametrize(
+    ("product", "written", "writes"), [("mq", "", 15.5), ("quaestor", "", 4), ("quaestor", "writes_per_message = 6", 6)]
+)
+def test_checkpoints_are_as_far_apart_as_the_product_s_log_writes_make_them(product, written, writes):
+    """L4: LOGLOAD 1,000 over the writes of a message."""
+    log = f"[log]\nlogload = 1_000\n{written}\n"
+    load = Load(parse(LEAST.replace('"QM1"', f'"QM1"\nproduct = "{product}"') + log, "w"))
+    assert 1_000 // writes * load.mean_log_bytes == pytest.approx(load.checkpoint_log_bytes)
 
 
 @pytest.mark.parametrize("action", Action)

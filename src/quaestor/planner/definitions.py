@@ -253,9 +253,8 @@ def _output_buffer(load: Load, notes: list[str]) -> dict[str, object]:
 
 
 def _checkpoints(load: Load, notes: list[str]) -> dict[str, object]:
-    log = load.workload.log
     try:
-        highest = logload_for_restart(load.workload.targets.restart_s, log.writes_per_message)
+        highest = logload_for_restart(load.workload.targets.restart_s, load.writes_per_message)
     except OutOfRangeError as error:
         notes.append(f"LOGLOAD: {error}")
         return {}

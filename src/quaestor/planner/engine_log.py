@@ -9,6 +9,7 @@ Rules
       engine that is told to log as much as the paper's product (`log_space = "mp16"`).
   EL4 A message beyond one page logs each further page in a record of its own when it is put, and gives all of them back
       in one record when it is got.
+  EL5 Each record counts towards LOGLOAD: four for a message put and got, each with its commit.
 
 Called by the questions' load.  Calls log_space.  The engine's own tests hold it to these figures.
 """
@@ -44,6 +45,14 @@ def get_bytes(message_bytes: int) -> int:
 def _further_pages(message_bytes: int) -> int:
     at_least(0, message_bytes=message_bytes)
     return -(-max(0, message_bytes - FIRST_PAGE) // FURTHER_PAGE)
+
+
+@formula("engine", "EL5", "-")
+def engine_log_writes_per_message(message_bytes: int, messages: int = 1) -> float:
+    """Records that a message put and got leaves on this engine's log, in units of work of `messages`."""
+    at_least(1, messages=messages)
+    further = _further_pages(message_bytes)
+    return 1 + further + (2 if further else 1) + 2 / messages
 
 
 @formula("engine", "EL1 to EL4", "-")

@@ -86,8 +86,8 @@ class Dasd:
 class Log:
     """How logs are written and archived, and how they are defined today (W4).
 
-    `writes_per_message`: log buffer writes that a message put and got counts towards LOGLOAD; 31 were measured for a
-    request and its reply [1617].
+    `writes_per_message`: log buffer writes that a message put and got counts towards LOGLOAD; where none are written,
+    half of the 31 that were measured for a request and its reply [1617], or this product's own.
     """
 
     copies: int = whole("copies", 1, 2, 2)
@@ -100,7 +100,7 @@ class Log:
     log_bytes: int | None = size("size", MIB, LOG_BYTES_MAX, None)
     active_logs: int | None = whole("active_logs", 2, ACTIVE_LOGS_MAX, None)
     logload: int = whole("logload", 200, 16_000_000, 500_000)
-    writes_per_message: float = number("writes_per_message", 1, WRITES_PER_MESSAGE_MAX, 15.5)
+    writes_per_message: float | None = number("writes_per_message", 1, WRITES_PER_MESSAGE_MAX, None)
     outbuff_bytes: int = size("outbuff", 40 * KIB, OUTBUFF_BYTES_MAX, 4000 * KIB)
 
 

@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 from quaestor.planner.answer import MissingError
 from quaestor.planner.batches import achieved_batch_size, batches_per_s
 from quaestor.planner.dasd import MEGABYTE, log_rate_mb_per_sec, sizes_measured
-from quaestor.planner.engine_log import engine_log_bytes_per_unit_of_work
+from quaestor.planner.engine_log import engine_log_bytes_per_unit_of_work, engine_log_writes_per_message
 from quaestor.planner.log_rate import Path, batch_log_bytes
 from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
-from quaestor.planner.logload import transactions_between_checkpoints
+from quaestor.planner.logload import WRITES_PER_MESSAGE, transactions_between_checkpoints
 from quaestor.planner.logs import ActiveLogSize, active_log_size, active_logs_needed, fill_time_s
 from quaestor.planner.page_sets import Design, design_of
 from quaestor.planner.quantity import DAY_S, HOUR_S
@@ -200,11 +200,25 @@ class Load:
     def fill_time_s(self) -> float:
         return fill_time_s(self.log_bytes, self.peak_log_rate)
 
+    @property
+    def writes_per_message(self) -> float:
+        """Writes to log buffers that a mean persistent message counts towards LOGLOAD."""
+        written = self.workload.log.writes_per_message
+        if written is not None:
+            return written
+        if not any(self.has_engine_log(flow) for flow in self.workload.persistent):
+            return WRITES_PER_MESSAGE
+        return self.mean_of_persistent(self._log_writes)
+
+    def _log_writes(self, flow: Flow) -> float:
+        if self.has_engine_log(flow):
+            return engine_log_writes_per_message(flow.message_bytes, flow.messages_per_commit)
+        return WRITES_PER_MESSAGE
+
     @cached_property
     def checkpoint_log_bytes(self) -> float:
         """Log between two checkpoints (L4)."""
-        log = self.workload.log
-        messages = transactions_between_checkpoints(log.logload, log.writes_per_message)
+        messages = transactions_between_checkpoints(self.workload.log.logload, self.writes_per_message)
         return min(messages * self.mean_log_bytes, self.log_bytes)
 
     @property

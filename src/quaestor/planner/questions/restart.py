@@ -59,25 +59,23 @@ def phases(load: Load) -> Figures:
 
 @question("ch1-27", "What is the longest restart that this LOGLOAD allows?")
 def longest_restart(load: Load) -> Figures:
-    log = load.workload.log
     yield figure(
         logload.restart_s_max,
         Unit.SECONDS,
         what="one message a transaction, as measured on an old release",
-        logload=log.logload,
-        log_writes_per_transaction=log.writes_per_message,
+        logload=load.workload.log.logload,
+        log_writes_per_transaction=load.writes_per_message,
     )
 
 
 @question("ch1-28", "Which LOGLOAD keeps the restart target?")
 def fitting_logload(load: Load) -> Figures:
-    log = load.workload.log
     yield figure(
         logload.logload_for_restart,
         Unit.COUNT,
         what="highest that keeps the target",
         restart_limit_s=load.workload.targets.restart_s,
-        log_writes_per_transaction=log.writes_per_message,
+        log_writes_per_transaction=load.writes_per_message,
     )
     for flow in load.workload.persistent:
         shape = Shape.LOW_DEPTH if load.lives_short(flow) and flow.outage_s == 0 else Shape.HIGH_VARIANCE
