@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 import tomllib
+from datetime import datetime
 
 import pytest
 from click.testing import CliRunner
 
 from quaestor.cli.main import main
 from quaestor.planner.log_space import Action, log_bytes_per_message
+from quaestor.planner.measurement import Measurement
 
 WORKLOAD = """
 [queue_manager]
@@ -142,6 +144,25 @@ def test_what_a_single_question_cannot_answer_is_said():
     assert "the workload lacks [dasd]" in out
 
 
+@pytest.mark.parametrize("more", ["", " --dasd RVA-T82 --log-size 1M"], ids=str)
+def test_a_single_question_in_json_leaves_nothing_unsaid(more):
+    """What the text says is not answered, or is passed, stands in the JSON as well."""
+    words = f"log --size 1000 --rate 500/s{more}".split()
+    said = run(*words).stdout.splitlines()
+    made = json.loads(run(*words, "--json").stdout)
+    assert [line.split()[2] for line in said if line.startswith("not answered")] == [
+        each["number"] for each in made["unanswered"]
+    ]
+    assert [line[8:].rpartition(",")[0] for line in said if line.startswith("PASSED")] == made["passed"]
+    assert made["unanswered"] or made["passed"]
+
+
+def test_json_of_one_question_has_no_other(workload):
+    made = json.loads(run(workload, "--json", "-q", "ch1-8", "-q", "ch1-4").stdout)
+    assert {"ch1-4"} == {each["number"] for each in made["answers"]}
+    assert ["ch1-8"] == [each["number"] for each in made["unanswered"]]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -200,3 +221,38 @@ def test_a_page_is_written(tmp_path):
     assert 0 == found.exit_code
     assert f"{path}: " in found.stderr
     assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.fixture
+def quiet_hour(monkeypatch):
+    """An hour of a lake in which accounting was off."""
+    hour = datetime(2026, 3, 2, 9)
+    quiet = Measurement(queue_manager="QM7", hour=hour, seconds=3600, hours=[(hour, 8.0)])
+    monkeypatch.setattr("quaestor.cli.plan.measurement", lambda _asked: quiet)
+
+
+@pytest.mark.usefixtures("quiet_hour")
+def test_an_hour_without_flows_says_why_there_is_no_plan():
+    found = run("--from-lake", "LAKE")
+    assert 2 == found.exit_code
+    assert "class 3 accounting was off: there are no flows" in found.stderr
+    assert found.stderr.rstrip().endswith("LAKE: [[flow]] is missing: a plan needs it")
+
+
+@pytest.mark.usefixtures("quiet_hour")
+def test_an_hour_without_flows_is_planned_with_those_of_the_file(workload):
+    found = run(workload, "--from-lake", "LAKE")
+    assert 0 == found.exit_code, found.stderr
+    assert "class 3 accounting was off: the file's flows are taken" in found.stderr
+    assert run(workload, "-q", "ch1-1").stdout == run(workload, "--from-lake", "LAKE", "-q", "ch1-1").stdout
+
+
+@pytest.mark.usefixtures("quiet_hour")
+@pytest.mark.parametrize("written", ["flow = 1", "log = []", f"a = {'[' * 20_000}"], ids=["flow", "log", "deep"])
+def test_a_file_of_another_shape_beside_a_lake_is_refused_in_a_line(tmp_path, written):
+    file = tmp_path / "w.toml"
+    file.write_text(written, encoding="utf-8")
+    found = run(file, "--from-lake", "LAKE")
+    assert 2 == found.exit_code
+    assert 1 == len(found.stderr.splitlines())
+    assert str(file) in found.stderr

@@ -83,7 +83,7 @@ EDGES = [
     (
         "deferred_write.checkpoint_pages_max",
         {"log_bytes": 1, "log_bytes_per_message": 1},
-        [("log_bytes", -1, 0), ("log_bytes_per_message", 0, 0.001)],
+        [("log_bytes", -1, 0), ("log_bytes_per_message", 0, 0.001), ("pages_per_message", -0.001, 0)],
     ),
     (
         "deferred_write.burst_s",
@@ -268,6 +268,9 @@ EDGES = [
         ],
     ),
     ("engine_log.put_bytes", {"message_bytes": 1}, [("message_bytes", -1, 0)]),
+    ("engine_log.get_bytes", {"message_bytes": 1}, [("message_bytes", -1, 0)]),
+    ("engine_log.engine_log_writes_per_message", {"message_bytes": 1}, [("message_bytes", -1, 0), ("messages", 0, 1)]),
+    ("engine_log.engine_log_bytes_per_unit_of_work", {"message_bytes": 1, "action": Action.PUT}, [("messages", 0, 1)]),
     (
         "backup.restart_time_allowed_s",
         {"target_s": 10, "reaction_s": 1, "restore_s": 2},

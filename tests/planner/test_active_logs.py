@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quaestor.planner.answer import HeadRoom
 from quaestor.planner.archive import (
     STRIPED_ARCHIVES,
     ArchiveQuantities,
@@ -207,3 +208,16 @@ def test_no_archive_has_a_negative_quantity(primary, secondary, name):
     assert ArchiveQuantities(0, 0) == striped_quantities(ArchiveQuantities(0, 0), 4)
     with pytest.raises(OutOfRangeError, match=f"{name} -1 is not valid: 0 or more"):
         striped_quantities(ArchiveQuantities(primary, secondary), 4)
+
+
+@given(st.floats(1, 2_000_000))
+def test_the_recommended_log_lasts_30_minutes_whatever_the_rate(rate):
+    """F-5 and F-4: a log of 30 minutes is not passed by 30 minutes, and 48 of them hold a day."""
+    log = active_log_size(rate)
+    assert HeadRoom("30 minutes", 1800, log.fill_time_s).percent >= 0
+    assert 48 == active_logs_needed(log.log_bytes, rate, 600, day_bytes=rate * 86_400)
+
+
+@pytest.mark.parametrize(("day_logs", "needed"), [(47.999, 48), (48, 48), (48 + 1e-13, 48), (48.001, 49)])
+def test_a_log_more_for_a_byte_more_but_not_for_a_rounding(day_logs, needed):
+    assert needed == active_logs_needed(GIB, 1000, 0, day_bytes=day_logs * GIB)

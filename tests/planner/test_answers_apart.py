@@ -71,3 +71,32 @@ def test_a_plan_names_the_thing_that_is_not_answered():
         "ch1-15": "GONE: the workload lacks the page set of GONE",
         "ch1-7": "the workload lacks [dasd]",
     } == {each.number: each.said for each in made.unanswered if each.number in ("ch1-15", "ch1-7")}
+
+
+def parts(number, written, head=HEAD):
+    """What is answered, and why the rest is not."""
+    found, without = QUESTIONS[number].answers(Load(parse(head + written, "w")))
+    return [each.what for each in found], [each.why for each in without]
+
+
+def test_io_times_are_known_of_all_queues_without_the_time_of_one():
+    found, without = told("ch4-9", flow("A") + flow("B") + '[dasd]\ntype = "DS8800 (RAID 5)"\n')
+    assert ["A", "B"] == found
+    assert {"": "the workload lacks [dasd] log_io_time"} == without
+
+
+def test_users_and_cluster_take_storage_however_many_connect():
+    head = f'{HEAD}users = 10\ncluster_configuration = "1 MB"\n'
+    found, without = parts("ch1-42", flow("A"), head)
+    assert ["users", "cluster cache"] == found
+    assert ["the workload lacks [queue_manager] connections"] == without
+
+
+def test_what_waiters_add_to_a_get_is_known_without_the_cost_of_a_put():
+    found, without = parts("ch4-21", flow("A") + '[accounting]\nclass = 3\ntransactions = "1/s"\nget_us = 40\n')
+    assert [
+        "a get with 1 waiting",
+        "a get with single-byte conversion",
+        "a get with double-byte conversion",
+    ] == found
+    assert ["the workload lacks [accounting] put_us, as class 3 records have it"] == without

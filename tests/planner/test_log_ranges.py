@@ -147,3 +147,30 @@ def test_an_rba_as_messages_print_it(text, rba):
 def test_what_is_no_rba_is_refused(text):
     with pytest.raises(OutOfRangeError, match="1 to 16 hexadecimal digits"):
         rba_of(text)
+
+
+ARCHIVED = LogDataSet("A4", 0x3000, 0x3FFF)  # the log of ACTIVE, archived and not yet written over
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "mounted"),
+    [
+        (0x3000, 0x3800, []),
+        (0x3000, 0x4000, []),
+        (0x2FFF, 0x4000, ["A3"]),
+        (0x1800, 0x3001, ["A2", "A3"]),
+        (0x3000, 0x4001, []),  # the last byte is in no data set at all
+        (0x1800, 0x1800, []),  # nothing to read
+    ],
+)
+def test_an_archive_of_what_an_active_log_still_holds_is_not_mounted(begin, end, mounted):
+    """R4: the BSDS names both."""
+    both = [*LOGS, ARCHIVED]
+    assert mounted == [each.name for each in archives_to_mount([LogRange(begin, end)], both)]
+
+
+def test_an_archive_is_mounted_for_the_part_that_no_active_log_holds():
+    """R4: active logs of another size hold its second half alone."""
+    half = LogDataSet("LOGCOPY1.DS02", 0x3800, 0x47FF, active=True)
+    mounted = [archives_to_mount([LogRange(begin, 0x4000)], [ARCHIVED, half]) for begin in (0x37FF, 0x3800)]
+    assert [[ARCHIVED], []] == mounted

@@ -20,7 +20,7 @@ from quaestor.planner.measurement import (
 from quaestor.planner.measurement_check import log_agreement
 from quaestor.planner.simulation_calibration import calibrated
 from quaestor.planner.source import OutOfRangeError
-from quaestor.planner.workload_file import workload_of
+from quaestor.planner.workload_file import WorkloadError, workload_of
 
 NINE = datetime(2026, 3, 2, 9)
 ORDERS = MeasuredQueue(
@@ -290,10 +290,24 @@ def test_members_are_counted_on_shared_queues(structure, members, written):
     assert written == workload_tables(measured)[0]["queue_manager"].get("members")
 
 
-@pytest.mark.parametrize(("writes", "written"), [(7_199, None), (7_200, 1.0), (100_000, 13.889)])
-def test_log_writes_of_a_message_are_one_at_least(writes, written):
+@pytest.mark.parametrize(
+    ("writes", "written"),
+    [(7_199, None), (7_200, 1.0), (100_000, 13.889), (72_000_000, 10_000), (72_000_001, None)],
+)
+def test_log_writes_of_a_message_are_one_at_least_and_such_as_a_workload_takes(writes, written):
     tables, _ = workload_tables(replace(HOUR, log=replace(LOG, writes_nowait=writes)))
     assert written == tables["log"].get("writes_per_message")
+
+
+def test_log_writes_are_those_of_the_messages_that_one_log_had():
+    """Of a shared queue the whole group's messages are counted, of the log one queue manager's writes."""
+    shared = replace(ORDERS, queue="SHARED", structure="APP1", members=3, page_set=None)
+    (alone,), (both,) = (
+        [workload_tables(replace(HOUR, queues=queues))[0]["log"]["writes_per_message"]]
+        for queues in ([ORDERS], [ORDERS, shared])
+    )
+    assert pytest.approx(100_000 / 7_200, rel=1e-4) == alone
+    assert pytest.approx(100_000 / (7_200 + 7_200 / 3), rel=1e-4) == both
 
 
 def channel(name, kind, **more):
@@ -407,3 +421,64 @@ def test_a_unit_of_work_may_be_longer_than_maxumsgs_is_said_to_be(written, puts,
     assert (puts > written.get("maxumsgs", 10_000)) == any("assumed: MAXUMSGS" in note for note in notes)
     tables["flow"] = tables["flow"][1:]
     assert puts == workload_of(tables, "w").flows[0].messages_per_commit
+
+
+WRITTEN_CHANNEL = {"name": "TO.C", "kind": "sender", "size": 1000, "rate": "1/s", "persistent": True}
+WRITTEN_FLOW = {"queue": "LATER", "size": 1000, "rate": "1/s", "persistent": True}
+
+
+def test_what_nothing_was_counted_of_is_taken_from_the_file():
+    """Y1: statistics of channels, page sets or queues may be off, or of a level that has none."""
+    written = {
+        "flow": [WRITTEN_FLOW],
+        "channel": [WRITTEN_CHANNEL],
+        "page_set": [{"number": 3, "size": "1 GB", "buffer_pool": 1}],
+        "buffer_pool": [{"number": 1, "buffers": 5_000}],
+    }
+    tables, notes = workload_tables(replace(HOUR, queues=[]), written)
+    assert written == {name: tables[name] for name in written}
+    assert "no queue was used in this hour, or class 3 accounting was off: the file's flows are taken" in notes
+    assert "LATER" == workload_of(tables, "lake").flows[0].queue
+
+
+def test_a_channel_of_the_file_that_the_hour_did_not_use_is_named():
+    tables, notes = workload_tables(replace(HOUR, channels=[channel("TO.B", "Sender")]), {"channel": [WRITTEN_CHANNEL]})
+    assert ["TO.B"] == [each["name"] for each in tables["channel"]]
+    assert "left out: TO.C, not used in this hour" in notes
+
+
+@pytest.mark.parametrize("maxumsgs", ["10k", "10 000", 10_000])
+def test_maxumsgs_may_be_written_as_any_count(maxumsgs):
+    tables, _ = workload_tables(HOUR, {"queue_manager": {"maxumsgs": maxumsgs}})
+    assert 10_000 == workload_of(tables, "lake").queue_manager.maxumsgs
+
+
+@pytest.mark.parametrize(
+    "written", [{"queue_manager": {"maxumsgs": "ten"}}, {"channel": [{"name": ["TO.B"]}]}], ids=str
+)
+def test_a_value_that_cannot_be_is_left_for_the_file_s_reader(written):
+    tables, _ = workload_tables(HOUR, written)
+    with pytest.raises(WorkloadError, match=r"maxumsgs: 'ten': not a count|\['TO.B'\] is not valid"):
+        workload_of(tables, "lake")
+
+
+@pytest.mark.parametrize(
+    "measured",
+    [
+        replace(HOUR, page_sets={3: (16, 0)}),
+        replace(HOUR, buffer_pools=[pool(0, NINE) | {"seconds": 0.4}]),
+        replace(HOUR, buffer_pools=[pool(0, NINE) | {"get_page": 20_000_000_000}]),
+        replace(HOUR, buffer_pools=[pool(0, NINE) | {"hash_chain_changes": None}]),
+        replace(HOUR, log=replace(LOG, single_io_us=8_000 * 4.0)),
+    ],
+    ids=["few pages", "a short interval", "many calls", "an older level", "a fast disk"],
+)
+def test_whatever_was_measured_can_be_planned(measured):
+    tables, _ = workload_tables(measured, {"dasd": {"type": "DS8800 (RAID 5)"}})
+    assert plan(workload_of(tables, "lake")).answers
+
+
+@pytest.mark.parametrize("seconds", [None, 0.0])
+def test_a_pool_without_an_interval_counted_nothing(seconds):
+    tables, _ = workload_tables(replace(HOUR, buffer_pools=[pool(0, NINE) | {"seconds": seconds}]))
+    assert "counted_pool" not in tables

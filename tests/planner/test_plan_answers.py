@@ -105,9 +105,16 @@ def test_a_workload_without_log_answers_what_it_can():
 
 
 def test_a_formula_that_refuses_leaves_its_own_words():
-    old = '[dasd]\ntype = "RVA-T82"\n'
-    found = plan(parse(LEAST.replace("1024", '"1 MB"') + old, "w")).unanswered
-    assert any("message_bytes" in each.why and "is not valid: 1000 to 5120" in each.why for each in found)
+    many = plan(parse(LEAST.replace('"QM1"', '"QM1"\nobjects = 20_000'), "w"))
+    why = next(each.why for each in many.unanswered if each.number == "ch1-34")
+    assert "restart seconds by objects defined: objects 20000 is outside 140 to 14484" == why
+
+
+def test_what_is_at_its_limit_but_for_a_rounding_has_not_passed_it():
+    """A3."""
+    at = [HeadRoom("x", used, 1800).percent for used in (1800, 1800 * (1 + 1e-15), 1800.001, 1799.999)]
+    assert ["0.0", "0.0"] == [str(each) for each in at[:2]]
+    assert at[2] < 0 < at[3]
 
 
 def test_limits_come_tightest_first_and_the_passed_ones_are_known(example):

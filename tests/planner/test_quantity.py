@@ -125,6 +125,21 @@ def test_a_duration_that_is_none_is_refused(text, says):
     assert "1h 30m" in str(refusal.value)
 
 
+@pytest.mark.parametrize("amount", ["-1", "few", "", " ", "1e3"])
+@pytest.mark.parametrize("period", ["/s", "/year", "/", "/0", ""])
+@pytest.mark.parametrize(
+    ("read", "examples"),
+    [(rate_per_s, ("500/s", "30k/min", "1.8M/h")), (rate_bytes_per_s, ("9.11 MB/s", "800 MB/h"))],
+)
+def test_a_rate_that_is_none_is_refused_with_rates(amount, period, read, examples):
+    """U7: what is offered instead is a rate too."""
+    with pytest.raises(QuantityError) as refusal:
+        read(amount + period)
+    offered = str(refusal.value).partition("for example ")[2].split(", ")
+    assert list(examples) == offered
+    assert all(read(each) > 0 for each in offered)
+
+
 HUNDRED_DIGITS = "9" * 100
 
 

@@ -79,7 +79,7 @@ def test_the_log_rate_that_a_dasd_carries_is_told_in_megabytes_for_each_copy(mad
 
 
 def test_the_largest_checkpoint_is_written_in_bytes(made):
-    pages = answer(made, "ch1-24", what="at most").value
+    pages = answer(made, "ch1-24", what="at most, by the pools").value
     assert 4096 * pages == answer(made, "ch1-24", what="burst").inputs["data_bytes"]
 
 

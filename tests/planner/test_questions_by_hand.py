@@ -78,6 +78,14 @@ def test_the_log_rate_of_flows_and_of_all():
     } == answers("ch1-2", ORDERS, LOOKUPS)
 
 
+def test_one_log_rate_is_told_in_one_unit():
+    """U6: ch1-2 and ch4-1 tell the same rate in the same words."""
+    dasd = '[dasd]\ntype = "DS8800 (RAID 5)"\n'
+    flow = ORDERS.replace("rate = 100", "rate = 5_000")
+    (*_, of_all), (needed,) = (asked(number, flow, dasd)[0] for number in ("ch1-2", "ch4-1"))
+    assert "24.6 MiB/s" == of_all.shown == needed.shown
+
+
 def test_thirty_minutes_of_peak_and_a_day_of_the_average():
     """F-5 [554] by the peak of twice the average, F-1 [507] by ten busy hours of it."""
     assert {
@@ -134,6 +142,27 @@ def test_puts_and_gets_that_peak_apart():
         ("ORDERS", "puts alone"): pytest.approx(200 * 1824),
         ("ORDERS", "gets alone"): pytest.approx(200 * 500),
     } == answers("ch1-12", ORDERS)
+
+
+def test_a_dasd_without_a_rate_for_large_messages_has_that_of_the_largest_it_has():
+    """L5: RVA-T82 was measured with 1 KB and 5 KB [4195]; a longer message does not silence the others."""
+    large = ORDERS.replace("ORDERS", "LARGE").replace("1024", '"1 MB"')
+    dasd = '[dasd]\ntype = "RVA-T82"\n'
+    found = answers("ch4-2", large, ORDERS, dasd)
+    assert ["LARGE", "ORDERS"] == [about for about, _ in found]
+    ((logged,), (rate,)) = ([each.inputs[name] for each in asked("ch4-2", large, dasd)[0]] for name in PER_MESSAGE)
+    assert (2.8, 2.8 * 2**20 / logged) == (rate, pytest.approx(found["LARGE", "at its size, or the nearest measured"]))
+    (room,) = rooms("ch4-1", large, dasd).values()
+    assert 1.4 == room.limit
+
+
+PER_MESSAGE = ("log_bytes_per_message", "log_mb_per_sec")
+
+
+def test_what_a_single_log_gains_depends_on_the_size():
+    """6 to 10 % in chapter 1 [525], 5 to 80 % by message size in chapter 4 [4210]: both are told."""
+    found = answers("ch4-3", ORDERS, '[dasd]\ntype = "DS8800 (RAID 5)"\n')
+    assert (5, 80) == found["", "gain of a single log, small to 1 MB messages"]
 
 
 def test_io_times_of_a_unit_of_work():
@@ -218,6 +247,44 @@ def test_where_deferred_write_begins_in_words():
     )
 
 
+@pytest.mark.parametrize(
+    ("size", "commit", "pages"),
+    [
+        (0, 1, 3 << 20),  # ORACLE 21 [1042]: 12 GB
+        (0, 10, 5 << 20),  # ORACLE 22 [1044]: 20 GB
+        (1024, 1, 1 << 20),
+        (20_000, 1, 6 * (4 * GIB // (5331 + 15_904 * 3243 / 3072))),  # T-3's slope beyond 4 KB; six pages a message
+    ],
+)
+def test_what_a_checkpoint_writes_by_the_log(size, commit, pages):
+    """F-25 [1036-1044]: pages of the messages whose puts fill one log of 4 GB."""
+    flow = ORDERS.replace("1024", str(size)) + f"messages_per_commit = {commit}\n"
+    found = answers("ch1-24", flow, '[log]\nsize = "4G"\n')
+    assert pages == found["", "at most, by the log"]
+    assert pages * 4096 / (300 * 2**20) == found["", "burst at V8_0_DS8870_LOW"]
+
+
+def test_shared_messages_bring_no_page_to_a_checkpoint():
+    shared = ORDERS.replace("page_set = 1", 'shared = true\nstructure = "APP1"')
+    found = answers("ch1-24", shared, "[coupling_facility]\ncfcc_level = 22\n", '[log]\nsize = "4G"\n')
+    assert {("", "at most, by the log"): 0, ("", "burst at V8_0_DS8870_LOW"): 0} == found
+
+
+@pytest.mark.parametrize(("release", "rate"), [("7.1", 25), ("9.0", 300)])
+def test_a_checkpoint_writes_no_more_than_the_pools_hold(release, rate):
+    """F-25 [1034]: 85 % of them; before 8.0 they are the only bound."""
+    found, _ = asked("ch1-24", ORDERS, PLACES, '[log]\nsize = "4G"\n', head=f'{HEAD}release = "{release}"\n')
+    *most, burst = found
+    assert 42_500 == most[-1].value
+    assert (1 if release == "7.1" else 2) == len(most)
+    assert 42_500 * 4096 / (rate * 2**20) == burst.value
+
+
+def test_before_8_0_a_checkpoint_needs_pools():
+    _, (without,) = asked("ch1-24", ORDERS, head=f'{HEAD}release = "7.1"\n')
+    assert "the workload lacks a [[buffer_pool]]" == without.why
+
+
 @pytest.mark.parametrize(("release", "above"), [("8.0", True), ("7.1", False)])
 def test_above_the_bar(release, above):
     """[934-937]."""
@@ -244,6 +311,15 @@ def test_common_storage_by_connections():
     )
     found, _ = asked("ch1-41", ORDERS, sender, client, shared, head=HEAD + "connections = 10\n")
     assert {0: 10 + 5 + 3, 10: 2} == found[0].inputs["connections_by_sharecnv"]
+
+
+def test_both_kinds_of_messages_of_a_queue_gather_at_once():
+    """A measurement makes two flows of them; they have one page set, one depth and one index."""
+    both = ORDERS + "indexed = true\n" + ORDERS.replace('"ORDERS"', '"ORDERS (non-persistent)"') + "indexed = true\n"
+    rooms_of_queue = rooms("ch1-16", both, PLACES).values()
+    assert [1_440_000, 1_440_000] == [room.used for room in rooms_of_queue]
+    assert 1_440_001 == answers("ch1-46", both)["", "MAXUMSGS to move the deepest queue in one unit"]
+    assert {("", ""): 1_440_000 * 272 + 47 * 1024} == answers("ch1-40", both)
 
 
 def test_units_of_work_and_maxumsgs():
@@ -279,9 +355,11 @@ FORWARD, BACKWARD = 105 * 2**20, 56 * 2**20  # [1275]
 
 
 def test_restart_phase_by_phase():
-    """F-33 to F-43: from the checkpoint, three checkpoints to rebuild [1325], ten seconds of a unit backwards."""
+    """F-33 to F-43: the log from its start [1281], the pages of three checkpoints one by one [1295, 1325], ten seconds
+    of a unit backwards."""
     targets = '[targets]\nlongest_unit_of_work = "10 s"\nrestart = "60 s"\n'
-    state, forward, backward = SINCE / FORWARD, 3 * SINCE / FORWARD, 10 * PEAK_LOG / BACKWARD
+    pages = -(-3 * SINCE // 4096)
+    state, forward, backward = GIB / FORWARD, pages * 230e-6, 10 * PEAK_LOG / BACKWARD
     assert {
         ("", "status of units (phase 2)"): pytest.approx(state),
         ("", "forward (phase 3)"): pytest.approx(forward),
@@ -293,10 +371,16 @@ def test_restart_phase_by_phase():
     assert ("restart time", pytest.approx(state + forward + backward), 60) == (room.what, room.used, room.limit)
 
 
+def test_forward_recovery_takes_as_long_as_its_pages():
+    """ch1-26 and ch1-31 say the same of phase 3: it depends on the pages that are read, one at a time [1295]."""
+    reads = answers("ch1-31", ORDERS, LOG)["", "all of them, without zHPF"]
+    assert reads == answers("ch1-26", ORDERS, LOG)["", "forward (phase 3)"]
+
+
 def test_no_more_than_one_log_lies_between_checkpoints():
-    """L4: a log switch is a checkpoint, so of a log of 16 MB no more is read than that."""
+    """L4: a log switch is a checkpoint, so three logs of 16 MB are the most that is rebuilt from."""
     small = LOG.replace("1G", "16M")
-    assert pytest.approx(16 * 2**20 / FORWARD) == answers("ch1-26", ORDERS, small)["", "status of units (phase 2)"]
+    assert 3 * 16 * 2**20 // 4096 == answers("ch1-31", ORDERS, small)["", "at most"]
 
 
 def test_the_longest_restart_of_a_logload():
@@ -419,3 +503,12 @@ def test_the_expiry_scan_of_a_shared_queue():
     found, _ = asked("ch1-44", FACILITY, SHARED, head=HEAD + 'expryint = "60 s"\n')
     low, high = found[0].value
     assert (5.4, 7.2) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_messages_in_data_sets_cost_the_expiry_scan_twice_as_much():
+    """T-24 [2083]: what is longer than 63 KB is always in a shared message data set."""
+    whole, offloaded = (
+        asked("ch1-44", FACILITY, SHARED.replace("size = 1024", f"size = {size}"), head=HEAD + 'expryint = "60 s"\n')[0]
+        for size in (64_512, 64_513)
+    )
+    assert [pytest.approx(2 * each) for each in whole[0].value] == list(offloaded[0].value)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quaestor.planner.logs import Medium
 from quaestor.planner.quantity import MIB
 from quaestor.planner.release import Release
-from quaestor.planner.workload_file import WorkloadError, load_workload, parse
+from quaestor.planner.workload_file import WorkloadError, load_tables, load_workload, parse
 
 LEAST = """
 [queue_manager]
@@ -225,8 +225,15 @@ def test_every_mistake_of_a_file_is_found_at_once():
     assert 3 == len(mistakes(wrong))
 
 
+def test_flows_without_a_name_are_not_one_flow_twice():
+    nameless = "[[flow]]\nsize = 1\nrate = 1\npersistent = true\n"
+    assert ("[[flow]] number 2: queue is missing", "[[flow]] number 3: queue is missing") == mistakes(
+        f"{LEAST}\n{nameless}{nameless}"
+    )
+
+
 def test_what_is_missing_altogether():
-    assert ("[queue_manager] is missing: a plan needs it", "[flow] is missing: a plan needs it") == mistakes(
+    assert ("[queue_manager] is missing: a plan needs it", "[[flow]] is missing: a plan needs it") == mistakes(
         "title='x'"
     )
 
@@ -238,6 +245,30 @@ def test_a_file_that_is_not_there(tmp_path):
 
 def test_a_file_that_is_no_toml():
     assert 1 == len(mistakes("= 3"))
+
+
+@pytest.mark.parametrize("deep", ["[", "{a = "])
+def test_a_file_that_goes_deeper_than_can_be_read(deep):
+    assert ("lists or tables in each other, too deep to be read",) == mistakes(f"a = {deep * 20_000}")
+
+
+@pytest.mark.parametrize(
+    ("written", "mistake"),
+    [
+        ("log = 3", "log: a table, written [log], is needed"),
+        ("[flow]\nqueue = 'A'", "flow: a list of tables, each written [[flow]], is needed"),
+        ("channel = [1]", "channel: a list of tables, each written [[channel]], is needed"),
+    ],
+)
+def test_tables_to_be_completed_have_their_shape(tmp_path, written, mistake):
+    """What a lake measured is put among them; what stands in them is refused with the whole, not here."""
+    file = tmp_path / "w.toml"
+    file.write_text(written, encoding="utf-8")
+    with pytest.raises(WorkloadError) as refused:
+        load_tables(file)
+    assert (mistake,) == refused.value.mistakes
+    file.write_text("[log]\nsize = 'none'\nmore = 1\n", encoding="utf-8")
+    assert {"log": {"size": "none", "more": 1}} == load_tables(file)
 
 
 @given(
@@ -262,3 +293,12 @@ def test_a_byte_order_mark_is_no_part_of_a_workload(tmp_path):
     path = tmp_path / "work.toml"
     path.write_text(LEAST, encoding="utf-8-sig")
     assert "QM1" == load_workload(path).queue_manager.name
+
+
+@pytest.mark.parametrize(
+    ("rate", "outage", "messages"), [("31/min", "1 min", 31), ("31/min", "61 s", 32), ("0/s", "1 h", 0)]
+)
+def test_messages_that_gather_in_an_outage(rate, outage, messages):
+    """W3: 31 messages a minute make 31 in a minute, though 31 / 60 * 60 is a little more in floats."""
+    flow = parse(LEAST.replace("30k/min", rate) + f'\noutage = "{outage}"\n', "w").flows[0]
+    assert messages == flow.backlog

@@ -133,10 +133,12 @@ def workload_of_lake(path: Path | None, save: Path | None, lake: dict[str, Any])
 
     measured = measurement(asked_of(**lake))
     tables, notes = workload_tables(measured, written_tables(path))
-    made = workload_of(tables, lake["lake"])
     click.echo(f"measured: {measured.queue_manager}, the hour from {measured.hour:%Y-%m-%d %H:%M}", err=True)
-    for note in [*notes, *log_agreement(measured, made)]:
+    for note in notes:
         click.echo(note, err=True)
+    made = workload_of(tables, lake["lake"])
+    for line in log_agreement(measured, made):
+        click.echo(line, err=True)
     if save is not None:
         _written(save, toml_text(tables))
     return made
@@ -153,11 +155,12 @@ def _known(numbers: tuple[str, ...]) -> None:
 
 def _as_json(made: "Plan", given: "Definitions", numbers: tuple[str, ...]) -> dict[str, object]:
     answers = [each.as_plain() for each in made.answers if not numbers or each.number in numbers]
+    without = [asdict(each) for each in made.unanswered if not numbers or each.number in numbers]
     return {
         "workload": made.workload.title,
         "queue_manager": made.workload.queue_manager.name,
         "answers": answers,
-        "unanswered": [asdict(each) for each in made.unanswered],
+        "unanswered": without,
         "passed": [room.what for _, room in made.passed],
         "definitions": {"mqsc": given.mqsc, "parameters": given.parameters, "cfrm": given.cfrm, "notes": given.notes},
     }

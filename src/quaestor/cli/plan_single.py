@@ -6,6 +6,7 @@ answered for it.  What an option does not say is as in a file that does not say 
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -212,13 +213,18 @@ def _answer(tables: Tables, numbers: tuple[str, ...], place: str, *, inputs: boo
     except WorkloadError as error:
         raise Refused(str(error)) from None
     answers = [each for number in numbers for each in made.of(number)]
+    without = [each for each in made.unanswered if each.number in numbers]
+    passed = [room for answer, room in made.passed if answer in answers]
     if as_json:
-        click.echo(json.dumps({"answers": [each.as_plain() for each in answers]}, indent=1))
+        told = {
+            "answers": [each.as_plain() for each in answers],
+            "unanswered": [asdict(each) for each in without],
+            "passed": [room.what for room in passed],
+        }
+        click.echo(json.dumps(told, indent=1))
         return
     click.echo("\n".join(answer_lines(answers, inputs=inputs)))
-    for each in made.unanswered:
-        if each.number in numbers:
-            click.echo(f"not answered: {each.number}  {each.question} {each.said}")
-    for answer, room in made.passed:
-        if answer in answers:
-            click.echo(f"PASSED: {room.what}, {room.percent:.0f} % head-room")
+    for each in without:
+        click.echo(f"not answered: {each.number}  {each.question} {each.said}")
+    for room in passed:
+        click.echo(f"PASSED: {room.what}, {room.percent:.0f} % head-room")

@@ -5,7 +5,8 @@ Rules
       can call the formula again.
   A2  A question that a workload cannot answer is not left out: it says what is missing, or which range was left.  What
       one queue, page set or structure lacks does not silence the others.
-  A3  Head-room is what is left of a limit, in percent of it; below 0 the limit is passed.
+  A3  Head-room is what is left of a limit, in percent of it; below 0 the limit is passed.  What is at its limit but for
+      the last digits of a floating-point number is at it.
 
 Called by the questions, which make answers, and by plan, which gathers them.  Calls quantity, source.
 """
@@ -18,15 +19,18 @@ from typing import Any, TypeVar
 from quaestor.planner.quantity import show_bytes, show_seconds
 from quaestor.planner.source import FORMULAS, OutOfRangeError, Source, Table
 
+DECIMALS = 9  # of a percentage that count
+
 
 class Unit(Enum):
     """What a figure counts; the value stands behind it."""
 
     BYTES = "bytes"
     BYTES_PER_S = "bytes/s"
-    MB_PER_S = "MB/s"
+    MIB_PER_S = "MiB/s"
     KB = "KB"
     MB = "MB"
+    MIB = "MiB"
     SECONDS = "s"
     MINUTES = "min"
     HOURS = "h"
@@ -56,7 +60,9 @@ class HeadRoom:
 
     @property
     def percent(self) -> float:
-        return 100 * (1 - self.used / self.limit) if self.limit > 0 else (0.0 if self.used == 0 else float("-inf"))
+        if self.limit <= 0:
+            return 0.0 if self.used == 0 else float("-inf")
+        return round(100 * (1 - self.used / self.limit), DECIMALS) + 0.0  # no -0.0
 
 
 @dataclass(frozen=True, slots=True)

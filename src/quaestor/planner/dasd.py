@@ -55,6 +55,13 @@ def _message_bytes_max(table: Table) -> float:
     return MEGABYTE if len(table.rows) == len(_SIZES) else 1.024 * table.rows[-1][0]
 
 
+def sizes_measured(dasd: str) -> tuple[float, float]:
+    """The least and the largest message for which a DASD type has a rate; the oldest have none for 1MB."""
+    one_of(LOG_RATES, dasd=dasd)
+    sizes = LOG_RATES[dasd].column("message_bytes")
+    return sizes[0], sizes[-1]
+
+
 @formula(EXTRACT, "4.2 ORACLE 1", "4190-4204")
 def log_rate_mb_per_sec(dasd: str, message_bytes: float, *, interpolate: bool = False) -> float:
     """Peak log data rate of a DASD type, dual logging, at a message size (D1, D2)."""

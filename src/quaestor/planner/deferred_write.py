@@ -4,8 +4,9 @@ Rules
   W1  It starts when stealable pages fall below 15% (or changed ones pass 85%) and stops at 25% stealable; below 5% the
       putting task writes by itself and waits.
   W2  Whole pages are written, whatever the message needs of them.
-  W3  Before V8.0 a checkpoint writes at most 85% of the pools; from V8.0 the log is the bound: as many pages as
-      messages have their records in one log, counting whole records to a log page.
+  W3  A checkpoint writes at most 85% of the pools, for beyond that they are written anyway.  From V8.0 pools may be so
+      large that the log is the bound: the pages of as many messages as have the records of their puts in one log,
+      counting whole records to a log page.
   W4  Before V8.0 an I/O takes up to 4 pages; from V8.0 16, with up to 64 I/Os in flight for each pool.
 
 Called by whoever plans pools and checkpoints.  Calls geometry, page_sets, release, source, bounds.
@@ -69,22 +70,24 @@ def checkpoint_write_bytes(messages: int, message_bytes: int, design: Design = D
 
 @formula("mp16-ch1", "F-25", "1034")
 def checkpoint_pages_max_31_bit(pool_bytes_total: int) -> int:
-    """Before V8.0: the most pages one checkpoint writes, 85% of all pools (W3)."""
+    """The most pages one checkpoint writes, 85% of all pools; before V8.0, less than 1 GB (W3)."""
     at_least(0, pool_bytes_total=pool_bytes_total)
     return int(pool_bytes_total * CHECKPOINT_SHARE_31_BIT) // PAGE_BYTES
 
 
 @formula("mp16-ch1", "F-25", "1036-1044")
-def checkpoint_pages_max(log_bytes: int, log_bytes_per_message: float) -> int:
-    """From V8.0: the most pages that messages of one page each can bring to a checkpoint from one log (W3).
+def checkpoint_pages_max(log_bytes: int, log_bytes_per_message: float, pages_per_message: float = 1.0) -> int:
+    """From V8.0: the most pages that messages put can bring to a checkpoint from one log (W3).
 
     A record longer than a log page takes as many log pages as it needs, so it counts as part of a message.
     """
-    at_least(0, log_bytes=log_bytes)
+    at_least(0, log_bytes=log_bytes, pages_per_message=pages_per_message)
     above(0, log_bytes_per_message=log_bytes_per_message)
     if log_bytes_per_message > PAGE_BYTES:
-        return int(log_bytes // log_bytes_per_message)
-    return log_bytes // PAGE_BYTES * int(PAGE_BYTES // log_bytes_per_message)
+        messages = int(log_bytes // log_bytes_per_message)
+    else:
+        messages = log_bytes // PAGE_BYTES * int(PAGE_BYTES // log_bytes_per_message)
+    return int(messages * pages_per_message)
 
 
 @formula("mp16-ch1", "F-26", "1046-1050")

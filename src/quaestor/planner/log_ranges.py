@@ -6,13 +6,14 @@ Rules
   R2  Ranges that meet are read once, from the lowest RBA to the highest.
   R3  Backward: from the failure down to the first record of the oldest in-flight or in-backout unit; every data set on
       the way is needed.
-  R4  A data set whose records are still in an active log is never mounted.
+  R4  A data set whose records are still in an active log is never mounted, whether it is said to be active itself or
+      the BSDS names archive and active log side by side.
   R5  An RBA that no data set holds is refused with the range that they hold.
 
 Called by restart and job_log.  Calls source, bounds.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -111,9 +112,19 @@ def backward_range(units: Iterable[UnitOfRecovery], failure_rba: int) -> LogRang
 @formula("mp16-ch1", "F-38", "1389-1390, 1426-1436")
 def archives_to_mount(ranges: Iterable[LogRange], data_sets: Sequence[LogDataSet]) -> list[LogDataSet]:
     """The archives that hold any of the ranges and are in no active log, in ascending order of RBA (R4)."""
-    wanted = list(ranges)
-    needed = [each for each in data_sets if not each.active and any(each.meets(stretch) for stretch in wanted)]
+    left = [stretch for stretch in ranges if stretch.bytes]
+    for active in (each for each in data_sets if each.active):
+        left = [part for stretch in left for part in _outside(stretch, active)]
+    needed = [each for each in data_sets if not each.active and any(each.meets(stretch) for stretch in left)]
     return sorted(needed, key=lambda each: each.start_rba)
+
+
+def _outside(stretch: LogRange, data_set: LogDataSet) -> Iterator[LogRange]:
+    """The parts of a stretch, none or up to two, that a data set does not hold."""
+    if stretch.from_rba < data_set.start_rba:
+        yield LogRange(stretch.from_rba, min(stretch.to_rba, data_set.start_rba))
+    if stretch.to_rba > data_set.end_rba + 1:
+        yield LogRange(max(stretch.from_rba, data_set.end_rba + 1), stretch.to_rba)
 
 
 def _data_set_of(rba: int, data_sets: Sequence[LogDataSet]) -> LogDataSet:

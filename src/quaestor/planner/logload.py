@@ -21,6 +21,7 @@ FINISH_S = 0.2  # from CSQR002I to CSQY022I [1602]
 RECOVERY_FIXED_S = 1.0  # [1602]
 RECOVERY_S_PER_TRANSACTION = 0.0058  # (59 - 1) / 10,000 [1602-1606]
 LARGE_MESSAGE_BYTES = 100 * 1024  # [1702-1704]
+WRITES_PER_MESSAGE = 15.5  # 31 for a request and its reply [1617]
 
 RESTART_BY_TRANSACTIONS = Table(
     "restart seconds by transactions since the checkpoint",

@@ -128,8 +128,13 @@ def active_logs_needed(
 ) -> int:
     """Logs a copy needs (L2): `archive_delay_s` holds mounts and waits, `day_bytes` what F-1 wants kept on DASD."""
     at_least(0, archive_time_s=archive_time_s, archive_delay_s=archive_delay_s, day_bytes=day_bytes)
-    for_offload = ceil((archive_delay_s + archive_time_s) / fill_time_s(log_bytes, peak_log_rate_bytes_per_s)) + 1
-    return max(ACTIVE_LOGS_MIN, ceil(day_bytes / log_bytes), for_offload)
+    for_offload = _whole((archive_delay_s + archive_time_s) / fill_time_s(log_bytes, peak_log_rate_bytes_per_s)) + 1
+    return max(ACTIVE_LOGS_MIN, _whole(day_bytes / log_bytes), for_offload)
+
+
+def _whole(logs: float) -> int:
+    """Whole logs; no further one for the last digits of a floating-point number."""
+    return ceil(round(logs, 9))
 
 
 @formula("mp16-ch1", "F-1", "505-509")

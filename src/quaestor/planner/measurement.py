@@ -3,7 +3,7 @@
 Rules
   Y1  Measured beats written: sizes, rates, persistence, places and times of the hour replace what a workload file says;
       what SMF does not know (DASD and machine type, coupling facility, log definitions, outages, targets) is taken from
-      the file where there is one.
+      the file where there is one.  So are queues, channels, page sets and pools of which none was counted.
   Y2  The hour that was measured is the peak.  Busy hours are those of its day with at least half of its calls; the rate
       of a flow is its part of their average, and `busy_hours` of that average make up the whole day.
   Y3  A flow's rate is the greater of its puts and its destructive gets: whoever put or got without accounting is not in
@@ -12,17 +12,20 @@ Rules
       A client channel counts MQI calls, so its rate is that of calls.
   Y5  What had to be assumed, or was left out, is said in `notes`.
 
-Called by the plan's commands, which fill it from a lake.  Calls cfrm for what MAXUMSGS is where nobody set it.
+Called by the plan's commands, which fill it from a lake.  Calls quantity, workload, and cfrm for what MAXUMSGS is
+where nobody set it.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from quaestor.planner.cfrm import MAXUMSGS_DEFAULT
-from quaestor.planner.quantity import HOUR_S
+from quaestor.planner.quantity import HOUR_S, QuantityError, count
+from quaestor.planner.workload import WRITES_PER_MESSAGE_MAX
 
 PAGE_BYTES = 4096
 BUSY_SHARE = 0.5
@@ -170,6 +173,11 @@ class Measurement:
         return {row["buffer_pool"]: row["buffers"] for row in self.buffer_pools if row["buffers"]}
 
     @property
+    def members(self) -> int:
+        """Queue managers that used shared queues in the hour; each is taken to have had an equal part."""
+        return max((each.members for each in self.queues if each.structure), default=1)
+
+    @property
     def day(self) -> list[float]:
         """Calls a second of the hours of the measured hour's day."""
         return [rate for hour, rate in self.hours if hour.date() == self.hour.date()]
@@ -195,7 +203,16 @@ def workload_tables(measured: Measurement, written: Mapping[str, Any] | None = N
     """The tables of a workload, as a file would have them, and what must be said about them (Y1, Y5)."""
     base: Tables = dict(written or {})
     notes: list[str] = []
-    flows = list(_flows(measured, _named(base, "flow", "queue"), notes))
+    flows, channels = base.get("flow", []), base.get("channel", [])
+    if measured.queues:
+        flows = list(_flows(measured, _named(base, "flow", "queue"), notes))
+    else:
+        instead = "the file's flows are taken" if flows else "there are no flows"
+        notes.append(f"no queue was used in this hour, or class 3 accounting was off: {instead}")
+    if measured.channels:
+        channels = list(_channels(measured, _named(base, "channel", "name"), notes))
+    pools = [{"number": number, "buffers": buffers} for number, buffers in measured.buffers.items()]
+    counted = [_counted_pool(row) for row in measured.buffer_pools if row["buffers"] and row["seconds"]]
     tables = {
         **base,
         "title": base.get("title") or f"{measured.queue_manager}, {measured.hour:%Y-%m-%d %H:%M} to an hour later",
@@ -203,17 +220,15 @@ def workload_tables(measured: Measurement, written: Mapping[str, Any] | None = N
         "log": {**base.get("log", {}), **_log(measured)},
         "targets": {**base.get("targets", {}), **_given(busy_hours=_rounded(measured.busy_hours))},
         "flow": flows,
-        "page_set": list(_page_sets(measured, base)),
-        "buffer_pool": [{"number": number, "buffers": count} for number, count in measured.buffers.items()],
-        "counted_pool": [_counted_pool(row) for row in measured.buffer_pools if row["buffers"]],
-        "channel": list(_channels(measured, _named(base, "channel", "name"), notes)),
+        "page_set": list(_page_sets(measured, base)) or base.get("page_set", []),
+        "buffer_pool": pools or base.get("buffer_pool", []),
+        "counted_pool": counted or base.get("counted_pool", []),
+        "channel": channels,
     }
     _dasd(measured, tables, notes)
     if any(flow.get("shared") for flow in flows) and "coupling_facility" not in tables:
         tables["coupling_facility"] = {"cfcc_level": CFCC_ASSUMED}
         notes.append(f"assumed: CFCC level {CFCC_ASSUMED}, for SMF does not tell it; write [coupling_facility]")
-    if not flows:
-        notes.append("no queue was used in this hour, or class 3 accounting was off: there are no flows")
     return {name: table for name, table in tables.items() if table not in ({}, [])}, notes
 
 
@@ -228,9 +243,8 @@ def toml_text(tables: Mapping[str, Any]) -> str:
 
 
 def _queue_manager(measured: Measurement, written: Mapping[str, Any], notes: list[str]) -> Tables:
-    members = max((each.members for each in measured.queues if each.structure), default=1)
     longest = max((each.messages_per_commit for each in measured.queues), default=1)
-    maxumsgs = longest if longest > written.get("maxumsgs", MAXUMSGS_DEFAULT) else None
+    maxumsgs = longest if longest > _count(written.get("maxumsgs", MAXUMSGS_DEFAULT)) else None
     if maxumsgs:
         notes.append(f"assumed: MAXUMSGS {maxumsgs}, for a unit of work held as many messages")
     release = ".".join(measured.release.split(".")[:3]) if measured.release else None
@@ -238,7 +252,7 @@ def _queue_manager(measured: Measurement, written: Mapping[str, Any], notes: lis
         **written,
         "name": measured.queue_manager,
         **_given(release=release, group=measured.group or None, maxumsgs=maxumsgs),
-        **({"members": members} if members > 1 else {}),
+        **({"members": measured.members} if measured.members > 1 else {}),
     }
 
 
@@ -262,18 +276,17 @@ def _flows(measured: Measurement, written: Mapping[str, Tables], notes: list[str
                 rate = {"rate": _rounded(queue.messages * part / measured.seconds / peak), "persistent": persistent}
                 used |= {queue.queue, name}
                 yield {**written.get(name, written.get(queue.queue, {})), "queue": name, **about, **rate}
-    gone = sorted(set(written) - used)
-    if gone:
-        notes.append(f"left out: {', '.join(gone)}, not used in this hour")
+    _left_out(set(written) - used, notes)
 
 
 def _log(measured: Measurement) -> Tables:
     log = measured.log
     if log is None:
         return {}
-    messages = sum(each.messages * each.persistent_share for each in measured.queues)
-    writes = _rounded(log.writes_nowait / messages) if messages and log.writes_nowait >= messages else None
-    return _given(copies=log.copies, writes_per_message=writes)
+    shares = ((each, 1 / measured.members if each.structure else 1.0) for each in measured.queues)
+    messages = sum(each.messages * each.persistent_share * share for each, share in shares)  # of this log's own
+    known = messages and 1 <= log.writes_nowait / messages <= WRITES_PER_MESSAGE_MAX
+    return _given(copies=log.copies, writes_per_message=_rounded(log.writes_nowait / messages) if known else None)
 
 
 def _dasd(measured: Measurement, tables: Tables, notes: list[str]) -> None:
@@ -290,7 +303,7 @@ def _counted_pool(row: Mapping[str, Any]) -> Tables:
     """One pool in one hour; `pool 3, 09:00` names it."""
     number = row["buffer_pool"]
     about = {"name": f"pool {number}, {row['hour']:%H:%M}", "pool": number, "lasted": _seconds(row["seconds"])}
-    return {**about, **{key: row[column] for key, column in COUNTED.items()}}
+    return {**about, **_given(**{key: row[column] for key, column in COUNTED.items()})}
 
 
 def _page_sets(measured: Measurement, base: Mapping[str, Any]) -> Iterator[Tables]:
@@ -301,12 +314,13 @@ def _page_sets(measured: Measurement, base: Mapping[str, Any]) -> Iterator[Table
 
 
 def _channels(measured: Measurement, written: Mapping[str, Tables], notes: list[str]) -> Iterator[Tables]:
+    _left_out(set(written) - {each.channel for each in measured.channels}, notes)
     for each in measured.channels:
         kind = "svrconn" if each.kind == CLIENT else KINDS.get(each.kind)
         if kind is None:
             notes.append(f"left out: channel {each.channel}, of type {each.kind}")
             continue
-        count = max(1, each.instances)
+        alike = max(1, each.instances)
         moving = kind != "svrconn"
         batch = each.batch_size if moving and each.batch_size else None
         interval = _seconds(each.batch_interval / 1000) if moving and each.batch_interval else None
@@ -315,16 +329,31 @@ def _channels(measured: Measurement, written: Mapping[str, Tables], notes: list[
             **written.get(each.channel, {}),
             "name": each.channel,
             "kind": kind,
-            "channels": count,
+            "channels": alike,
             "size": round(each.message_bytes / each.messages) if each.messages else 0,
-            "rate": _rounded(each.messages / measured.seconds / count),
+            "rate": _rounded(each.messages / measured.seconds / alike),
             "persistent": 2 * each.persistent_messages > each.messages,
             **_given(batchsz=batch, batchint=interval, sharecnv=sharing),
         }
 
 
+def _left_out(names: set[str], notes: list[str]) -> None:
+    """Y5: what a file has and the hour did not use."""
+    if names:
+        notes.append(f"left out: {', '.join(sorted(names))}, not used in this hour")
+
+
 def _named(base: Mapping[str, Any], table: str, key: str) -> dict[Any, Tables]:
-    return {each[key]: each for each in base.get(table, []) if key in each}
+    """Tables of a file by their names or numbers; what is neither is refused with the rest of the file, not here."""
+    return {each[key]: each for each in base.get(table, []) if isinstance(each.get(key), str | int)}
+
+
+def _count(written: Any) -> float:
+    """A count of a file as it is written, a number or a text such as 10k; what is none stays for the file's reader."""
+    try:
+        return written if isinstance(written, int) else count(str(written))
+    except QuantityError:
+        return inf
 
 
 def _given(**values: Any) -> Tables:

@@ -51,16 +51,18 @@ SECONDS = {
 SIZES_VALID = "a number and B, k, M, G or T (KiB, MiB, GiB are always binary), for example 4k, 1.5 MB, 1GiB"
 COUNTS_VALID = "a whole number, with k, M or G for powers of 1000, for example 500, 450 000, 4M"
 TIMES_VALID = "a number and us, ms, s, min, h or d, for example 200 ms, 30 min, 1h 30m"
+RATES_VALID = "an amount, a slash and s, min, h or d, for example 500/s, 30k/min, 1.8M/h"
+DATA_RATES_VALID = "an amount, a slash and s, min, h or d, for example 9.11 MB/s, 800 MB/h"
 
 
 def size_bytes(text: str, units: Units = Units.BINARY) -> int:
     """Bytes of a size such as `4k`, `1.5 MB` or `1GiB` (U1, U2, U4)."""
-    return _whole(_size(text, text, units))
+    return _whole(_size(text, text, units, SIZES_VALID))
 
 
 def count(text: str) -> int:
     """A count such as `500`, `450 000` or `4M` (U3, U4)."""
-    value = _count(text, text)
+    value = _count(text, text, COUNTS_VALID)
     if value.denominator != 1:
         raise QuantityError(f"{text!r}: not a whole number; write {COUNTS_VALID}")
     return int(value)
@@ -71,19 +73,19 @@ def duration_s(text: str) -> float:
     parts = list(QUANTITY.finditer(text))
     if not parts or "".join(part.group() for part in parts) != text:
         raise QuantityError(f"{text!r}: not a duration; write {TIMES_VALID}")
-    return float(sum(_number(part, text) * _seconds_of(part["unit"], text) for part in parts))
+    return float(sum(_number(part, text) * _seconds_of(part["unit"], text, TIMES_VALID) for part in parts))
 
 
 def rate_per_s(text: str) -> float:
     """A rate of things per second from `500/s`, `30k/min` or `1.8M/h`."""
-    amount, period_s = _per(text, "500/s, 30k/min, 1.8M/h")
-    return float(_count(amount, text) / period_s)
+    amount, period_s = _per(text, RATES_VALID)
+    return float(_count(amount, text, RATES_VALID) / period_s)
 
 
 def rate_bytes_per_s(text: str, units: Units = Units.BINARY) -> float:
     """A data rate from `9.11 MB/s` or `800 MB/h`."""
-    amount, period_s = _per(text, "9.11 MB/s, 800 MB/h")
-    return float(_size(amount, text, units) / period_s)
+    amount, period_s = _per(text, DATA_RATES_VALID)
+    return float(_size(amount, text, units, DATA_RATES_VALID) / period_s)
 
 
 def show_bytes(value: float, units: Units = Units.BINARY) -> str:
@@ -117,30 +119,28 @@ def show_seconds(value: float) -> str:
     raise AssertionError(f"no unit shows {value}")
 
 
-def _per(text: str, examples: str) -> tuple[str, Fraction]:
+def _per(text: str, valid: str) -> tuple[str, Fraction]:
     amount, slash, period = text.partition("/")
-    if not slash or not period.strip():
-        raise QuantityError(
-            f"{text!r}: not a rate; write an amount, a slash and s, min, h or d, for example {examples}"
-        )
-    return amount, _seconds_of(period.strip(), text)
+    if not slash or not amount.strip() or not period.strip():
+        raise QuantityError(f"{text!r}: not a rate; write {valid}")
+    return amount, _seconds_of(period.strip(), text, valid)
 
 
-def _size(amount: str, text: str, units: Units) -> Fraction:
+def _size(amount: str, text: str, units: Units, valid: str) -> Fraction:
     found = QUANTITY.fullmatch(amount)
     unit = found and SIZE_UNIT.fullmatch(found["unit"])
     if not found or not unit or (unit["binary"] and not unit["prefix"]):
-        raise QuantityError(f"{text!r}: {_complaint(found, 'size')}; write {SIZES_VALID}")
+        raise QuantityError(f"{text!r}: {_complaint(found, 'size')}; write {valid}")
     power = PREFIXES.index(unit["prefix"].lower()) + 1 if unit["prefix"] else 0
     base = Units.BINARY if unit["binary"] else units
     return _number(found, text) * Fraction(base.value) ** power
 
 
-def _count(amount: str, text: str) -> Fraction:
+def _count(amount: str, text: str, valid: str) -> Fraction:
     found = QUANTITY.fullmatch(amount)
     prefix = found["unit"].lower() if found else "?"
     if not found or len(prefix) > 1 or prefix not in PREFIXES:
-        raise QuantityError(f"{text!r}: {_complaint(found, 'count')}; write {COUNTS_VALID}")
+        raise QuantityError(f"{text!r}: {_complaint(found, 'count')}; write {valid}")
     return _number(found, text) * Fraction(1000) ** (PREFIXES.index(prefix) + 1 if prefix else 0)
 
 
@@ -148,11 +148,11 @@ def _complaint(found: re.Match[str] | None, kind: str) -> str:
     return f"{found['unit']!r} is no unit of a {kind}" if found else f"not a {kind}"
 
 
-def _seconds_of(unit: str, text: str) -> Fraction:
+def _seconds_of(unit: str, text: str, valid: str) -> Fraction:
     seconds = SECONDS.get(unit.lower())
     if seconds is None:
         wrong = f"{unit!r} is no unit of time" if unit else "a time without its unit"
-        raise QuantityError(f"{text!r}: {wrong}; write {TIMES_VALID}")
+        raise QuantityError(f"{text!r}: {wrong}; write {valid}")
     return seconds
 
 

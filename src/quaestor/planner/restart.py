@@ -2,9 +2,9 @@
 
 Rules
   R1  Restart is dominated by reading log, phase by phase, and by waiting for archives.
-  R2  Phase 2 reads the current log from its start to the last checkpoint, and on to the failure.
+  R2  Phase 2 reads the current log from its start to the last checkpoint, and on to the failure: a whole log at most.
   R3  Phase 3 reads for units in doubt and in commit, and at the same time rebuilds page sets and pools; the longer of
-      the two counts.  Page reads go one at a time.
+      the two counts.  Pages of page sets are read one at a time, which takes longer than to read their log.
   R4  Phase 4 reads backwards, at about half the forward rate or worse.  (One sentence of the paper says forwards
       [1305]; the plan takes the slower.)
   R5  A rate is an argument; the default is the DS8800 of the paper.
@@ -181,13 +181,14 @@ def restart_estimate(
     backward_rate_bytes_per_s: float = BACKWARD.bytes_per_s,
     mounts: int = 0,
     mount_s: float = 0.0,
+    rebuild_pages: int = 0,
 ) -> RestartEstimate:
-    """All phases of a restart; phase 1 is negligible (F-34)."""
+    """All phases of a restart; phase 1 is negligible (F-34).  `rebuild_pages` are read meanwhile (R3)."""
     at_least(0, mounts=mounts, mount_s=mount_s)
     return RestartEstimate(
         read_time_s(state.bytes, forward_rate_bytes_per_s),
         units_s(units, forward_rate_bytes_per_s),
-        read_time_s(rebuild_log_bytes, forward_rate_bytes_per_s),
+        max(read_time_s(rebuild_log_bytes, forward_rate_bytes_per_s), forward_page_reads_s(rebuild_pages)),
         backward_s(backward, backward_rate_bytes_per_s),
         mounts,
         mount_s,

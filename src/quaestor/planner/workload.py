@@ -20,6 +20,7 @@ from math import ceil
 from quaestor.planner.channel_tls import TLS_START
 from quaestor.planner.coupling_facility import LINK_KINDS
 from quaestor.planner.dasd import LOG_RATES
+from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.hardware import MACHINES
 from quaestor.planner.log_space import QueueKind
 from quaestor.planner.logs import LOG_BYTES_MAX, Medium
@@ -30,8 +31,9 @@ from quaestor.planner.workload_keys import choice, duration, flag, number, rate,
 
 MESSAGE_BYTES_MAX = 100 * MIB
 RATE_MAX = 10_000_000
-COUNT_MAX = 2**31 - 1
+COUNT_MAX = 2**53  # an hour adds up intervals, each with counters of four bytes
 ACTIVE_LOGS_MAX = 310
+WRITES_PER_MESSAGE_MAX = 10_000
 OUTBUFF_BYTES_MAX = 128 * MIB
 MEDIA = {each.value: each for each in Medium}
 TRAFFIC = {each: each for each in ("request/reply", "delayed", "bulk", "trickle")}
@@ -74,8 +76,8 @@ class Dasd:
     """Where logs and page sets lie."""
 
     type: str = choice("type", {name: name for name in LOG_RATES})
-    log_io_s: float | None = duration("log_io_time", 0.000_01, 1, None)
-    many_pages_io_s: float | None = duration("log_io_time_128_pages", 0.000_01, 10, None)
+    log_io_s: float | None = duration("log_io_time", 0.000_001, 1, None)
+    many_pages_io_s: float | None = duration("log_io_time_128_pages", 0.000_001, 10, None)
     pav: bool = flag("pav", True)
     stripes: int = whole("stripes", 1, 16, 1)
 
@@ -84,8 +86,8 @@ class Dasd:
 class Log:
     """How logs are written and archived, and how they are defined today (W4).
 
-    `writes_per_message`: log buffer writes that a message put and got counts towards LOGLOAD; 31 were measured for a
-    request and its reply [1617].
+    `writes_per_message`: log buffer writes that a message put and got counts towards LOGLOAD; where none are written,
+    half of the 31 that were measured for a request and its reply [1617], or this product's own.
     """
 
     copies: int = whole("copies", 1, 2, 2)
@@ -98,7 +100,7 @@ class Log:
     log_bytes: int | None = size("size", MIB, LOG_BYTES_MAX, None)
     active_logs: int | None = whole("active_logs", 2, ACTIVE_LOGS_MAX, None)
     logload: int = whole("logload", 200, 16_000_000, 500_000)
-    writes_per_message: float = number("writes_per_message", 1, 10_000, 15.5)
+    writes_per_message: float | None = number("writes_per_message", 1, WRITES_PER_MESSAGE_MAX, None)
     outbuff_bytes: int = size("outbuff", 40 * KIB, OUTBUFF_BYTES_MAX, 4000 * KIB)
 
 
@@ -143,7 +145,7 @@ class Flow:
     @property
     def backlog(self) -> int:
         """Messages on the queue at most: an outage at the peak, or what lives there, by Little's law (W3)."""
-        return ceil(self.peak_per_s * max(self.life_s, self.outage_s))
+        return ceil(round(self.peak_per_s * max(self.life_s, self.outage_s), 6))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +162,7 @@ class CountedPool:
 
     name: str = text("name")
     pool: int = whole("pool", 0, 99)
-    seconds: float = duration("lasted", 1, DAY_S)
+    seconds: float = duration("lasted", 0.000_001, DAY_S)
     buffers: int = whole("buffers", 1, 999_999_999)
     stealable_low: int = whole("stealable_low", 0, 999_999_999)
     stealable_now: int = whole("stealable_now", 0, 999_999_999)
@@ -183,7 +185,7 @@ class PageSet:
     """A page set as it is defined today (W4)."""
 
     number: int = whole("number", 0, 99)
-    data_bytes: int = size("size", MIB, 64 * GIB)
+    data_bytes: int = size("size", PAGE_BYTES, 64 * GIB)
     buffer_pool: int = whole("buffer_pool", 0, 99)
 
 

@@ -69,11 +69,21 @@ def load_workload(path: Path | None = None) -> Workload:
     """The workload in a file; without one, the example that comes with the product."""
     if path is None:
         return parse(EXAMPLE.read_text(encoding="utf-8"), "example")
-    return workload_of(load_tables(path), str(path))
+    return workload_of(_read(path), str(path))
 
 
 def load_tables(path: Path) -> dict[str, Any]:
-    """The tables of a file as they are written, for whoever puts measured ones in their place."""
+    """The tables of a file as they are written, for whoever puts measured ones in their place.
+
+    Each has its shape, a table or a list of tables; what stands in it is not looked at.
+    """
+    tables = _read(path)
+    if mistakes := [wrong for name, table in tables.items() if (wrong := _misshapen(name, table))]:
+        raise WorkloadError(str(path), mistakes)
+    return tables
+
+
+def _read(path: Path) -> dict[str, Any]:
     try:
         written = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -91,6 +101,8 @@ def _tables(written: str, place: str) -> dict[str, Any]:
         return tomllib.loads(written)
     except ValueError as error:  # no TOML, or a number that Python does not read
         raise WorkloadError(place, [str(error)]) from None
+    except RecursionError:
+        raise WorkloadError(place, ["lists or tables in each other, too deep to be read"]) from None
 
 
 def workload_of(tables: Mapping[str, Any], place: str) -> Workload:
@@ -98,13 +110,15 @@ def workload_of(tables: Mapping[str, Any], place: str) -> Workload:
     mistakes: list[str] = []
     values: dict[str, Any] = {"title": _title(tables, mistakes)}
     for name, table in tables.items():
-        if name in ONE:
-            values[name] = _one(name, table, mistakes)
+        if wrong := _misshapen(name, table):
+            mistakes.append(wrong)
+        elif name in ONE:
+            values[name] = _build(ONE[name], table, f"[{name}]", mistakes)
         elif name in SEVERAL:
             values[SEVERAL[name][0]] = tuple(_several(name, table, mistakes))
         elif name != "title":
             mistakes.append(f"no key {name}{nearest(name, ['title', *ONE, *SEVERAL])}")
-    mistakes += [f"[{name}] is missing: a plan needs it" for name in NEEDED if tables.get(name) in (None, [])]
+    mistakes += [f"{_heading(name)} is missing: a plan needs it" for name in NEEDED if tables.get(name) in (None, [])]
     if not mistakes:
         workload = Workload(**values)
         mistakes += _disagreements(workload)
@@ -120,21 +134,24 @@ def _title(tables: Mapping[str, Any], mistakes: list[str]) -> str:
     return str(title)
 
 
-def _one(name: str, table: Any, mistakes: list[str]) -> Any:
-    if not isinstance(table, dict):
-        mistakes.append(f"{name}: a table, written [{name}], is needed")
-        return None
-    return _build(ONE[name], table, f"[{name}]", mistakes)
+def _heading(name: str) -> str:
+    return f"[[{name}]]" if name in SEVERAL else f"[{name}]"
 
 
-def _several(name: str, tables: Any, mistakes: list[str]) -> Iterator[Any]:
-    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
-        mistakes.append(f"{name}: a list of tables, each written [[{name}]], is needed")
-        return
+def _misshapen(name: str, table: Any) -> str | None:
+    """What is wrong with the shape of a table that is known, whatever stands in it."""
+    if name in ONE and not isinstance(table, dict):
+        return f"{name}: a table, written {_heading(name)}, is needed"
+    if name in SEVERAL and not (isinstance(table, list) and all(isinstance(each, dict) for each in table)):
+        return f"{name}: a list of tables, each written {_heading(name)}, is needed"
+    return None
+
+
+def _several(name: str, tables: list[dict[str, Any]], mistakes: list[str]) -> Iterator[Any]:
     _, cls, naming = SEVERAL[name]
     for place, table in enumerate(tables, start=1):
         yield _build(cls, table, f"[[{name}]] {table.get(naming, f'number {place}')}", mistakes)
-    for repeated, times in Counter(str(table.get(naming)) for table in tables).items():
+    for repeated, times in Counter(str(table[naming]) for table in tables if naming in table).items():
         if times > 1:
             mistakes.append(f"[[{name}]] {repeated}: defined {times} times")
 

@@ -189,7 +189,6 @@ def groups(load: Load) -> Figures:  # noqa: ARG001  the measured figures answer 
 def additions(load: Load) -> Figures:
     trace = accounting(load)
     get_us = needed(trace.get_us, "[accounting] get_us, as class 3 records have it")
-    put_us = needed(trace.put_us, "[accounting] put_us, as class 3 records have it")
     yield figure(
         applications.get_with_waiters_us,
         Unit.US,
@@ -205,6 +204,7 @@ def additions(load: Load) -> Figures:
             basic_get_us=get_us,
             conversion=conversion,
         )
+    put_us = needed(trace.put_us, "[accounting] put_us, as class 3 records have it")
     for what, events, triggers in (("an event", 1.0, 0.0), ("a trigger", 0.0, 1.0)):
         yield figure(
             applications.put_with_side_messages_us,

@@ -5,8 +5,8 @@ Rules
   L2  The log rate of the queue manager is that of its persistent flows, its part of the shared ones, and its batches.
   L3  Log size and number are those defined today; where none are, those the plan recommends.
   L4  Log between checkpoints: as much as LOGLOAD allows, and never more than one log, for a log switch is a checkpoint.
-  L5  Where only some sizes were measured, the nearest is used: DASD rates of 1,000 bytes to 1 MB,
-      batches of 50 at most.
+  L5  Beyond the sizes that were measured the nearest is used: of DASD rates 1,000 bytes and 1 MB, or 5,000 bytes where
+      that is the largest; of batches 50.  Between the sizes of DASD rates the line is ours.
 
 Called by every module of questions.  Calls workload and the formulas of logs, restart and batches.
 """
@@ -18,18 +18,17 @@ from typing import Any, TypeVar
 
 from quaestor.planner.answer import MissingError
 from quaestor.planner.batches import achieved_batch_size, batches_per_s
-from quaestor.planner.dasd import MEGABYTE, log_rate_mb_per_sec
-from quaestor.planner.engine_log import engine_log_bytes_per_unit_of_work
+from quaestor.planner.dasd import MEGABYTE, log_rate_mb_per_sec, sizes_measured
+from quaestor.planner.engine_log import engine_log_bytes_per_unit_of_work, engine_log_writes_per_message
 from quaestor.planner.log_rate import Path, batch_log_bytes
 from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
-from quaestor.planner.logload import transactions_between_checkpoints
+from quaestor.planner.logload import WRITES_PER_MESSAGE, transactions_between_checkpoints
 from quaestor.planner.logs import ActiveLogSize, active_log_size, active_logs_needed, fill_time_s
 from quaestor.planner.page_sets import Design, design_of
 from quaestor.planner.quantity import DAY_S, HOUR_S
 from quaestor.planner.workload import Channel, CouplingFacility, Dasd, Flow, Machine, Workload
 
 T = TypeVar("T")
-CHART_BYTES_MIN, CHART_BYTES_MAX = 1_000, 1_048_576
 BATCH_MEASURED_MAX = 50
 
 
@@ -88,9 +87,13 @@ class Load:
     def unit_log_bytes(self, flow: Flow, action: Action) -> tuple[Callable[..., float], dict[str, Any]]:
         """The formula for a unit of work of puts or gets, and its inputs: the paper's product's, or this one's own."""
         inputs = {"message_bytes": flow.message_bytes, "action": action, "messages": flow.messages_per_commit}
-        if self.workload.queue_manager.product == "quaestor" and flow.kind is QueueKind.LOCAL:
+        if self.has_engine_log(flow):
             return engine_log_bytes_per_unit_of_work, inputs
         return log_bytes_per_unit_of_work, {**inputs, "queue": flow.kind, "extrapolate": True}
+
+    def has_engine_log(self, flow: Flow) -> bool:
+        """Whether this product's own figures apply, not the paper's."""
+        return self.workload.queue_manager.product == "quaestor" and flow.kind is QueueKind.LOCAL
 
     def _call_log_bytes(self, flow: Flow, action: Action) -> float:
         formula, inputs = self.unit_log_bytes(flow, action)
@@ -144,11 +147,15 @@ class Load:
         """Persistent messages a second that the planned queue manager logs at the peak."""
         return sum(flow.peak_per_s * self.workload.share_of(flow) for flow in self.persistent)
 
+    def mean_of_persistent(self, figure: Callable[[Flow], float]) -> float:
+        """The mean of a figure over persistent messages, by rate."""
+        total = sum(flow.peak_per_s * self.workload.share_of(flow) * figure(flow) for flow in self.persistent)
+        return total / self.peak_messages_per_s
+
     @cached_property
     def mean_message_bytes(self) -> float:
-        """Mean size of a persistent message, by rate."""
-        sizes = sum(flow.peak_per_s * self.workload.share_of(flow) * flow.message_bytes for flow in self.persistent)
-        return sizes / self.peak_messages_per_s
+        """Mean size of a persistent message."""
+        return self.mean_of_persistent(lambda flow: flow.message_bytes)
 
     @property
     def mean_log_bytes(self) -> float:
@@ -158,8 +165,12 @@ class Load:
     @cached_property
     def dasd_log_bytes_per_s(self) -> float:
         """The highest log data rate of the DASD at the mean message size."""
-        size = min(max(self.mean_message_bytes, CHART_BYTES_MIN), CHART_BYTES_MAX)
-        return log_rate_mb_per_sec(self.dasd.type, size, interpolate=True) * MEGABYTE
+        return self.dasd_mb_per_s(self.mean_message_bytes) * MEGABYTE
+
+    def dasd_mb_per_s(self, message_bytes: float) -> float:
+        """The highest log data rate of the DASD at a message size (L5)."""
+        least, largest = sizes_measured(self.dasd.type)
+        return log_rate_mb_per_sec(self.dasd.type, min(max(message_bytes, least), largest), interpolate=True)
 
     @cached_property
     def recommended_log(self) -> ActiveLogSize:
@@ -189,11 +200,25 @@ class Load:
     def fill_time_s(self) -> float:
         return fill_time_s(self.log_bytes, self.peak_log_rate)
 
+    @property
+    def writes_per_message(self) -> float:
+        """Writes to log buffers that a mean persistent message counts towards LOGLOAD."""
+        written = self.workload.log.writes_per_message
+        if written is not None:
+            return written
+        if not any(self.has_engine_log(flow) for flow in self.workload.persistent):
+            return WRITES_PER_MESSAGE
+        return self.mean_of_persistent(self._log_writes)
+
+    def _log_writes(self, flow: Flow) -> float:
+        if self.has_engine_log(flow):
+            return engine_log_writes_per_message(flow.message_bytes, flow.messages_per_commit)
+        return WRITES_PER_MESSAGE
+
     @cached_property
     def checkpoint_log_bytes(self) -> float:
         """Log between two checkpoints (L4)."""
-        log = self.workload.log
-        messages = transactions_between_checkpoints(log.logload, log.writes_per_message)
+        messages = transactions_between_checkpoints(self.workload.log.logload, self.writes_per_message)
         return min(messages * self.mean_log_bytes, self.log_bytes)
 
     @property

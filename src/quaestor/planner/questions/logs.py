@@ -11,7 +11,7 @@ from quaestor.planner.archive import ArchiveQuantities
 from quaestor.planner.dasd import MEGABYTE, PLANNING_SHARE
 from quaestor.planner.log_space import Action
 from quaestor.planner.questions.catalog import question
-from quaestor.planner.questions.load import CHART_BYTES_MAX, CHART_BYTES_MIN, Load, needed
+from quaestor.planner.questions.load import Load, needed
 from quaestor.planner.throughput import Ending, UnitOfWork
 
 LONGEST_GET_BYTES = 100_000
@@ -178,15 +178,27 @@ def batch_log(load: Load) -> Figures:
 @question("ch1-12", "How is the log divided between puts and gets that peak at different times?")
 def put_and_get_shares(load: Load) -> Figures:
     for flow in load.persistent:
-        for rates, what in (((flow.peak_per_s, 0.0), "puts alone"), ((0.0, flow.peak_per_s), "gets alone")):
+        per_s = flow.peak_per_s * load.workload.share_of(flow)
+        for action, what in ((Action.PUT, "puts alone"), (Action.GET, "gets alone")):
+            if load.has_engine_log(flow):
+                own = load.put_log_bytes(flow) if action is Action.PUT else load.get_log_bytes(flow)
+                yield figure(
+                    log_rate.log_rate_bytes_per_s,
+                    Unit.BYTES_PER_S,
+                    about=flow.queue,
+                    what=what,
+                    transactions_per_s=per_s,
+                    calls=(log_rate.LoggedCall(action, flow.message_bytes, log_bytes=own),),
+                )
+                continue
             yield figure(
                 log_rate.mixed_log_rate_bytes_per_s,
                 Unit.BYTES_PER_S,
                 about=flow.queue,
                 what=what,
                 user_bytes=flow.message_bytes,
-                puts_per_s=rates[0] * load.workload.share_of(flow),
-                gets_per_s=rates[1] * load.workload.share_of(flow),
+                puts_per_s=per_s if action is Action.PUT else 0.0,
+                gets_per_s=per_s if action is Action.GET else 0.0,
                 hold_slope=flow.message_bytes > LONGEST_GET_BYTES,
             )
 
@@ -233,7 +245,7 @@ def equal_log(load: Load) -> Figures:
 def log_dasd(load: Load) -> Figures:
     yield figure(
         dasd.required_log_mb_per_sec,
-        Unit.MB_PER_S,
+        Unit.MIB_PER_S,
         head_room=lambda needs: HeadRoom(
             "half the log data rate of the DASD", needs, PLANNING_SHARE * load.dasd_log_bytes_per_s / MEGABYTE
         ),
@@ -245,14 +257,12 @@ def log_dasd(load: Load) -> Figures:
 @question("ch4-2", "How many persistent messages of each size does this DASD sustain?")
 def dasd_by_size(load: Load) -> Figures:
     for flow in load.persistent:
-        size = min(max(flow.message_bytes, CHART_BYTES_MIN), CHART_BYTES_MAX)
-        rate = dasd.log_rate_mb_per_sec(load.dasd.type, size, interpolate=True)
         yield figure(
             dasd.messages_per_sec,
             Unit.PER_S,
             about=flow.queue,
-            what="at the nearest measured size",
-            log_mb_per_sec=rate,
+            what="at its size, or the nearest measured",
+            log_mb_per_sec=load.dasd_mb_per_s(flow.message_bytes),
             log_bytes_per_message=load.log_bytes_per_message(flow),
         )
 
@@ -264,6 +274,9 @@ def log_gains(load: Load) -> Figures:
         Unit.BYTES_PER_S,
         what="data rate of a single log",
         dual_rate_bytes_per_s=load.dasd_log_bytes_per_s,
+    )
+    yield figure(
+        dasd.single_logging_gain_percent_range, Unit.PERCENT, what="gain of a single log, small to 1 MB messages"
     )
     yield figure(
         dasd.stripes_used,
@@ -280,24 +293,28 @@ def log_gains(load: Load) -> Figures:
 @question("ch4-9", "How many log I/Os, and how long, does a put or get with its commit take?")
 def unit_of_work_io(load: Load) -> Figures:
     current = log_flow.current_buffer_io_times(dual=load.workload.log.copies == 2)
-    for flow in load.persistent:
-        pages = load.put_log_bytes(flow) * flow.messages_per_commit // log_flow.PAGE_BYTES
-        io_times = log_flow.unit_of_work_io_times(pages, current_io_times=current)
+    pages = {
+        flow.queue: load.put_log_bytes(flow) * flow.messages_per_commit // log_flow.PAGE_BYTES
+        for flow in load.persistent
+    }
+    for queue, full in pages.items():
         yield figure(
             log_flow.unit_of_work_io_times,
             Unit.COUNT,
-            about=flow.queue,
+            about=queue,
             what="I/O times of puts and commit",
-            full_pages=pages,
+            full_pages=full,
             current_io_times=current,
         )
+    response_ms = load.log_io_s * 1000
+    for queue, full in pages.items():
         yield figure(
             log_flow.elapsed_ms,
             Unit.MS,
-            about=flow.queue,
+            about=queue,
             what="waiting for the log",
-            io_times=io_times,
-            response_ms=load.log_io_s * 1000,
+            io_times=log_flow.unit_of_work_io_times(full, current_io_times=current),
+            response_ms=response_ms,
         )
 
 

@@ -21,15 +21,24 @@ PHASES = {
 
 
 def restart_inputs(load: Load) -> dict[str, Any]:
-    """What a failure just before a checkpoint leaves to read, the longest unit of work in flight."""
-    since = round(load.checkpoint_log_bytes)
+    """What a failure at the end of a log, just before its checkpoint, leaves to read, the longest unit in flight.
+
+    Phase 2 then reads the whole log; forward recovery reads all pages that its range may name.
+    """
+    rebuild = rebuild_range(load)
     in_flight = round(load.peak_log_rate * load.workload.targets.longest_unit_s)
     return {
-        "state": LogRange(0, since),
+        "state": LogRange(0, load.log_bytes),
         "units": (),
-        "rebuild_log_bytes": restart.rebuild_bytes(load.checkpoint_log_bytes),
+        "rebuild_log_bytes": rebuild.bytes,
         "backward": LogRange(0, in_flight),
+        "rebuild_pages": restart.forward_pages_max(rebuild),
     }
+
+
+def rebuild_range(load: Load) -> LogRange:
+    """The log since the checkpoints that page sets are rebuilt from."""
+    return LogRange(0, round(restart.rebuild_bytes(load.checkpoint_log_bytes)))
 
 
 @question("ch1-26", "How long does restart take after a failure, phase by phase?")
@@ -50,25 +59,23 @@ def phases(load: Load) -> Figures:
 
 @question("ch1-27", "What is the longest restart that this LOGLOAD allows?")
 def longest_restart(load: Load) -> Figures:
-    log = load.workload.log
     yield figure(
         logload.restart_s_max,
         Unit.SECONDS,
         what="one message a transaction, as measured on an old release",
-        logload=log.logload,
-        log_writes_per_transaction=log.writes_per_message,
+        logload=load.workload.log.logload,
+        log_writes_per_transaction=load.writes_per_message,
     )
 
 
 @question("ch1-28", "Which LOGLOAD keeps the restart target?")
 def fitting_logload(load: Load) -> Figures:
-    log = load.workload.log
     yield figure(
         logload.logload_for_restart,
         Unit.COUNT,
         what="highest that keeps the target",
         restart_limit_s=load.workload.targets.restart_s,
-        log_writes_per_transaction=log.writes_per_message,
+        log_writes_per_transaction=load.writes_per_message,
     )
     for flow in load.workload.persistent:
         shape = Shape.LOW_DEPTH if load.lives_short(flow) and flow.outage_s == 0 else Shape.HIGH_VARIANCE
@@ -99,7 +106,7 @@ beyond(
 
 @question("ch1-31", "How many pages may forward recovery read, and how long does that take?")
 def page_reads(load: Load) -> Figures:
-    stretch = LogRange(0, round(restart.rebuild_bytes(load.checkpoint_log_bytes)))
+    stretch = rebuild_range(load)
     yield figure(restart.forward_pages_max, Unit.PAGES, what="at most", stretch=stretch)
     for zhpf in (False, True):
         yield figure(

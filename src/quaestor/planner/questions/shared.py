@@ -343,7 +343,7 @@ def scm(load: Load) -> Figures:
             scm_bytes=scm_bytes,
             message_bytes=flow.message_bytes,
         )
-    yield figure(storage_class_memory.augmented_mb, Unit.MB, what="augmented space", scm_mb=scm_bytes / 2**20)
+    yield figure(storage_class_memory.augmented_mb, Unit.MIB, what="augmented space", scm_mb=scm_bytes / 2**20)
 
 
 @question("ch2-17", "What does a unit of recovery over two structures cost?")
@@ -383,6 +383,7 @@ def expiry_scan(load: Load) -> Figures:
             what="CPU an hour at its deepest",
             depth=flow.backlog,
             expryint_s=round(interval_s),
+            offloaded=flow.message_bytes > structures.LARGEST_WHOLE_BYTES,
         )
 
 

@@ -4,6 +4,7 @@ Called by plan through the catalog.  Calls page_sets, buffer_pools, buffer_flow,
 indexing, storage_use, security_costs.
 """
 
+from collections.abc import Iterable
 from dataclasses import fields
 from itertools import pairwise
 
@@ -18,11 +19,12 @@ from quaestor.planner import (
     storage_use,
     utilities,
 )
-from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure
+from quaestor.planner.answer import Figure, Figures, HeadRoom, Refused, Unit, each_apart, figure
 from quaestor.planner.buffer_flow import Life
 from quaestor.planner.buffer_pools import Usage
 from quaestor.planner.deferred_write import WriteRate
 from quaestor.planner.geometry import PAGE_BYTES
+from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.page_sets import EXPANSION_PERCENT, PAGES_PER_GIB
 from quaestor.planner.quantity import HOUR_S, MIB
 from quaestor.planner.questions.catalog import question
@@ -62,6 +64,14 @@ def page_set_of(load: Load, flow: Flow) -> PageSet:
 
 def name_of(flow: Flow) -> str:
     return flow.queue
+
+
+def flows_of_queues(flows: Iterable[Flow]) -> dict[str, list[Flow]]:
+    """Flows by the queue they go through: a measurement tells its persistent messages and the others apart."""
+    made: dict[str, list[Flow]] = {}
+    for flow in flows:
+        made.setdefault(flow.queue.removesuffix(NON_PERSISTENT), []).append(flow)
+    return made
 
 
 def sized_page_sets(load: Load) -> tuple[PageSet, ...]:
@@ -125,9 +135,16 @@ def backlog(load: Load) -> Figures:
 
 
 def _pages_beside(load: Load, flow: Flow) -> int:
-    """Pages of the other queues on the page set, while this one has its backlog: as many as normally live there."""
-    others = (each for each in load.private if each.page_set == flow.page_set and each is not flow)
-    return sum(_living_pages(load, each) for each in others)
+    """Pages of other messages on the page set while these gather.
+
+    Those of the same queue gather with them, for they have the same getters; of others as many as normally live there.
+    """
+    pages = 0
+    for flows in flows_of_queues(each for each in load.private if each.page_set == flow.page_set).values():
+        gathering = flow in flows
+        others = (each for each in flows if each is not flow)
+        pages += sum(backlog_pages(load, each) if gathering else _living_pages(load, each) for each in others)
+    return pages
 
 
 @question("ch1-17", "When does a page set begin to expand once nobody gets?")
@@ -250,22 +267,44 @@ def verdicts(load: Load) -> Figures:
 
 @question("ch1-24", "How much may one checkpoint write, and for how long?")
 def checkpoint(load: Load) -> Figures:
-    yield figure(
-        deferred_write.checkpoint_pages_max,
-        Unit.PAGES,
-        what="at most",
-        log_bytes=load.log_bytes,
-        log_bytes_per_message=load.mean_log_bytes,
-    )
-    pages = deferred_write.checkpoint_pages_max(load.log_bytes, load.mean_log_bytes)
-    rate = WriteRate.V8_0_DS8870_LOW if load.workload.queue_manager.version >= Release.V8_0 else WriteRate.V7_1
+    pools, wide = load.workload.buffer_pools, load.workload.queue_manager.version >= Release.V8_0
+    most: list[Figure | Refused] = []
+    if wide:
+        by_log = figure(
+            deferred_write.checkpoint_pages_max,
+            Unit.PAGES,
+            what="at most, by the log",
+            log_bytes=load.log_bytes,
+            log_bytes_per_message=load.mean_of_persistent(load.put_log_bytes),
+            pages_per_message=load.mean_of_persistent(lambda flow: _pages_written(load, flow)),
+        )
+        most.append(by_log)
+    if pools or not wide:
+        buffers = sum(pool.buffers for pool in needed(pools or None, "a [[buffer_pool]]"))
+        by_pools = figure(
+            deferred_write.checkpoint_pages_max_31_bit,
+            Unit.PAGES,
+            what="at most, by the pools",
+            pool_bytes_total=buffers * PAGE_BYTES,
+        )
+        most.append(by_pools)
+    yield from most
+    rate = WriteRate.V8_0_DS8870_LOW if wide else WriteRate.V7_1
     yield figure(
         deferred_write.burst_s,
         Unit.SECONDS,
         what=f"burst at {rate.name}",
-        data_bytes=pages * PAGE_BYTES,
+        data_bytes=min(each.value for each in most if isinstance(each, Figure)) * PAGE_BYTES,
         write_rate_bytes_per_s=rate.value,
     )
+
+
+def _pages_written(load: Load, flow: Flow) -> float:
+    """Pages of a page set that one message of a flow changes; a shared queue has none."""
+    if flow.shared:
+        return 0.0
+    lie = page_sets.packing(flow.message_bytes, load.design)
+    return lie.pages_per_message / lie.messages_per_page
 
 
 @question("ch1-25", "Above the bar, and fixed in real storage?")
@@ -355,7 +394,8 @@ def access_shifts(load: Load) -> Figures:
 def index_storage(load: Load) -> Figures:
     indexed = [flow for flow in load.private if flow.indexed]
     needed(indexed or None, "a private [[flow]] that is indexed")
-    yield figure(indexing.index_bytes, Unit.BYTES, messages=sum(flow.backlog for flow in indexed), queues=len(indexed))
+    queues = len(flows_of_queues(indexed))
+    yield figure(indexing.index_bytes, Unit.BYTES, messages=sum(flow.backlog for flow in indexed), queues=queues)
 
 
 @question("ch1-41", "How much common storage do connections take?")
@@ -370,11 +410,7 @@ def common_storage(load: Load) -> Figures:
 @question("ch1-42", "How much storage do handles, users, the group and the cluster take?")
 def other_storage(load: Load) -> Figures:
     qmgr = load.workload.queue_manager
-    applications = needed(qmgr.connections, "[queue_manager] connections")
     opened = qmgr.queues_open_each
-    yield figure(
-        storage_use.handle_bytes, Unit.BYTES, what="handles", applications=applications, queues_open_each=opened
-    )
     if qmgr.users is not None:
         yield figure(security_costs.security_bytes, Unit.BYTES, what="users", users=qmgr.users, queues_per_user=opened)
     if load.workload.shared:
@@ -390,6 +426,10 @@ def other_storage(load: Load) -> Figures:
         yield figure(
             storage_use.cluster_cache_bytes, Unit.BYTES, what="cluster cache", configuration_bytes=qmgr.cluster_bytes
         )
+    applications = needed(qmgr.connections, "[queue_manager] connections")
+    yield figure(
+        storage_use.handle_bytes, Unit.BYTES, what="handles", applications=applications, queues_open_each=opened
+    )
 
 
 @question("ch1-43", "When is an idle user's entry discarded?")
@@ -418,5 +458,7 @@ def units_of_work(load: Load) -> Figures:
         utilities.maxumsgs_for_one_unit_of_work,
         Unit.MESSAGES,
         what="MAXUMSGS to move the deepest queue in one unit",
-        queue_depths=tuple(max(1, flow.backlog) for flow in load.workload.flows),
+        queue_depths=tuple(
+            max(1, sum(flow.backlog for flow in flows)) for flows in flows_of_queues(load.workload.flows).values()
+        ),
     )
