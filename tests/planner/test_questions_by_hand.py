@@ -419,3 +419,11 @@ def test_the_expiry_scan_of_a_shared_queue():
     found, _ = asked("ch1-44", FACILITY, SHARED, head=HEAD + 'expryint = "60 s"\n')
     low, high = found[0].value
     assert (5.4, 7.2) == (pytest.approx(low), pytest.approx(high))
+
+
+@pytest.mark.parametrize(("size", "elements"), [(10, 2), (1024, 6), (64_512, 254), (64_513, 2), (104_857_600, 2)])
+def test_room_of_messages_that_are_got_and_not_yet_deleted(size, elements):
+    """[2813-2819]: 340 messages for each of three queue managers; each holds an entry and elements of 256 bytes."""
+    flow = SHARED.replace("size = 1024", f"size = {size}")
+    found, _ = asked("ch2-8", FACILITY, flow, head=HEAD + "members = 3\n")
+    assert [3 * 340 * 256 * (1 + elements)] == [each.value for each in found]

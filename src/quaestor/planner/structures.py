@@ -91,6 +91,11 @@ def elements_per_message(message_bytes: int, grouped: bool = False) -> int:
     return ELEMENTS_OFFLOADED if message_bytes > LARGEST_WHOLE_BYTES else ceil(stored / ELEMENT_BYTES)
 
 
+def bytes_held(message_bytes: int, grouped: bool = False) -> int:
+    """What the entry and the elements of one message take of a structure (S2)."""
+    return ENTRY_BYTES + ELEMENT_BYTES * elements_per_message(message_bytes, grouped)
+
+
 @formula(EXTRACT, "A5 entries and elements in use", "2495-2501")
 def pools_used(populations: Iterable[Population]) -> Pools:
     """What these messages take of both pools."""

@@ -200,7 +200,7 @@ def undeleted(load: Load) -> Figures:
             Unit.BYTES,
             about=flow.queue,
             what="at CFLEVEL(4)",
-            stored_message_bytes=structures.stored_bytes(flow.message_bytes),
+            stored_message_bytes=structures.bytes_held(flow.message_bytes),
             queue_managers=load.workload.queue_manager.members,
         )
 
