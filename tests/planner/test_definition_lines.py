@@ -98,10 +98,10 @@ def test_the_administration_structure_is_never_altered_by_itself(alter, allowed)
     assert f"ALLOWAUTOALT({allowed})" in application
 
 
-def test_a_short_name_of_a_group_is_filled_up_with_dollars():
-    """The structure's name begins with four characters of the group."""
+def test_a_short_name_of_a_group_is_filled_up_with_at_signs():
+    """The structure's name begins with four characters of the group; the product fills a shorter name up so."""
     (admin,) = lines(written(FACILITY, flow("S", "shared = true"), group="QS").cfrm, "STRUCTURE")
-    assert admin.startswith("STRUCTURE NAME(QS$$CSQ_ADMIN) ")
+    assert admin.startswith("STRUCTURE NAME(QS@@CSQ_ADMIN) ")
 
 
 # --- channels ---------------------------------------------------------------------------------------------------------

@@ -20,7 +20,13 @@ from quaestor.planner.answer import MissingError
 from quaestor.planner.batches import recommended_settings
 from quaestor.planner.buffer_flow import buffers_that_keep_messages
 from quaestor.planner.buffer_pools import FREE_PERCENT_MIN, Usage, queue_object_pages, start_pages
-from quaestor.planner.cfrm import admin_init_size_kb, recommended_sizes, structure_name
+from quaestor.planner.cfrm import (
+    GROUP_NAME_CHARACTERS,
+    GROUP_NAME_FILL,
+    admin_init_size_kb,
+    recommended_sizes,
+    structure_name,
+)
 from quaestor.planner.channels import MAXCHL_LIMIT, recommended_sharecnv
 from quaestor.planner.geometry import CYLINDER_BYTES, PAGE_BYTES
 from quaestor.planner.log_flow import outbuff_kb_for
@@ -180,7 +186,7 @@ def _structures(load: Load) -> Iterator[str]:
 def _policy(load: Load, notes: list[str]) -> Iterator[str]:
     if not load.workload.shared or load.workload.coupling_facility is None:
         return
-    group = (load.workload.queue_manager.group or "QSG1").ljust(4, "$")
+    group = (load.workload.queue_manager.group or "QSG1").ljust(GROUP_NAME_CHARACTERS, GROUP_NAME_FILL)
     sizes = {"CSQ_ADMIN": admin_init_size_kb(load.workload.queue_manager.members)}
     for name, flows in shared_questions.flows_of_structures(load).items():
         sizes[name] = shared_questions.needed_kb(load, flows)
