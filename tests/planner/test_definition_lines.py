@@ -89,6 +89,28 @@ def test_a_structure_is_recovered_where_a_message_must_survive(persistent, recov
     )
 
 
+@pytest.mark.parametrize(
+    ("release", "size", "level"),
+    [
+        ("6.0", '"63k"', "CFLEVEL(3) RECOVER(YES)"),
+        ("7.0.1", '"64k"', "CFLEVEL(4) RECOVER(YES)"),
+        ("7.1", '"1k"', "CFLEVEL(5) RECOVER(YES) OFFLOAD(SMDS)"),
+    ],
+)
+def test_shared_message_data_sets_come_with_7_1(release, size, level):
+    """[2831]: CFLEVEL(5) appeared in 7.1; before it, over 63 KB needs 4, and less does with 3 [3154-3162]."""
+    found = written(FACILITY, flow("S", 'shared = true\noutage = "1 min"', size=size), release=release)
+    assert [f"DEFINE CFSTRUCT(APPLICATION1) {level} REPLACE"] == lines(found.mqsc, "DEFINE CFSTRUCT")
+
+
+def test_a_shared_queue_takes_its_longest_message_and_is_indexed_as_a_private_one():
+    found = written(FACILITY, flow("S", 'shared = true\noutage = "1 min"\nindexed = true', size='"5M"'))
+    assert [
+        "DEFINE QLOCAL('S') QSGDISP(SHARED) CFSTRUCT(APPLICATION1) MAXDEPTH(300) MAXMSGL(5242880)"
+        " INDXTYPE(MSGID) REPLACE"
+    ] == lines(found.mqsc, "DEFINE QLOCAL")
+
+
 @pytest.mark.parametrize(("alter", "allowed"), [("true", "YES"), ("false", "NO")])
 def test_the_administration_structure_is_never_altered_by_itself(alter, allowed):
     facility = FACILITY + f"auto_alter = {alter}\n"

@@ -71,7 +71,9 @@ def test_both_flows_of_a_measured_queue_are_one_queue():
 def test_both_flows_of_a_measured_shared_queue_are_one_queue():
     both = flow("S", 'shared = true\noutage = "10 s"') + flow(f"S{NON_PERSISTENT}", "shared = true", persistent="false")
     found = made(FACILITY, both)
-    assert ["DEFINE QLOCAL('S') QSGDISP(SHARED) CFSTRUCT(APPLICATION1) MAXDEPTH(50)"] == queues(found)
+    assert [
+        "DEFINE QLOCAL('S') QSGDISP(SHARED) CFSTRUCT(APPLICATION1) MAXDEPTH(50) MAXMSGL(4194304) REPLACE"
+    ] == queues(found)
     assert "DEFINE CFSTRUCT(APPLICATION1) CFLEVEL(5) RECOVER(YES) OFFLOAD(SMDS) REPLACE" in found.mqsc
 
 

@@ -427,3 +427,26 @@ def test_room_of_messages_that_are_got_and_not_yet_deleted(size, elements):
     flow = SHARED.replace("size = 1024", f"size = {size}")
     found, _ = asked("ch2-8", FACILITY, flow, head=HEAD + "members = 3\n")
     assert [3 * 340 * 256 * (1 + elements)] == [each.value for each in found]
+
+
+def test_a_queue_with_both_kinds_of_messages_lies_in_one_structure():
+    """A measurement has two flows of it; the structure that recovers takes both."""
+    other = SHARED.replace('"S"', '"S (non-persistent)"').replace("persistent = true", "persistent = false")
+    assert {("", ""): "CFLEVEL(5) RECOVER(YES): S"} == answers("ch2-1", FACILITY, SHARED, other)
+
+
+def test_before_7_1_nothing_is_offloaded_to_data_sets():
+    head = HEAD + 'release = "7.0.1"\n'
+    (found,), _ = asked("ch2-1", FACILITY, SHARED, head=head)
+    assert "CFLEVEL(3) RECOVER(YES): S" == found.value
+    answered, (without,) = asked("ch2-7", FACILITY, SHARED, head=head)
+    assert [] == answered
+    assert "the workload lacks [queue_manager] release 7.1 or later, for CFLEVEL(5)" == without.why
+    assert 2 == len(asked("ch2-7", FACILITY, SHARED, head=HEAD + 'release = "7.1"\n')[0])
+
+
+def test_only_a_structure_with_persistent_messages_is_recovered():
+    """RECOVER(NO) leaves nothing to read back [3168]."""
+    fast = SHARED.replace('"S"', '"N"').replace("persistent = true", "persistent = false") + 'structure = "FAST"\n'
+    assert {"APPLICATION1"} == {about for about, _ in answers("ch4-4", FACILITY, SHARED, fast)}
+    assert ["the workload lacks a shared persistent [[flow]]"] == lacking("ch4-4", FACILITY, fast)

@@ -12,7 +12,7 @@ Rules
 Called by the command and the page.  Calls answers' load, cfrm, geometry and the questions' sizes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
@@ -32,12 +32,11 @@ from quaestor.planner.geometry import CYLINDER_BYTES, PAGE_BYTES
 from quaestor.planner.log_flow import outbuff_kb_for
 from quaestor.planner.logload import LOGLOAD_MAX, LOGLOAD_MIN, logload_for_restart
 from quaestor.planner.logs import LOG_BYTES_MAX, largest_active_log_bytes
-from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.page_sets import EXPANSION_PERCENT, page_set_bytes_max
 from quaestor.planner.quantity import MIB, show_bytes
 from quaestor.planner.questions import channels as channel_questions
 from quaestor.planner.questions import shared as shared_questions
-from quaestor.planner.questions.load import Load
+from quaestor.planner.questions.load import Load, flows_of_queues
 from quaestor.planner.questions.storage import backlog_pages, pages_of_pool
 from quaestor.planner.release import Release
 from quaestor.planner.source import OutOfRangeError
@@ -145,21 +144,15 @@ def _storage_classes(load: Load) -> Iterator[str]:
     for page_set in load.workload.page_sets:
         if page_set.number in used:
             yield f"DEFINE STGCLASS({_class_name(page_set.number)}) PSID({page_set.number:02d}) REPLACE"
-    for name, flows in _queues(flow for flow in load.workload.private if flow.page_set is not None).items():
-        index = " INDXTYPE(MSGID)" if any(flow.indexed for flow in flows) else ""
-        longest = max(4 * MIB, *(flow.message_bytes for flow in flows))
-        yield (
-            f"DEFINE QLOCAL('{name}') STGCLASS({_class_name(flows[0].page_set)}) MAXDEPTH({_depth(flows)})"
-            f" MAXMSGL({longest}){index} REPLACE"
-        )
+    for name, flows in flows_of_queues(flow for flow in load.workload.private if flow.page_set is not None).items():
+        yield f"DEFINE QLOCAL('{name}') STGCLASS({_class_name(flows[0].page_set)}) {_attributes(flows)}"
 
 
-def _queues(flows: Iterable[Flow]) -> dict[str, list[Flow]]:
-    """Flows by the queue they go through (D6)."""
-    made: dict[str, list[Flow]] = {}
-    for flow in flows:
-        made.setdefault(flow.queue.removesuffix(NON_PERSISTENT), []).append(flow)
-    return made
+def _attributes(flows: list[Flow]) -> str:
+    """What the messages of a queue ask of it."""
+    longest = max(4 * MIB, *(flow.message_bytes for flow in flows))
+    index = " INDXTYPE(MSGID)" if any(flow.indexed for flow in flows) else ""
+    return f"MAXDEPTH({_depth(flows)}) MAXMSGL({longest}){index} REPLACE"
 
 
 def _depth(flows: list[Flow]) -> int:
@@ -178,9 +171,11 @@ def _structures(load: Load) -> Iterator[str]:
         return
     for name, flows in shared_questions.flows_of_structures(load).items():
         recover = "YES" if any(flow.persistent for flow in flows) else "NO"
-        yield f"DEFINE CFSTRUCT({name}) CFLEVEL(5) RECOVER({recover}) OFFLOAD(SMDS) REPLACE"
-        for queue, of_queue in _queues(flows).items():
-            yield f"DEFINE QLOCAL('{queue}') QSGDISP(SHARED) CFSTRUCT({name}) MAXDEPTH({_depth(of_queue)})"
+        level = shared_questions.cflevel_of(load, flows)
+        offload = " OFFLOAD(SMDS)" if shared_questions.has_data_sets(load) else ""
+        yield f"DEFINE CFSTRUCT({name}) CFLEVEL({level}) RECOVER({recover}){offload} REPLACE"
+        for queue, of_queue in flows_of_queues(flows).items():
+            yield f"DEFINE QLOCAL('{queue}') QSGDISP(SHARED) CFSTRUCT({name}) {_attributes(of_queue)}"
 
 
 def _policy(load: Load, notes: list[str]) -> Iterator[str]:

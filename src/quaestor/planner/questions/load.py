@@ -11,7 +11,7 @@ Rules
 Called by every module of questions.  Calls workload and the formulas of logs, restart and batches.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from quaestor.planner.log_rate import Path, batch_log_bytes
 from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
 from quaestor.planner.logload import transactions_between_checkpoints
 from quaestor.planner.logs import ActiveLogSize, active_log_size, active_logs_needed, fill_time_s
+from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.page_sets import Design, design_of
 from quaestor.planner.quantity import DAY_S, HOUR_S
 from quaestor.planner.workload import Channel, CouplingFacility, Dasd, Flow, Machine, Workload
@@ -216,3 +217,11 @@ def needed(value: T | None, what: str) -> T:
     if value is None:
         raise MissingError(f"the workload lacks {what}")
     return value
+
+
+def flows_of_queues(flows: Iterable[Flow]) -> dict[str, list[Flow]]:
+    """Flows by the queue they go through: a measurement tells its persistent messages and the others apart."""
+    made: dict[str, list[Flow]] = {}
+    for flow in flows:
+        made.setdefault(flow.queue.removesuffix(NON_PERSISTENT), []).append(flow)
+    return made

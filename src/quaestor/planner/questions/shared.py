@@ -24,7 +24,8 @@ from quaestor.planner import (
 )
 from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
 from quaestor.planner.questions.catalog import question
-from quaestor.planner.questions.load import Load, needed
+from quaestor.planner.questions.load import Load, flows_of_queues, needed
+from quaestor.planner.release import Release
 from quaestor.planner.structure_choice import SharedQueue
 from quaestor.planner.structures import Population
 from quaestor.planner.workload import Flow, Structure
@@ -33,10 +34,28 @@ APPLICATION_STRUCTURE = "APPLICATION1"
 CFLEVEL_WITH_DATA_SETS = 5
 
 
+def has_data_sets(load: Load) -> bool:
+    """Whether the release knows CFLEVEL(5), and with it shared message data sets."""
+    return load.workload.queue_manager.version >= Release.V7_1
+
+
+def cflevel_of(load: Load, flows: list[Flow]) -> int:
+    """The CFLEVEL of the structure that these flows share."""
+    largest = max(flow.message_bytes for flow in flows)
+    return CFLEVEL_WITH_DATA_SETS if has_data_sets(load) else structure_choice.least_cflevel(largest)
+
+
 def shared_queues(load: Load) -> tuple[SharedQueue, ...]:
+    """Each queue once: where some of its messages are persistent, it lies where those are recovered."""
     duplexed = load.coupling_facility.duplexed
     return tuple(
-        SharedQueue(flow.queue, flow.persistent, flow.message_bytes, duplexed=duplexed) for flow in load.shared
+        SharedQueue(
+            name,
+            any(flow.persistent for flow in flows),
+            max(flow.message_bytes for flow in flows),
+            duplexed=duplexed,
+        )
+        for name, flows in flows_of_queues(load.shared).items()
     )
 
 
@@ -97,6 +116,7 @@ def which_structures(load: Load) -> Figures:
             for each in made
         ),
         queues=shared_queues(load),
+        smds=has_data_sets(load),
     )
 
 
@@ -176,6 +196,7 @@ def _room(structure: Structure) -> Callable[[float], HeadRoom]:
 
 @question("ch2-7", "How many fit with offload, and how large are the data sets?")
 def with_offload(load: Load) -> Figures:
+    needed(has_data_sets(load) or None, "[queue_manager] release 7.1 or later, for CFLEVEL(5)")
     for name, flows in flows_of_structures(load).items():
         pools = structures.pools_allocated(size_kb(load, name, flows), load.coupling_facility.cfcc_level)
         for flow in flows:
@@ -236,7 +257,7 @@ def survival(load: Load) -> Figures:
             about=flow.queue,
             what="messages survive, with backups and logs kept",
             persistent=flow.persistent,
-            cflevel=CFLEVEL_WITH_DATA_SETS,
+            cflevel=cflevel_of(load, [flow]),
             recover=flow.persistent,
             duplexed=load.coupling_facility.duplexed,
         )
@@ -245,7 +266,7 @@ def survival(load: Load) -> Figures:
         Unit.TEXT,
         what="queue managers",
         duplexed=load.coupling_facility.duplexed,
-        cflevel=CFLEVEL_WITH_DATA_SETS,
+        cflevel=cflevel_of(load, list(load.shared)),
     )
 
 
@@ -388,7 +409,10 @@ def expiry_scan(load: Load) -> Figures:
 
 @question("ch4-4", "How long does RECOVER CFSTRUCT take, with and without compressed archives?")
 def recover_structure(load: Load) -> Figures:
-    for name, flows in flows_of_structures(load).items():
+    recovered = {
+        name: flows for name, flows in flows_of_structures(load).items() if any(each.persistent for each in flows)
+    }
+    for name, flows in needed(recovered or None, "a shared persistent [[flow]]").items():
         for archive, what in (
             (compression.UNCOMPRESSED, "archives as they are"),
             (compression.COMPRESSED, "compressed"),
