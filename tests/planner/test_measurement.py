@@ -150,7 +150,7 @@ def test_channels_by_kind():
         sender[key] for key in ("kind", "channels", "size", "rate", "batchsz", "batchint")
     )
     assert "receiver" == receiver["kind"]
-    assert ("svrconn", 10, False) == tuple(client[key] for key in ("kind", "sharecnv", "persistent"))
+    assert ("svrconn", 10, "many", False) == tuple(client[key] for key in ("kind", "sharecnv", "threads", "persistent"))
     assert "batchsz" not in client
     assert "left out: channel MQTT, of type MQTT" in notes
 

@@ -106,8 +106,29 @@ def test_clients_that_share_nothing_use_no_function_of_version_7():
 
 
 def test_more_channels_than_were_measured_are_all_known_pairs():
-    made = with_channel(channels=1500)
-    assert 1500 == answer(made, "ch2-26", "PAY1.TO.HOST2").inputs["pairs_known"]
+    found = answer(with_channel(channels=1500), "ch2-26", "PAY1.TO.HOST2")
+    assert 1500 == found.inputs["pairs_known"]
+    assert "as if 1500 pairs were known" == found.what
+
+
+@pytest.mark.parametrize(
+    ("sharecnv", "threads", "kb"),
+    [(0, "many", 96), (1, "many", 179), (10, "many", 242), (10, "one", 179)],
+)
+def test_a_client_holds_the_conversations_of_its_threads(sharecnv, threads, kb):
+    """ORACLE 45 [3320-3325], messages of 1 KB; a channel that one thread alone uses holds one conversation."""
+    *others, client, files_channel = example()["channel"]
+    of_threads = client | {"sharecnv": sharecnv, "threads": threads}
+    made = planned(channel=[*others, of_threads, files_channel])
+    assert kb == answer(made, "ch2-19", "PAY1.CLIENT").inputs["footprint_kb"]
+
+
+@pytest.mark.parametrize(("size", "batch"), [("4k", 50), ("1 MB", 5)])
+def test_a_bulk_transfer_fills_its_batches(size, batch):
+    """A preloaded queue is never empty before BATCHSZ is, or BATCHLIM of 5000 KB [3526-3539, 3638]."""
+    made = with_channel(traffic="bulk", persistent=False, size=size)
+    assert batch == answer(made, "ch2-23", "PAY1.TO.HOST2", "a batch").value
+    assert (50 if batch == 50 else 1) == answer(made, "ch2-24", "PAY1.TO.HOST2").inputs["batchsz"]
 
 
 def test_a_batch_of_a_busy_channel_that_waits_is_a_large_one():

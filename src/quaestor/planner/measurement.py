@@ -311,6 +311,7 @@ def _channels(measured: Measurement, written: Mapping[str, Tables], notes: list[
         batch = each.batch_size if moving and each.batch_size else None
         interval = _seconds(each.batch_interval / 1000) if moving and each.batch_interval else None
         sharing = min(10, each.shared_conversations) if not moving and each.shared_conversations else None
+        threads = "many" if sharing is not None and sharing > 1 else None
         yield {
             **written.get(each.channel, {}),
             "name": each.channel,
@@ -319,7 +320,7 @@ def _channels(measured: Measurement, written: Mapping[str, Tables], notes: list[
             "size": round(each.message_bytes / each.messages) if each.messages else 0,
             "rate": _rounded(each.messages / measured.seconds / count),
             "persistent": 2 * each.persistent_messages > each.messages,
-            **_given(batchsz=batch, batchint=interval, sharecnv=sharing),
+            **_given(batchsz=batch, batchint=interval, sharecnv=sharing, threads=threads),
         }
 
 

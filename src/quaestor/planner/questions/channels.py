@@ -14,14 +14,17 @@ from quaestor.planner.workload import Channel
 
 DISPATCHERS_DEFAULT = 5
 FOOTPRINT_KB_MIN = 1
+PAIRS_KNOWN_MIN = 1000  # the fewest that starting was measured with
 BATCHSZ_MEASURED = {True: (1,), False: (1, 50)}
 TRAFFIC = {"delayed": Traffic.REQUEST_REPLY_DELAYED, "bulk": Traffic.BULK, "trickle": Traffic.TRICKLE}
 
 
 def footprint_kb(channel: Channel) -> float:
+    """Storage of one channel; a client whose threads share it holds as many conversations as SHARECNV allows."""
     message_kb = max(FOOTPRINT_KB_MIN, channel.message_bytes / 1024)
     if channel.kind == "svrconn":
-        return channels.svrconn_footprint_kb(message_kb, channel.sharecnv)
+        conversations = max(1, channel.sharecnv) if channel.threads == "many" else 1
+        return channels.svrconn_footprint_kb(message_kb, channel.sharecnv, conversations)
     return channels.mca_footprint_kb(message_kb)
 
 
@@ -143,10 +146,7 @@ def batching(load: Load) -> Figures:
             Unit.MESSAGES,
             about=channel.name,
             what="a batch",
-            messages_per_s=channel.average_per_s,
-            batchsz=channel.batchsz,
-            batchint_ms=channel.batchint_s * 1000,
-            message_bytes=channel.message_bytes,
+            **load.batch_inputs(channel),
         )
         yield figure(
             batches.recommended_settings,
@@ -203,13 +203,14 @@ def tls(load: Load) -> Figures:
 def restart(load: Load) -> Figures:
     for channel in load.channels:
         if channel.cipher is None:
+            known = max(PAIRS_KNOWN_MIN, channel.channels)
             yield figure(
                 channel_costs.restart_s,
                 Unit.SECONDS,
                 about=channel.name,
-                what="as if 1000 pairs were known",
+                what=f"as if {known} pairs were known",
                 channels=channel.channels,
-                pairs_known=max(1000, channel.channels),
+                pairs_known=known,
             )
         else:
             yield figure(

@@ -104,11 +104,18 @@ class Load:
         """Log bytes a second that the planned queue manager writes for a flow at a rate (L2)."""
         return per_s * self.workload.share_of(flow) * self.log_bytes_per_message(flow)
 
+    def batch_inputs(self, channel: Channel) -> dict[str, Any]:
+        """What the size of a channel's batches follows from; a bulk transfer finds its queue preloaded."""
+        return {
+            "messages_per_s": channel.average_per_s,
+            "batchsz": channel.batchsz,
+            "batchint_ms": channel.batchint_s * 1000,
+            "message_bytes": channel.message_bytes,
+            "preloaded": channel.traffic == "bulk",
+        }
+
     def achieved_batch(self, channel: Channel) -> float:
-        achieved = achieved_batch_size(
-            channel.average_per_s, channel.batchsz, channel.batchint_s * 1000, channel.message_bytes
-        )
-        return min(achieved, BATCH_MEASURED_MAX)
+        return min(achieved_batch_size(**self.batch_inputs(channel)), BATCH_MEASURED_MAX)
 
     @cached_property
     def batch_log_rate(self) -> float:
