@@ -134,6 +134,25 @@ def test_a_workload_file_says_the_size(grown, tmp_path):
     assert "active logs of 4 GiB, the largest there are," in run("forecast", grown).stdout
 
 
+def test_rates_that_are_not_known_leave_what_is(grown, monkeypatch):
+    """Hours of less than 15 minutes' statistics have no rate; how full a page set is, they tell all the same."""
+    fuller = {date(2026, 1, 5) + timedelta(days=n): 40.0 + n for n in range(28)}
+    counted = {"messages_per_s": {}, "log_bytes_per_s": {}, "page_set_1_percent": fuller}
+    monkeypatch.setattr("quaestor.pipeline.measured_hours.daily_figures", lambda *_: counted)
+    found = run("forecast", grown)
+    assert 0 == found.exit_code, found.output
+    assert "QM1: learnt from 28 days, 2026-01-05 to 2026-02-01" in found.stdout
+    assert "page set 1 is 90 % full and expands from about " in found.stdout
+    assert "not forecast: log bytes of the busiest hour: days_of_history 0 is not valid: 21 or more" in found.stdout
+
+
+def test_hours_after_the_range_are_not_looked_at(small):
+    """The busiest hour of the day is later than 5 o'clock in the morning."""
+    found = run("--from-lake", small, "--qmgr", "QM01", "--from", "2026-03-02T02", "--to", "2026-03-02T05")
+    assert 0 == found.exit_code, found.output
+    assert found.stderr.partition("the hour from 2026-03-02 ")[2][:5] in {"02:00", "03:00", "04:00"}
+
+
 def test_too_little_history_is_refused(small):
     found = run("forecast", small, "--queue-manager", "QM01")
     assert 2 == found.exit_code
