@@ -105,10 +105,8 @@ def test_shared_message_data_sets_come_with_7_1(release, size, level):
 
 def test_a_shared_queue_takes_its_longest_message_and_is_indexed_as_a_private_one():
     found = written(FACILITY, flow("S", 'shared = true\noutage = "1 min"\nindexed = true', size='"5M"'))
-    assert [
-        "DEFINE QLOCAL('S') QSGDISP(SHARED) CFSTRUCT(APPLICATION1) MAXDEPTH(300) MAXMSGL(5242880)"
-        " INDXTYPE(MSGID) REPLACE"
-    ] == lines(found.mqsc, "DEFINE QLOCAL")
+    (line,) = lines(found.mqsc, "DEFINE QLOCAL('S') QSGDISP(SHARED) CFSTRUCT(APPLICATION1) ")
+    assert line.endswith(" MAXDEPTH(300) MAXMSGL(5242880) INDXTYPE(MSGID) REPLACE")
 
 
 @pytest.mark.parametrize(("alter", "allowed"), [("true", "YES"), ("false", "NO")])
