@@ -33,6 +33,14 @@ def test_growing_putters_share_log_writes():
     assert many["commits_per_log_write"] > few["commits_per_log_write"]
 
 
+def test_fewer_putters_leave_one_getter():
+    """A quarter of four putters and of one getter are one of each; where nobody gets, nobody begins to."""
+    _, fewer = records("--putters", 4, "--grow", "0.25")
+    assert fewer["messages_per_s"] > 0.9 * fewer["puts_per_s"]
+    _, none = records("--putters", 4, "--getters", 0, "--grow", "0.25")
+    assert 0 == none["messages_per_s"]
+
+
 def test_a_rate_grows_too():
     few, many = records("--rate", "100/s", "--grow", "3")
     assert ("100/s arrive", "300/s arrive") == (few["work"], many["work"])

@@ -143,7 +143,8 @@ def _grown(model: "Model", grow: str | None) -> "list[Model]":
             continue
         factor = _factor(text.strip())
         if model.arrivals_per_s is None:
-            made.append(replace(model, putters=round(model.putters * factor), getters=round(model.getters * factor)))
+            getters = max(1, round(model.getters * factor)) if model.getters else 0  # some stay where there are some
+            made.append(replace(model, putters=round(model.putters * factor), getters=getters))
         else:
             made.append(replace(model, arrivals_per_s=model.arrivals_per_s * factor))
     return made
