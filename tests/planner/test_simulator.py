@@ -208,6 +208,14 @@ def test_a_backlog_beyond_the_pool_is_written_and_nothing_is_read_while_nobody_g
     assert 0 == run.pages_read
 
 
+@pytest.mark.parametrize("putters", [1, 4, 30])
+def test_every_page_beyond_the_pool_was_written_by_somebody(putters):
+    """E4: nobody gets, and 20 buffers hold 20 pages: the others are on the page set."""
+    model = Model(message_bytes=1000, persistent=False, getters=0, putters=putters, buffers=20, page_write_ms=20)
+    run = simulate(model, 1)
+    assert run.messages_put_in_all - 20 <= run.pages_written_deferred + run.pages_written_synchronously
+
+
 def test_getters_that_fall_behind_read_what_was_stolen():
     slow = Model(message_bytes=1000, putters=8, getters=1, buffers=1000, log_io_ms=0.1, get_cpu_us=5000)
     assert simulate(slow, 0.5).pages_read > 0

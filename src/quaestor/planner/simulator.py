@@ -8,7 +8,8 @@ Rules
   E3  Full log pages go out up to 128 to an I/O; then the current buffer, which takes two I/O times in series under dual
       logging, as in log_flow.
   E4  A put takes buffers from the pool; below 15 % stealable the deferred write process writes the oldest changed pages
-      until 25 % are; below 5 % the application writes its own pages before it goes on.
+      until 25 % are; below 5 % the application writes its own pages before it goes on, and where there is no buffer at
+      all, the oldest.
   E5  A get of pages that were stolen reads them; then they are unused.
   E8  A channel takes units off the queue as a getter does, CPU for each message, until a batch is full or the queue is
       empty; then it confirms over the network and commits the batch.  Messages wait for the end of their batch.
@@ -328,7 +329,9 @@ class _Play:
 
     def _take_buffers(self, unit: StoredUnit) -> Process:
         while not self.pool.take(unit):
-            yield from self._page_io(self._written_ms(self.pool.write_oldest()))
+            pages = self.pool.write_oldest()
+            self.run.pages_written_synchronously += pages
+            yield from self._page_io(self._written_ms(pages))
         if self.pool.is_short and (self.deferred_write is None or self.deferred_write.triggered):
             self.deferred_write = self.env.process(self._deferred_write())
         if self.pool.is_critical:
