@@ -123,6 +123,16 @@ def test_a_client_holds_the_conversations_of_its_threads(sharecnv, threads, kb):
     assert kb == answer(made, "ch2-19", "PAY1.CLIENT").inputs["footprint_kb"]
 
 
+def test_a_channel_without_figures_does_not_silence_the_others():
+    """SHARECNV(5) was not measured: what all need is not known, how many senders there can be is."""
+    *others, client, files_channel = example()["channel"]
+    made = planned(channel=[*others, client | {"sharecnv": 5}, files_channel])
+    assert {"PAY1.TO.HOST2", "PAY1.FROM.HOST2", "PAY1.FILES"} == {each.about for each in made.of("ch2-19")}
+    without = [each.said for each in made.unanswered if each.number == "ch2-19"]
+    why = "sharecnv 5 has no figures; valid are 0, 1, and 10 and above"
+    assert [f"in all: {why}", f"PAY1.CLIENT: {why}"] == without
+
+
 @pytest.mark.parametrize(("size", "batch"), [("4k", 50), ("1 MB", 5)])
 def test_a_bulk_transfer_fills_its_batches(size, batch):
     """A preloaded queue is never empty before BATCHSZ is, or BATCHLIM of 5000 KB [3526-3539, 3638]."""

@@ -450,3 +450,11 @@ def test_only_a_structure_with_persistent_messages_is_recovered():
     fast = SHARED.replace('"S"', '"N"').replace("persistent = true", "persistent = false") + 'structure = "FAST"\n'
     assert {"APPLICATION1"} == {about for about, _ in answers("ch4-4", FACILITY, SHARED, fast)}
     assert ["the workload lacks a shared persistent [[flow]]"] == lacking("ch4-4", FACILITY, fast)
+
+
+@pytest.mark.parametrize(("size", "count"), [(3724, 0), (3725, 1), (64_140, 1), (64_141, 1), (64_512, 1)])
+def test_redrives_of_every_size_that_is_kept_whole(size, count):
+    """G1, G2 [2745-2747]: the first buffer takes 4 KB, headers of 372 bytes included, and the largest takes all."""
+    flow = SHARED.replace("size = 1024", f"size = {size}")
+    (found,), without = asked("ch2-13", FACILITY, flow)
+    assert (count, []) == (found.value, without)

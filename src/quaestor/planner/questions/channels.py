@@ -5,7 +5,7 @@ batches.
 """
 
 from quaestor.planner import batches, channel_buffers, channel_costs, channel_tasks, channel_tls, channels
-from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
+from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure
 from quaestor.planner.batches import Traffic
 from quaestor.planner.channels import ChannelGroup
 from quaestor.planner.questions.catalog import question
@@ -64,14 +64,17 @@ def traffic_of(channel: Channel) -> Traffic:
 @question("ch2-19", "How much storage do the channels need, and how many can there be?")
 def storage(load: Load) -> Figures:
     free = free_kb(load)
-    yield figure(
-        channels.storage_needed_kb,
-        Unit.KB,
-        what="in all",
-        head_room=lambda kb: HeadRoom("storage of the channel initiator", kb, free),
-        groups=groups(load),
-    )
-    for channel in load.channels:
+
+    def in_all(given: Load) -> Figures:
+        yield figure(
+            channels.storage_needed_kb,
+            Unit.KB,
+            what="in all",
+            head_room=lambda kb: HeadRoom("storage of the channel initiator", kb, free),
+            groups=groups(given),
+        )
+
+    def alone(channel: Channel) -> Figures:
         yield figure(
             channels.channels_max,
             Unit.COUNT,
@@ -81,6 +84,9 @@ def storage(load: Load) -> Figures:
             tls=channel.cipher is not None,
             free_kb=free,
         )
+
+    yield from each_apart([load], lambda _: "in all", in_all)
+    yield from each_apart(load.channels, lambda channel: channel.name, alone)
 
 
 @question("ch2-20", "How many adapters, dispatchers and SSL tasks?")

@@ -311,7 +311,8 @@ def engines(load: Load) -> Figures:
 
 @question("ch2-13", "How many redrives does the mix of sizes cause?")
 def redrives(load: Load) -> Figures:
-    sizes = tuple(structures.stored_bytes(flow.message_bytes) for flow in kept_whole(load))
+    largest = structures.LARGEST_WHOLE_BYTES  # the largest buffer takes every message that is kept whole
+    sizes = tuple(min(largest, structures.stored_bytes(flow.message_bytes)) for flow in kept_whole(load))
     yield figure(
         shared_gets.redrives_of_a_run,
         Unit.COUNT,
