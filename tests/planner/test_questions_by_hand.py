@@ -458,3 +458,11 @@ def test_redrives_of_every_size_that_is_kept_whole(size, count):
     flow = SHARED.replace("size = 1024", f"size = {size}")
     (found,), without = asked("ch2-13", FACILITY, flow)
     assert (count, []) == (found.value, without)
+
+
+@pytest.mark.parametrize(("outage", "small"), [("70 s", True), ("71 s", False)])
+def test_a_structure_below_16_mb_is_said_to_be_too_small_to_trust(outage, small):
+    """S5 [2385]: 7,000 and 7,100 messages of 1 KB are 16,170 and 16,401 KB."""
+    found = answers("ch2-2", FACILITY, SHARED.replace("100 s", outage))
+    about_size = ("APPLICATION1", "too small to trust: more is needed below 16 MB")
+    assert ({about_size: True} if small else {}) == {key: value for key, value in found.items() if value is True}

@@ -40,8 +40,9 @@ from quaestor.planner.questions.load import Load, flows_of_queues
 from quaestor.planner.questions.storage import backlog_pages, pages_of_pool
 from quaestor.planner.release import Release
 from quaestor.planner.source import OutOfRangeError
+from quaestor.planner.structures import is_small
 from quaestor.planner.tracing import Accounting
-from quaestor.planner.workload import ACTIVE_LOGS_MAX, OUTBUFF_BYTES_MAX, Channel, Flow, Workload
+from quaestor.planner.workload import ACTIVE_LOGS_MAX, OUTBUFF_BYTES_MAX, STRUCTURE_BYTES_MAX, Channel, Flow, Workload
 
 SUPPLIED_OBJECT_BUFFERS = 50_000
 WIDEST_MACRO = 71
@@ -185,16 +186,24 @@ def _policy(load: Load, notes: list[str]) -> Iterator[str]:
     sizes = {"CSQ_ADMIN": admin_init_size_kb(load.workload.queue_manager.members)}
     for name, flows in shared_questions.flows_of_structures(load).items():
         sizes[name] = shared_questions.needed_kb(load, flows)
-    alter = load.workload.coupling_facility.auto_alter
+    alter, largest_kb = load.workload.coupling_facility.auto_alter, STRUCTURE_BYTES_MAX // 1024
     for name, init_kb in sizes.items():
         try:
             full_name, found = structure_name(group, name), recommended_sizes(init_kb)
         except OutOfRangeError as error:
             notes.append(f"structure {name}: {error if init_kb else 'without life or outage no message stays in it'}")
             continue
+        if found.init_kb > largest_kb:
+            notes.append(
+                f"structure {name}: its messages need {show_bytes(1024 * found.init_kb)}, above the largest of "
+                f"{show_bytes(STRUCTURE_BYTES_MAX)}"
+            )
+            continue
+        if is_small(found.init_kb):
+            notes.append(f"structure {name}: below 16 MB the facility needs more for itself than INITSIZE allows for")
         allow = "YES" if alter and name != "CSQ_ADMIN" else "NO"
         yield (
-            f"STRUCTURE NAME({full_name}) INITSIZE({found.init_kb}) SIZE({found.size_kb}) "
+            f"STRUCTURE NAME({full_name}) INITSIZE({found.init_kb}) SIZE({min(found.size_kb, largest_kb)}) "
             f"MINSIZE({found.min_kb}) ALLOWAUTOALT({allow}) FULLTHRESHOLD(80)"
         )
 

@@ -123,13 +123,22 @@ def which_structures(load: Load) -> Figures:
 @question("ch2-2", "Which sizes does each structure get?")
 def structure_sizes(load: Load) -> Figures:
     for name, flows in flows_of_structures(load).items():
+        init_kb = needed_kb(load, flows)
         yield figure(
             cfrm.recommended_sizes,
             Unit.TEXT,
             about=name,
             pick=lambda made: f"INITSIZE({made.init_kb}) SIZE({made.size_kb}) MINSIZE({made.min_kb}), in KB",
-            init_kb=needed_kb(load, flows),
+            init_kb=init_kb,
         )
+        if init_kb and structures.is_small(init_kb):
+            yield figure(
+                structures.is_small,
+                Unit.FLAG,
+                about=name,
+                what="too small to trust: more is needed below 16 MB",
+                structure_kb=init_kb,
+            )
 
 
 @question("ch2-3", "How large is CSQ_ADMIN?")
