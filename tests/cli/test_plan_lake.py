@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from pipeline.planted import Truth, growing, lake_of
 from quaestor.cli.main import main
-from quaestor.smf.synth.profile_file import load_profile
+from quaestor.smf.synth.profile_file import at_level, load_profile
 
 
 def run(*words):
@@ -94,6 +94,17 @@ def test_what_the_lake_does_not_have_is_said(small, words, said):
     found = run("--from-lake", small, *words)
     assert 2 == found.exit_code
     assert said in found.stderr
+
+
+def test_a_level_that_tells_no_intervals_is_said(tmp_path):
+    """Headers have the length of their interval from 7.1 on; without it a count is no rate."""
+    lake = lake_of(tmp_path, at_level(load_profile("small"), "7.0"))[1]
+    found = run("--from-lake", lake, "--queue-manager", "QM01")
+    assert 2 == found.exit_code
+    assert (
+        "QM01 has no statistics of an hour that was used and is known for 15 minutes; records before 7.1"
+        in found.stderr
+    )
 
 
 def test_no_lake_and_options_without_one(tmp_path):
