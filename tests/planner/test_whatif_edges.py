@@ -73,6 +73,16 @@ def test_channels_carry_the_messages_that_are_changed(what, size, rate):
     assert (size, rate) == (channel.message_bytes, pytest.approx(channel.average_per_s))
 
 
+@pytest.mark.parametrize(("queue", "rates"), [("A", [200, 20, 1]), ("A (non-persistent)", [100, 20, 1])])
+def test_a_queue_that_was_measured_in_two_flows_is_changed_in_both(queue, rates):
+    """I1: a measurement tells its persistent messages and the others apart."""
+    _, kinds = LEAST.split("[[flow]]")
+    other = kinds.replace('"A"', '"A (non-persistent)"').replace("=100", "=10").replace("=true", "=false")
+    third = kinds.replace('"A"', '"B"').replace("=100", "=1")
+    made = changed(parse(f"{LEAST}[[flow]]{other}[[flow]]{third}", "w"), change("x2", None, (queue,)))
+    assert rates == [flow.average_per_s for flow in made.flows]
+
+
 def test_the_log_of_twice_the_messages_is_twice_the_log():
     """Batches of channels are part of it (L2)."""
     found = what_if(parse(LEAST + SENDER, "w"), change("x2", None))

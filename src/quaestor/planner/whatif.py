@@ -2,7 +2,8 @@
 
 Rules
   I1  A change multiplies rates or sizes, or sets a size, of the flows and of the channels that carry their messages.
-      It can be kept to some queues; the channels then stay as they are, for they may carry others.
+      It can be kept to some queues, with both flows of one whose kinds of messages were measured apart; the channels
+      then stay as they are, for they may carry others.
   I2  What breaks first is found by growing the rates until a limit that held is passed: the limit and the factor.  They
       grow a thousandfold, or until one of them is the highest that a workload takes.
   I3  Limits already passed are named as such; they do not hide the next one.
@@ -16,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from quaestor.planner.answer import Answer, HeadRoom
 from quaestor.planner.answers import Plan, plan
+from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.quantity import QuantityError, size_bytes
 from quaestor.planner.workload import MESSAGE_BYTES_MAX, RATE_MAX, Channel, Flow, Workload
 from quaestor.planner.workload_keys import nearest
@@ -41,7 +43,7 @@ class Change:
     queues: tuple[str, ...] = ()
 
     def of(self, flow: Flow) -> Flow:
-        if self.queues and flow.queue not in self.queues:
+        if self.queues and not {flow.queue, flow.queue.removesuffix(NON_PERSISTENT)} & set(self.queues):
             return flow
         size, rate = self._made(flow.queue, flow)
         return replace(flow, message_bytes=size, average_per_s=rate)
