@@ -293,6 +293,24 @@ def test_what_cannot_be_is_refused(wrong, valid):
         Model(**{"message_bytes": 1000, **wrong})
 
 
+@pytest.mark.parametrize(
+    ("model", "units_per_s"),
+    [
+        ({"arrivals_per_s": 1_000.0, "messages_per_commit": 10}, 100),
+        ({"put_cpu_us": 100, "commit_cpu_us": 50, "messages_per_commit": 4, "persistent": False}, 3 * 1e6 / 450),
+        ({"putters": 6, "log_io_ms": 2, **FREE}, 6 * 1e3 / 4),
+        ({"putters": 6, "log_io_ms": 2, "log_io_samples_ms": (1.0, 3.0), **FREE}, 6 * 1e3 / 2),
+        ({"putters": 10**6}, 3 * 1e6 / 30),
+    ],
+)
+def test_no_more_is_played_than_somebody_waits_for(model, units_per_s):
+    """E11: what arrives, or what CPU and log let through, over the time that is asked for."""
+    made = Model(message_bytes=100, **model)
+    assert units_per_s == pytest.approx(made.units_per_s_max)
+    with pytest.raises(OutOfRangeError, match=r"units of work are not valid: 10,000,000 or less; simulate shorter"):
+        simulate(made, 1.001e7 / units_per_s)
+
+
 def test_a_simulation_takes_some_time():
     with pytest.raises(OutOfRangeError, match="seconds 0 is not valid: more than 0"):
         simulate(Model(message_bytes=1), 0)
