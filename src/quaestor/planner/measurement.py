@@ -80,6 +80,11 @@ class MeasuredQueue:
         return max(self.valid_puts, self.valid_destructive_gets)
 
     @property
+    def part(self) -> float:
+        """This queue manager's part of what was counted: of a shared queue that of one member, all alike."""
+        return 1 / self.members if self.structure else 1.0
+
+    @property
     def message_bytes(self) -> int:
         """The mean size, of puts where there were any."""
         if self.valid_puts:
@@ -271,7 +276,7 @@ def _log(measured: Measurement) -> Tables:
     log = measured.log
     if log is None:
         return {}
-    messages = sum(each.messages * each.persistent_share for each in measured.queues)
+    messages = sum(each.part * each.messages * each.persistent_share for each in measured.queues)
     writes = _rounded(log.writes_nowait / messages) if messages and log.writes_nowait >= messages else None
     return _given(copies=log.copies, writes_per_message=writes)
 

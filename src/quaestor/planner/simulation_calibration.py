@@ -32,18 +32,18 @@ class Calibrated:
 def calibrated(measured: Measurement, **chosen: Any) -> Calibrated:
     """The hour as a model; `chosen` replaces what was measured (C1 to C4)."""
     queues = measured.queues
-    puts = sum(_part(each) * each.valid_puts for each in queues)
-    gets = sum(_part(each) * each.valid_destructive_gets for each in queues)
+    puts = sum(each.part * each.valid_puts for each in queues)
+    gets = sum(each.part * each.valid_destructive_gets for each in queues)
     if not puts:
         raise OutOfRangeError("the measured hour has no puts in its accounting: nothing to simulate")
     tasks = measured.tasks
     persistent = sum(
-        _part(each) * each.persistent_share * (each.valid_puts + each.valid_destructive_gets) for each in queues
+        each.part * each.persistent_share * (each.valid_puts + each.valid_destructive_gets) for each in queues
     )
     log_bytes = _over(tasks.get("log_bytes"), persistent)
     pages, read_us = measured.page_reads
     found = {
-        "message_bytes": round(sum(_part(each) * each.put_bytes for each in queues) / puts),
+        "message_bytes": round(sum(each.part * each.put_bytes for each in queues) / puts),
         "persistent": 2 * persistent > puts + gets,
         "messages_per_commit": _per_commit(queues),
         "arrivals_per_s": puts / measured.seconds,
@@ -60,11 +60,6 @@ def calibrated(measured: Measurement, **chosen: Any) -> Calibrated:
     taken = {name: value for name, value in found.items() if value is not None}
     missing = tuple(name for name, value in found.items() if value is None and name not in chosen)
     return Calibrated(Model(**{**taken, **chosen}), missing)
-
-
-def _part(queue: MeasuredQueue) -> float:
-    """C5."""
-    return 1 / queue.members if queue.structure else 1.0
 
 
 def _per_commit(queues: Sequence[MeasuredQueue]) -> int:
