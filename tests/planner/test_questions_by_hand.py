@@ -466,3 +466,21 @@ def test_a_structure_below_16_mb_is_said_to_be_too_small_to_trust(outage, small)
     found = answers("ch2-2", FACILITY, SHARED.replace("100 s", outage))
     about_size = ("APPLICATION1", "too small to trust: more is needed below 16 MB")
     assert ({about_size: True} if small else {}) == {key: value for key, value in found.items() if value is True}
+
+
+@pytest.mark.parametrize(
+    ("level", "alter", "kb"),
+    [
+        (22, "true", 1_155_000),  # 100,000 of 34 elements and an entry, and 32 % more
+        (22, "false", 1_284_231),  # 5,120 and 566,667 entries of six elements, 230,000 to 519,168 KB
+        (16, "false", 1_155_000),  # not measured: the paper's algorithm alone
+    ],
+)
+def test_a_structure_that_keeps_its_ratio_is_larger(level, alter, kb):
+    """S4 [2433-2441]: of 8 KB messages elements run out first, and entries lie idle."""
+    facility = f"[coupling_facility]\ncfcc_level = {level}\nauto_alter = {alter}\n"
+    flow = SHARED.replace("size = 1024", "size = 8192").replace("100 s", "1000 s")
+    assert kb == answers("ch2-6", facility, flow)["APPLICATION1", ""]
+    if level == 22:
+        fitting = answers("ch2-5", facility, flow)["S in APPLICATION1", "of this queue alone"]
+        assert 100_000 <= fitting <= 102_000

@@ -71,9 +71,20 @@ def populations(flows: list[Flow]) -> tuple[Population, ...]:
     return tuple(Population(flow.message_bytes, flow.backlog) for flow in flows)
 
 
-def needed_kb(load: Load, flows: list[Flow]) -> int:
+def sizing(load: Load, flows: list[Flow]) -> tuple[Callable[..., int], dict[str, Any]]:
+    """The formula for the size of a structure, and its inputs; where its ratio is fixed, the one that wants more."""
     facility = load.coupling_facility
-    return structures.structure_size_kb(populations(flows), facility.cfcc_level, facility.auto_alter)
+    inputs: dict[str, Any] = {"populations": populations(flows), "cfcc_level": facility.cfcc_level}
+    algorithm = structures.structure_size_kb, {**inputs, "auto_alter": facility.auto_alter}
+    if facility.auto_alter or facility.cfcc_level not in structures.CFCC_LEVELS_MEASURED:
+        return algorithm
+    fixed = structures.structure_size_at_fixed_ratio_kb, inputs
+    return max(algorithm, fixed, key=lambda pair: pair[0](**pair[1]))
+
+
+def needed_kb(load: Load, flows: list[Flow]) -> int:
+    formula, inputs = sizing(load, flows)
+    return formula(**inputs)
 
 
 def defined(load: Load, name: str) -> Structure | None:
@@ -188,15 +199,9 @@ def outage_size(load: Load) -> Figures:
         )
     for name, flows in flows_of_structures(load).items():
         found = defined(load, name)
-        yield figure(
-            structures.structure_size_kb,
-            Unit.KB,
-            about=name,
-            head_room=None if found is None else _room(found),
-            populations=populations(flows),
-            cfcc_level=load.coupling_facility.cfcc_level,
-            auto_alter=load.coupling_facility.auto_alter,
-        )
+        formula, inputs = sizing(load, flows)
+        room = None if found is None else _room(found)
+        yield figure(formula, Unit.KB, about=name, head_room=room, **inputs)
 
 
 def _room(structure: Structure) -> Callable[[float], HeadRoom]:
