@@ -215,6 +215,7 @@ def with_offload(load: Load) -> Figures:
         pools = structures.pools_allocated(size_kb(load, name, flows), load.coupling_facility.cfcc_level)
         for flow in flows:
             inputs: dict[str, Any] = {"pools": pools, "message_bytes": flow.message_bytes}
+            inputs["auto_alter"] = load.coupling_facility.auto_alter
             about = f"{flow.queue} in {name}"
             yield figure(offload.tiered_capacity, Unit.MESSAGES, about=about, pick=lambda made: made.total, **inputs)
             yield figure(
