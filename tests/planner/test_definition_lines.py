@@ -167,6 +167,20 @@ def test_a_quarter_of_the_channels_is_to_spare(channels, most):
     assert line.startswith(f"ALTER QMGR MAXCHL({most}) ACTCHL({most}) ")
 
 
+@pytest.mark.parametrize(
+    ("release", "more", "attributes"),
+    [
+        ("7.0.1", "", [" SHARECNV(0)"]),
+        ("6.0", "", []),
+        ("6.0", 'cipher = "ECDHE_RSA_AES_256_CBC_SHA384"', [" SSLCIPH(ECDHE_RSA_AES_256_CBC_SHA384)"]),
+    ],
+)
+def test_conversations_are_shared_from_version_7_on(release, more, attributes):
+    """[3719]: before, clients have no SHARECNV, and nothing else is to be altered of their channels."""
+    found = written(flow("A"), channel("C", "svrconn", more), release=release)
+    assert [f"ALTER CHANNEL('C') CHLTYPE(SVRCONN){each}" for each in attributes] == lines(found.mqsc, "ALTER CHANNEL")
+
+
 def test_the_channel_initiator_has_a_line_from_version_6_and_a_macro_before():
     parts = (MACHINE, channel("C", "sender"))
     new, old = written(*parts, release="6.0"), written(*parts, release="5.3")

@@ -123,6 +123,23 @@ def test_a_client_holds_the_conversations_of_its_threads(sharecnv, threads, kb):
     assert kb == answer(made, "ch2-19", "PAY1.CLIENT").inputs["footprint_kb"]
 
 
+@pytest.mark.parametrize(
+    ("release", "sender_kb", "client_kb"),
+    [("6.0", 140, 140), ("7.0.1", 90.87, 514), ("7.1", 90.87, 514), ("8.0", 90.87, 242)],
+)
+def test_a_channel_takes_what_its_release_gives_it(release, sender_kb, client_kb):
+    """H5 [3292, 3304-3325, 3725-3726]: messages of 4 KB and 1 KB; ten conversations of a client."""
+    *others, client, files_channel = example()["channel"]
+    made = planned(
+        queue_manager=example()["queue_manager"] | {"release": release},
+        channel=[*others, client | {"sharecnv": 10, "threads": "many"}, files_channel],
+    )
+    assert sender_kb == pytest.approx(answer(made, "ch2-19", "PAY1.TO.HOST2").inputs["footprint_kb"], abs=0.01)
+    assert client_kb == answer(made, "ch2-19", "PAY1.CLIENT").inputs["footprint_kb"]
+    large = [each.said for each in made.unanswered if each.number == "ch2-19" and each.about == "PAY1.FILES"]
+    assert (release == "6.0") == bool(large)
+
+
 def test_a_channel_without_figures_does_not_silence_the_others():
     """SHARECNV(5) was not measured: what all need is not known, how many senders there can be is."""
     *others, client, files_channel = example()["channel"]

@@ -228,15 +228,18 @@ def _channels(load: Load) -> Iterator[str]:
         attributes = _initiator(load, ATTRIBUTES)
         if attributes:
             yield "ALTER QMGR " + " ".join(f"{name}({value})" for name, value in attributes.items())
+    shares = channel_questions.shares_conversations(load)
     for channel in load.workload.channels:
-        yield _channel(channel)
+        if shares or channel.cipher or channel.kind != "svrconn":
+            yield _channel(channel, shares=shares)
 
 
-def _channel(channel: Channel) -> str:
+def _channel(channel: Channel, *, shares: bool) -> str:
     cipher = f" SSLCIPH({channel.cipher})" if channel.cipher else ""
     if channel.kind == "svrconn":
         share = recommended_sharecnv(channel.sharecnv > 0, channel.threads, channel.persistent)
-        return f"ALTER CHANNEL('{channel.name}') CHLTYPE(SVRCONN) SHARECNV({share}){cipher}"
+        sharing = f" SHARECNV({share})" if shares else ""
+        return f"ALTER CHANNEL('{channel.name}') CHLTYPE(SVRCONN){sharing}{cipher}"
     to = recommended_settings(channel_questions.traffic_of(channel), channel.message_bytes)
     kind, interval = ("SDR", f" BATCHINT({to.batchint_ms})") if channel.kind == "sender" else ("RCVR", "")
     return (

@@ -9,23 +9,38 @@ from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure
 from quaestor.planner.batches import Traffic
 from quaestor.planner.channels import ChannelGroup
 from quaestor.planner.questions.catalog import question
-from quaestor.planner.questions.load import Load
+from quaestor.planner.questions.load import Load, needed
+from quaestor.planner.release import Release
+from quaestor.planner.source import OutOfRangeError
 from quaestor.planner.workload import Channel
 
 DISPATCHERS_DEFAULT = 5
 FOOTPRINT_KB_MIN = 1
+EARLIER_MESSAGE_KB_MAX = 32  # above it, a channel of version 6 takes more, and nobody says how much
 PAIRS_KNOWN_MIN = 1000  # the fewest that starting was measured with
 BATCHSZ_MEASURED = {True: (1,), False: (1, 50)}
 TRAFFIC = {"delayed": Traffic.REQUEST_REPLY_DELAYED, "bulk": Traffic.BULK, "trickle": Traffic.TRICKLE}
 
 
-def footprint_kb(channel: Channel) -> float:
-    """Storage of one channel; a client whose threads share it holds as many conversations as SHARECNV allows."""
+def footprint_kb(load: Load, channel: Channel) -> float:
+    """Storage of one channel at its release; many threads of a client hold as many conversations as SHARECNV allows."""
     message_kb = max(FOOTPRINT_KB_MIN, channel.message_bytes / 1024)
-    if channel.kind == "svrconn":
-        conversations = max(1, channel.sharecnv) if channel.threads == "many" else 1
-        return channels.svrconn_footprint_kb(message_kb, channel.sharecnv, conversations)
-    return channels.mca_footprint_kb(message_kb)
+    if not shares_conversations(load):
+        if message_kb > EARLIER_MESSAGE_KB_MAX:
+            raise OutOfRangeError(f"message_kb {message_kb:g} has no figures before 7.0.1; valid is up to 32")
+        return channels.earlier_footprint_kb(6, "channel")
+    if channel.kind != "svrconn":
+        return channels.mca_footprint_kb(message_kb)
+    conversations = max(1, channel.sharecnv) if channel.threads == "many" else 1
+    footprint = channels.svrconn_footprint_kb(message_kb, channel.sharecnv, conversations)
+    if load.workload.queue_manager.version < Release.V8_0 and conversations == 10:
+        return max(footprint, channels.earlier_footprint_kb(7, "sharecnv 10"))
+    return footprint
+
+
+def shares_conversations(load: Load) -> bool:
+    """Whether the release knows SHARECNV."""
+    return load.workload.queue_manager.version >= Release.V7_0_1
 
 
 def channel_count(load: Load) -> int:
@@ -51,7 +66,8 @@ def free_kb(load: Load) -> float:
 
 def groups(load: Load) -> tuple[ChannelGroup, ...]:
     return tuple(
-        ChannelGroup(channel.channels, footprint_kb(channel), channel.cipher is not None) for channel in load.channels
+        ChannelGroup(channel.channels, footprint_kb(load, channel), channel.cipher is not None)
+        for channel in load.channels
     )
 
 
@@ -80,7 +96,7 @@ def storage(load: Load) -> Figures:
             Unit.COUNT,
             about=channel.name,
             what="of this kind alone",
-            footprint_kb=footprint_kb(channel),
+            footprint_kb=footprint_kb(load, channel),
             tls=channel.cipher is not None,
             free_kb=free,
         )
@@ -256,6 +272,7 @@ def tracing(load: Load) -> Figures:
 
 @question("ch2-29", "Which SHARECNV suits the clients?")
 def sharecnv(load: Load) -> Figures:
+    needed(shares_conversations(load) or None, "[queue_manager] release 7.0.1 or later, for SHARECNV")
     for channel in load.channels:
         if channel.kind == "svrconn":
             yield figure(
