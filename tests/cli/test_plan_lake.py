@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from pipeline.planted import Truth, growing, lake_of
 from quaestor.cli.main import main
-from quaestor.smf.synth.profile_file import load_profile
+from quaestor.smf.synth.profile_file import at_level, load_profile
 
 
 def run(*words):
@@ -96,6 +96,17 @@ def test_what_the_lake_does_not_have_is_said(small, words, said):
     assert said in found.stderr
 
 
+def test_a_level_that_tells_no_intervals_is_said(tmp_path):
+    """Headers have the length of their interval from 7.1 on; without it a count is no rate."""
+    lake = lake_of(tmp_path, at_level(load_profile("small"), "7.0"))[1]
+    found = run("--from-lake", lake, "--queue-manager", "QM01")
+    assert 2 == found.exit_code
+    assert (
+        "QM01 has no statistics of an hour that was used and is known for 15 minutes; records before 7.1"
+        in found.stderr
+    )
+
+
 def test_no_lake_and_options_without_one(tmp_path):
     assert "there is no lake" in run("--from-lake", tmp_path / "none").stderr
     assert "--save needs --from-lake" in run("--save", tmp_path / "x").stderr
@@ -132,6 +143,25 @@ def test_a_workload_file_says_the_size(grown, tmp_path):
     work.write_text(run("example").stdout, encoding="utf-8")
     assert "active logs of 2 GiB" in run("forecast", grown, "--workload", work).stdout
     assert "active logs of 4 GiB, the largest there are," in run("forecast", grown).stdout
+
+
+def test_rates_that_are_not_known_leave_what_is(grown, monkeypatch):
+    """Hours of less than 15 minutes' statistics have no rate; how full a page set is, they tell all the same."""
+    fuller = {date(2026, 1, 5) + timedelta(days=n): 40.0 + n for n in range(28)}
+    counted = {"messages_per_s": {}, "log_bytes_per_s": {}, "page_set_1_percent": fuller}
+    monkeypatch.setattr("quaestor.pipeline.measured_hours.daily_figures", lambda *_: counted)
+    found = run("forecast", grown)
+    assert 0 == found.exit_code, found.output
+    assert "QM1: learnt from 28 days, 2026-01-05 to 2026-02-01" in found.stdout
+    assert "page set 1 is 90 % full and expands from about " in found.stdout
+    assert "not forecast: log bytes of the busiest hour: days_of_history 0 is not valid: 21 or more" in found.stdout
+
+
+def test_hours_after_the_range_are_not_looked_at(small):
+    """The busiest hour of the day is later than 5 o'clock in the morning."""
+    found = run("--from-lake", small, "--qmgr", "QM01", "--from", "2026-03-02T02", "--to", "2026-03-02T05")
+    assert 0 == found.exit_code, found.output
+    assert found.stderr.partition("the hour from 2026-03-02 ")[2][:5] in {"02:00", "03:00", "04:00"}
 
 
 def test_too_little_history_is_refused(small):

@@ -1,11 +1,13 @@
 """`quaestor plan simulate`: options in, a run out; mistakes in one line."""
 
 import json
+from datetime import datetime
 
 import pytest
 from click.testing import CliRunner
 
 from quaestor.cli.main import main
+from quaestor.planner.measurement import MeasuredQueue, Measurement
 
 
 def run(*words):
@@ -31,6 +33,29 @@ def test_growing_putters_share_log_writes():
     assert "16 putters" == many["work"]
     assert many["puts_per_s"] > 4 * few["puts_per_s"]
     assert many["commits_per_log_write"] > few["commits_per_log_write"]
+
+
+def test_fewer_putters_leave_one_getter():
+    """A quarter of four putters and of one getter are one of each; where nobody gets, nobody begins to."""
+    _, fewer = records("--putters", 4, "--grow", "0.25")
+    assert fewer["messages_per_s"] > 0.9 * fewer["puts_per_s"]
+    _, none = records("--putters", 4, "--getters", 0, "--grow", "0.25")
+    assert 0 == none["messages_per_s"]
+
+
+def test_messages_of_another_size_than_measured_log_their_own_bytes(monkeypatch):
+    """1 KB was measured, at 2,000 bytes a call; 1 MB fills 256 pages of log, two I/Os of 128 beside the current one."""
+    counted = {"put_bytes": 1024 * 36_000, "get_bytes": 0, "persistent_puts": 36_000}
+    queue = MeasuredQueue(queue="A", valid_puts=36_000, valid_destructive_gets=0, **counted)
+    hour = Measurement(
+        queue_manager="QM1", hour=datetime(2026, 3, 2, 9), seconds=3600, queues=[queue], tasks={"log_bytes": 72_000_000}
+    )
+    monkeypatch.setattr("quaestor.cli.plan_simulate.measurement", lambda _: hour)
+    small, large = (run("--from-lake", "LAKE", "--seconds", 5, *words) for words in ((), ("--size", "1M")))
+    assert "put_log_bytes" not in small.stderr
+    assert "put_log_bytes, get_log_bytes" in large.stderr
+    once, often = (float(found.stdout.partition("its commit")[2].split()[0]) for found in (small, large))
+    assert (pytest.approx(1.2, abs=0.1), True) == (once, often > once + 2 * 3)
 
 
 def test_a_rate_grows_too():

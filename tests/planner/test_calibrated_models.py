@@ -133,6 +133,15 @@ def test_arrivals_and_size_are_those_of_the_hour():
     assert (2, 400) == (found.arrivals_per_s, found.message_bytes)
 
 
+def test_of_a_shared_queue_a_member_has_its_part():
+    """C5: 3,600 puts and gets by two members; this one's tasks logged 1,000 bytes for each of its own 3,600 calls."""
+    both = queue("S", puts=3_600, gets=3_600, persistent=3_600, structure="APP1", members=2)
+    found = model_of(both, tasks={"log_bytes": 3_600_000})
+    assert (0.5, 1_000) == (found.arrivals_per_s, found.put_log_bytes)
+    with_own = model_of(both, queue("A", puts=1_800, gets=1_800, persistent=0, put_bytes=1_800 * 500))
+    assert (1, 300) == (with_own.arrivals_per_s, with_own.message_bytes)
+
+
 # --- pools ------------------------------------------------------------------------------------------------------------
 
 

@@ -96,6 +96,7 @@ def test_the_ssl_task_report(requests, busy, cpu_s, cpu, cpu_us, elapsed_us, int
 def test_every_adapter_used_means_they_may_be_short():
     assert adapters_are_short([900, 20, 1])
     assert not adapters_are_short([900, 20, 0])
+    assert not adapters_are_short([]), "without a report nothing is known"
 
 
 def test_dispatchers():

@@ -89,6 +89,26 @@ def test_a_structure_is_recovered_where_a_message_must_survive(persistent, recov
     )
 
 
+@pytest.mark.parametrize(
+    ("release", "size", "level"),
+    [
+        ("6.0", '"63k"', "CFLEVEL(3) RECOVER(YES)"),
+        ("7.0.1", '"64k"', "CFLEVEL(4) RECOVER(YES)"),
+        ("7.1", '"1k"', "CFLEVEL(5) RECOVER(YES) OFFLOAD(SMDS)"),
+    ],
+)
+def test_shared_message_data_sets_come_with_7_1(release, size, level):
+    """[2831]: CFLEVEL(5) appeared in 7.1; before it, over 63 KB needs 4, and less does with 3 [3154-3162]."""
+    found = written(FACILITY, flow("S", 'shared = true\noutage = "1 min"', size=size), release=release)
+    assert [f"DEFINE CFSTRUCT(APPLICATION1) {level} REPLACE"] == lines(found.mqsc, "DEFINE CFSTRUCT")
+
+
+def test_a_shared_queue_takes_its_longest_message_and_is_indexed_as_a_private_one():
+    found = written(FACILITY, flow("S", 'shared = true\noutage = "1 min"\nindexed = true', size='"5M"'))
+    (line,) = lines(found.mqsc, "DEFINE QLOCAL('S') QSGDISP(SHARED) CFSTRUCT(APPLICATION1) ")
+    assert line.endswith(" MAXDEPTH(300) MAXMSGL(5242880) INDXTYPE(MSGID) REPLACE")
+
+
 @pytest.mark.parametrize(("alter", "allowed"), [("true", "YES"), ("false", "NO")])
 def test_the_administration_structure_is_never_altered_by_itself(alter, allowed):
     facility = FACILITY + f"auto_alter = {alter}\n"
@@ -98,10 +118,10 @@ def test_the_administration_structure_is_never_altered_by_itself(alter, allowed)
     assert f"ALLOWAUTOALT({allowed})" in application
 
 
-def test_a_short_name_of_a_group_is_filled_up_with_dollars():
-    """The structure's name begins with four characters of the group."""
+def test_a_short_name_of_a_group_is_filled_up_with_at_signs():
+    """The structure's name begins with four characters of the group; the product fills a shorter name up so."""
     (admin,) = lines(written(FACILITY, flow("S", "shared = true"), group="QS").cfrm, "STRUCTURE")
-    assert admin.startswith("STRUCTURE NAME(QS$$CSQ_ADMIN) ")
+    assert admin.startswith("STRUCTURE NAME(QS@@CSQ_ADMIN) ")
 
 
 # --- channels ---------------------------------------------------------------------------------------------------------
@@ -145,6 +165,20 @@ def test_a_quarter_of_the_channels_is_to_spare(channels, most):
     found = written(MACHINE, channel("C", "sender", f"channels = {channels}"))
     (line,) = lines(found.mqsc, "ALTER QMGR")
     assert line.startswith(f"ALTER QMGR MAXCHL({most}) ACTCHL({most}) ")
+
+
+@pytest.mark.parametrize(
+    ("release", "more", "attributes"),
+    [
+        ("7.0.1", "", [" SHARECNV(0)"]),
+        ("6.0", "", []),
+        ("6.0", 'cipher = "ECDHE_RSA_AES_256_CBC_SHA384"', [" SSLCIPH(ECDHE_RSA_AES_256_CBC_SHA384)"]),
+    ],
+)
+def test_conversations_are_shared_from_version_7_on(release, more, attributes):
+    """[3719]: before, clients have no SHARECNV, and nothing else is to be altered of their channels."""
+    found = written(flow("A"), channel("C", "svrconn", more), release=release)
+    assert [f"ALTER CHANNEL('C') CHLTYPE(SVRCONN){each}" for each in attributes] == lines(found.mqsc, "ALTER CHANNEL")
 
 
 def test_the_channel_initiator_has_a_line_from_version_6_and_a_macro_before():

@@ -42,13 +42,13 @@ def test_a_pool_is_as_large_as_its_short_lived_messages_at_the_peak_need():
     ("stays", "line", "note"),
     [
         ("", None, "structure APPLICATION1: without life or outage no message stays in it"),
-        ('outage = "1 min"', "STRUCTURE NAME(QSG1APPLICATION1) INITSIZE(", None),
+        ('outage = "1 h"', "STRUCTURE NAME(QSG1APPLICATION1) INITSIZE(", None),
         (
-            'outage = "1 min"\nstructure = "APPLICATION12"',
+            'outage = "1 h"\nstructure = "APPLICATION12"',
             None,
             "structure APPLICATION12: cfstruct_name_characters 13 is not valid: 1 to 12",
         ),
-        ('outage = "1 min"\nstructure = "APPLICATION1"', "STRUCTURE NAME(QSG1APPLICATION1) INITSIZE(", None),
+        ('outage = "1 h"\nstructure = "APPLICATION1"', "STRUCTURE NAME(QSG1APPLICATION1) INITSIZE(", None),
     ],
 )
 def test_a_structure_that_cannot_be_sized_is_a_note(stays, line, note):
@@ -56,6 +56,25 @@ def test_a_structure_that_cannot_be_sized_is_a_note(stays, line, note):
     assert found.cfrm[0].startswith("STRUCTURE NAME(QSG1CSQ_ADMIN)")
     assert ([line] if line else []) == [each[: len(line or "")] for each in found.cfrm[1:]]
     assert (note in found.notes) if note else not any("structure" in each for each in found.notes)
+
+
+SMALL = "structure APPLICATION1: below 16 MB the facility needs more for itself than INITSIZE allows for"
+
+
+@pytest.mark.parametrize(
+    ("messages", "sizes", "notes"),
+    [
+        (7_000, ["INITSIZE(16170) SIZE(32340)"], [SMALL]),  # of 1,792 bytes each, and 32 % more
+        (7_100, ["INITSIZE(16401) SIZE(32802)"], []),
+        (300_000_000, ["INITSIZE(693000000) SIZE(1073741824)"], []),  # 1 TiB, not twice as much
+        (600_000_000, [], ["structure APPLICATION1: its messages need 1.291 TiB, above the largest of 1 TiB"]),
+    ],
+)
+def test_a_structure_is_neither_too_small_nor_larger_than_there_are(messages, sizes, notes):
+    """D5, CF-R18 [2385]."""
+    found = made(FACILITY, flow("S", 'shared = true\noutage = "1 s"', rate=f'"{messages // 100}/s"\npeak = 100'))
+    assert sizes == [f"INITSIZE{line.partition('INITSIZE')[2].partition(' MIN')[0]}" for line in found.cfrm[1:]]
+    assert notes == [note for note in found.notes if note.startswith("structure")]
 
 
 def test_both_flows_of_a_measured_queue_are_one_queue():
@@ -71,7 +90,9 @@ def test_both_flows_of_a_measured_queue_are_one_queue():
 def test_both_flows_of_a_measured_shared_queue_are_one_queue():
     both = flow("S", 'shared = true\noutage = "10 s"') + flow(f"S{NON_PERSISTENT}", "shared = true", persistent="false")
     found = made(FACILITY, both)
-    assert ["DEFINE QLOCAL('S') QSGDISP(SHARED) CFSTRUCT(APPLICATION1) MAXDEPTH(50)"] == queues(found)
+    assert [
+        "DEFINE QLOCAL('S') QSGDISP(SHARED) CFSTRUCT(APPLICATION1) MAXDEPTH(50) MAXMSGL(4194304) REPLACE"
+    ] == queues(found)
     assert "DEFINE CFSTRUCT(APPLICATION1) CFLEVEL(5) RECOVER(YES) OFFLOAD(SMDS) REPLACE" in found.mqsc
 
 

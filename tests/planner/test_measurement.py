@@ -122,6 +122,14 @@ def test_a_shared_queue_has_its_structure_and_its_members():
     ]
 
 
+def test_writes_of_the_log_are_those_of_this_members_messages():
+    """7,200 messages of three members, 2,400 of this one: its log counted 100,000 writes for those."""
+    shared = replace(ORDERS, structure="APP1", members=3)
+    for queue, writes in ((ORDERS, 100_000 / 7_200), (shared, 100_000 / 2_400)):
+        tables, _ = workload_tables(replace(HOUR, queues=[queue], log=LOG))
+        assert writes == pytest.approx(tables["log"]["writes_per_message"], rel=1e-4)
+
+
 def test_a_file_says_what_smf_does_not_know():
     written = {
         "log": {"size": "2 GB", "copies": 1},
@@ -150,7 +158,7 @@ def test_channels_by_kind():
         sender[key] for key in ("kind", "channels", "size", "rate", "batchsz", "batchint")
     )
     assert "receiver" == receiver["kind"]
-    assert ("svrconn", 10, False) == tuple(client[key] for key in ("kind", "sharecnv", "persistent"))
+    assert ("svrconn", 10, "many", False) == tuple(client[key] for key in ("kind", "sharecnv", "threads", "persistent"))
     assert "batchsz" not in client
     assert "left out: channel MQTT, of type MQTT" in notes
 

@@ -83,9 +83,34 @@ def test_fullness_is_that_of_the_fuller_pool():
     assert 29 == percent_full(Pools(29, 0), Pools(100, 600))  # not 28.999...
 
 
+ALL_OR_NONE = (DEFAULT_TIERS, NO_TIERS)
+
+
 def test_small_messages_gain_nothing_while_entries_bind():
     pools = Pools(1000, 6000)
     assert 1000 == tiered_capacity(pools, 100).total == tiered_capacity(pools, 100, NO_TIERS).total
+
+
+@pytest.mark.parametrize(
+    ("message_bytes", "total"),
+    [
+        (100, 7000 // 3),  # two elements and an entry, in the structure or out of it
+        (1000, 900 + 700 // 3),  # six and an entry until the structure is 90 % full
+        (64_513, 7000 // 3),
+        (KB_16, 73 + 591),  # as many as without: elements bind, and there are entries enough
+    ],
+)
+def test_small_messages_gain_where_the_ratio_may_change(message_bytes, total):
+    """O6."""
+    assert total == tiered_capacity(Pools(1000, 6000), message_bytes, auto_alter=True).total
+
+
+@given(entries=st.integers(1, 10**6), message_bytes=st.integers(0, 200_000), tiers=st.sampled_from(ALL_OR_NONE))
+def test_a_ratio_that_may_change_never_holds_fewer(entries, message_bytes, tiers):
+    pools = Pools(entries, 6 * entries)
+    capacity = tiered_capacity(pools, message_bytes, tiers, auto_alter=True)
+    assert capacity.total >= messages_at_settled_ratio(pools, message_bytes)
+    assert capacity.total >= tiered_capacity(pools, message_bytes, tiers).total
 
 
 def test_data_kept_in_the_structure():

@@ -137,3 +137,53 @@ def test_how_a_day_is_said(day, shown):
 def test_too_little_history_is_refused():
     with pytest.raises(OutOfRangeError, match="days_of_history 20 is not valid: 21 or more"):
         outlook(rates(20), LIMIT)
+
+
+# --- histories as they come -------------------------------------------------------------------------------------------
+
+PAGE_SET = Limit("page_set_3_percent", 90, "page set 3 is 90 % full and expands", "page set 3")
+PER_S = Limit("messages_per_s", 500, "there are more than 500 calls a second", "calls")
+
+
+def daily(values, begin=MONDAY):
+    return {begin + timedelta(days=n): float(value) for n, value in enumerate(values)}
+
+
+@pytest.mark.parametrize("limit", [LIMIT, PAGE_SET, PER_S], ids=lambda each: each.figure)
+@pytest.mark.parametrize("value", [0, 1e-9, 1, 3.7, 89.99])
+def test_what_never_changes_stays_as_it_is(limit, value):
+    """No trend either way, and a trial that is right on every day: rounding is no noise."""
+    found = outlook(daily([value] * 35), limit)
+    assert found.sentence.startswith(f"no sign that {limit.passed} within 365 days (+0")
+    assert found.trial.startswith("tried on the last 7 days: 7 of them in the interval")
+    assert 0 == found.crossing.probability
+
+
+def test_a_rate_that_was_nothing_on_a_day_grows_in_its_own_unit():
+    """O1: with a day of 0 a rate grows by as much each day, which are no points of a percentage."""
+    log = outlook(daily([0, *(1024 * n for n in range(1, 40))]), LIMIT)
+    assert "+7 KiB/s a week" == log.per_week
+    assert "-7 KiB/s a week" == outlook(daily([*(1024 * n for n in range(40, 0, -1)), 0]), LIMIT).per_week
+    assert "+7/s a week" == outlook(daily(range(40)), PER_S).per_week
+    assert "+7.00 points a week" == outlook(daily(range(40)), PAGE_SET).per_week
+
+
+@pytest.mark.parametrize(("before", "after", "passed"), [(600, 100, False), (100, 600, True)])
+def test_the_last_week_is_the_last_seven_days(before, after, passed):
+    """O4: of a week with three figures those three count, not four from before three weeks without any."""
+    history = daily([before] * 35) | daily([after] * 3, MONDAY + timedelta(days=56))
+    assert passed == outlook(history, PER_S).passed_now
+
+
+def test_weeks_that_cannot_try_the_forecast_do_not_forbid_it():
+    """Sundays were counted from the last week on: the weeks before do not tell what a Sunday is like (G5, O5)."""
+    history = {day: value for day, value in daily(range(50, 90)).items() if day.weekday() < 6 or value > 82}
+    found = outlook(history, PER_S)
+    assert found.tried is None
+    assert "too little history to try the forecast on itself" == found.trial
+    assert found.sentence.startswith("there are more than 500 calls a second from about ")
+
+
+def test_growth_beyond_every_number_is_no_failure():
+    found = outlook(daily(2.0**n for n in range(28)), PER_S, horizon_days=3_660)
+    assert found.passed_now

@@ -106,8 +106,56 @@ def test_clients_that_share_nothing_use_no_function_of_version_7():
 
 
 def test_more_channels_than_were_measured_are_all_known_pairs():
-    made = with_channel(channels=1500)
-    assert 1500 == answer(made, "ch2-26", "PAY1.TO.HOST2").inputs["pairs_known"]
+    found = answer(with_channel(channels=1500), "ch2-26", "PAY1.TO.HOST2")
+    assert 1500 == found.inputs["pairs_known"]
+    assert "as if 1500 pairs were known" == found.what
+
+
+@pytest.mark.parametrize(
+    ("sharecnv", "threads", "kb"),
+    [(0, "many", 96), (1, "many", 179), (10, "many", 242), (10, "one", 179)],
+)
+def test_a_client_holds_the_conversations_of_its_threads(sharecnv, threads, kb):
+    """ORACLE 45 [3320-3325], messages of 1 KB; a channel that one thread alone uses holds one conversation."""
+    *others, client, files_channel = example()["channel"]
+    of_threads = client | {"sharecnv": sharecnv, "threads": threads}
+    made = planned(channel=[*others, of_threads, files_channel])
+    assert kb == answer(made, "ch2-19", "PAY1.CLIENT").inputs["footprint_kb"]
+
+
+@pytest.mark.parametrize(
+    ("release", "sender_kb", "client_kb"),
+    [("6.0", 140, 140), ("7.0.1", 90.87, 514), ("7.1", 90.87, 514), ("8.0", 90.87, 242)],
+)
+def test_a_channel_takes_what_its_release_gives_it(release, sender_kb, client_kb):
+    """H5 [3292, 3304-3325, 3725-3726]: messages of 4 KB and 1 KB; ten conversations of a client."""
+    *others, client, files_channel = example()["channel"]
+    made = planned(
+        queue_manager=example()["queue_manager"] | {"release": release},
+        channel=[*others, client | {"sharecnv": 10, "threads": "many"}, files_channel],
+    )
+    assert sender_kb == pytest.approx(answer(made, "ch2-19", "PAY1.TO.HOST2").inputs["footprint_kb"], abs=0.01)
+    assert client_kb == answer(made, "ch2-19", "PAY1.CLIENT").inputs["footprint_kb"]
+    large = [each.said for each in made.unanswered if each.number == "ch2-19" and each.about == "PAY1.FILES"]
+    assert (release == "6.0") == bool(large)
+
+
+def test_a_channel_without_figures_does_not_silence_the_others():
+    """SHARECNV(5) was not measured: what all need is not known, how many senders there can be is."""
+    *others, client, files_channel = example()["channel"]
+    made = planned(channel=[*others, client | {"sharecnv": 5}, files_channel])
+    assert {"PAY1.TO.HOST2", "PAY1.FROM.HOST2", "PAY1.FILES"} == {each.about for each in made.of("ch2-19")}
+    without = [each.said for each in made.unanswered if each.number == "ch2-19"]
+    why = "sharecnv 5 has no figures; valid are 0, 1, and 10 and above"
+    assert [f"in all: {why}", f"PAY1.CLIENT: {why}"] == without
+
+
+@pytest.mark.parametrize(("size", "batch"), [("4k", 50), ("1 MB", 5)])
+def test_a_bulk_transfer_fills_its_batches(size, batch):
+    """A preloaded queue is never empty before BATCHSZ is, or BATCHLIM of 5000 KB [3526-3539, 3638]."""
+    made = with_channel(traffic="bulk", persistent=False, size=size)
+    assert batch == answer(made, "ch2-23", "PAY1.TO.HOST2", "a batch").value
+    assert (50 if batch == 50 else 1) == answer(made, "ch2-24", "PAY1.TO.HOST2").inputs["batchsz"]
 
 
 def test_a_batch_of_a_busy_channel_that_waits_is_a_large_one():

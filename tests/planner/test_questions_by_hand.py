@@ -512,3 +512,68 @@ def test_messages_in_data_sets_cost_the_expiry_scan_twice_as_much():
         for size in (64_512, 64_513)
     )
     assert [pytest.approx(2 * each) for each in whole[0].value] == list(offloaded[0].value)
+
+
+@pytest.mark.parametrize(("size", "elements"), [(10, 2), (1024, 6), (64_512, 254), (64_513, 2), (104_857_600, 2)])
+def test_room_of_messages_that_are_got_and_not_yet_deleted(size, elements):
+    """[2813-2819]: 340 messages for each of three queue managers; each holds an entry and elements of 256 bytes."""
+    flow = SHARED.replace("size = 1024", f"size = {size}")
+    found, _ = asked("ch2-8", FACILITY, flow, head=HEAD + "members = 3\n")
+    assert [3 * 340 * 256 * (1 + elements)] == [each.value for each in found]
+
+
+def test_a_queue_with_both_kinds_of_messages_lies_in_one_structure():
+    """A measurement has two flows of it; the structure that recovers takes both."""
+    other = SHARED.replace('"S"', '"S (non-persistent)"').replace("persistent = true", "persistent = false")
+    assert {("", ""): "CFLEVEL(5) RECOVER(YES): S"} == answers("ch2-1", FACILITY, SHARED, other)
+
+
+def test_before_7_1_nothing_is_offloaded_to_data_sets():
+    head = HEAD + 'release = "7.0.1"\n'
+    (found,), _ = asked("ch2-1", FACILITY, SHARED, head=head)
+    assert "CFLEVEL(3) RECOVER(YES): S" == found.value
+    answered, (without,) = asked("ch2-7", FACILITY, SHARED, head=head)
+    assert [] == answered
+    assert "the workload lacks [queue_manager] release 7.1 or later, for CFLEVEL(5)" == without.why
+    assert 2 == len(asked("ch2-7", FACILITY, SHARED, head=HEAD + 'release = "7.1"\n')[0])
+
+
+def test_only_a_structure_with_persistent_messages_is_recovered():
+    """RECOVER(NO) leaves nothing to read back [3168]."""
+    fast = SHARED.replace('"S"', '"N"').replace("persistent = true", "persistent = false") + 'structure = "FAST"\n'
+    assert {"APPLICATION1"} == {about for about, _ in answers("ch4-4", FACILITY, SHARED, fast)}
+    assert ["the workload lacks a shared persistent [[flow]]"] == lacking("ch4-4", FACILITY, fast)
+
+
+@pytest.mark.parametrize(("size", "count"), [(3724, 0), (3725, 1), (64_140, 1), (64_141, 1), (64_512, 1)])
+def test_redrives_of_every_size_that_is_kept_whole(size, count):
+    """G1, G2 [2745-2747]: the first buffer takes 4 KB, headers of 372 bytes included, and the largest takes all."""
+    flow = SHARED.replace("size = 1024", f"size = {size}")
+    (found,), without = asked("ch2-13", FACILITY, flow)
+    assert (count, []) == (found.value, without)
+
+
+@pytest.mark.parametrize(("outage", "small"), [("70 s", True), ("71 s", False)])
+def test_a_structure_below_16_mb_is_said_to_be_too_small_to_trust(outage, small):
+    """S5 [2385]: 7,000 and 7,100 messages of 1 KB are 16,170 and 16,401 KB."""
+    found = answers("ch2-2", FACILITY, SHARED.replace("100 s", outage))
+    about_size = ("APPLICATION1", "too small to trust: more is needed below 16 MB")
+    assert ({about_size: True} if small else {}) == {key: value for key, value in found.items() if value is True}
+
+
+@pytest.mark.parametrize(
+    ("level", "alter", "kb"),
+    [
+        (22, "true", 1_155_000),  # 100,000 of 34 elements and an entry, and 32 % more
+        (22, "false", 1_284_231),  # 5,120 and 566,667 entries of six elements, 230,000 to 519,168 KB
+        (16, "false", 1_155_000),  # not measured: the paper's algorithm alone
+    ],
+)
+def test_a_structure_that_keeps_its_ratio_is_larger(level, alter, kb):
+    """S4 [2433-2441]: of 8 KB messages elements run out first, and entries lie idle."""
+    facility = f"[coupling_facility]\ncfcc_level = {level}\nauto_alter = {alter}\n"
+    flow = SHARED.replace("size = 1024", "size = 8192").replace("100 s", "1000 s")
+    assert kb == answers("ch2-6", facility, flow)["APPLICATION1", ""]
+    if level == 22:
+        fitting = answers("ch2-5", facility, flow)["S in APPLICATION1", "of this queue alone"]
+        assert 100_000 <= fitting <= 102_000

@@ -50,6 +50,14 @@ def test_a_log_write_is_its_full_pages_and_then_the_current_buffer(log_bytes, cu
     assert took_ms == pytest.approx(logger(simpy.Environment(), current=current).write_ms(log_bytes))
 
 
+@pytest.mark.parametrize(("pages", "took_ms"), [(0, 20), (1, 30), (128, 30), (256, 40)])
+def test_many_pages_are_not_written_sooner_than_one(pages, took_ms):
+    """S5: where one page takes 10 ms, 128 take no less, whatever is said of them."""
+    slow = logger(simpy.Environment())
+    slow.io_ms = lambda: 10.0
+    assert took_ms == pytest.approx(slow.write_ms(pages * PAGE))
+
+
 def ends(leads_max=0, *, group_commit=True, at=(0, 0.1, 0.2, 0.3), turn_ms=0.0):
     """When each of those that force at these times goes on; each force writes one current buffer of 1 ms."""
     env = simpy.Environment()

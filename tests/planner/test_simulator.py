@@ -208,6 +208,14 @@ def test_a_backlog_beyond_the_pool_is_written_and_nothing_is_read_while_nobody_g
     assert 0 == run.pages_read
 
 
+@pytest.mark.parametrize("putters", [1, 4, 30])
+def test_every_page_beyond_the_pool_was_written_by_somebody(putters):
+    """E4: nobody gets, and 20 buffers hold 20 pages: the others are on the page set."""
+    model = Model(message_bytes=1000, persistent=False, getters=0, putters=putters, buffers=20, page_write_ms=20)
+    run = simulate(model, 1)
+    assert run.messages_put_in_all - 20 <= run.pages_written_deferred + run.pages_written_synchronously
+
+
 def test_getters_that_fall_behind_read_what_was_stolen():
     slow = Model(message_bytes=1000, putters=8, getters=1, buffers=1000, log_io_ms=0.1, get_cpu_us=5000)
     assert simulate(slow, 0.5).pages_read > 0
@@ -283,6 +291,24 @@ def test_a_run_in_which_nothing_ends_has_no_percentiles():
 def test_what_cannot_be_is_refused(wrong, valid):
     with pytest.raises(OutOfRangeError, match=valid):
         Model(**{"message_bytes": 1000, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("model", "units_per_s"),
+    [
+        ({"arrivals_per_s": 1_000.0, "messages_per_commit": 10}, 100),
+        ({"put_cpu_us": 100, "commit_cpu_us": 50, "messages_per_commit": 4, "persistent": False}, 3 * 1e6 / 450),
+        ({"putters": 6, "log_io_ms": 2, **FREE}, 6 * 1e3 / 4),
+        ({"putters": 6, "log_io_ms": 2, "log_io_samples_ms": (1.0, 3.0), **FREE}, 6 * 1e3 / 2),
+        ({"putters": 10**6}, 3 * 1e6 / 30),
+    ],
+)
+def test_no_more_is_played_than_somebody_waits_for(model, units_per_s):
+    """E11: what arrives, or what CPU and log let through, over the time that is asked for."""
+    made = Model(message_bytes=100, **model)
+    assert units_per_s == pytest.approx(made.units_per_s_max)
+    with pytest.raises(OutOfRangeError, match=r"units of work are not valid: 10,000,000 or less; simulate shorter"):
+        simulate(made, 1.001e7 / units_per_s)
 
 
 def test_a_simulation_takes_some_time():

@@ -23,6 +23,7 @@ from quaestor.planner.structures import (
     pools_allocated,
     pools_used,
     stored_bytes,
+    structure_size_at_fixed_ratio_kb,
     structure_size_kb,
     uplift_percent,
 )
@@ -209,3 +210,18 @@ def test_impossible_values_name_the_valid_range():
         elements_per_message(-1)
     with pytest.raises(OutOfRangeError, match="outage_s"):
         messages_for_outage([1], outage_s=-1)
+
+
+@given(
+    st.lists(st.builds(Population, st.integers(0, 200_000), st.integers(0, 10**7)), max_size=5),
+    st.sampled_from((14, 15, 17, 22)),
+)
+def test_a_size_at_a_fixed_ratio_holds_the_messages_and_one_kb_less_does_not(held, cfcc_level):
+    size_kb, used = structure_size_at_fixed_ratio_kb(held, cfcc_level), pools_used(held)
+    if not used.entries:
+        assert 0 == size_kb
+        return
+    pools, less = pools_allocated(size_kb, cfcc_level), pools_allocated(size_kb - 1, cfcc_level)
+    assert used.entries <= pools.entries
+    assert used.elements <= pools.elements
+    assert used.entries > less.entries or used.elements > less.elements

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from quaestor.planner.whatif import Change, ChangeError, _growing, change, changed, what_if
+from quaestor.planner.whatif import Change, ChangeError, _growing, change, changed, growth_max, what_if
 from quaestor.planner.workload_file import WorkloadError, parse
 
 LEAST = '[queue_manager]\nname="Q"\n[[flow]]\nqueue="A"\nsize=1024\nrate=100\npersistent=true\n'
@@ -53,6 +53,54 @@ def test_one_more_than_the_most_is_refused(what, says):
 def test_factors_double_up_to_the_most(most, factors):
     """I3: so that a limit is bracketed within twice its factor before it is looked for."""
     assert factors == list(_growing(most))
+
+
+SENDER = '[[channel]]\nname="TO.B"\nkind="sender"\nsize=1024\nrate=100\npersistent=true\n'
+
+
+@pytest.mark.parametrize(
+    ("what", "size", "rate"),
+    [
+        (change(None, None), 1024, 100),
+        (change("x3", None), 1024, 300),
+        (change("-10%", "4k"), 4096, 90),
+        (change("x3", "4k", ("A",)), 1024, 100),
+    ],
+)
+def test_channels_carry_the_messages_that_are_changed(what, size, rate):
+    """I1: all messages, so those of channels too; of some queues nobody knows which channel has them."""
+    (channel,) = changed(parse(LEAST + SENDER, "w"), what).channels
+    assert (size, rate) == (channel.message_bytes, pytest.approx(channel.average_per_s))
+
+
+@pytest.mark.parametrize(("queue", "rates"), [("A", [200, 20, 1]), ("A (non-persistent)", [100, 20, 1])])
+def test_a_queue_that_was_measured_in_two_flows_is_changed_in_both(queue, rates):
+    """I1: a measurement tells its persistent messages and the others apart."""
+    _, kinds = LEAST.split("[[flow]]")
+    other = kinds.replace('"A"', '"A (non-persistent)"').replace("=100", "=10").replace("=true", "=false")
+    third = kinds.replace('"A"', '"B"').replace("=100", "=1")
+    made = changed(parse(f"{LEAST}[[flow]]{other}[[flow]]{third}", "w"), change("x2", None, (queue,)))
+    assert rates == [flow.average_per_s for flow in made.flows]
+
+
+def test_the_log_of_twice_the_messages_is_twice_the_log():
+    """Batches of channels are part of it (L2)."""
+    found = what_if(parse(LEAST + SENDER, "w"), change("x2", None))
+    of_log = [each for each in found.differences if each.either.number == "ch1-2"]
+    assert of_log
+    assert all(2 * each.before.value == pytest.approx(each.after.value) for each in of_log)
+
+
+@pytest.mark.parametrize(
+    ("flow", "channel", "most"), [(0, 0, 1000), (100, 100, 1000), (100, 1_000_000, 9.95), (10_000_000, 1, 1)]
+)
+def test_messages_grow_until_one_rate_is_the_highest(flow, channel, most):
+    """I2."""
+    text = LEAST.replace("rate=100", f"rate={flow}") + SENDER.replace("rate=100", f"rate={channel}")
+    workload = parse(text, "w")
+    assert most == pytest.approx(growth_max(workload), rel=1e-3)
+    assert workload.flows == changed(workload, Change(1.0)).flows
+    changed(workload, Change(growth_max(workload)))  # is taken
 
 
 def test_an_answer_that_only_one_plan_has_is_a_difference():

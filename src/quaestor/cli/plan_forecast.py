@@ -66,8 +66,8 @@ def forecast_command(
         made = [_plain(each) for each in found]
         click.echo(json.dumps({"queue_manager": manager, "outlooks": made, "refused": refused}, indent=1))
         return
-    first, last = min(figures["messages_per_s"]), max(figures["messages_per_s"])
-    click.echo(f"{manager}: learnt from {len(figures['messages_per_s'])} days, {first} to {last}")
+    days = {day for daily in figures.values() for day in daily}
+    click.echo(f"{manager}: learnt from {len(days)} days, {min(days)} to {max(days)}")
     for each in sorted(found, key=lambda one: -one.crossing.probability):
         click.echo(f"  {each.sentence}")
         click.echo(f"      {_now(each)}; {each.trial}")

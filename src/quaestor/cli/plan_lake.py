@@ -101,7 +101,9 @@ def written_tables(path: Path | None) -> dict[str, Any]:
 def _when(asked: Asked) -> str:
     if asked.hour is not None:
         return f"of {asked.hour:%Y-%m-%d %H}:00"
-    return "in that time" if asked.begin or asked.end else "at all"
+    if asked.begin or asked.end:
+        return "in that time"
+    return "of an hour that was used and is known for 15 minutes; records before 7.1 do not tell how long they cover"
 
 
 def _measurement(manager: str, hour: datetime, hours: list[Any], rows: dict[str, list[Any]]) -> "Measurement":

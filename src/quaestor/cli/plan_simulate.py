@@ -111,27 +111,39 @@ def _chosen(work: dict[str, Any]) -> dict[str, Any]:
 
 def _model(chosen: dict[str, Any]) -> "Model":
     """A model from options alone: log bytes are those of the charts."""
-    from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
     from quaestor.planner.simulator import Model
 
     size, per_commit = chosen.get("message_bytes", 1024), chosen.get("messages_per_commit", 1)
-    logged = {
+    return Model(**{"message_bytes": size, **_logged(size, per_commit), **chosen})
+
+
+def _logged(size: int, per_commit: int) -> dict[str, Any]:
+    """Log bytes of a message of this size, by the charts."""
+    from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
+
+    return {
         f"{name}_log_bytes": log_bytes_per_unit_of_work(size, action, QueueKind.LOCAL, per_commit, extrapolate=True)
         / per_commit
         for name, action in (("put", Action.PUT), ("get", Action.GET))
     }
-    return Model(**{"message_bytes": size, **logged, **chosen})
 
 
 def _measured(asked: Any, chosen: dict[str, Any]) -> "Model":
+    """The model of an hour; of messages of another size it was not measured what they log."""
+    from dataclasses import replace
+
     from quaestor.planner.simulation_calibration import calibrated
 
     measured = measurement(asked)
     made = calibrated(measured, **{"getters": 4, **chosen})
+    model, assumed = made.model, dict.fromkeys(made.assumed)
+    if "message_bytes" in chosen:
+        logged = _logged(model.message_bytes, model.messages_per_commit)
+        model, assumed = replace(model, **logged), assumed | dict.fromkeys(logged)
     click.echo(f"measured: {measured.queue_manager}, the hour from {measured.hour:%Y-%m-%d %H:%M}", err=True)
-    if made.assumed:
-        click.echo(f"not measured, so assumed: {', '.join(made.assumed)}", err=True)
-    return made.model
+    if assumed:
+        click.echo(f"not measured, so assumed: {', '.join(assumed)}", err=True)
+    return model
 
 
 def _grown(model: "Model", grow: str | None) -> "list[Model]":
@@ -143,7 +155,8 @@ def _grown(model: "Model", grow: str | None) -> "list[Model]":
             continue
         factor = _factor(text.strip())
         if model.arrivals_per_s is None:
-            made.append(replace(model, putters=round(model.putters * factor), getters=round(model.getters * factor)))
+            getters = max(1, round(model.getters * factor)) if model.getters else 0  # some stay where there are some
+            made.append(replace(model, putters=round(model.putters * factor), getters=getters))
         else:
             made.append(replace(model, arrivals_per_s=model.arrivals_per_s * factor))
     return made

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from quaestor.planner.answer import Answer, plain
 from quaestor.planner.answers import Plan
 from quaestor.planner.definitions import Definitions
-from quaestor.planner.whatif import Breaking, WhatIf
+from quaestor.planner.whatif import Breaking, WhatIf, growth_max
 
 _WIDE = 46
 
@@ -76,7 +76,8 @@ def whatif_lines(found: WhatIf, breaking: Breaking | None) -> Iterator[str]:
     if already:
         yield f"Already passed before: {', '.join(sorted(already))}"
     if breaking is None:
-        yield "Nothing else breaks up to a thousand times the messages of today"
+        most = growth_max(found.before.workload)
+        yield f"Nothing else breaks up to x{most:.4g} the messages of today"
     else:
         limit = breaking.head_room.what
         yield f"Breaks first as messages grow: {limit}, at x{breaking.factor:.3g} the messages of today"

@@ -15,7 +15,7 @@ Called by the plan's commands, with a lake's tables or those of dumps.  Calls mi
 """
 
 from collections.abc import Callable, Collection
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -35,11 +35,12 @@ _WRITTEN_WITHIN = "INTERVAL 1 MINUTE"  # H1
 def message_hours(
     tables: Tables, queue_manager: str, begin: datetime | None = None, end: datetime | None = None
 ) -> list[Row]:
-    """One row per hour: `hour`, `seconds`, `calls`, in order (H1, H2)."""
+    """One row per hour that begins in the range, its end left out: `hour`, `seconds`, `calls`, in order (H1, H2)."""
     frame = _of_manager(tables("QMST"), queue_manager, begin, end)
     calls = F.col("gets") + F.col("puts") + F.col("put1s")
     summed = frame.groupBy(_hour_of_interval()).agg(_seconds(), F.sum(calls).alias("calls")).orderBy("hour")
-    return _rows(summed.where(F.col("seconds") > 0))
+    rows = _rows(summed.where(F.col("seconds") > 0))
+    return [row for row in rows if (begin is None or row["hour"] >= begin) and (end is None or row["hour"] < end)]
 
 
 def busiest_hour(hours: Collection[Row]) -> datetime | None:
@@ -80,11 +81,15 @@ def daily_figures(
 ) -> dict[str, dict[date, float]]:
     """{figure: {day: value}}: the busiest hour's messages and log bytes a second, the fullest pool and page set.
 
-    A day counts from the hours that lie in it (H1).  Pools and page sets are named by number, in percent used.
+    A day counts from the hours that lie in it (H1), from the day of `begin` to that of `end`, both whole.  Pools and
+    page sets are named by number, in percent used.
     """
+    first, last = begin and datetime.combine(begin, time()), end and datetime.combine(end, time())
 
     def of(structure: str) -> DataFrame:
-        return _of_manager(tables(structure), queue_manager, begin, end)
+        frame = _of_manager(tables(structure), queue_manager, first, last).withColumn("hour", _hour_of_interval())
+        late = frame if first is None else frame.where(F.col("hour") >= F.lit(first))
+        return late if last is None else late.where(F.to_date("hour") <= F.lit(last.date()))
 
     calls = F.col("gets") + F.col("puts") + F.col("put1s")
     pool = 100 * (1 - F.col("stealable_low") / F.col("buffers"))
@@ -98,7 +103,7 @@ def daily_figures(
         ("buffer_pool", of("QPST").where(used & (F.col("buffers") > 0)), "buffer_pool", pool),
         ("page_set", of("QIS1").where(F.col("pages") > 0), "page_set", page_set),
     ):
-        summed = frame.groupBy(F.to_date(_hour_of_interval()).alias("day"), key).agg(F.max(share).alias("percent"))
+        summed = frame.groupBy(F.to_date("hour").alias("day"), key).agg(F.max(share).alias("percent"))
         for row in summed.orderBy("day", key).collect():
             made.setdefault(f"{name}_{row[key]}_percent", {})[row["day"]] = float(row["percent"])
     return made
@@ -106,7 +111,7 @@ def daily_figures(
 
 def _peaks(frame: DataFrame, counted: Column) -> dict[date, float]:
     """The highest hourly rate of each day (H2)."""
-    hourly = frame.groupBy(_hour_of_interval()).agg(_seconds(), F.sum(counted).alias("counted"))
+    hourly = frame.groupBy("hour").agg(_seconds(), F.sum(counted).alias("counted"))
     rates = hourly.where(F.col("seconds") >= HOUR_SECONDS_MIN).select(
         F.to_date("hour").alias("day"), (F.col("counted") / F.col("seconds")).alias("rate")
     )

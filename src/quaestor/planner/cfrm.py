@@ -30,6 +30,7 @@ ADMIN_UNIT_MESSAGES_MAX = 40_000
 MAXUMSGS_DEFAULT = 10_000
 CFCC_15_EXTRA_KB = 5 * 1024
 GROUP_NAME_CHARACTERS = 4
+GROUP_NAME_FILL = "@"  # what a shorter name is filled up with, in the policy as in the product
 
 ADMIN_ENTRIES_SEEN = Table(
     "ENTSMAX seen for one CSQ_ADMIN by CFCC level",

@@ -71,7 +71,7 @@ def adapters_are_short(requests_by_adapter: Iterable[int]) -> bool:
     counts = list(requests_by_adapter)
     for requests in counts:
         at_least(0, requests=requests)
-    return all(counts)
+    return bool(counts) and all(counts)
 
 
 @formula(EXTRACT, "B4 group of channels", "3440")

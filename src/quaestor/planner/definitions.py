@@ -20,7 +20,13 @@ from quaestor.planner.answer import MissingError
 from quaestor.planner.batches import recommended_settings
 from quaestor.planner.buffer_flow import buffers_that_keep_messages
 from quaestor.planner.buffer_pools import FREE_PERCENT_MIN, Usage, queue_object_pages, start_pages
-from quaestor.planner.cfrm import admin_init_size_kb, recommended_sizes, structure_name
+from quaestor.planner.cfrm import (
+    GROUP_NAME_CHARACTERS,
+    GROUP_NAME_FILL,
+    admin_init_size_kb,
+    recommended_sizes,
+    structure_name,
+)
 from quaestor.planner.channels import MAXCHL_LIMIT, recommended_sharecnv
 from quaestor.planner.geometry import CYLINDER_BYTES, PAGE_BYTES
 from quaestor.planner.log_flow import outbuff_kb_for
@@ -30,12 +36,13 @@ from quaestor.planner.page_sets import EXPANSION_PERCENT, page_set_bytes_max
 from quaestor.planner.quantity import MIB, show_bytes
 from quaestor.planner.questions import channels as channel_questions
 from quaestor.planner.questions import shared as shared_questions
-from quaestor.planner.questions.load import Load
-from quaestor.planner.questions.storage import backlog_pages, flows_of_queues, pages_of_pool
+from quaestor.planner.questions.load import Load, flows_of_queues
+from quaestor.planner.questions.storage import backlog_pages, pages_of_pool
 from quaestor.planner.release import Release
 from quaestor.planner.source import OutOfRangeError
+from quaestor.planner.structures import is_small
 from quaestor.planner.tracing import Accounting
-from quaestor.planner.workload import ACTIVE_LOGS_MAX, OUTBUFF_BYTES_MAX, Channel, Flow, Workload
+from quaestor.planner.workload import ACTIVE_LOGS_MAX, OUTBUFF_BYTES_MAX, STRUCTURE_BYTES_MAX, Channel, Flow, Workload
 
 SUPPLIED_OBJECT_BUFFERS = 50_000
 WIDEST_MACRO = 71
@@ -139,12 +146,14 @@ def _storage_classes(load: Load) -> Iterator[str]:
         if page_set.number in used:
             yield f"DEFINE STGCLASS({_class_name(page_set.number)}) PSID({page_set.number:02d}) REPLACE"
     for name, flows in flows_of_queues(flow for flow in load.workload.private if flow.page_set is not None).items():
-        index = " INDXTYPE(MSGID)" if any(flow.indexed for flow in flows) else ""
-        longest = max(4 * MIB, *(flow.message_bytes for flow in flows))
-        yield (
-            f"DEFINE QLOCAL('{name}') STGCLASS({_class_name(flows[0].page_set)}) MAXDEPTH({_depth(flows)})"
-            f" MAXMSGL({longest}){index} REPLACE"
-        )
+        yield f"DEFINE QLOCAL('{name}') STGCLASS({_class_name(flows[0].page_set)}) {_attributes(flows)}"
+
+
+def _attributes(flows: list[Flow]) -> str:
+    """What the messages of a queue ask of it."""
+    longest = max(4 * MIB, *(flow.message_bytes for flow in flows))
+    index = " INDXTYPE(MSGID)" if any(flow.indexed for flow in flows) else ""
+    return f"MAXDEPTH({_depth(flows)}) MAXMSGL({longest}){index} REPLACE"
 
 
 def _depth(flows: list[Flow]) -> int:
@@ -163,28 +172,38 @@ def _structures(load: Load) -> Iterator[str]:
         return
     for name, flows in shared_questions.flows_of_structures(load).items():
         recover = "YES" if any(flow.persistent for flow in flows) else "NO"
-        yield f"DEFINE CFSTRUCT({name}) CFLEVEL(5) RECOVER({recover}) OFFLOAD(SMDS) REPLACE"
+        level = shared_questions.cflevel_of(load, flows)
+        offload = " OFFLOAD(SMDS)" if shared_questions.has_data_sets(load) else ""
+        yield f"DEFINE CFSTRUCT({name}) CFLEVEL({level}) RECOVER({recover}){offload} REPLACE"
         for queue, of_queue in flows_of_queues(flows).items():
-            yield f"DEFINE QLOCAL('{queue}') QSGDISP(SHARED) CFSTRUCT({name}) MAXDEPTH({_depth(of_queue)})"
+            yield f"DEFINE QLOCAL('{queue}') QSGDISP(SHARED) CFSTRUCT({name}) {_attributes(of_queue)}"
 
 
 def _policy(load: Load, notes: list[str]) -> Iterator[str]:
     if not load.workload.shared or load.workload.coupling_facility is None:
         return
-    group = (load.workload.queue_manager.group or "QSG1").ljust(4, "$")
+    group = (load.workload.queue_manager.group or "QSG1").ljust(GROUP_NAME_CHARACTERS, GROUP_NAME_FILL)
     sizes = {"CSQ_ADMIN": admin_init_size_kb(load.workload.queue_manager.members)}
     for name, flows in shared_questions.flows_of_structures(load).items():
         sizes[name] = shared_questions.needed_kb(load, flows)
-    alter = load.workload.coupling_facility.auto_alter
+    alter, largest_kb = load.workload.coupling_facility.auto_alter, STRUCTURE_BYTES_MAX // 1024
     for name, init_kb in sizes.items():
         try:
             full_name, found = structure_name(group, name), recommended_sizes(init_kb)
         except OutOfRangeError as error:
             notes.append(f"structure {name}: {error if init_kb else 'without life or outage no message stays in it'}")
             continue
+        if found.init_kb > largest_kb:
+            notes.append(
+                f"structure {name}: its messages need {show_bytes(1024 * found.init_kb)}, above the largest of "
+                f"{show_bytes(STRUCTURE_BYTES_MAX)}"
+            )
+            continue
+        if is_small(found.init_kb):
+            notes.append(f"structure {name}: below 16 MB the facility needs more for itself than INITSIZE allows for")
         allow = "YES" if alter and name != "CSQ_ADMIN" else "NO"
         yield (
-            f"STRUCTURE NAME({full_name}) INITSIZE({found.init_kb}) SIZE({found.size_kb}) "
+            f"STRUCTURE NAME({full_name}) INITSIZE({found.init_kb}) SIZE({min(found.size_kb, largest_kb)}) "
             f"MINSIZE({found.min_kb}) ALLOWAUTOALT({allow}) FULLTHRESHOLD(80)"
         )
 
@@ -209,15 +228,18 @@ def _channels(load: Load) -> Iterator[str]:
         attributes = _initiator(load, ATTRIBUTES)
         if attributes:
             yield "ALTER QMGR " + " ".join(f"{name}({value})" for name, value in attributes.items())
+    shares = channel_questions.shares_conversations(load)
     for channel in load.workload.channels:
-        yield _channel(channel)
+        if shares or channel.cipher or channel.kind != "svrconn":
+            yield _channel(channel, shares=shares)
 
 
-def _channel(channel: Channel) -> str:
+def _channel(channel: Channel, *, shares: bool) -> str:
     cipher = f" SSLCIPH({channel.cipher})" if channel.cipher else ""
     if channel.kind == "svrconn":
         share = recommended_sharecnv(channel.sharecnv > 0, channel.threads, channel.persistent)
-        return f"ALTER CHANNEL('{channel.name}') CHLTYPE(SVRCONN) SHARECNV({share}){cipher}"
+        sharing = f" SHARECNV({share})" if shares else ""
+        return f"ALTER CHANNEL('{channel.name}') CHLTYPE(SVRCONN){sharing}{cipher}"
     to = recommended_settings(channel_questions.traffic_of(channel), channel.message_bytes)
     kind, interval = ("SDR", f" BATCHINT({to.batchint_ms})") if channel.kind == "sender" else ("RCVR", "")
     return (

@@ -33,6 +33,8 @@ DAYS_MIN = 3 * WEEK
 PARAMETERS = WEEK + 1
 LAGS = tuple(n / 20 for n in range(20))
 HORIZON_DAYS_MAX = 3_660
+EXACT = 1e-9  # of a figure: noise below it is that of the arithmetic
+TINY = 1e-150  # its square is still a number
 
 
 class Growth(Enum):
@@ -227,7 +229,8 @@ def _whitened_fit(rows: Vector, values: Vector, days: Vector, lag: float) -> tup
     coefficients = inverse @ white_rows.T @ white
     residual = white - white_rows @ coefficients
     freedom = len(values) - PARAMETERS
-    variance = max(float(residual @ residual) / freedom, np.finfo(np.float64).tiny)
+    least = max(EXACT * float(np.abs(values).max()), TINY) ** 2
+    variance = max(float(residual @ residual) / freedom, least)
     determinant = float(np.linalg.slogdet(inverse)[1])
     likelihood = -0.5 * freedom * math.log(variance) - float(np.log(left).sum()) + 0.5 * determinant
     return coefficients, inverse, math.sqrt(variance), likelihood
@@ -264,7 +267,11 @@ def _draw(model: Model, horizon_days: int, futures: int, rng: np.random.Generato
 
 
 def _scale(growth: Growth, values: Vector) -> Vector:
-    return np.exp(values) if growth is Growth.COMPOUND else values
+    """Back from logarithms; what grows beyond every number is infinite."""
+    if growth is Growth.LINEAR:
+        return values
+    with np.errstate(over="ignore"):
+        return np.exp(values)
 
 
 def _check_horizon(horizon_days: int, confidence: float) -> None:

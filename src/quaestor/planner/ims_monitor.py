@@ -1,7 +1,7 @@
 """IMS monitor reports: how their figures hang together, and what the regions had to do.
 
 Rules
-  I1  Averages and rates are cut, not rounded; region occupancy is rounded.  `cut` and `printed_percent` print so.
+  I1  Averages and rates are cut, not rounded; region occupancy is rounded.  `cut` prints the former so.
   I2  The trace ran 60.0 s where it prints 59.9: rates and occupancy use the interval asked for.
   I3  Occupancy is the time a region was scheduled for execution over the interval; with WFI it is also one minus
       the time spent in WFI waits.

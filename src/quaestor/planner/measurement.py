@@ -83,6 +83,11 @@ class MeasuredQueue:
         return max(self.valid_puts, self.valid_destructive_gets)
 
     @property
+    def part(self) -> float:
+        """This queue manager's part of what was counted: of a shared queue that of one member, all alike."""
+        return 1 / self.members if self.structure else 1.0
+
+    @property
     def message_bytes(self) -> int:
         """The mean size, of puts where there were any."""
         if self.valid_puts:
@@ -283,8 +288,7 @@ def _log(measured: Measurement) -> Tables:
     log = measured.log
     if log is None:
         return {}
-    shares = ((each, 1 / measured.members if each.structure else 1.0) for each in measured.queues)
-    messages = sum(each.messages * each.persistent_share * share for each, share in shares)  # of this log's own
+    messages = sum(each.part * each.messages * each.persistent_share for each in measured.queues)  # of this log's own
     known = messages and 1 <= log.writes_nowait / messages <= WRITES_PER_MESSAGE_MAX
     return _given(copies=log.copies, writes_per_message=_rounded(log.writes_nowait / messages) if known else None)
 
@@ -325,6 +329,7 @@ def _channels(measured: Measurement, written: Mapping[str, Tables], notes: list[
         batch = each.batch_size if moving and each.batch_size else None
         interval = _seconds(each.batch_interval / 1000) if moving and each.batch_interval else None
         sharing = min(10, each.shared_conversations) if not moving and each.shared_conversations else None
+        threads = "many" if sharing is not None and sharing > 1 else None
         yield {
             **written.get(each.channel, {}),
             "name": each.channel,
@@ -333,7 +338,7 @@ def _channels(measured: Measurement, written: Mapping[str, Tables], notes: list[
             "size": round(each.message_bytes / each.messages) if each.messages else 0,
             "rate": _rounded(each.messages / measured.seconds / alike),
             "persistent": 2 * each.persistent_messages > each.messages,
-            **_given(batchsz=batch, batchint=interval, sharecnv=sharing),
+            **_given(batchsz=batch, batchint=interval, sharecnv=sharing, threads=threads),
         }
 
 

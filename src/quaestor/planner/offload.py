@@ -8,7 +8,7 @@ Rules
   O4  Fullness is looked at before the put, in the fuller of the two pools: the put that crosses a threshold is whole.
   O5  An offloaded message keeps one entry and two elements: its headers and the first 140 bytes or so of its data.
   O6  Offload saves elements only.  Messages of six elements or fewer are bound by entries; for them the ratio must
-      change as well (ALLOWAUTOALT(YES)).
+      change as well (ALLOWAUTOALT(YES)); it does where that makes room for more.
 
 Called by the planner's answers.  Calls bounds, source, structures.
 """
@@ -94,8 +94,18 @@ def is_offloaded(message_bytes: int, full_percent: float, tiers: Sequence[Tier] 
 
 
 @formula(EXTRACT, "A6 capacity with tiers [D]", "2459-2471")
-def tiered_capacity(pools: Pools, message_bytes: int, tiers: Sequence[Tier] = DEFAULT_TIERS) -> TieredCapacity:
-    """Whole and offloaded messages of one size that fill a structure of these pools (O4, O5)."""
+def tiered_capacity(
+    pools: Pools, message_bytes: int, tiers: Sequence[Tier] = DEFAULT_TIERS, auto_alter: bool = False
+) -> TieredCapacity:
+    """Whole and offloaded messages of one size that fill a structure of these pools (O4 to O6)."""
+    at_ratio = _at_ratio(pools, message_bytes, tiers)
+    if not auto_alter:
+        return at_ratio
+    return max(at_ratio, _settled(pools, message_bytes, tiers), key=lambda capacity: capacity.total)
+
+
+def _at_ratio(pools: Pools, message_bytes: int, tiers: Sequence[Tier]) -> TieredCapacity:
+    """While the ratio stays as it is (O4, O5)."""
     elements = elements_per_message(message_bytes)
     threshold = offload_threshold_percent(message_bytes, tiers)
     fits_whole = min(pools.entries, pools.elements // elements)
@@ -103,6 +113,15 @@ def tiered_capacity(pools: Pools, message_bytes: int, tiers: Sequence[Tier] = DE
         return TieredCapacity(fits_whole, 0, 0)  # full before any put finds the threshold reached
     elements_left = pools.elements - whole * elements
     offloaded = min(pools.entries - whole, elements_left // ELEMENTS_OFFLOADED)
+    return TieredCapacity(whole, offloaded, smds_bytes_needed(offloaded, message_bytes))
+
+
+def _settled(pools: Pools, message_bytes: int, tiers: Sequence[Tier]) -> TieredCapacity:
+    """Once entries and elements are exchanged as the messages need them (O6)."""
+    units, each = pools.entries + pools.elements, 1 + elements_per_message(message_bytes)
+    threshold = offload_threshold_percent(message_bytes, tiers)
+    whole = units // each if threshold is None else min(units // each, -(-threshold * units // (100 * each)))
+    offloaded = 0 if threshold is None else (units - whole * each) // (1 + ELEMENTS_OFFLOADED)
     return TieredCapacity(whole, offloaded, smds_bytes_needed(offloaded, message_bytes))
 
 

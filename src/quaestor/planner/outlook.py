@@ -15,13 +15,12 @@ Called by the plan's commands, with what the lake counted.  Calls forecast, logs
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 from quaestor.planner.buffer_flow import DEFERRED_WRITE_BELOW
 from quaestor.planner.forecast import (
-    DAYS_MIN,
     WEEK,
     Backtest,
     Crossing,
@@ -33,6 +32,7 @@ from quaestor.planner.forecast import (
 )
 from quaestor.planner.logs import LOG_BYTES_MAX
 from quaestor.planner.quantity import MINUTE_S, show_bytes
+from quaestor.planner.source import OutOfRangeError
 
 LOG_LASTS_S = 30 * MINUTE_S
 PAGE_SET_EXPANDS_PERCENT = 90.0
@@ -70,8 +70,11 @@ class Outlook:
     def per_week(self) -> str:
         """Growth in a week, as people say it."""
         if self.model.growth is Growth.COMPOUND:
-            return f"{100 * ((1 + self.model.growth_percent_per_day / 100) ** WEEK - 1):+.1f} % a week"
-        return f"{self.model.trend_per_day * WEEK:+.2f} points a week"
+            return f"{100 * math.expm1(WEEK * self.model.trend_per_day):+z.1f} % a week"
+        week = self.model.trend_per_day * WEEK
+        if self.limit.figure == "log_bytes_per_s":
+            return f"{'-' if week < 0 else '+'}{show_bytes(abs(week))}/s a week"
+        return f"{week:+z.3g}/s a week" if self.limit.figure.endswith("_per_s") else f"{week:+z.2f} points a week"
 
     @property
     def sentence(self) -> str:
@@ -132,16 +135,15 @@ def outlook(
     history = sorted(daily.items())
     chosen = growth or _growth(limit.figure, daily)
     model = fit(history, growth=chosen)
-    holdout = min(WEEK, len(history) - DAYS_MIN)
     return Outlook(
         limit,
         model,
         first_crossing(model, limit.threshold, horizon_days=horizon_days, confidence=confidence),
         history[-1][1],
-        backtest(history, holdout, growth=chosen, confidence=confidence) if holdout >= WEEK else None,
+        _tried(history, chosen, confidence),
         confidence,
         horizon_days,
-        _passed_now([value for _, value in history[-WEEK:]], limit.threshold),
+        _passed_now([value for day, value in history if model.last_day - day < timedelta(days=WEEK)], limit.threshold),
     )
 
 
@@ -158,7 +160,15 @@ def _growth(figure: str, daily: Daily) -> Growth:
     return Growth.COMPOUND if by_percentage else Growth.LINEAR
 
 
+def _tried(history: Sequence[tuple[date, float]], growth: Growth, confidence: float) -> Backtest | None:
+    """The last week forecast from the weeks before it; None where those are too few to learn from (O5)."""
+    try:
+        return backtest(history, WEEK, growth=growth, confidence=confidence)
+    except OutOfRangeError:
+        return None
+
+
 def _passed_now(last_week: list[float], threshold: float) -> bool:
-    """O4: on four days of the last seven, or on all there are."""
+    """O4: on four of the last seven days, or on all of them that have a figure."""
     over = sum(value >= threshold for value in last_week)
     return over >= min(4, len(last_week))

@@ -7,6 +7,7 @@ Rules
       persistent messages they put and got, halves alike.
   C3  Arrivals are those of the hour; messages of a unit of work are puts over the commits of those who put.
   C4  What was not counted keeps the model's own figure, and `assumed` names it.
+  C5  A shared queue was counted over all members that used it; this queue manager takes an equal part, as in a plan.
 
 Called by the plan's commands.  Calls simulator, measurement.
 """
@@ -31,16 +32,18 @@ class Calibrated:
 def calibrated(measured: Measurement, **chosen: Any) -> Calibrated:
     """The hour as a model; `chosen` replaces what was measured (C1 to C4)."""
     queues = measured.queues
-    puts = sum(each.valid_puts for each in queues)
-    gets = sum(each.valid_destructive_gets for each in queues)
+    puts = sum(each.part * each.valid_puts for each in queues)
+    gets = sum(each.part * each.valid_destructive_gets for each in queues)
     if not puts:
         raise OutOfRangeError("the measured hour has no puts in its accounting: nothing to simulate")
     tasks = measured.tasks
-    persistent = sum(each.persistent_share * (each.valid_puts + each.valid_destructive_gets) for each in queues)
+    persistent = sum(
+        each.part * each.persistent_share * (each.valid_puts + each.valid_destructive_gets) for each in queues
+    )
     log_bytes = _over(tasks.get("log_bytes"), persistent)
     pages, read_us = measured.page_reads
     found = {
-        "message_bytes": round(sum(each.put_bytes for each in queues) / puts),
+        "message_bytes": round(sum(each.part * each.put_bytes for each in queues) / puts),
         "persistent": 2 * persistent > puts + gets,
         "messages_per_commit": _per_commit(queues),
         "arrivals_per_s": puts / measured.seconds,

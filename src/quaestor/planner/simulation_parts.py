@@ -4,7 +4,7 @@ Rules
   S1  A logger's turn takes what waits for it when it begins; those that come meanwhile wait for the next.
   S2  A pool counts pages as unused, unchanged (written, may be stolen) or changed; stealable are the first two.
   S3  The oldest leave first, whether they are written or stolen.
-  S5  An I/O of some pages takes between the time of one page and that of 128, in proportion.
+  S5  An I/O of some pages takes between the time of one page and that of 128, in proportion; 128 take no less than one.
   S4  Busy time counts only where it lies in the measured stretch.
   S6  Where applications write the log themselves (`leads_max`), the first that waits leads: it is held while it goes on
       for those that came meanwhile, until nobody waits, or for so many turns; then one of them leads.  After every I/O
@@ -109,13 +109,11 @@ class Logger:
         """Full pages, then the current buffer (S5)."""
         full = int(log_bytes // PAGE_BYTES)
         one_ms = self.io_ms()
+        most_ms = max(one_ms, self.many_pages_io_ms)
         last = full - (full_page_ios(full) - 1) * PAGES_PER_IO_MAX
-        many = (full_page_ios(full) - 1) * self.many_pages_io_ms + self._pages_ms(last, one_ms) if full else 0.0
-        return many + self.current_io_times * one_ms
-
-    def _pages_ms(self, pages: int, one_ms: float) -> float:
-        """Between one page and the most an I/O takes, by the straight line through both."""
-        return one_ms + (self.many_pages_io_ms - one_ms) * (pages - 1) / (PAGES_PER_IO_MAX - 1)
+        last_ms = one_ms + (most_ms - one_ms) * (last - 1) / (PAGES_PER_IO_MAX - 1)  # the straight line through both
+        full_ms = (full_page_ios(full) - 1) * most_ms + last_ms if full else 0.0
+        return full_ms + self.current_io_times * one_ms
 
 
 class Pool:

@@ -8,7 +8,8 @@ Rules
   E3  Full log pages go out up to 128 to an I/O; then the current buffer, which takes two I/O times in series under dual
       logging, as in log_flow.
   E4  A put takes buffers from the pool; below 15 % stealable the deferred write process writes the oldest changed pages
-      until 25 % are; below 5 % the application writes its own pages before it goes on.
+      until 25 % are; below 5 % the application writes its own pages before it goes on, and where there is no buffer at
+      all, the oldest.
   E5  A get of pages that were stolen reads them; then they are unused.
   E8  A channel takes units off the queue as a getter does, CPU for each message, until a batch is full or the queue is
       empty; then it confirms over the network and commits the batch.  Messages wait for the end of their batch.
@@ -18,6 +19,7 @@ Rules
       is in `commit_cpu_us`.
   E6  The bottleneck is the part that is busiest, if it is busy enough to bind; otherwise there is no more work to do.
   E7  The same model and seed give the same run.
+  E11 A run that would play more than ten million units of work is refused: nobody waits for its end.
 
 Covers one queue manager, one queue, one pool, private queues.  Times and costs are arguments; simulation_calibration
 takes them from SMF: log I/O time from the log manager's statistics, CPU from accounting, page I/O from the page sets.
@@ -27,7 +29,7 @@ Called by whoever compares a plan with a measurement.  Calls simulation_parts fo
 import random
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import simpy
@@ -39,6 +41,7 @@ from quaestor.planner.source import OutOfRangeError
 
 Process = Generator[Any, Any, None]
 BINDING_SHARE = 0.85
+UNITS_MAX = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,17 @@ class Model:
     @property
     def pages_per_unit(self) -> int:
         return self.messages_per_commit * pages_per_message(self.message_bytes)
+
+    @property
+    def units_per_s_max(self) -> float:
+        """Units of work that are put in a second at most: those that arrive, or what CPU and log let through."""
+        if self.arrivals_per_s is not None:
+            return self.arrivals_per_s / self.messages_per_commit
+        cpu_us = self.put_cpu_us * self.messages_per_commit + self.commit_cpu_us
+        force_ms = self.current_io_times * min(self.log_io_samples_ms, default=self.log_io_ms)
+        by_cpu = self.processors * 1e6 / cpu_us if cpu_us else inf
+        by_log = self.putters * 1e3 / force_ms if self.persistent else inf
+        return min(by_cpu, by_log)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +189,9 @@ def simulate(model: Model, seconds: float, *, warm_up_s: float = 0.0, seed: int 
     """Play a model for so many simulated seconds after a warm-up (E7)."""
     above(0, seconds=seconds)
     at_least(0, warm_up_s=warm_up_s)
+    units = model.units_per_s_max * (seconds + warm_up_s)
+    if units > UNITS_MAX:
+        raise OutOfRangeError(f"{units:.3g} units of work are not valid: {UNITS_MAX:,} or less; simulate shorter")
     return _Play(model, warm_up_s, seconds, seed).play()
 
 
@@ -328,7 +345,9 @@ class _Play:
 
     def _take_buffers(self, unit: StoredUnit) -> Process:
         while not self.pool.take(unit):
-            yield from self._page_io(self._written_ms(self.pool.write_oldest()))
+            pages = self.pool.write_oldest()
+            self.run.pages_written_synchronously += pages
+            yield from self._page_io(self._written_ms(pages))
         if self.pool.is_short and (self.deferred_write is None or self.deferred_write.triggered):
             self.deferred_write = self.env.process(self._deferred_write())
         if self.pool.is_critical:

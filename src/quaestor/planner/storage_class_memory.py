@@ -24,7 +24,7 @@ from quaestor.planner.structures import (
     ELEMENTS_OFFLOADED,
     ENTRY_BYTES,
     LARGEST_WHOLE_BYTES,
-    elements_per_message,
+    bytes_held,
 )
 
 EXTRACT = "mp16-ch2-3"
@@ -123,8 +123,7 @@ def messages_in_scm(scm_bytes: int, message_bytes: int) -> int:
     """Whole messages that SCM holds at the ratio that suits them (V5)."""
     at_least(0, scm_bytes=scm_bytes)
     within(0, LARGEST_WHOLE_BYTES, message_bytes=message_bytes)
-    each = ENTRY_BYTES + ELEMENT_BYTES * elements_per_message(message_bytes)
-    return scm_bytes // each
+    return scm_bytes // bytes_held(message_bytes)
 
 
 @formula(EXTRACT, "A13 capacity with offload", "3136-3140")

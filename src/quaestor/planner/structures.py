@@ -10,7 +10,7 @@ Rules
       use, and then entries and elements are exchangeable 256-byte units.
   S4  Two models, never mixed: the paper's sizing algorithm (bytes, with 32% on top), and the model of two pools that
       reproduces its table of a 0.5 GB structure.  The algorithm promises up to 14% more than the table when the ratio
-      is fixed, so `messages_in_structure` uses the pools.
+      is fixed, so `messages_in_structure` uses the pools, and a structure of fixed ratio is as large as both want it.
   S5  From CFCC level 15 on the first 5 MB or so hold no messages.  Linear scaling from the 0.5 GB table to other sizes
       is an assumption; below 16 MB neither model may be trusted, and `is_small` says so.
 
@@ -19,7 +19,7 @@ Called by offload, storage_class_memory and the planner's answers.  Calls bounds
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil
 
 from quaestor.planner.bounds import above, at_least, one_of
 from quaestor.planner.source import Source, Table, formula
@@ -39,6 +39,7 @@ LARGE_MESSAGE_ALONE_BYTES = 1024  # per message when all are over 63 KB and the 
 SMALL_STRUCTURE_KB = 16 * 1024
 HALF_GB_KB = 512 * 1024  # the paper does not say whether its 0.5 GB is 524,288 KB or the 500,000 KB of its sample
 FIXED_OVERHEAD_KB = 5 * 1024  # CFCC level 15 against 14
+CFCC_LEVELS_MEASURED = (14, 15, 17, 18, 19, 20, 21, 22)
 
 MESSAGES_IN_HALF_GB = Table(
     "messages in a 0.5 GB structure, ALLOWAUTOALT(NO)",
@@ -89,6 +90,11 @@ def elements_per_message(message_bytes: int, grouped: bool = False) -> int:
     """Elements a message takes beside its one entry; two when its data lies elsewhere (S2)."""
     stored = stored_bytes(message_bytes, grouped)
     return ELEMENTS_OFFLOADED if message_bytes > LARGEST_WHOLE_BYTES else ceil(stored / ELEMENT_BYTES)
+
+
+def bytes_held(message_bytes: int, grouped: bool = False) -> int:
+    """What the entry and the elements of one message take of a structure (S2)."""
+    return ENTRY_BYTES + ELEMENT_BYTES * elements_per_message(message_bytes, grouped)
 
 
 @formula(EXTRACT, "A5 entries and elements in use", "2495-2501")
@@ -171,17 +177,30 @@ def messages_by_algorithm(structure_kb: int, message_bytes: int, cfcc_level: int
 def pools_allocated(structure_kb: int, cfcc_level: int, half_gb_kb: int = HALF_GB_KB) -> Pools:
     """Entries and elements carved out of a structure at six to one, scaled from the 0.5 GB table (S5)."""
     at_least(0, structure_kb=structure_kb)
-    above(FIXED_OVERHEAD_KB, half_gb_kb=half_gb_kb)
-    one_of((14, 15, 17, 18, 19, 20, 21, 22), cfcc_level=cfcc_level)
-    if cfcc_level == 14:
-        share = structure_kb / half_gb_kb
-    elif cfcc_level == 15:  # the table holds once the 5 MB are added
-        share = (structure_kb - FIXED_OVERHEAD_KB) / half_gb_kb
-    else:  # measured with the 5 MB inside the 0.5 GB
-        share = (structure_kb - FIXED_OVERHEAD_KB) / (half_gb_kb - FIXED_OVERHEAD_KB)
-    column = "cfcc_14_15" if cfcc_level <= 15 else "cfcc_17_22"
-    entries = floor(MESSAGES_IN_HALF_GB.exactly(1164, column) * max(0.0, share))
+    overhead_kb, span_kb, span_entries = _scale(cfcc_level, half_gb_kb)
+    entries = max(0, structure_kb - overhead_kb) * span_entries // span_kb
     return Pools(entries, ELEMENTS_PER_ENTRY * entries)
+
+
+def _scale(cfcc_level: int, half_gb_kb: int) -> tuple[int, int, int]:
+    """KB that hold no messages, and the KB beyond them in which the table counts so many entries (S5)."""
+    above(FIXED_OVERHEAD_KB, half_gb_kb=half_gb_kb)
+    one_of(CFCC_LEVELS_MEASURED, cfcc_level=cfcc_level)
+    entries = int(MESSAGES_IN_HALF_GB.exactly(1164, "cfcc_14_15" if cfcc_level <= 15 else "cfcc_17_22"))
+    if cfcc_level == 14:
+        return 0, half_gb_kb, entries
+    if cfcc_level == 15:  # the table holds once the 5 MB are added
+        return FIXED_OVERHEAD_KB, half_gb_kb, entries
+    return FIXED_OVERHEAD_KB, half_gb_kb - FIXED_OVERHEAD_KB, entries  # measured with the 5 MB inside the 0.5 GB
+
+
+@formula(EXTRACT, "A5 size at a fixed ratio [D]", "2421-2441, 2481-2485")
+def structure_size_at_fixed_ratio_kb(populations: Iterable[Population], cfcc_level: int) -> int:
+    """INITSIZE in KB whose pools hold these messages while the ratio stays (S3)."""
+    used = pools_used(populations)
+    overhead_kb, span_kb, span_entries = _scale(cfcc_level, HALF_GB_KB)
+    entries = max(used.entries, -(-used.elements // ELEMENTS_PER_ENTRY))
+    return overhead_kb - (-entries * span_kb // span_entries) if entries else 0
 
 
 @formula(EXTRACT, "A5 capacity at a fixed ratio [D]", "2433-2441, 2481-2485")

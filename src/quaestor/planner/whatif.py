@@ -1,7 +1,9 @@
 """What if: the same workload with more messages or other sizes, before and after, and what breaks first.
 
 Rules
-  I1  A change multiplies rates or sizes, or sets a size; it can be kept to some queues.
+  I1  A change multiplies rates or sizes, or sets a size, of the flows and of the channels that carry their messages.
+      It can be kept to some queues, with both flows of one whose kinds of messages were measured apart; the channels
+      then stay as they are, for they may carry others.
   I2  What breaks first is found by growing the rates until a limit that held is passed: the limit and the factor.  They
       grow a thousandfold, or until one of them is the highest that a workload takes.
   I3  Limits already passed are named as such; they do not hide the next one.
@@ -15,8 +17,9 @@ from dataclasses import dataclass, replace
 
 from quaestor.planner.answer import Answer, HeadRoom
 from quaestor.planner.answers import Plan, plan
+from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.quantity import QuantityError, size_bytes
-from quaestor.planner.workload import MESSAGE_BYTES_MAX, RATE_MAX, Flow, Workload
+from quaestor.planner.workload import MESSAGE_BYTES_MAX, RATE_MAX, Channel, Flow, Workload
 from quaestor.planner.workload_keys import nearest
 
 NUMBER = r"\d+(?:\.\d+)?"
@@ -40,15 +43,26 @@ class Change:
     queues: tuple[str, ...] = ()
 
     def of(self, flow: Flow) -> Flow:
-        if self.queues and flow.queue not in self.queues:
+        if self.queues and not {flow.queue, flow.queue.removesuffix(NON_PERSISTENT)} & set(self.queues):
             return flow
-        size = round(flow.message_bytes * self.size_times) if self.size_bytes is None else self.size_bytes
-        if not 0 <= size <= MESSAGE_BYTES_MAX:
-            raise ChangeError(f"{flow.queue}: a size of {size} bytes is not valid: 0 to {MESSAGE_BYTES_MAX}")
-        rate = flow.average_per_s * self.messages
-        if rate > RATE_MAX:
-            raise ChangeError(f"{flow.queue}: a rate of {rate:g}/s is not valid: 0 to {RATE_MAX}/s")
+        size, rate = self._made(flow.queue, flow)
         return replace(flow, message_bytes=size, average_per_s=rate)
+
+    def of_channel(self, channel: Channel) -> Channel:
+        if self.queues:
+            return channel
+        size, rate = self._made(channel.name, channel)
+        return replace(channel, message_bytes=size, average_per_s=rate)
+
+    def _made(self, name: str, carries: Flow | Channel) -> tuple[int, float]:
+        """Size and rate after the change."""
+        size = round(carries.message_bytes * self.size_times) if self.size_bytes is None else self.size_bytes
+        if not 0 <= size <= MESSAGE_BYTES_MAX:
+            raise ChangeError(f"{name}: a size of {size} bytes is not valid: 0 to {MESSAGE_BYTES_MAX}")
+        rate = carries.average_per_s * self.messages
+        if rate > RATE_MAX:
+            raise ChangeError(f"{name}: a rate of {rate:g}/s is not valid: 0 to {RATE_MAX}/s")
+        return size, rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +141,30 @@ def changed(workload: Workload, what: Change) -> Workload:
     for queue in what.queues:
         if queue not in known:
             raise ChangeError(f"no [[flow]] {queue}{nearest(queue, known)}")
-    return replace(workload, flows=tuple(what.of(flow) for flow in workload.flows))
+    return replace(
+        workload,
+        flows=tuple(what.of(flow) for flow in workload.flows),
+        channels=tuple(what.of_channel(channel) for channel in workload.channels),
+    )
 
 
 def what_if(workload: Workload, what: Change) -> WhatIf:
     return WhatIf(plan(workload), plan(changed(workload, what)))
 
 
-def breaks_first(workload: Workload, factor_max: float = FACTOR_MAX) -> Breaking | None:
+def fastest_per_s(workload: Workload) -> float:
+    """The highest rate of a flow or a channel."""
+    carrying: list[Flow | Channel] = [*workload.flows, *workload.channels]
+    return max(each.average_per_s for each in carrying)
+
+
+def growth_max(workload: Workload) -> float:
+    """How many times today's messages are looked at (I2)."""
+    fastest = fastest_per_s(workload)
+    return min(FACTOR_MAX, max(1.0, RATE_MAX / fastest / (1 + PRECISION))) if fastest else FACTOR_MAX
+
+
+def breaks_first(workload: Workload) -> Breaking | None:
     """The limit that more messages pass next, to half a percent of the factor; None where none is (I2, I3)."""
     held = {_limit(answer, room) for answer, room in plan(workload).limits if room.percent >= 0}
 
@@ -142,10 +172,8 @@ def breaks_first(workload: Workload, factor_max: float = FACTOR_MAX) -> Breaking
         passed = plan(changed(workload, Change(times))).passed
         return [pair for pair in passed if _limit(*pair) in held]
 
-    fastest = max(flow.average_per_s for flow in workload.flows)
-    most = min(factor_max, RATE_MAX / fastest / (1 + PRECISION)) if fastest else factor_max
     low, high = 1.0, 2.0
-    for high in _growing(most):
+    for high in _growing(growth_max(workload)):
         if broken(high):
             break
         low = high

@@ -35,6 +35,7 @@ COUNT_MAX = 2**53  # an hour adds up intervals, each with counters of four bytes
 ACTIVE_LOGS_MAX = 310
 WRITES_PER_MESSAGE_MAX = 10_000
 OUTBUFF_BYTES_MAX = 128 * MIB
+STRUCTURE_BYTES_MAX = 1024 * GIB
 MEDIA = {each.value: each for each in Medium}
 TRAFFIC = {each: each for each in ("request/reply", "delayed", "bulk", "trickle")}
 KINDS = {each: each for each in ("sender", "receiver", "svrconn")}
@@ -228,7 +229,7 @@ class Structure:
     """An application structure as it is defined today (W4)."""
 
     name: str = text("name")
-    size_bytes: int = size("size", MIB, 1024 * GIB)
+    size_bytes: int = size("size", MIB, STRUCTURE_BYTES_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

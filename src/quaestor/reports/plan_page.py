@@ -20,7 +20,7 @@ from quaestor.planner.definitions import Definitions
 from quaestor.planner.logs import FILL_TIME_MIN_S
 from quaestor.planner.quantity import show_seconds
 from quaestor.planner.questions.load import Load
-from quaestor.planner.whatif import Change, breaks_first, changed
+from quaestor.planner.whatif import Change, breaks_first, changed, fastest_per_s
 from quaestor.planner.workload import RATE_MAX
 from quaestor.reports.svg import bars, curve, stacked
 
@@ -104,7 +104,7 @@ def _limit_name(answer: Answer, what: str) -> str:
 
 def _fill_time(plan: Plan) -> str:
     """How long one log lasts as messages grow, against the 30 minutes asked for."""
-    fastest = max(flow.average_per_s for flow in plan.workload.flows)
+    fastest = fastest_per_s(plan.workload)
     grown = [each for each in GROWTH if fastest * each <= RATE_MAX]  # no workload takes more
     times = [(each, Load(changed(plan.workload, Change(each))).fill_time_s / 60) for each in grown]
     drawn = curve(times, FILL_TIME_MIN_S / 60, "times the messages of today", "minutes", "30 minutes")

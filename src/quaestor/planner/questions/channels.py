@@ -5,24 +5,42 @@ batches.
 """
 
 from quaestor.planner import batches, channel_buffers, channel_costs, channel_tasks, channel_tls, channels
-from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
+from quaestor.planner.answer import Figures, HeadRoom, Unit, each_apart, figure
 from quaestor.planner.batches import Traffic
 from quaestor.planner.channels import ChannelGroup
 from quaestor.planner.questions.catalog import question
-from quaestor.planner.questions.load import Load
+from quaestor.planner.questions.load import Load, needed
+from quaestor.planner.release import Release
+from quaestor.planner.source import OutOfRangeError
 from quaestor.planner.workload import Channel
 
 DISPATCHERS_DEFAULT = 5
 FOOTPRINT_KB_MIN = 1
+EARLIER_MESSAGE_KB_MAX = 32  # above it, a channel of version 6 takes more, and nobody says how much
+PAIRS_KNOWN_MIN = 1000  # the fewest that starting was measured with
 BATCHSZ_MEASURED = {True: (1,), False: (1, 50)}
 TRAFFIC = {"delayed": Traffic.REQUEST_REPLY_DELAYED, "bulk": Traffic.BULK, "trickle": Traffic.TRICKLE}
 
 
-def footprint_kb(channel: Channel) -> float:
+def footprint_kb(load: Load, channel: Channel) -> float:
+    """Storage of one channel at its release; many threads of a client hold as many conversations as SHARECNV allows."""
     message_kb = max(FOOTPRINT_KB_MIN, channel.message_bytes / 1024)
-    if channel.kind == "svrconn":
-        return channels.svrconn_footprint_kb(message_kb, channel.sharecnv)
-    return channels.mca_footprint_kb(message_kb)
+    if not shares_conversations(load):
+        if message_kb > EARLIER_MESSAGE_KB_MAX:
+            raise OutOfRangeError(f"message_kb {message_kb:g} has no figures before 7.0.1; valid is up to 32")
+        return channels.earlier_footprint_kb(6, "channel")
+    if channel.kind != "svrconn":
+        return channels.mca_footprint_kb(message_kb)
+    conversations = max(1, channel.sharecnv) if channel.threads == "many" else 1
+    footprint = channels.svrconn_footprint_kb(message_kb, channel.sharecnv, conversations)
+    if load.workload.queue_manager.version < Release.V8_0 and conversations == 10:
+        return max(footprint, channels.earlier_footprint_kb(7, "sharecnv 10"))
+    return footprint
+
+
+def shares_conversations(load: Load) -> bool:
+    """Whether the release knows SHARECNV."""
+    return load.workload.queue_manager.version >= Release.V7_0_1
 
 
 def channel_count(load: Load) -> int:
@@ -48,7 +66,8 @@ def free_kb(load: Load) -> float:
 
 def groups(load: Load) -> tuple[ChannelGroup, ...]:
     return tuple(
-        ChannelGroup(channel.channels, footprint_kb(channel), channel.cipher is not None) for channel in load.channels
+        ChannelGroup(channel.channels, footprint_kb(load, channel), channel.cipher is not None)
+        for channel in load.channels
     )
 
 
@@ -61,23 +80,29 @@ def traffic_of(channel: Channel) -> Traffic:
 @question("ch2-19", "How much storage do the channels need, and how many can there be?")
 def storage(load: Load) -> Figures:
     free = free_kb(load)
-    yield figure(
-        channels.storage_needed_kb,
-        Unit.KB,
-        what="in all",
-        head_room=lambda kb: HeadRoom("storage of the channel initiator", kb, free),
-        groups=groups(load),
-    )
-    for channel in load.channels:
+
+    def in_all(given: Load) -> Figures:
+        yield figure(
+            channels.storage_needed_kb,
+            Unit.KB,
+            what="in all",
+            head_room=lambda kb: HeadRoom("storage of the channel initiator", kb, free),
+            groups=groups(given),
+        )
+
+    def alone(channel: Channel) -> Figures:
         yield figure(
             channels.channels_max,
             Unit.COUNT,
             about=channel.name,
             what="of this kind alone",
-            footprint_kb=footprint_kb(channel),
+            footprint_kb=footprint_kb(load, channel),
             tls=channel.cipher is not None,
             free_kb=free,
         )
+
+    yield from each_apart([load], lambda _: "in all", in_all)
+    yield from each_apart(load.channels, lambda channel: channel.name, alone)
 
 
 @question("ch2-20", "How many adapters, dispatchers and SSL tasks?")
@@ -143,10 +168,7 @@ def batching(load: Load) -> Figures:
             Unit.MESSAGES,
             about=channel.name,
             what="a batch",
-            messages_per_s=channel.average_per_s,
-            batchsz=channel.batchsz,
-            batchint_ms=channel.batchint_s * 1000,
-            message_bytes=channel.message_bytes,
+            **load.batch_inputs(channel),
         )
         yield figure(
             batches.recommended_settings,
@@ -203,13 +225,14 @@ def tls(load: Load) -> Figures:
 def restart(load: Load) -> Figures:
     for channel in load.channels:
         if channel.cipher is None:
+            known = max(PAIRS_KNOWN_MIN, channel.channels)
             yield figure(
                 channel_costs.restart_s,
                 Unit.SECONDS,
                 about=channel.name,
-                what="as if 1000 pairs were known",
+                what=f"as if {known} pairs were known",
                 channels=channel.channels,
-                pairs_known=max(1000, channel.channels),
+                pairs_known=known,
             )
         else:
             yield figure(
@@ -249,6 +272,7 @@ def tracing(load: Load) -> Figures:
 
 @question("ch2-29", "Which SHARECNV suits the clients?")
 def sharecnv(load: Load) -> Figures:
+    needed(shares_conversations(load) or None, "[queue_manager] release 7.0.1 or later, for SHARECNV")
     for channel in load.channels:
         if channel.kind == "svrconn":
             yield figure(

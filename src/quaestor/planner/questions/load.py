@@ -11,7 +11,7 @@ Rules
 Called by every module of questions.  Calls workload and the formulas of logs, restart and batches.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from quaestor.planner.log_rate import Path, batch_log_bytes
 from quaestor.planner.log_space import Action, QueueKind, log_bytes_per_unit_of_work
 from quaestor.planner.logload import WRITES_PER_MESSAGE, transactions_between_checkpoints
 from quaestor.planner.logs import ActiveLogSize, active_log_size, active_logs_needed, fill_time_s
+from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.page_sets import Design, design_of
 from quaestor.planner.quantity import DAY_S, HOUR_S
 from quaestor.planner.workload import Channel, CouplingFacility, Dasd, Flow, Machine, Workload
@@ -106,11 +107,18 @@ class Load:
         """Log bytes a second that the planned queue manager writes for a flow at a rate (L2)."""
         return per_s * self.workload.share_of(flow) * self.log_bytes_per_message(flow)
 
+    def batch_inputs(self, channel: Channel) -> dict[str, Any]:
+        """What the size of a channel's batches follows from; a bulk transfer finds its queue preloaded."""
+        return {
+            "messages_per_s": channel.average_per_s,
+            "batchsz": channel.batchsz,
+            "batchint_ms": channel.batchint_s * 1000,
+            "message_bytes": channel.message_bytes,
+            "preloaded": channel.traffic == "bulk",
+        }
+
     def achieved_batch(self, channel: Channel) -> float:
-        achieved = achieved_batch_size(
-            channel.average_per_s, channel.batchsz, channel.batchint_s * 1000, channel.message_bytes
-        )
-        return min(achieved, BATCH_MEASURED_MAX)
+        return min(achieved_batch_size(**self.batch_inputs(channel)), BATCH_MEASURED_MAX)
 
     @cached_property
     def batch_log_rate(self) -> float:
@@ -241,3 +249,11 @@ def needed(value: T | None, what: str) -> T:
     if value is None:
         raise MissingError(f"the workload lacks {what}")
     return value
+
+
+def flows_of_queues(flows: Iterable[Flow]) -> dict[str, list[Flow]]:
+    """Flows by the queue they go through: a measurement tells its persistent messages and the others apart."""
+    made: dict[str, list[Flow]] = {}
+    for flow in flows:
+        made.setdefault(flow.queue.removesuffix(NON_PERSISTENT), []).append(flow)
+    return made

@@ -24,7 +24,8 @@ from quaestor.planner import (
 )
 from quaestor.planner.answer import Figures, HeadRoom, Unit, figure
 from quaestor.planner.questions.catalog import question
-from quaestor.planner.questions.load import Load, needed
+from quaestor.planner.questions.load import Load, flows_of_queues, needed
+from quaestor.planner.release import Release
 from quaestor.planner.structure_choice import SharedQueue
 from quaestor.planner.structures import Population
 from quaestor.planner.workload import Flow, Structure
@@ -33,10 +34,28 @@ APPLICATION_STRUCTURE = "APPLICATION1"
 CFLEVEL_WITH_DATA_SETS = 5
 
 
+def has_data_sets(load: Load) -> bool:
+    """Whether the release knows CFLEVEL(5), and with it shared message data sets."""
+    return load.workload.queue_manager.version >= Release.V7_1
+
+
+def cflevel_of(load: Load, flows: list[Flow]) -> int:
+    """The CFLEVEL of the structure that these flows share."""
+    largest = max(flow.message_bytes for flow in flows)
+    return CFLEVEL_WITH_DATA_SETS if has_data_sets(load) else structure_choice.least_cflevel(largest)
+
+
 def shared_queues(load: Load) -> tuple[SharedQueue, ...]:
+    """Each queue once: where some of its messages are persistent, it lies where those are recovered."""
     duplexed = load.coupling_facility.duplexed
     return tuple(
-        SharedQueue(flow.queue, flow.persistent, flow.message_bytes, duplexed=duplexed) for flow in load.shared
+        SharedQueue(
+            name,
+            any(flow.persistent for flow in flows),
+            max(flow.message_bytes for flow in flows),
+            duplexed=duplexed,
+        )
+        for name, flows in flows_of_queues(load.shared).items()
     )
 
 
@@ -52,9 +71,20 @@ def populations(flows: list[Flow]) -> tuple[Population, ...]:
     return tuple(Population(flow.message_bytes, flow.backlog) for flow in flows)
 
 
-def needed_kb(load: Load, flows: list[Flow]) -> int:
+def sizing(load: Load, flows: list[Flow]) -> tuple[Callable[..., int], dict[str, Any]]:
+    """The formula for the size of a structure, and its inputs; where its ratio is fixed, the one that wants more."""
     facility = load.coupling_facility
-    return structures.structure_size_kb(populations(flows), facility.cfcc_level, facility.auto_alter)
+    inputs: dict[str, Any] = {"populations": populations(flows), "cfcc_level": facility.cfcc_level}
+    algorithm = structures.structure_size_kb, {**inputs, "auto_alter": facility.auto_alter}
+    if facility.auto_alter or facility.cfcc_level not in structures.CFCC_LEVELS_MEASURED:
+        return algorithm
+    fixed = structures.structure_size_at_fixed_ratio_kb, inputs
+    return max(algorithm, fixed, key=lambda pair: pair[0](**pair[1]))
+
+
+def needed_kb(load: Load, flows: list[Flow]) -> int:
+    formula, inputs = sizing(load, flows)
+    return formula(**inputs)
 
 
 def defined(load: Load, name: str) -> Structure | None:
@@ -97,19 +127,29 @@ def which_structures(load: Load) -> Figures:
             for each in made
         ),
         queues=shared_queues(load),
+        smds=has_data_sets(load),
     )
 
 
 @question("ch2-2", "Which sizes does each structure get?")
 def structure_sizes(load: Load) -> Figures:
     for name, flows in flows_of_structures(load).items():
+        init_kb = needed_kb(load, flows)
         yield figure(
             cfrm.recommended_sizes,
             Unit.TEXT,
             about=name,
             pick=lambda made: f"INITSIZE({made.init_kb}) SIZE({made.size_kb}) MINSIZE({made.min_kb}), in KB",
-            init_kb=needed_kb(load, flows),
+            init_kb=init_kb,
         )
+        if init_kb and structures.is_small(init_kb):
+            yield figure(
+                structures.is_small,
+                Unit.FLAG,
+                about=name,
+                what="too small to trust: more is needed below 16 MB",
+                structure_kb=init_kb,
+            )
 
 
 @question("ch2-3", "How large is CSQ_ADMIN?")
@@ -159,15 +199,9 @@ def outage_size(load: Load) -> Figures:
         )
     for name, flows in flows_of_structures(load).items():
         found = defined(load, name)
-        yield figure(
-            structures.structure_size_kb,
-            Unit.KB,
-            about=name,
-            head_room=None if found is None else _room(found),
-            populations=populations(flows),
-            cfcc_level=load.coupling_facility.cfcc_level,
-            auto_alter=load.coupling_facility.auto_alter,
-        )
+        formula, inputs = sizing(load, flows)
+        room = None if found is None else _room(found)
+        yield figure(formula, Unit.KB, about=name, head_room=room, **inputs)
 
 
 def _room(structure: Structure) -> Callable[[float], HeadRoom]:
@@ -176,10 +210,12 @@ def _room(structure: Structure) -> Callable[[float], HeadRoom]:
 
 @question("ch2-7", "How many fit with offload, and how large are the data sets?")
 def with_offload(load: Load) -> Figures:
+    needed(has_data_sets(load) or None, "[queue_manager] release 7.1 or later, for CFLEVEL(5)")
     for name, flows in flows_of_structures(load).items():
         pools = structures.pools_allocated(size_kb(load, name, flows), load.coupling_facility.cfcc_level)
         for flow in flows:
             inputs: dict[str, Any] = {"pools": pools, "message_bytes": flow.message_bytes}
+            inputs["auto_alter"] = load.coupling_facility.auto_alter
             about = f"{flow.queue} in {name}"
             yield figure(offload.tiered_capacity, Unit.MESSAGES, about=about, pick=lambda made: made.total, **inputs)
             yield figure(
@@ -200,7 +236,7 @@ def undeleted(load: Load) -> Figures:
             Unit.BYTES,
             about=flow.queue,
             what="at CFLEVEL(4)",
-            stored_message_bytes=structures.stored_bytes(flow.message_bytes),
+            stored_message_bytes=structures.bytes_held(flow.message_bytes),
             queue_managers=load.workload.queue_manager.members,
         )
 
@@ -236,7 +272,7 @@ def survival(load: Load) -> Figures:
             about=flow.queue,
             what="messages survive, with backups and logs kept",
             persistent=flow.persistent,
-            cflevel=CFLEVEL_WITH_DATA_SETS,
+            cflevel=cflevel_of(load, [flow]),
             recover=flow.persistent,
             duplexed=load.coupling_facility.duplexed,
         )
@@ -245,7 +281,7 @@ def survival(load: Load) -> Figures:
         Unit.TEXT,
         what="queue managers",
         duplexed=load.coupling_facility.duplexed,
-        cflevel=CFLEVEL_WITH_DATA_SETS,
+        cflevel=cflevel_of(load, list(load.shared)),
     )
 
 
@@ -290,7 +326,8 @@ def engines(load: Load) -> Figures:
 
 @question("ch2-13", "How many redrives does the mix of sizes cause?")
 def redrives(load: Load) -> Figures:
-    sizes = tuple(structures.stored_bytes(flow.message_bytes) for flow in kept_whole(load))
+    largest = structures.LARGEST_WHOLE_BYTES  # the largest buffer takes every message that is kept whole
+    sizes = tuple(min(largest, structures.stored_bytes(flow.message_bytes)) for flow in kept_whole(load))
     yield figure(
         shared_gets.redrives_of_a_run,
         Unit.COUNT,
@@ -389,7 +426,10 @@ def expiry_scan(load: Load) -> Figures:
 
 @question("ch4-4", "How long does RECOVER CFSTRUCT take, with and without compressed archives?")
 def recover_structure(load: Load) -> Figures:
-    for name, flows in flows_of_structures(load).items():
+    recovered = {
+        name: flows for name, flows in flows_of_structures(load).items() if any(each.persistent for each in flows)
+    }
+    for name, flows in needed(recovered or None, "a shared persistent [[flow]]").items():
         for archive, what in (
             (compression.UNCOMPRESSED, "archives as they are"),
             (compression.COMPRESSED, "compressed"),

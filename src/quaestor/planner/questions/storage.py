@@ -4,7 +4,6 @@ Called by plan through the catalog.  Calls page_sets, buffer_pools, buffer_flow,
 indexing, storage_use, security_costs.
 """
 
-from collections.abc import Iterable
 from dataclasses import fields
 from itertools import pairwise
 
@@ -24,11 +23,10 @@ from quaestor.planner.buffer_flow import Life
 from quaestor.planner.buffer_pools import Usage
 from quaestor.planner.deferred_write import WriteRate
 from quaestor.planner.geometry import PAGE_BYTES
-from quaestor.planner.measurement import NON_PERSISTENT
 from quaestor.planner.page_sets import EXPANSION_PERCENT, PAGES_PER_GIB
 from quaestor.planner.quantity import HOUR_S, MIB
 from quaestor.planner.questions.catalog import question
-from quaestor.planner.questions.load import Load, needed
+from quaestor.planner.questions.load import Load, flows_of_queues, needed
 from quaestor.planner.release import Release
 from quaestor.planner.restart import FORWARD
 from quaestor.planner.workload import CountedPool, Flow, PageSet
@@ -64,14 +62,6 @@ def page_set_of(load: Load, flow: Flow) -> PageSet:
 
 def name_of(flow: Flow) -> str:
     return flow.queue
-
-
-def flows_of_queues(flows: Iterable[Flow]) -> dict[str, list[Flow]]:
-    """Flows by the queue they go through: a measurement tells its persistent messages and the others apart."""
-    made: dict[str, list[Flow]] = {}
-    for flow in flows:
-        made.setdefault(flow.queue.removesuffix(NON_PERSISTENT), []).append(flow)
-    return made
 
 
 def sized_page_sets(load: Load) -> tuple[PageSet, ...]:
