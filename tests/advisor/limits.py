@@ -376,6 +376,7 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
     "mp16-ch4-11/LOG-4": [
         ({"io_us_copy_2": 400}, "io_us_copy_1", 1000, 1001),
         ({"io_us_copy_1": 400}, "io_us_copy_2", 1000, 1001),
+        ({"io_us_copy_2": None}, "io_us_copy_1", 1000, 1001),  # single logging
     ],
     "mp16-ch4-11/BP-7": [({"page_reads": 0}, "write_ios", 180_000, 180_001)],
     "mp16-ch4-11/BP-12": [
@@ -434,6 +435,8 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"single_calls": 0}, "multiple_calls", 20, 21),
         ({}, "single_us_usual", 75, 74),
         ({"single_us": 70}, "multiple_us_usual", 105, 104),
+        ({"multiple_calls": 0, "multiple_us": None}, "single_us", 140, 141),  # calls of one kind only
+        ({"single_calls": 0, "single_us": None}, "multiple_us", 422, 423),
     ],
     "mp16-ch2-3/CF-R36": [({"single_calls": 20}, "single_redrives", 10, 11)],
     "mp16-ch2-3/CF-R37": [({"multiple_calls": 20}, "multiple_redrives", 10, 11)],

@@ -2,8 +2,8 @@
 
 Rules
   G1  A structure's row comes from its slot of QEST; slots that are not in use have no row.
-  G2  The mean time of a call is compared with its own baseline: the median over all intervals read, given that there
-      are enough of them (`BASELINE_INTERVALS`).
+  G2  The mean time of a call is compared with its own baseline: the median over all intervals read that had such calls,
+      given that there are enough of them (`BASELINE_INTERVALS`).
   G3  The tasks of one kind (dispatchers, adapters, SSL tasks) are judged together, per statistics record.
   G4  Channels are judged one by one, and by dispatcher.
   G5  A command alters a channel under its own type; `chltype` is known for those that end batches, for the others have
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quaestor.advisor.rows import Array, Floats, Groups, Rows, of_column, ratio
+from quaestor.advisor.rows import Array, Floats, Groups, Rows, is_known, of_column, ratio
 from quaestor.advisor.views import RECORD, Tables, View, base, table_of
 
 BASELINE_INTERVALS = 6
@@ -50,7 +50,7 @@ def structures(tables: Tables) -> Rows:
 def _usual(column: Floats, keys: list[Array]) -> Floats:
     """The median of each object, where there are intervals enough (G2)."""
     group = Groups(keys)
-    enough = group.counts >= BASELINE_INTERVALS
+    enough = group.sum(is_known(column).astype(np.float64)) >= BASELINE_INTERVALS
     return np.where(enough, group.median(column), np.nan)[group.of_row]
 
 

@@ -21,10 +21,10 @@ def corrected_us(at: Columns) -> Floats:
 
 
 def slowdown(at: Columns) -> Floats:
-    """Mean time of the slower kind of call over its usual one."""
-    return np.fmax(
-        ratio(at.single_us, at.maybe("single_us_usual")), ratio(at.multiple_us, at.maybe("multiple_us_usual"))
-    )
+    """Mean time of the slower kind of call over its usual one; there may have been calls of one kind only."""
+    single = ratio(at.maybe("single_us"), at.maybe("single_us_usual"))
+    multiple = ratio(at.maybe("multiple_us"), at.maybe("multiple_us_usual"))
+    return np.fmax(single, multiple)
 
 
 def used_share(at: Columns) -> Floats:
