@@ -1,4 +1,4 @@
-"""Of the rows of one object that meet a rule, the worst one words the finding (D1, D2)."""
+"""Of the rows of one object that meet a rule, the worst one words the finding (D1 to D3)."""
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from advisor.limits import LIMITS
 from quaestor.advisor.cutoffs import Chosen
 from quaestor.advisor.evaluate import run
 from quaestor.advisor.rows import Rows
+from quaestor.advisor.rule import Severity
 from quaestor.advisor.view_catalog import BY_NAME
 
 
@@ -61,3 +62,29 @@ def test_the_worst_row_words_the_finding(name):
         assert alone.figures[column] == found.figures[column] == worst
         assert alone.advice == found.advice
         assert changes.index({column: worst}) == found.worst_at.hour - 10
+
+
+@pytest.mark.parametrize(
+    ("name", "grave", "other", "said"),
+    [
+        (  # the interval with the fewest free blocks is not the one in which an allocation failed
+            "mp16-ch2-3/CF-R24",
+            {"allocations_failed": 3, "blocks_free_low": 150},
+            {"allocations_failed": 0, "blocks_free_low": 0},
+            "3 allocations failed; at the lowest 150 of",
+        ),
+        (  # a page set that was full and expanded stands at less than before
+            "mp16-ch1/A-29",
+            {"full": 2, "used_share": 0.8},
+            {"full": 0, "used_share": 0.99},
+            "80% of 250,000 pages are in use; the page set was full 2 times",
+        ),
+    ],
+)
+def test_an_alert_is_worded_by_what_makes_it_one(name, grave, other, said):
+    """D3."""
+    for changes in ([grave, other], [other, grave]):
+        found = finding_of(name, *changes)
+        assert (2, Severity.ALERT) == (found.intervals, found.severity)
+        assert said in found.advice
+        assert changes.index(grave) == found.worst_at.hour - 10

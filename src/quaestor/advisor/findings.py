@@ -4,7 +4,7 @@ Rules
   D1  All intervals in which one object meets one rule are one finding: how many of how many, from when to when.
   D2  The worst interval is the one with the highest measure (the lowest, where low is worse); its figures word the
       advice, the command and the effect.
-  D3  A finding is as severe as its gravest interval.
+  D3  A finding is as severe as its gravest interval, and an alert is worded by the worst of those that make it one.
   D4  Findings are ranked by severity, then by how many intervals they cover, then by queue manager and object.
   D5  A command can be given as it stands: names with small letters are in quotation marks.
 
@@ -57,7 +57,8 @@ def merged(
     found, begins = np.unique(groups.of_row[fired], return_index=True)
     made = []
     for group, mine in zip(found, np.split(fired, begins[1:]), strict=True):
-        worst = mine[_worst(rule, getattr(rows, rule.measure)[mine])]
+        gravest = mine[grave[mine]] if grave[mine].any() else mine  # D3
+        worst = gravest[_worst(rule, getattr(rows, rule.measure)[gravest])]
         severity = Severity.ALERT if grave[mine].any() else rule.severity
         made.append(_finding(rule, cut, view, rows, mine, int(worst), int(seen[group]), severity, shown))
     return made
