@@ -183,7 +183,7 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     ("mp16-ch2-3/CH-R28", {"chltype": "SDR"}, "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) DISCINT(6000)", ""),
     (
         "mp16-ch4-11/APP-1",
-        {"messages_per_unit": 10_000},
+        {"held_per_unit": 10_000},
         "",
         "a get that fails behind so many uncommitted messages takes 10.0 ms",
     ),
@@ -198,7 +198,7 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     ),
     (
         "mp16-ch4-11/TIER-1",
-        {"messages_per_record": 0.5},
+        {"messages_per_connection": 0.5},
         "",
         "a message of a client costs 165 microseconds at 50 to a connection, 905 at this number",
     ),

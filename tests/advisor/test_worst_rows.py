@@ -44,7 +44,7 @@ LEAST = {  # less is worse: the rule, its column, and two values that fire
 MOST = {
     "mp1b/A-24": ("short_on_storage", 1, 9),
     "mp1b/A-36": ("waits_no_buffer", 1, 9),
-    "mp16-ch4-11/APP-1": ("messages_per_unit", 201, 5000),
+    "mp16-ch4-11/APP-1": ("held_per_unit", 201, 5000),
     "mp1b/A-4": ("by_identifier", 10, 1635),
     "mp16-ch2-3/CH-R31": ("ssl_busy_high", 0.91, 0.97),
     "mp16-ch1/A-79": ("security_timeout_min", 61, 120),

@@ -8,13 +8,16 @@ Rules
   T3  An application is a job and its transaction (CICS) or PSB (IMS), or a channel.
   T4  Figures per unit of recovery exist where there were units of recovery: a channel that moved only fast messages
       has no commits, and its figures are per message (mp1b/A-11).
+  T5  What a unit of recovery holds is what it put and what it took off queues: a browse leaves the message to others.
+      Units that were backed out are units too. Where destructive gets are not counted by themselves, all gets are.
+  T6  A task that runs past a broadcast has a record for each interval, all with its correlator: it is one connection.
 
 Called by views' registry in catalog.  Calls rows, views.
 """
 
 import numpy as np
 
-from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, codes, looked_up, ratio
+from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, codes, is_known, looked_up, ratio
 from quaestor.advisor.views import BUILT_TOGETHER_US, RECORD, Tables, View, base, before_in_time, table_of
 from quaestor.layout import CP1047
 
@@ -78,7 +81,7 @@ def tasks(tables: Tables) -> Rows:
     at = _owners(rows, queues)
     own = queues.take(at >= 0)
     sums = _by_task(own, at[at >= 0], len(rows))
-    messages = sums["valid_puts"] + sums["valid_gets"]
+    messages, held = sums["valid_puts"] + sums["valid_gets"], sums["valid_puts"] + sums["taken"]
     beside_commit = rows.backout_elapsed_us + rows.other_elapsed_us + np.nan_to_num(rows.prepare_elapsed_us)
     elapsed_us = sums["verb_elapsed_us"] + rows.commit_elapsed_us + beside_commit
     covered = (rows.interval_end - rows.wtas_interval_start).astype("timedelta64[us]").astype(np.float64) / 1e6
@@ -90,6 +93,8 @@ def tasks(tables: Tables) -> Rows:
         seconds=np.where(covered > 0, covered, np.nan),
         messages=messages,
         messages_per_unit=ratio(messages, rows.commits),
+        held=held,
+        held_per_unit=ratio(held, rows.commits + rows.backouts),
         elapsed_us=elapsed_us,
         elapsed_us_per_unit=ratio(elapsed_us, rows.commits),
         log_wait_share=ratio(rows.log_force_elapsed_us + sums["log_write_wait_us"], elapsed_us),
@@ -131,6 +136,9 @@ def _by_task(queues: Rows, at: Array, size: int) -> dict[str, Floats]:
         return made
 
     made = {name: total(name) for name in ("valid_puts", "valid_gets", "opens", "sets", "puts", "gets", "put1s")}
+    known = is_known(queues.valid_destructive_gets)  # T5
+    queues = queues.plus(taken=np.where(known, queues.valid_destructive_gets, queues.valid_gets))
+    made["taken"] = total("taken")
     made["verb_elapsed_us"] = total(*_ELAPSED)
     made["verb_cpu_us"] = total(*_CPU)
     made["log_write_wait_us"] = total(*_LOG_WAITS)
@@ -187,22 +195,24 @@ def application_days(tables: Tables) -> Rows:
     day = (rows.local_time - np.timedelta64(1, "m")).astype("datetime64[D]")
     group = Groups([rows.queue_manager, rows.application, day])
     commits, messages = group.sum(rows.commits), group.sum(rows.messages)
+    connections = group.distinct(rows.correlator)  # T6
     cpu_us = group.sum(rows.verb_cpu_us + rows.commit_cpu_us)
     made = rows.take(group.first).plus(
         local_time=(day[group.first] + np.timedelta64(1, "D")).astype("datetime64[us]"),
         seconds=np.full(len(group), 86_400.0),
-        records=group.counts,
+        connections=connections,
         commits=commits,
         messages=messages,
         cpu_us_per_unit=ratio(cpu_us, commits),
         log_bytes_per_unit=ratio(group.sum(rows.log_bytes), commits),
-        messages_per_record=ratio(messages, group.counts),
+        messages_per_connection=ratio(messages, connections),
         opens=group.sum(rows.opens),
     )
     before = before_in_time([made.queue_manager, made.application], made.local_time)
     return made.plus(
         cpu_us_per_unit_before=looked_up(made.cpu_us_per_unit, before),
         log_bytes_per_unit_before=looked_up(made.log_bytes_per_unit, before),
+        commits_before=looked_up(made.commits, before),
     )
 
 
