@@ -205,7 +205,8 @@ CASES = {
         {"adapter_busy_low": 0.01},
     ),
     "mp16-ch2-3/CH-R12": (
-        {"dispatcher_busy_high": 0.97, "dispatchers_idle": 4, "dispatchers": 5, "channels_high": 8},
+        {"dispatcher_busy_high": 0.97, "dispatchers_idle": 4, "dispatchers": 5, "channels_high": 8}
+        | {"max_channels": 200},
         {"dispatchers_idle": 0},
     ),
     "mp16-ch2-3/CH-R11": ({"max_channels": 200, "channels_high": 6}, {"max_channels": 20}),

@@ -175,7 +175,7 @@ LIMITS = {
     "mp16-ch2-3/CH-R7": [("storage_31_mb", 1228, 1229)],
     "mp16-ch2-3/CH-R8": [("adapter_busy_low", 0.5, 0.501), ("adapter_requests_low", 0, 1)],
     "mp16-ch2-3/CH-R12": [("dispatcher_busy_high", 0.8, 0.801), ("dispatchers_idle", 0, 1)],
-    "mp16-ch2-3/CH-R11": [("channels_high", 20, 19), ("max_channels", 60, 61)],
+    "mp16-ch2-3/CH-R11": [("channels_high", 0, 1), ("channels_high", 20, 19), ("max_channels", 60, 61)],
     "mp16-ch2-3/CH-R13": [("channels_high", 1000, 1001), ("dispatchers", 20, 19)],
     "mp16-ch2-3/CH-R30": [("dispatchers", 2, 3), ("ssl_requests", 0, 1), ("ssls", 0, 1), ("ssls", 6, 5)],
     "mp16-ch2-3/CH-R31": [("ssl_busy_high", 0.9, 0.901)],
