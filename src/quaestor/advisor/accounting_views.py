@@ -18,7 +18,17 @@ Called by views' registry in catalog.  Calls rows, views.
 import numpy as np
 
 from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, codes, is_known, looked_up, ratio
-from quaestor.advisor.views import BUILT_TOGETHER_US, RECORD, Tables, View, base, before_in_time, table_of
+from quaestor.advisor.views import (
+    BUILT_TOGETHER_US,
+    RECORD,
+    Tables,
+    View,
+    base,
+    before_in_time,
+    owner,
+    pairs,
+    table_of,
+)
 from quaestor.layout import CP1047
 
 CHANNEL_INITIATOR, CICS, IMS = 6, 1, (3, 4)
@@ -105,14 +115,8 @@ def tasks(tables: Tables) -> Rows:
 
 def _interval_of(rows: Rows, log: Rows) -> Array:
     """For each task the interval of the log in which its record was cut; -1 where that interval is not there."""
-    at = as_of(
-        rows.queue_manager,
-        rows.local_time,
-        log.queue_manager,
-        log.local_time,
-        tolerance_us=BUILT_TOGETHER_US,
-        earlier=False,
-    )
+    both = pairs(owner(rows), owner(log))
+    at = as_of(both[0], rows.local_time, both[1], log.local_time, tolerance_us=BUILT_TOGETHER_US, earlier=False)
     if not len(log):
         return at
     begun = log.local_time - (np.nan_to_num(log.seconds) * 1e6).astype("timedelta64[us]")
@@ -121,11 +125,8 @@ def _interval_of(rows: Rows, log: Rows) -> Array:
 
 def _owners(rows: Rows, queues: Rows) -> Array:
     """For each queue's row the index of its task's row, -1 where it is not there (T1)."""
-    size = len(rows)
-    managers = codes(np.concatenate([rows.queue_manager, queues.queue_manager]))
-    tokens = codes(np.concatenate([rows.correlator, queues.correlator]))
-    both = managers * (int(tokens.max(initial=0)) + 1) + tokens
-    return as_of(both[size:], queues.local_time, both[:size], rows.local_time, tolerance_us=0, earlier=True)
+    both = pairs([*owner(rows), rows.correlator], [*owner(queues), queues.correlator])
+    return as_of(both[1], queues.local_time, both[0], rows.local_time, tolerance_us=0, earlier=True)
 
 
 def _by_task(queues: Rows, at: Array, size: int) -> dict[str, Floats]:
@@ -154,7 +155,7 @@ def queue_hours(tables: Tables) -> Rows:
     rows = base(table_of(tables, "WQST"))
     hour = (rows.local_time - np.timedelta64(1, "m")).astype("datetime64[h]")
     name = np.where(np.array([bool(each) for each in rows.base_name], bool), rows.base_name, rows.object_name)
-    group = Groups([rows.queue_manager, name, hour, rows.index_type])
+    group = Groups([*owner(rows), name, hour, rows.index_type])
     channel = rows.task_connection_type == CHANNEL_INITIATOR
     made = rows.take(group.first).plus(
         **{each: group.sum(getattr(rows, each)) for each in _QUEUE_SUMS},
@@ -181,7 +182,7 @@ def page_set_hours(tables: Tables) -> Rows:
     """One row for each page set and hour: the shortest and the longest mean time on queue among its queues."""
     queues = queue_hours(tables)
     private = queues.take(queues.is_shared == 0)
-    group = Groups([private.queue_manager, private.page_set, private.local_time])
+    group = Groups([*owner(private), private.page_set, private.local_time])
     return private.take(group.first).plus(
         queues=group.distinct(private.queue),
         on_queue_s_shortest=group.lowest(private.on_queue_s),
@@ -193,7 +194,7 @@ def application_days(tables: Tables) -> Rows:
     """One row for each application and day, with the day before that it ran on."""
     rows = tasks(tables)
     day = (rows.local_time - np.timedelta64(1, "m")).astype("datetime64[D]")
-    group = Groups([rows.queue_manager, rows.application, day])
+    group = Groups([*owner(rows), rows.application, day])
     commits, messages = group.sum(rows.commits), group.sum(rows.messages)
     connections = group.distinct(rows.correlator)  # T6
     cpu_us = group.sum(rows.verb_cpu_us + rows.commit_cpu_us)
@@ -208,7 +209,7 @@ def application_days(tables: Tables) -> Rows:
         messages_per_connection=ratio(messages, connections),
         opens=group.sum(rows.opens),
     )
-    before = before_in_time([made.queue_manager, made.application], made.local_time)
+    before = before_in_time([*owner(made), made.application], made.local_time)
     return made.plus(
         cpu_us_per_unit_before=looked_up(made.cpu_us_per_unit, before),
         log_bytes_per_unit_before=looked_up(made.log_bytes_per_unit, before),

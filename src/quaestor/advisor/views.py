@@ -7,6 +7,9 @@ Rules
       long that was; not known where the record does not say).
   V3  A view that compares (with a baseline, with the interval before) has nothing to compare in a single interval:
       such columns are then not known, and rules on them do not fire.
+  V4  A queue manager is known by its name and its system: two systems may each have a QM01, which share nothing.
+  V5  Records of one interval are built within seconds of each other, and they are many where objects are: what is
+      counted over an interval is counted over all of them.
 
 Called by evaluate and by catalog.  Calls rows, middles, and smf for the schemas.
 """
@@ -57,6 +60,23 @@ def base(table: pa.Table) -> Rows:
     rows = of_table(table)
     seconds = rows.interval_us / 1e6
     return rows.plus(seconds=np.where(seconds <= LONGEST_INTERVAL_S, seconds, np.nan))
+
+
+def owner(rows: Rows) -> list[Array]:
+    """The columns that say whose a row is (V4)."""
+    return [rows.system, rows.queue_manager]
+
+
+def together(rows: Rows) -> Array:
+    """A number for each row, the same for rows of one queue manager whose records were built together (V5)."""
+    whose = Groups(owner(rows)).of_row
+    order = np.lexsort((rows.local_time, whose))
+    times, reach = rows.local_time[order], np.fmin(BUILT_TOGETHER_US, rows.seconds[order] * 1e6 / 2)
+    apart = np.diff(times) > reach[1:].astype("timedelta64[us]")
+    begins = np.concatenate([[False], apart | (np.diff(whose[order]) != 0)])[: len(order)]
+    made = np.empty(len(order), np.intp)
+    made[order] = np.cumsum(begins)
+    return made
 
 
 def _plain(structure: str, grain: str, subject: str, *keys: str) -> View:
@@ -116,14 +136,19 @@ def _share_of_group(rows: Rows) -> Floats:
 
 
 def _pools(tables: Tables) -> Rows:
-    """QPST with the interval before, a gap in front of the interval, and the checkpoints taken in it (V3)."""
+    """QPST with the interval before, a gap in front of the interval, and the checkpoints taken in it (V3).
+
+    A queue manager that ran on another system before was started here.
+    """
     rows = base(table_of(tables, "QPST"))
-    before = before_in_time([rows.queue_manager, rows.buffer_pool], rows.local_time)
+    before = before_in_time([*owner(rows), rows.buffer_pool], rows.local_time)
+    anywhere = before_in_time([rows.queue_manager, rows.buffer_pool], rows.local_time)
     log = base(table_of(tables, "QJST"))
-    at = built_with(rows.queue_manager, rows.local_time, log.queue_manager, log.local_time)
+    both = pairs(owner(rows), owner(log))
+    at = built_with(both[0], rows.local_time, both[1], log.local_time)
     begun = rows.local_time - (np.nan_to_num(rows.seconds) * 1e6).astype("timedelta64[us]")
     gap_s = (begun - _earlier_times(rows.local_time, before)).astype("timedelta64[us]").astype(np.float64) / 1e6
-    after_gap = np.where(before >= 0, gap_s > rows.seconds / 2, False)
+    after_gap = np.where(before >= 0, gap_s > rows.seconds / 2, anywhere >= 0)
     return rows.plus(
         after_gap=after_gap.astype(np.float64),
         buffers_before=looked_up(rows.buffers, before),
@@ -166,7 +191,7 @@ def before_in_time(keys: list[Array], times: Array) -> Array:
 def _pool_range(tables: Tables) -> Rows:
     """One row for each pool over all intervals read: the lowest stealable share of all, and how many they were."""
     rows = base(table_of(tables, "QPST"))
-    group = Groups([rows.queue_manager, rows.buffer_pool])
+    group = Groups([*owner(rows), rows.buffer_pool])
     return rows.take(group.first).plus(
         local_time=_latest(rows.local_time, group),
         seconds=group.sum(rows.seconds),
@@ -189,10 +214,10 @@ def _page_sets(tables: Tables) -> Rows:
     """QIS1 with the depth of the page set's queues at the same time, where queue statistics are kept."""
     rows = base(table_of(tables, "QIS1"))
     queues = base(table_of(tables, "QQST"))
-    group = Groups([queues.queue_manager, queues.page_set, queues.local_time])
+    group = Groups([*owner(queues), queues.page_set, together(queues)])
     own = queues.take(group.first)
     depth, size = group.sum(queues.depth), group.highest(queues.message_size_average)
-    both = _pairs([rows.queue_manager, rows.page_set], [own.queue_manager, own.page_set])
+    both = pairs([*owner(rows), rows.page_set], [*owner(own), own.page_set])
     at = built_with(both[0], rows.local_time, both[1], own.local_time)
     return rows.plus(
         depth=looked_up(depth, at),
@@ -201,7 +226,7 @@ def _page_sets(tables: Tables) -> Rows:
     )
 
 
-def _pairs(left: list[Array], right: list[Array]) -> tuple[Array, Array]:
+def pairs(left: list[Array], right: list[Array]) -> tuple[Array, Array]:
     """One key for several columns, the same on both sides."""
     size = len(left[0])
     both = Groups([np.concatenate([mine, theirs]) for mine, theirs in zip(left, right, strict=True)]).of_row
