@@ -54,6 +54,28 @@ def test_what_is_not_known_has_no_line(capsys):
 
 
 @pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({}, "QM01 log"),
+        ({"queue_manager": "all", "system": ""}, "all queue managers log"),
+        ({"queue_manager": "all", "system": "", "subject": "queue manager"}, "all queue managers"),
+        ({"system": "", "subject": "queue manager"}, "QM01 queue manager"),
+    ],
+)
+def test_where_it_is(capsys, changes, where):
+    assert said(capsys, [finding(**changes)])[0].startswith(f"ALERT    {where}: Tasks")
+
+
+def test_the_system_is_told_where_a_name_is_on_two(capsys):
+    """Settings belong to no system."""
+    homes = [("SYSA", "QM01"), ("SYSB", "QM01"), ("", "QM01"), ("SYSA", "QM02")]
+    lines = said(capsys, [finding(system=system, queue_manager=name) for system, name in homes])
+    assert ["SYSA QM01 log", "SYSB QM01 log", "QM01 log", "QM02 log"] == [
+        line.removeprefix("ALERT    ").partition(":")[0] for line in lines if line.startswith("ALERT")
+    ]
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         (5.0, "5"),

@@ -168,5 +168,5 @@ def _iso(moment: datetime | None) -> str | None:
 
 def _json(value: Any) -> Any:
     if isinstance(value, float):
-        return int(value) if value == int(value) else round(value, 4)
+        return int(value) if value == int(value) else round(value, 4) if abs(value) >= 1 else float(f"{value:.4g}")
     return value if isinstance(value, (int, str)) else str(value)
