@@ -131,6 +131,11 @@ def test_checkpoints_of_the_record_that_was_built_with_the_pools(seconds_after, 
     assert [checkpoints] == [None if np.isnan(each) else each for each in made.log_checkpoints]
 
 
+def test_a_log_record_without_a_time_is_built_with_none():
+    log = table("QJST", {"checkpoints": 4, "local_time": None})
+    assert np.isnan(view("QPST", QPST=table("QPST", pool()), QJST=log).log_checkpoints).all()
+
+
 @pytest.mark.parametrize(
     ("location", "above", "fixed"),
     [(0, 0, 0), (0x80000000 - 2**32, 1, 0), (0x40000000, 0, 1), (0xC0000000 - 2**32, 1, 1), (None, None, None)],

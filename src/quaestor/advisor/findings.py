@@ -1,7 +1,8 @@
 """Findings: what a rule met on one object, merged over time, with the figures of the worst interval.
 
 Rules
-  D1  All intervals in which one object meets one rule are one finding: how many of how many, from when to when.
+  D1  All intervals in which one object meets one rule are one finding: how many of how many, from when to when. An
+      interval whose record has no time is counted and moves neither end.
   D2  The worst interval is the one with the highest measure (the lowest, where low is worse); its figures word the
       advice, the command and the effect.
   D3  A finding is as severe as its gravest interval, and an alert is worded by the worst of those that make it one.
@@ -94,8 +95,8 @@ def _finding(
         subject=worded(view.subject, row),
         intervals=len(mine),
         intervals_seen=seen,
-        first=_moment(begins.min()),
-        last=_moment(rows.local_time[mine].max()),
+        first=_moment(np.fmin.reduce(begins)),
+        last=_moment(np.fmax.reduce(rows.local_time[mine])),
         worst_at=row["local_time"],
         figures=figures,
         advice=worded(rule.advice, words),

@@ -172,8 +172,8 @@ def built_with(keys: Array, times: Array, other_keys: Array, other_times: Array)
     at = as_of(keys, times, other_keys, other_times, tolerance_us=BUILT_TOGETHER_US, earlier=False)
     if not len(other_times):
         return at
-    late = other_times[np.maximum(at, 0)] - times > np.timedelta64(BUILT_TOGETHER_US, "us")
-    return np.where(late, -1, at)
+    near = other_times[np.maximum(at, 0)] - times <= np.timedelta64(BUILT_TOGETHER_US, "us")
+    return np.where(near, at, -1)
 
 
 def before_in_time(keys: list[Array], times: Array) -> Array:
