@@ -81,7 +81,7 @@ CASES = {
     "mp1b/A-26": ({**POOL, "page_reads": 1000, "pages_written": 972}, {"page_reads": 0}),
     "mp1b/A-31": ({**POOL, "page_reads": 35_636, "write_ios": 29_126}, {"write_ios": 100}),
     "mp1b/A-32": ({**POOL, "get_page": 595_913, "set_writes": 3512}, {"get_page": 3_903_501, "set_writes": 2_526_190}),
-    "mp16-ch4-11/BP-9": ({**POOL, "page_reads": 1000, "pages_written": 400}, {"page_reads": 800}),
+    "mp16-ch4-11/BP-9": ({**POOL, "page_reads": 1000, "written_in_day": 400}, {"page_reads": 800}),
     "mp16-ch4-11/BP-7": ({**POOL, "page_reads": 200_000, "write_ios": 1000}, {"page_reads": 1000}),
     "mp16-ch4-11/BP-12": (
         {**POOL, "buffer_pool": 0, "deferred_write_starts": 2, "page_reads": 10, "pages_written": 100},

@@ -131,6 +131,22 @@ def test_checkpoints_of_the_record_that_was_built_with_the_pools(seconds_after, 
     assert [checkpoints] == [None if np.isnan(each) else each for each in made.log_checkpoints]
 
 
+def test_what_a_pool_wrote_in_the_day_up_to_an_interval():
+    """The evening stores 700 pages, the morning reads them; a day later they no longer count."""
+    evening, morning = NINE + 12 * HOUR, NINE + 23 * HOUR
+    rows = [pool(evening, pages_written=700), pool(morning, pages_written=5), pool(morning, number=1, pages_written=1)]
+    rows += [pool(evening + 24 * HOUR, pages_written=2), pool(evening + 24 * HOUR - MINUTE, pages_written=10)]
+    made = view("QPST", QPST=table("QPST", *rows[::-1]))
+    assert [715, 17, 1, 705, 700] == list(made.written_in_day)
+
+
+@pytest.mark.parametrize(("at", "written", "counted"), [(None, 7, 7), (NINE, None, None)])
+def test_what_is_not_known_counts_for_no_day(at, written, counted):
+    rows = [pool(pages_written=100), pool(at, pages_written=written)]
+    made = view("QPST", QPST=table("QPST", *rows)).written_in_day
+    assert [100, counted] == [None if np.isnan(each) else each for each in made]
+
+
 def test_a_log_record_without_a_time_is_built_with_none():
     log = table("QJST", {"checkpoints": 4, "local_time": None})
     assert np.isnan(view("QPST", QPST=table("QPST", pool()), QJST=log).log_checkpoints).all()

@@ -15,7 +15,7 @@ from quaestor.advisor.settings import Settings
 from quaestor.advisor.view_catalog import BY_NAME
 
 RECORD = {"system", "queue_manager", "release", "queue_sharing_group", "local_time", "interval_us"}
-POOL = {"buffer_pool", "buffers", "stealable_low", "get_new_page", "location"}
+POOL = {"buffer_pool", "buffers", "stealable_low", "get_new_page", "location", "pages_written"}
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ Tables = Mapping[str, pa.Table]
 RECORD = ("system", "queue_manager", "release", "queue_sharing_group", "local_time", "interval_us")
 LONGEST_INTERVAL_S = 100 * 366 * 86_400  # what is longer was damaged, and no date lies so far back
 BUILT_TOGETHER_US = 5_000_000  # records of one interval are built within seconds of each other
+DAY_S = 86_400.0  # what is stored for later is processed within a day
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,9 +154,24 @@ def _pools(tables: Tables) -> Rows:
         after_gap=after_gap.astype(np.float64),
         buffers_before=looked_up(rows.buffers, before),
         log_checkpoints=looked_up(log.checkpoints, at),
+        written_in_day=_in_day(rows.pages_written, Groups([*owner(rows), rows.buffer_pool]).of_row, rows.local_time),
         above_the_bar=_bit(rows, 0x80000000),
         page_fixed=_bit(rows, 0x40000000),
     )
+
+
+def _in_day(counts: Floats, objects: Array, ends: Array) -> Floats:
+    """What was counted in the day that ends with each row; its own count where its time is not known."""
+    there = ~np.isnat(ends)
+    if not there.any():
+        return counts
+    end_s = np.where(there, (ends - ends[there].min()).astype("timedelta64[us]").astype(np.float64) / 1e6, 0.0)
+    order = np.lexsort((end_s, objects))
+    at_s = (objects * (end_s.max() + 2 * DAY_S) + end_s)[order]  # so that one search serves all objects
+    upto = np.concatenate([[0.0], np.cumsum(np.where(there, np.nan_to_num(counts), 0.0)[order])])
+    made = np.empty(len(order))
+    made[order] = upto[np.searchsorted(at_s, at_s, "right")] - upto[np.searchsorted(at_s, at_s - DAY_S, "right")]
+    return np.where(there & ~np.isnan(counts), made, counts)
 
 
 def _earlier_times(times: Array, before: Array) -> Array:
@@ -233,7 +249,7 @@ def pairs(left: list[Array], right: list[Array]) -> tuple[Array, Array]:
     return both[:size], both[size:]
 
 
-POOL_FIELDS = ("buffer_pool", "buffers", "stealable_low", "get_new_page", "location")
+POOL_FIELDS = ("buffer_pool", "buffers", "stealable_low", "get_new_page", "location", "pages_written")
 VIEWS = (
     View("QJST", "the log manager of a queue manager over one interval", "log", _log, {"QJST": RECORD}, plain="QJST"),
     View(
