@@ -100,7 +100,7 @@ CASES = {
     "mp16-ch1/A-46": ({**POOL, "buffer_pool": 2, "buffers": 60_000, "release": "7.1.0"}, {"release": "8.0.0"}),
     "mp16-ch1/A-51": ({**POOL, "buffers": 1000, "buffers_before": 5000}, {"buffers_before": 1000}),
     "mp16-ch1/A-42": (
-        {"buffer_pool": 1, "buffers": 50_000, "intervals": 48, "stealable_low_share": 0.8},
+        {"buffer_pool": 1, "buffers": 50_000, "intervals": 48, "seconds": 86_400, "stealable_low_share": 0.8},
         {"stealable_low_share": 0.4},
     ),
     "mp1b/A-29": (

@@ -180,6 +180,13 @@ def test_a_pool_over_all_intervals():
     assert [datetime(2026, 3, 2, 11), datetime(2026, 3, 2, 9)] == list(made.local_time.astype(object))
 
 
+def test_a_pool_that_rested_is_told_from_its_first_interval_on():
+    """Two intervals of an hour, a night apart, cover twelve hours; one without a time covers none."""
+    rows = [pool(NINE + 11 * HOUR), pool(), pool(None)]
+    made = view("pool_range", QPST=table("QPST", *rows))
+    assert ([43_200], [3]) == (list(made.seconds), list(made.intervals))
+
+
 def test_the_row_before_in_time():
     keys = [np.array(["A", "B", "A", "A", "B"], object)]
     times = np.array(

@@ -208,9 +208,11 @@ def _pool_range(tables: Tables) -> Rows:
     """One row for each pool over all intervals read: the lowest stealable share of all, and how many they were."""
     rows = base(table_of(tables, "QPST"))
     group = Groups([*owner(rows), rows.buffer_pool])
+    ends = _latest(rows.local_time, group)
+    since_s = (ends[group.of_row] - rows.local_time).astype("timedelta64[us]").astype(np.float64) / 1e6
     return rows.take(group.first).plus(
-        local_time=_latest(rows.local_time, group),
-        seconds=group.sum(rows.seconds),
+        local_time=ends,
+        seconds=group.highest(np.where(np.isnat(rows.local_time), np.nan, since_s + rows.seconds)),
         intervals=group.counts,
         stealable_low_share=group.lowest(ratio(rows.stealable_low, rows.buffers)),
         new_pages=group.sum(rows.get_new_page),
