@@ -234,6 +234,9 @@ LIMITS = {
         ("messages_per_s", 1, 2),
         ("persistent_messages", 1, 0),
         ("npmspeed", "NORMAL", "FAST"),
+        ("channel_type", 0, 1),
+        ("channel_type", 3, 2),
+        ("channel_type", 8, 9),
     ],
     "mp16-ch2-3/CH-R14": [
         ("channels_on_dispatcher", 1, 2),

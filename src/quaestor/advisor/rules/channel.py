@@ -208,7 +208,8 @@ RULES = (
         severity=Severity.NOTE,
         settings=("channel.npmspeed",),
         when=lambda at, cut: (
-            (at.npmspeed == "FAST")
+            sends(at)
+            & (at.npmspeed == "FAST")
             & (at.persistent_messages == 0)
             & (at.batch_interval == 0)
             & (at.messages_per_s > cut.rate_min)
