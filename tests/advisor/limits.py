@@ -497,6 +497,11 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"message_size": 3636}, "depth", 2000, 1999),  # two pages each
         ({"message_size": 40_000}, "depth", 400, 399),  # ten pages each
     ],
+    "mp16-ch1/A-53": [
+        ({"checkpoint_pages": 153_603}, "log_checkpoints", 4, 3),
+        ({"checkpoint_pages": 51_201}, "log_checkpoints", 2, 0),
+        ({"checkpoint_pages": 51_201}, "log_checkpoints", 2, None),
+    ],
     "mp16-ch1/A-9": [({"mount_time_s": 0, "archive_time_s": 700}, "mount_time_s", 100, 101)],
     "mp16-ch1/A-1": [({}, "trace_asked_for", 1, 0)],
     "mp16-ch2-3/CH-R26": [({}, "trace_asked_for", 1, 0)],

@@ -229,6 +229,17 @@ def test_the_depth_of_a_page_sets_queues():
     assert 2000 == made.depth[3]
 
 
+def test_the_checkpoints_that_wrote_a_page_set():
+    log = [
+        {"checkpoints": 3},
+        {"checkpoints": 5, "queue_manager": "QM02"},
+        {"checkpoints": 7, "local_time": NINE + HOUR},
+    ]
+    sets = table("QIS1", page_set(), page_set(at=NINE + HOUR), page_set(manager="QM03"))
+    made = view("QIS1", QIS1=sets, QJST=table("QJST", *log))
+    assert [3, 7, None] == [None if np.isnan(each) else each for each in made.log_checkpoints]
+
+
 @pytest.mark.parametrize(("seconds", "depth"), [(-6, None), (-5, 9), (5, 9), (6, None), (3600, None)])
 def test_queues_of_another_interval_say_nothing_about_a_page_set(seconds, depth):
     """Queue statistics that were switched on later have no depth for the hours before."""

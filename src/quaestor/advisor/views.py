@@ -144,20 +144,24 @@ def _pools(tables: Tables) -> Rows:
     rows = base(table_of(tables, "QPST"))
     before = before_in_time([*owner(rows), rows.buffer_pool], rows.local_time)
     anywhere = before_in_time([rows.queue_manager, rows.buffer_pool], rows.local_time)
-    log = base(table_of(tables, "QJST"))
-    both = pairs(owner(rows), owner(log))
-    at = built_with(both[0], rows.local_time, both[1], log.local_time)
     begun = rows.local_time - (np.nan_to_num(rows.seconds) * 1e6).astype("timedelta64[us]")
     gap_s = (begun - _earlier_times(rows.local_time, before)).astype("timedelta64[us]").astype(np.float64) / 1e6
     after_gap = np.where(before >= 0, gap_s > rows.seconds / 2, anywhere >= 0)
     return rows.plus(
         after_gap=after_gap.astype(np.float64),
         buffers_before=looked_up(rows.buffers, before),
-        log_checkpoints=looked_up(log.checkpoints, at),
+        log_checkpoints=_checkpoints(rows, tables),
         written_in_day=_in_day(rows.pages_written, Groups([*owner(rows), rows.buffer_pool]).of_row, rows.local_time),
         above_the_bar=_bit(rows, 0x80000000),
         page_fixed=_bit(rows, 0x40000000),
     )
+
+
+def _checkpoints(rows: Rows, tables: Tables) -> Floats:
+    """The checkpoints of the log record that was built with each row."""
+    log = base(table_of(tables, "QJST"))
+    both = pairs(owner(rows), owner(log))
+    return looked_up(log.checkpoints, built_with(both[0], rows.local_time, both[1], log.local_time))
 
 
 def _in_day(counts: Floats, objects: Array, ends: Array) -> Floats:
@@ -229,7 +233,9 @@ def _latest(times: Array, group: Groups) -> Array:
 
 
 def _page_sets(tables: Tables) -> Rows:
-    """QIS1 with the depth of the page set's queues at the same time, where queue statistics are kept."""
+    """QIS1 with the depth of the page set's queues at the same time, where queue statistics are kept, and the
+    checkpoints taken in the interval.
+    """
     rows = base(table_of(tables, "QIS1"))
     queues = base(table_of(tables, "QQST"))
     group = Groups([*owner(queues), queues.page_set, together(queues)])
@@ -241,6 +247,7 @@ def _page_sets(tables: Tables) -> Rows:
         depth=looked_up(depth, at),
         message_size=looked_up(size, at),
         used_share=ratio(rows.pages - rows.pages_unused, rows.pages),
+        log_checkpoints=_checkpoints(rows, tables),
     )
 
 
@@ -277,6 +284,7 @@ VIEWS = (
         {
             "QIS1": (*RECORD, "page_set", "pages", "pages_unused"),
             "QQST": (*RECORD, "page_set", "depth", "message_size_average"),
+            "QJST": (*RECORD, "checkpoints"),
         },
         plain="QIS1",
     ),
