@@ -413,6 +413,9 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
     "mp16-ch4-11/BP-9": [({}, "after_gap", 1, 0), ({"written_in_day": 0}, "page_reads", 100, 101)],
     "mp1b/A-32": [({"set_writes": 0}, "get_page", 20_000, 20_001)],
     "mp1b/A-33": [({"pages_written": 0}, "write_ios", 100, 101)],
+    "mp1b/A-37": [({"seconds": 3600}, "reads_from_buffer", 100, 101)],
+    "mp1b/A-43": [({"seconds": 3600}, "checkpoints", 10, 11)],
+    "mp16-ch2-3/CH-R28": [({"seconds": 3600, "instances": 1}, "starts", 10, 11)],
     "mp16-ch1/A-42": [({}, "seconds", 43_199, 43_200), ({}, "seconds", 1440, None)],  # 24 minutes are not long
     "mp1b/A-31": [({"write_ios": 1001}, "page_reads", 1000, 1001)],
     "mp16-ch4-11/BP-8": [({"pages_written": 100}, "page_reads", 100, 101)],

@@ -22,6 +22,8 @@ INDEX = "an index of so many messages takes {} bytes, and a get then skips none"
 EXPIRY = "EXPRYINT(300) costs 10.00 to 20.00 s of CPU an hour for as many messages"
 SIZES = "INITSIZE 1,000 KB goes with SIZE 2,000 KB and MINSIZE 1,000 KB"
 ENTRIES = "entries ran out before elements: offload frees elements only, so the structure itself must grow"
+OFFLOAD = "ALTER CFSTRUCT(APPLICATION1) CFLEVEL(5) OFFLOAD(SMDS) DSGROUP('prefix.*.suffix')"
+HOLDS = "with CFLEVEL(5) and SMDS the same structure holds {} messages of 16,524 bytes"
 BATCH = "at ten messages to a batch the sender logs 279 bytes a message for its batches, now 2,560"
 
 EFFECTS = [  # rule, what to change in the row and the settings of its case, command, effect
@@ -94,8 +96,32 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     (
         "mp16-ch2-3/CF-R21",
         {},
-        "ALTER CFSTRUCT(APPLICATION1) CFLEVEL(5) OFFLOAD(SMDS) DSGROUP('prefix.*.suffix')",
+        OFFLOAD,
         ENTRIES,
+    ),
+    *(  # ORACLE 12: 16 KB messages of 66 elements; whole up to 80 %, then two elements each
+        (
+            name,
+            {"queue_sharing_group": "QSG1", "structure_full": 1, "bytes_per_entry": 16_896, **pools},
+            command,
+            effect,
+        )
+        for name, command in (
+            ("mp1b/A-20", "SETXCF START,ALTER,STRNAME=QSG1APPLICATION1,SIZE=nnnn"),
+            ("mp16-ch2-3/CF-R21", OFFLOAD),
+        )
+        for pools, effect in (
+            ({"entries_high": 21_375, "elements_high": 1_410_796}, HOLDS.format("158,166")),
+            ({"entries_high": 21_375, "elements_high": 1_410_796, "entries_total": 40_000}, HOLDS.format("40,000")),
+            ({"entries_high": 21_375, "elements_high": 1_410_796, "entries_total": 21_375}, ENTRIES),
+            ({"entries_high": 900, "elements_high": 59_400, "elements_total": 1_410_796}, HOLDS.format("158,166")),
+        )
+    ),
+    (  # not full, and nobody said how large it is
+        "mp16-ch2-3/CF-R21",
+        {"structure_full": 0, "entries_high": 75, "entries_total": 100},
+        OFFLOAD,
+        "",
     ),
     ("mp16-ch2-3/CF-R37", {}, "", ""),
     (
@@ -126,6 +152,12 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
         {"messages_per_s": 1, "chltype": "SDR", "channel": "to.qm2", "achieved_batch": 0.5},
         "ALTER CHANNEL('to.qm2') CHLTYPE(SDR) BATCHINT(50000)",
         BATCH,
+    ),
+    (  # five messages in four batches
+        "mp16-ch2-3/CH-R17",
+        {"messages_per_s": 1, "chltype": "SDR", "achieved_batch": 1.25},
+        "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHINT(50000)",
+        BATCH.replace("2,560", "2,053"),
     ),
     (  # at a message in ten seconds a batch of 50 would be held open for more than eight minutes
         "mp16-ch2-3/CH-R17",
@@ -292,6 +324,7 @@ def test_a_pool_that_was_shrunk_in_the_interval_is_told_without_a_size(name):
         ("mp16-ch2-3/CF-R13", {"entries_total": 2999}, "members_carried", 2.0),
         ("mp16-ch4-11/SHQ-5", {"db2_requests": 60, "opens": 24}, "db2_per_open", 2.5),
         ("mp1b/A-26", {"page_reads": 3600}, "reads_per_s", 2.0),
+        ("mp16-ch1/A-38", {"pages_nonpersistent": 40_000, "depth": 100}, "left_over", 39_900),
     ],
 )
 def test_figures_stand_in_the_units_of_their_names(name, changes, figure, value):
