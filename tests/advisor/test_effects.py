@@ -238,6 +238,7 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     ("mp1b/A-4", {"messages_skipped": 10}, "ALTER QLOCAL(ORDERS) INDXTYPE(CORRELID)", INDEX.format("48,400")),
     ("mp1b/A-5", {}, "ALTER QLOCAL(ORDERS) INDXTYPE(NONE)", ""),
     ("mp1b/A-9", {}, "", INDEX.format("129,728")),
+    ("mp1b/A-9", {"by_identifier": 0}, "", ""),  # no index serves gets that name no identifier
     ("mp1b/A-10", {"messages_expired": 1_000_000}, "ALTER QMGR EXPRYINT(300)", EXPIRY),
     ("mp16-ch1/A-78", {"messages_expired": 1_000_000}, "ALTER QMGR EXPRYINT(300)", EXPIRY),
     ("mp16-ch1/A-44", {}, "ALTER QLOCAL(SYSTEM.ADMIN.CHANNEL.EVENT) STGCLASS(REMOTE)", ""),

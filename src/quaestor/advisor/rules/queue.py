@@ -19,7 +19,9 @@ def by_identifier_in_all(at: Columns) -> Floats:
 
 
 def _index(row: Row) -> str:
-    depth = max(1, int(row.messages_skipped / max(1.0, row.by_identifier)))
+    if not row.by_identifier:  # what was passed over was not searched for an identifier
+        return ""
+    depth = max(1, int(row.messages_skipped / row.by_identifier))
     return f"an index of so many messages takes {index_bytes(depth):,} bytes, and a get then skips none"
 
 
