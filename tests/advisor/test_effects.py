@@ -29,6 +29,7 @@ BATCH = "at ten messages to a batch the sender logs 279 bytes a message for its 
 EFFECTS = [  # rule, what to change in the row and the settings of its case, command, effect
     ("mp1b/A-36", {}, "CSQ6LOGP OUTBUFF=4000", "OUTBUFF 4000 gives 1,000 log buffers"),
     ("mp1b/A-36", {"outbuff_kb": 400}, "CSQ6LOGP OUTBUFF=4000", "OUTBUFF 4000 gives 1,000 log buffers instead of 100"),
+    ("mp1b/A-36", {"outbuff_kb": 4000}, "", ""),  # it has all there are
     (  # 6 checkpoints and 3,000,000 writes in half an hour
         "mp1b/A-43",
         {"writes_nowait": 3_000_000},
@@ -36,6 +37,14 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
         "LOGLOAD 4000000 takes a checkpoint every 40 minutes at this load, now it is 5.0",
     ),
     ("mp1b/A-43", {"writes_nowait": 0}, "SET SYSTEM LOGLOAD(4000000)", ""),
+    ("mp1b/A-43", {"writes_nowait": 0, "logload": 3_999_999}, "SET SYSTEM LOGLOAD(4000000)", ""),
+    (
+        "mp1b/A-43",
+        {"writes_nowait": 3_000_000, "logload": 4_000_000},
+        "SET SYSTEM LOGLOAD(16000000)",
+        "LOGLOAD 16000000 takes a checkpoint every 160 minutes at this load, now it is 5.0",
+    ),
+    ("mp1b/A-43", {"writes_nowait": 3_000_000, "logload": 16_000_000}, "", ""),
     (
         "mp16-ch4-11/DASD-6",
         {},

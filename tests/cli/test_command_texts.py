@@ -30,7 +30,7 @@ def test_a_finding_from_what_to_why(capsys):
         "ALERT    QM01 log: Tasks waited for a log buffer  [mp1b/A-36]",
         "  when     1 of 1 intervals, 2026-03-02 09:30 to 2026-03-02 10:00",
         "  what     1,234 requests wait.",
-        "  figures  QJSTWTB waits_no_buffer 1,234",
+        "  figures  outbuff_wanted 4,000, QJSTWTB waits_no_buffer 1,234",
         "  do       CSQ6LOGP OUTBUFF=4000",
         "  effect   OUTBUFF 4000 gives 1,000 log buffers",
     ] == said(capsys, [finding(advice="1,234 requests wait.")])[:6]

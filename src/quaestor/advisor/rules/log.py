@@ -11,7 +11,10 @@ from quaestor.pipeline.hours import hourly
 from quaestor.planner import dasd
 from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.log_flow import WRITE_THRESHOLD_PAGES, log_buffers
+from quaestor.planner.logload import GENERAL
 from quaestor.planner.quantity import MIB
+
+OUTBUFF_MAX_KB = 4000.0
 
 
 def per_hour(name: str) -> Figure:
@@ -42,16 +45,33 @@ def io_us(at: Columns) -> Floats:
     return np.asarray(np.fmax(at.io_us_copy_1, at.maybe("io_us_copy_2")), np.float64)
 
 
+def outbuff_wanted(at: Columns) -> Floats:
+    """The most that OUTBUFF takes; not known where it has that already."""
+    return np.asarray(np.where(at.maybe("outbuff_kb") >= OUTBUFF_MAX_KB, np.nan, OUTBUFF_MAX_KB), np.float64)
+
+
+def logload_wanted(at: Columns) -> Floats:
+    """The least that is recommended, the most where it has that already, and nothing where it has the most."""
+    now = at.maybe("logload")
+    more = np.where(now >= GENERAL.high, np.nan, GENERAL.high)
+    return np.asarray(np.where(now >= GENERAL.low, more, GENERAL.low), np.float64)
+
+
 def _more_buffers(row: Row) -> str:
+    if row.outbuff_wanted is None:
+        return ""
     now = f" instead of {log_buffers(row.outbuff_kb):,}" if row.outbuff_kb else ""
-    return f"OUTBUFF 4000 gives {log_buffers(4000):,} log buffers{now}"
+    return f"OUTBUFF {row.outbuff_wanted:.0f} gives {log_buffers(row.outbuff_wanted):,} log buffers{now}"
 
 
 def _longer_between_checkpoints(row: Row) -> str:
-    if not row.writes_per_hour:
+    if not row.writes_per_hour or row.logload_wanted is None:
         return ""
-    now_min, then_min = 60 / row.checkpoints_per_hour, 60 * 4_000_000 / row.writes_per_hour
-    return f"LOGLOAD 4000000 takes a checkpoint every {then_min:,.0f} minutes at this load, now it is {now_min:,.1f}"
+    now_min, then_min = 60 / row.checkpoints_per_hour, 60 * row.logload_wanted / row.writes_per_hour
+    return (
+        f"LOGLOAD {row.logload_wanted:.0f} takes a checkpoint every {then_min:,.0f} minutes at this load, now it is"
+        f" {now_min:,.1f}"
+    )
 
 
 def _single(_: Row) -> str:
@@ -70,9 +90,10 @@ RULES = (
         cutoffs=(Cutoff("waits", 0, "waits for a log buffer in an interval"),),
         severity=Severity.ALERT,
         settings=("outbuff_kb",),
+        figures={"outbuff_wanted": outbuff_wanted},
         advice="{waits_no_buffer} requests found no free log buffer. Raise OUTBUFF until this stays 0, and look at"
         " the response time of the log volumes: buffers are freed as fast as they are written.",
-        command="CSQ6LOGP OUTBUFF=4000",
+        command="CSQ6LOGP OUTBUFF={outbuff_wanted:.0f}",
         effect=_more_buffers,
         lines="2491-2515, 4791",
     ),
@@ -154,14 +175,19 @@ RULES = (
         id="mp1b/A-43",
         title="Checkpoints come too often",
         table="QJST",
-        figures={"checkpoints_per_hour": per_hour("checkpoints"), "writes_per_hour": per_hour("writes_nowait")},
+        settings=("logload",),
+        figures={
+            "checkpoints_per_hour": per_hour("checkpoints"),
+            "writes_per_hour": per_hour("writes_nowait"),
+            "logload_wanted": logload_wanted,
+        },
         when=lambda at, cut: at.checkpoints_per_hour > cut.checkpoints_per_hour_max,
         measure="checkpoints_per_hour",
         cutoffs=(Cutoff("checkpoints_per_hour_max", 10, "checkpoints by LOGLOAD in an hour"),),
         shows=("checkpoints", "writes_per_hour"),
         advice="LOGLOAD caused {checkpoints_per_hour:.1f} checkpoints an hour. Raise it, and see that the active logs"
         " are not so small that switches take checkpoints as well.",
-        command="SET SYSTEM LOGLOAD(4000000)",
+        command="SET SYSTEM LOGLOAD({logload_wanted:.0f})",
         effect=_longer_between_checkpoints,
         lines="2491-2515",
     ),
