@@ -144,6 +144,13 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     ("mp16-ch2-3/CF-R24", {}, "ALTER CFSTRUCT(APPLICATION1) DSEXPAND(YES)", ""),
     ("mp16-ch2-3/CH-R4", {}, "ALTER QMGR MAXCHL(800) ACTCHL(800)", ""),
     ("mp16-ch2-3/CH-R4", {"max_channels": 6000, "channels_high": 6000}, "ALTER QMGR MAXCHL(9999) ACTCHL(9999)", ""),
+    ("mp16-ch2-3/CH-R4", {"max_channels": 9999, "channels_high": 9500}, "ALTER QMGR MAXCHL(9999) ACTCHL(9999)", ""),
+    (  # nothing is left to raise
+        "mp16-ch2-3/CH-R4",
+        {"max_channels": 9999, "channels_high": 9500, "max_active_channels": 9999},
+        "",
+        "",
+    ),
     ("mp16-ch2-3/CH-R8", {}, "ALTER QMGR CHIADAPS(16)", ""),
     ("mp16-ch2-3/CH-R12", {}, "ALTER QMGR MAXCHL(20)", ""),
     ("mp16-ch2-3/CH-R12", {"channels_high": 21}, "ALTER QMGR MAXCHL(40)", ""),

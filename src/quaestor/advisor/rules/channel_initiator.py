@@ -25,6 +25,12 @@ def channels_most(at: Columns) -> Floats:
     return group.highest(at.channels_high)[group.of_row]
 
 
+def maxchl_raised(at: Columns) -> Floats:
+    """Twice MAXCHL, as far as it goes; not known where both limits are as high already."""
+    at_most = np.minimum(at.max_channels, at.max_active_channels) >= MAXCHL_LIMIT
+    return np.asarray(np.where(at_most, np.nan, np.minimum(MAXCHL_LIMIT, 2 * at.max_channels)), np.float64)
+
+
 def maxchl_lowered(at: Columns) -> Floats:
     """A MAXCHL near the number of channels; not known where MAXCHL is as low already."""
     wanted = 10 * np.ceil(at.channels_most / 10 + 1)
@@ -46,7 +52,7 @@ RULES = (
             "current_share": lambda at: ratio(at.channels_high, at.max_channels),
             "active_share": lambda at: ratio(at.active_channels_high, at.max_active_channels),
             "share": lambda at: np.fmax(at.current_share, at.active_share),
-            "maxchl_wanted": lambda at: np.minimum(MAXCHL_LIMIT, 2 * at.max_channels),
+            "maxchl_wanted": maxchl_raised,
         },
         when=lambda at, cut: at.share > cut.share_max,
         grave=lambda at, cut: at.share >= cut.share_alert,
