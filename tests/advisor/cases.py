@@ -38,7 +38,7 @@ CASES = {
     ),
     "mp16-ch4-11/LOG-3": ({"logger_calls": 1020, "buffers_filled": 290}, {"buffers_filled": 1020}),
     "mp16-ch4-11/LOG-4": (
-        {"io_us_copy_1": 3049, "io_us_copy_2": 3186, "buffers_filled": 100},
+        {"io_us_copy_1": 3049, "io_us_copy_2": 3186, "ios_copy_1": 900, "buffers_filled": 100},
         {"io_us_copy_1": 400, "io_us_copy_2": 420},
     ),
     "mp16-ch4-11/DASD-1": (
@@ -55,7 +55,7 @@ CASES = {
     "mp16-ch4-11/DASD-6": ({"ios_copy_1": 900, "ios_copy_2": 0}, {"ios_copy_2": 900}),
     "mp16-ch4-11/DASD-8": ({"buffers_filled": 9_000_000}, {}, {"zhpf": False}, {"zhpf": True}),
     "mp16-ch4-11/ZEDC-2": (
-        {"pages_io_us_copy_1": 1000, "pages_io_us_copy_2": 1590},
+        {"pages_io_us_copy_1": 1000, "pages_io_us_copy_2": 1590, "pages_ios_copy_2": 900},
         {"pages_io_us_copy_2": 1110},
     ),
     "mp16-ch1/A-9": (
@@ -158,7 +158,11 @@ CASES = {
         | {"single_calls": 1000, "multiple_calls": 1000},
         {"single_us": 73},
     ),
-    "mp16-ch2-3/CF-R1": ({**STRUCTURE, "single_us": 80}, {"single_us": 20}, {"cf_link": "CFP"}),
+    "mp16-ch2-3/CF-R1": (
+        {**STRUCTURE, "single_us": 80, "single_calls": 1000},
+        {"single_us": 20},
+        {"cf_link": "CFP"},
+    ),
     "mp16-ch2-3/CF-R35": (
         {"requests": 5000, "asynchronous_share": 0.5, "asynchronous_share_usual": 0.1},
         {"asynchronous_share": 0.15},

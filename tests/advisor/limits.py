@@ -30,6 +30,7 @@ LIMITS = {
         ("pages_io_us_copy_1", 0, 1),
         ("pages_io_us_copy_1", 1224, 1223),
         ("pages_io_us_copy_2", 1300, 1301),
+        ("pages_ios_copy_2", 100, 101),
     ],
     "mp16-ch4-11/DASD-1": [("buffers_filled", 9_373_049, 9_373_050)],
     "mp16-ch4-11/DASD-2": [
@@ -134,7 +135,7 @@ LIMITS = {
         ("asynchronous_share_usual", 0.3, 0.299),
         ("requests", 100, 101),
     ],
-    "mp16-ch2-3/CF-R1": [("single_us", 50, 51), ("cf_link", "ICP", "CFP")],
+    "mp16-ch2-3/CF-R1": [("single_us", 50, 51), ("single_calls", 20, 21), ("cf_link", "ICP", "CFP")],
     "mp16-ch2-3/CF-R36": [
         ("single_calls", 0, 1),
         ("single_calls", 10_000, 9999),
@@ -250,7 +251,7 @@ LIMITS = {
     "mp16-ch2-3/CH-R28": [("instances", 0, 1), ("instances", 4, 3), ("starts", 5, 6), ("channel_type", 7, 1)],
     "mp16-ch4-11/NET-2": [
         ("achieved_batch", 10, 9),
-        ("batches", 0, 1),
+        ("batches", 20, 21),
         ("channel_type", 0, 1),
         ("channel_type", 3, 2),
         ("network_average_us", 20_000, 20_001),
@@ -390,6 +391,7 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"io_us_copy_2": 400}, "io_us_copy_1", 1000, 1001),
         ({"io_us_copy_1": 400}, "io_us_copy_2", 1000, 1001),
         ({"io_us_copy_2": None}, "io_us_copy_1", 1000, 1001),  # single logging
+        ({}, "ios_copy_1", 100, 101),
     ],
     "mp16-ch4-11/BP-7": [({"page_reads": 0}, "write_ios", 180_000, 180_001)],
     "mp16-ch4-11/BP-12": [

@@ -34,6 +34,7 @@ def test_figures_of_each_log_copy():
     assert [150, 150] == [made.ios_copy_1[0], made.ios_copy_2[0]]
     assert [600, 810] == [made.io_us_copy_1[0], made.io_us_copy_2[0]]
     assert [1000, 1590] == [made.pages_io_us_copy_1[0], made.pages_io_us_copy_2[0]]
+    assert [50, 50] == [made.pages_ios_copy_1[0], made.pages_ios_copy_2[0]]
 
 
 def test_a_second_copy_that_was_not_written_has_no_times():

@@ -116,6 +116,7 @@ def _copies(column: pa.ChunkedArray, size: int) -> dict[str, Array]:
     for copy in (0, 1):
         made[f"ios_copy_{copy + 1}"] = ios[:, copy].sum(axis=1)
         made[f"io_us_copy_{copy + 1}"] = ratio(elapsed[:, copy].sum(axis=1), ios[:, copy].sum(axis=1))
+        made[f"pages_ios_copy_{copy + 1}"] = ios[:, copy, 1]
         made[f"pages_io_us_copy_{copy + 1}"] = ratio(elapsed[:, copy, 1], ios[:, copy, 1])
     return made
 

@@ -148,9 +148,12 @@ RULES = (
         table="structures",
         settings=("cf_link",),
         figures={"slow_link": lambda at: np.isin(at.cf_link.astype(str), SLOW_LINKS).astype(np.float64)},
-        when=lambda at, cut: (at.single_us > cut.us_max) & (at.slow_link == 1),
+        when=lambda at, cut: (at.single_us > cut.us_max) & (at.single_calls > cut.calls_min) & (at.slow_link == 1),
         measure="single_us",
-        cutoffs=(Cutoff("us_max", 50, "microseconds of a single-entry call", ours=True),),
+        cutoffs=(
+            Cutoff("us_max", 50, "microseconds of a single-entry call", ours=True),
+            Cutoff("calls_min", 20, "calls from which on an average means something", ours=True),
+        ),
         advice="A single-entry call took {single_us:.0f} microseconds over {cf_link}. An ICP, CS5 or IFB link is"
         " faster and costs less CPU.",
         lines="2314, 4891",

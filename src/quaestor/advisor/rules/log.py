@@ -15,6 +15,7 @@ from quaestor.planner.logload import GENERAL
 from quaestor.planner.quantity import MIB
 
 OUTBUFF_MAX_KB = 4000.0
+IOS_MIN = 100
 
 
 def per_hour(name: str) -> Figure:
@@ -275,9 +276,12 @@ RULES = (
         title="Log I/O is slow",
         table="QJST",
         figures={"io_us": io_us, "log_mb_per_s": log_mb_per_s},
-        when=lambda at, cut: at.io_us > cut.io_us_max,
+        when=lambda at, cut: (at.io_us > cut.io_us_max) & (at.ios_copy_1 > cut.ios_min),
         measure="io_us",
-        cutoffs=(Cutoff("io_us_max", 1000, "microseconds for a log I/O; DASD with cache answers below", ours=True),),
+        cutoffs=(
+            Cutoff("io_us_max", 1000, "microseconds for a log I/O; DASD with cache answers below", ours=True),
+            Cutoff("ios_min", IOS_MIN, "I/Os of copy 1 from which on an average means something", ours=True),
+        ),
         advice="A log I/O took {io_us:,.0f} microseconds on average, at {log_mb_per_s:.2f} MiB/s; copy 1"
         " {io_us_copy_1:,.0f}, copy 2 {io_us_copy_2:,.0f}. Every commit waits for it. Move the logs to the"
         " fastest DASD with the least contention, or spread the work over queue managers.",
@@ -303,11 +307,16 @@ RULES = (
         title="Log copy 2 is slower than copy 1",
         table="QJST",
         figures={"slowdown": lambda at: ratio(at.pages_io_us_copy_2, at.pages_io_us_copy_1)},
-        when=lambda at, cut: (at.slowdown > cut.slowdown_min) & (at.pages_io_us_copy_2 > cut.io_us_min),
+        when=lambda at, cut: (
+            (at.slowdown > cut.slowdown_min)
+            & (at.pages_io_us_copy_2 > cut.io_us_min)
+            & (at.pages_ios_copy_2 > cut.ios_min)
+        ),
         measure="slowdown",
         cutoffs=(
             Cutoff("slowdown_min", 1.3, "copy 2 over copy 1; the examples are 1.59 and 1.11", ours=True),
             Cutoff("io_us_min", 500, "microseconds for an I/O of copy 2 below which nobody waits", ours=True),
+            Cutoff("ios_min", IOS_MIN, "such I/Os from which on an average means something", ours=True),
         ),
         advice="I/Os of several pages took {pages_io_us_copy_2:,.0f} microseconds on copy 2 and"
         " {pages_io_us_copy_1:,.0f} on copy 1. See whether the control unit of copy 2 bypasses its cache (RMF"
