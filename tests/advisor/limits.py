@@ -508,8 +508,8 @@ BESIDE = {  # conditions of several roads: what else to change, so that the figu
         ({"checkpoint_pages": 51_201}, "log_checkpoints", 2, None),
     ],
     "mp16-ch1/A-9": [({"mount_time_s": 0, "archive_time_s": 700}, "mount_time_s", 100, 101)],
-    "mp16-ch1/A-1": [({}, "trace_asked_for", 1, 0)],
-    "mp16-ch2-3/CH-R26": [({}, "trace_asked_for", 1, 0)],
+    "mp16-ch1/A-1": [({}, "trace_asked_for", 1, 0), ({}, "production", 0, 1)],
+    "mp16-ch2-3/CH-R26": [({}, "trace_asked_for", 1, 0), ({}, "production", 0, 1)],
     "mp16-ch1/A-5": [
         ({}, "dual_logging", 1, 0),
         ({"dual_logging": 1}, "dual_bsds", 1, 0),
