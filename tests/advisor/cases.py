@@ -285,7 +285,10 @@ CASES = {
         {**TASK, "commits": 2000, "elapsed_us": 1_790_000_000, "commit_elapsed_us": 1_719_000_000},
         {"elapsed_us": 900_000_000},
     ),
-    "mp1b/A-14": ({**TASK, "backouts": 1, "log_reads_from_buffer": 156}, {"backouts": 0}),
+    "mp1b/A-14": (
+        {**TASK, "backouts": 1, "log_reads_from_buffer": 156, "log_reads_per_hour": 312},
+        {"backouts": 0},
+    ),
     "mp16-ch4-11/APP-1": (
         {**TASK, "held_per_unit": 201, "held": 20_100, "commits": 98, "backouts": 2},
         {"held_per_unit": 200},

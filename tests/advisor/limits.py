@@ -266,7 +266,7 @@ LIMITS = {
         ("elapsed_us", 1_709_999_999, 1_710_000_000),
         ("elapsed_us", 3_438_000_000, 3_437_999_999),
     ],
-    "mp1b/A-14": [("backouts", 0, 1), ("log_reads_from_buffer", 0, 1)],
+    "mp1b/A-14": [("backouts", 0, 1), ("log_reads_per_hour", 100, 101)],
     "mp16-ch4-11/APP-1": [("held_per_unit", 200, 201), ("is_channel", 1, 0)],
     "mp16-ch1/A-68": [("held_per_unit", 9999, 10_000), ("maxumsgs", 10_000, 10_001), ("is_channel", 1, 0)],
     "mp16-ch2-3/CF-R3": [("commits", 0, 1), ("structures_used", 1, 2)],

@@ -30,6 +30,7 @@ from quaestor.advisor.views import (
     table_of,
 )
 from quaestor.layout import CP1047
+from quaestor.pipeline.hours import hourly
 
 CHANNEL_INITIATOR, CICS, IMS = 6, 1, (3, 4)
 _VERBS = ("open", "close", "get", "put", "put1", "inq", "set")
@@ -96,6 +97,8 @@ def tasks(tables: Tables) -> Rows:
     elapsed_us = sums["verb_elapsed_us"] + rows.commit_elapsed_us + beside_commit
     covered = (rows.interval_end - rows.wtas_interval_start).astype("timedelta64[us]").astype(np.float64) / 1e6
     log = base(table_of(tables, "QJST"))
+    interval = _interval_of(rows, log)
+    reads_per_hour = hourly(log.reads_from_buffer, Groups(owner(log)).of_row, log.local_time, log.seconds)
     return rows.plus(
         **sums,
         application=application(rows),
@@ -109,7 +112,8 @@ def tasks(tables: Tables) -> Rows:
         elapsed_us_per_unit=ratio(elapsed_us, rows.commits),
         log_wait_share=ratio(rows.log_force_elapsed_us + sums["log_write_wait_us"], elapsed_us),
         force_us=ratio(rows.log_force_elapsed_us, rows.log_forces),
-        log_reads_from_buffer=looked_up(log.reads_from_buffer, _interval_of(rows, log)),
+        log_reads_from_buffer=looked_up(log.reads_from_buffer, interval),
+        log_reads_per_hour=looked_up(reads_per_hour, interval),
     )
 
 

@@ -16,6 +16,7 @@ from quaestor.planner.quantity import MIB
 
 OUTBUFF_MAX_KB = 4000.0
 IOS_MIN = 100
+READS_PER_HOUR_MAX = 100
 
 
 def per_hour(name: str) -> Figure:
@@ -106,7 +107,12 @@ RULES = (
         when=lambda at, cut: at.reads_per_hour > cut.reads_per_hour_max,
         measure="reads_per_hour",
         cutoffs=(
-            Cutoff("reads_per_hour_max", 100, "log reads from buffers in an hour that are still usual", ours=True),
+            Cutoff(
+                "reads_per_hour_max",
+                READS_PER_HOUR_MAX,
+                "log reads from buffers in an hour that are still usual",
+                ours=True,
+            ),
         ),
         shows=("reads_from_buffer",),
         advice="The log was read {reads_per_hour:,.0f} times an hour from its buffers: applications back out."

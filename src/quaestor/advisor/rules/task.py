@@ -10,6 +10,7 @@ import numpy as np
 from quaestor.advisor.accounting_views import CICS, IMS
 from quaestor.advisor.rows import ratio
 from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+from quaestor.advisor.rules.log import READS_PER_HOUR_MAX
 from quaestor.planner.applications import UNIT_OF_WORK_MESSAGES_ADVISED, failed_get_ms
 from quaestor.planner.coupling_facility import crossing_structures
 from quaestor.planner.shared_access import undefined_open_us
@@ -103,11 +104,11 @@ RULES = (
         id="mp1b/A-14",
         title="The application backs out",
         table="tasks",
-        when=lambda at, cut: (at.backouts > cut.backouts) & (at.log_reads_from_buffer > cut.reads_min),
+        when=lambda at, cut: (at.backouts > cut.backouts) & (at.log_reads_per_hour > cut.reads_per_hour_max),
         measure="backouts",
         cutoffs=(
             Cutoff("backouts", 0, "units backed out in an interval"),
-            Cutoff("reads_min", 0, "log reads from buffers in the same interval that are many", ours=True),
+            Cutoff("reads_per_hour_max", READS_PER_HOUR_MAX, "log reads from buffers that are still usual", ours=True),
         ),
         shows=("commits",),
         advice="Units of recovery backed out: {backouts}, beside {commits} committed, while the log was read"
