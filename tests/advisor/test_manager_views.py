@@ -105,12 +105,14 @@ def test_a_pool_has_the_interval_before_beside_it():
 
 
 @pytest.mark.parametrize(
-    ("minutes", "after"),
-    [(60, 0), (90, 0), (91, 1), (180, 1)],
+    ("length", "minutes", "after"),
+    [(60, 60, 0), (60, 61, 0), (60, 62, 1), (60, 180, 1), (1, 1.5, 0), (1, 1.6, 1)],
 )
-def test_a_gap_of_more_than_half_an_interval_is_a_start(minutes, after):
-    """Intervals of an hour: the next begins when the one before has ended, or there was nothing in between."""
-    rows = [pool(), pool(NINE + minutes * MINUTE)]
+def test_a_gap_is_a_start(length, minutes, after):
+    """The next interval begins when the one before has ended, or nobody counted in between: a minute says so, or half
+    of a short interval.
+    """
+    rows = [pool(at, interval_us=length * 60e6) for at in (NINE, NINE + minutes * MINUTE)]
     assert [0, after] == list(view("QPST", QPST=table("QPST", *rows)).after_gap)
 
 

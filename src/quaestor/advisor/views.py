@@ -30,6 +30,7 @@ Tables = Mapping[str, pa.Table]
 RECORD = ("system", "queue_manager", "release", "queue_sharing_group", "local_time", "interval_us")
 LONGEST_INTERVAL_S = 100 * 366 * 86_400  # what is longer was damaged, and no date lies so far back
 BUILT_TOGETHER_US = 5_000_000  # records of one interval are built within seconds of each other
+BETWEEN_S = 60.0  # an interval begins when the one before ends; a quick restart takes longer
 DAY_S = 86_400.0  # what is stored for later is processed within a day
 
 
@@ -147,7 +148,7 @@ def _pools(tables: Tables) -> Rows:
     anywhere = before_in_time([rows.queue_manager, rows.buffer_pool], rows.local_time)
     begun = rows.local_time - (np.nan_to_num(rows.seconds) * 1e6).astype("timedelta64[us]")
     gap_s = (begun - _earlier_times(rows.local_time, before)).astype("timedelta64[us]").astype(np.float64) / 1e6
-    after_gap = np.where(before >= 0, gap_s > rows.seconds / 2, anywhere >= 0)
+    after_gap = np.where(before >= 0, gap_s > np.minimum(rows.seconds / 2, BETWEEN_S), anywhere >= 0)
     return rows.plus(
         after_gap=after_gap.astype(np.float64),
         buffers_before=looked_up(rows.buffers, before),
