@@ -38,7 +38,7 @@ CASES = {
     ),
     "mp16-ch4-11/LOG-3": ({"logger_calls": 1020, "buffers_filled": 290}, {"buffers_filled": 1020}),
     "mp16-ch4-11/LOG-4": (
-        {"io_us_copy_1": 3049, "io_us_copy_2": 3186, "buffers_filled": 100},
+        {"io_us_copy_1": 3049, "io_us_copy_2": 3186, "ios_copy_1": 900, "buffers_filled": 100},
         {"io_us_copy_1": 400, "io_us_copy_2": 420},
     ),
     "mp16-ch4-11/DASD-1": (
@@ -55,7 +55,7 @@ CASES = {
     "mp16-ch4-11/DASD-6": ({"ios_copy_1": 900, "ios_copy_2": 0}, {"ios_copy_2": 900}),
     "mp16-ch4-11/DASD-8": ({"buffers_filled": 9_000_000}, {}, {"zhpf": False}, {"zhpf": True}),
     "mp16-ch4-11/ZEDC-2": (
-        {"pages_io_us_copy_1": 1000, "pages_io_us_copy_2": 1590},
+        {"pages_io_us_copy_1": 1000, "pages_io_us_copy_2": 1590, "pages_ios_copy_2": 900},
         {"pages_io_us_copy_2": 1110},
     ),
     "mp16-ch1/A-9": (
@@ -81,7 +81,7 @@ CASES = {
     "mp1b/A-26": ({**POOL, "page_reads": 1000, "pages_written": 972}, {"page_reads": 0}),
     "mp1b/A-31": ({**POOL, "page_reads": 35_636, "write_ios": 29_126}, {"write_ios": 100}),
     "mp1b/A-32": ({**POOL, "get_page": 595_913, "set_writes": 3512}, {"get_page": 3_903_501, "set_writes": 2_526_190}),
-    "mp16-ch4-11/BP-9": ({**POOL, "page_reads": 1000, "pages_written": 400}, {"page_reads": 800}),
+    "mp16-ch4-11/BP-9": ({**POOL, "page_reads": 1000, "written_in_day": 400}, {"page_reads": 800}),
     "mp16-ch4-11/BP-7": ({**POOL, "page_reads": 200_000, "write_ios": 1000}, {"page_reads": 1000}),
     "mp16-ch4-11/BP-12": (
         {**POOL, "buffer_pool": 0, "deferred_write_starts": 2, "page_reads": 10, "pages_written": 100},
@@ -100,7 +100,7 @@ CASES = {
     "mp16-ch1/A-46": ({**POOL, "buffer_pool": 2, "buffers": 60_000, "release": "7.1.0"}, {"release": "8.0.0"}),
     "mp16-ch1/A-51": ({**POOL, "buffers": 1000, "buffers_before": 5000}, {"buffers_before": 1000}),
     "mp16-ch1/A-42": (
-        {"buffer_pool": 1, "buffers": 50_000, "intervals": 48, "stealable_low_share": 0.8},
+        {"buffer_pool": 1, "buffers": 50_000, "intervals": 48, "seconds": 86_400, "stealable_low_share": 0.8},
         {"stealable_low_share": 0.4},
     ),
     "mp1b/A-29": (
@@ -158,7 +158,11 @@ CASES = {
         | {"single_calls": 1000, "multiple_calls": 1000},
         {"single_us": 73},
     ),
-    "mp16-ch2-3/CF-R1": ({**STRUCTURE, "single_us": 80}, {"single_us": 20}, {"cf_link": "CFP"}),
+    "mp16-ch2-3/CF-R1": (
+        {**STRUCTURE, "single_us": 80, "single_calls": 1000},
+        {"single_us": 20},
+        {"cf_link": "CFP"},
+    ),
     "mp16-ch2-3/CF-R35": (
         {"requests": 5000, "asynchronous_share": 0.5, "asynchronous_share_usual": 0.1},
         {"asynchronous_share": 0.15},
@@ -205,7 +209,8 @@ CASES = {
         {"adapter_busy_low": 0.01},
     ),
     "mp16-ch2-3/CH-R12": (
-        {"dispatcher_busy_high": 0.97, "dispatchers_idle": 4, "dispatchers": 5, "channels_high": 8},
+        {"dispatcher_busy_high": 0.97, "dispatchers_idle": 4, "dispatchers": 5, "channels_high": 8}
+        | {"max_channels": 200},
         {"dispatchers_idle": 0},
     ),
     "mp16-ch2-3/CH-R11": ({"max_channels": 200, "channels_high": 6}, {"max_channels": 20}),
@@ -280,10 +285,16 @@ CASES = {
         {**TASK, "commits": 2000, "elapsed_us": 1_790_000_000, "commit_elapsed_us": 1_719_000_000},
         {"elapsed_us": 900_000_000},
     ),
-    "mp1b/A-14": ({**TASK, "backouts": 1, "log_reads_from_buffer": 156}, {"backouts": 0}),
-    "mp16-ch4-11/APP-1": ({**TASK, "messages_per_unit": 201, "messages": 20_100}, {"messages_per_unit": 200}),
+    "mp1b/A-14": (
+        {**TASK, "backouts": 1, "log_reads_from_buffer": 156, "log_reads_per_hour": 312},
+        {"backouts": 0},
+    ),
+    "mp16-ch4-11/APP-1": (
+        {**TASK, "held_per_unit": 201, "held": 20_100, "commits": 98, "backouts": 2},
+        {"held_per_unit": 200},
+    ),
     "mp16-ch1/A-68": (
-        {**TASK, "messages_per_unit": 50_000},
+        {**TASK, "held_per_unit": 50_000},
         {},
         {"maxumsgs": 100_000},
         {"maxumsgs": 10_000},
@@ -291,16 +302,17 @@ CASES = {
     "mp16-ch2-3/CF-R3": ({**TASK, "structures_used": 2, "log_bytes": 0}, {"structures_used": 1}),
     "mp16-ch4-11/SHQ-5": ({**TASK, "db2_requests": 50, "others": 1, "opens": 3}, {"db2_requests": 1}),
     "mp1b/A-8": (
-        {**TASK, "commits": 1000, "cpu_us_per_unit": 160, "cpu_us_per_unit_before": 100},
+        {**TASK, "commits": 1000, "cpu_us_per_unit": 160, "cpu_us_per_unit_before": 100, "commits_before": 1000},
         {"cpu_us_per_unit": 110},
     ),
     "mp1b/A-6": (
-        {**TASK, "commits": 1000, "log_bytes_per_unit": 4000, "log_bytes_per_unit_before": 1900},
+        {**TASK, "commits": 1000, "commits_before": 1000}
+        | {"log_bytes_per_unit": 4000, "log_bytes_per_unit_before": 1900},
         {"log_bytes_per_unit": 1950},
     ),
     "mp16-ch4-11/TIER-1": (
-        {"application": "WEBAPP", "records": 24_000, "messages_per_record": 2},
-        {"messages_per_record": 50},
+        {"application": "WEBAPP", "task_connection_type": 2, "connections": 24_000, "messages_per_connection": 2},
+        {"messages_per_connection": 50},
     ),
     # queues
     "mp1b/A-2": ({**QUEUE, "sets": 1}, {"sets": 0}),

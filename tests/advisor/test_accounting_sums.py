@@ -60,6 +60,25 @@ def test_messages_are_those_put_and_those_got():
     assert [8, 2, 9] == figures(made, "messages", "messages_per_unit", "page_set_wait_us")
 
 
+@pytest.mark.parametrize(
+    ("browsing", "held"),
+    [
+        ({"valid_gets": 5_000, "valid_destructive_gets": 10}, 12),
+        ({"valid_gets": 5_000, "valid_destructive_gets": 0}, 2),
+        ({"valid_gets": 6, "valid_destructive_gets": None}, 8),  # a release that does not tell them apart
+    ],
+)
+def test_a_unit_holds_what_it_put_and_what_it_took(browsing, held):
+    """T5: three units were committed and one was backed out."""
+    made = one_task({"commits": 3, "backouts": 1}, browsing, {"valid_puts": 2})
+    assert [held, held / 4] == figures(made, "held", "held_per_unit")
+
+
+def test_a_task_without_units_holds_nothing():
+    made = one_task({"commits": 0, "backouts": 0}, {"valid_puts": 2})
+    assert np.isnan(made.held_per_unit).all()
+
+
 def test_a_task_without_queues_did_nothing_to_any():
     made = one_task({"commits": 1})
     assert [0, 0, 0, 0] == figures(made, "messages", "verb_elapsed_us", "structures_used", "opens")
@@ -196,7 +215,15 @@ def test_a_unit_of_recovery_has_its_part_of_the_day():
     queues = [task(get_cpu_us=50, valid_gets=6), task(b"2" * 16, put_cpu_us=100, valid_puts=4, opens=8)]
     made = application_days({"WTAS": table("WTAS", *own), "WQST": table("WQST", *queues)})
     assert [5, 40, 300] == figures(made, "commits", "cpu_us_per_unit", "log_bytes_per_unit")
-    assert [2, 10, 5, 8] == figures(made, "records", "messages", "messages_per_record", "opens")
+    assert [2, 10, 5, 8] == figures(made, "connections", "messages", "messages_per_connection", "opens")
+
+
+def test_a_task_that_runs_all_day_is_one_connection():
+    """T6: it has a record for each interval; another that came and went has one."""
+    hours = [task(local_time=NINE + timedelta(hours=hour)) for hour in range(8)]
+    queues = [task(local_time=NINE + timedelta(hours=hour), valid_puts=3) for hour in range(8)]
+    made = application_days({"WTAS": table("WTAS", *hours, task(b"2" * 16)), "WQST": table("WQST", *queues)})
+    assert [2, 12] == figures(made, "connections", "messages_per_connection")
 
 
 def test_no_tasks_make_no_days():
@@ -216,3 +243,4 @@ def test_a_day_stands_beside_the_one_before_that_the_application_ran_on():
     assert [1_000, 3_000] == made.log_bytes_per_unit.tolist()
     assert [True, False] == np.isnan(made.cpu_us_per_unit_before).tolist()
     assert (100, 1_000) == (made.cpu_us_per_unit_before[1], made.log_bytes_per_unit_before[1])
+    assert 1 == made.commits_before[1]

@@ -5,7 +5,7 @@ Rows are drawn from what is hard: nothing, 0, the edges of cut-offs, and the mos
 
 import json
 import random
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -26,6 +26,7 @@ WRITTEN = {
     str: ("long", "YES", "NO", "FAST", "DS8800 (RAID 5)", "", None),
 }
 DRAWN = 10
+HOUR = timedelta(hours=1)
 
 
 def drawn(rule, chance):
@@ -91,3 +92,13 @@ def test_a_finding_of_an_unknown_interval_begins_where_it_ends():
     (found,) = run(Chosen(rule, rule.defaults), view, view.make(tables), settings_of(rule, {}, {}))
     assert (NINE, NINE) == (found.first, found.last)
     assert isinstance(found.first, datetime)
+
+
+def test_a_record_without_a_time_hides_no_other():
+    """Two intervals have their times, and the worst of the three has none."""
+    rule = rule_of("mp1b/A-36")
+    view = BY_NAME[rule.table]
+    rows = [{rule.measure: 1}, {rule.measure: 9, "local_time": None}, {rule.measure: 2, "local_time": NINE + HOUR}]
+    tables = {**{name: table(name) for name in view.needs}, "QJST": table("QJST", *rows)}
+    (found,) = run(Chosen(rule, rule.defaults), view, view.make(tables), settings_of(rule, {}, {}))
+    assert (3, NINE - HOUR, NINE + HOUR, None) == (found.intervals, found.first, found.last, found.worst_at)

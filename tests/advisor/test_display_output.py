@@ -61,8 +61,13 @@ def test_a_word_is_in_capitals_and_without_marks():
         ("UNIT        TAPE", {"archive": "TAPE"}),
         ("UNIT        VTAPE1", {"archive": "TAPE"}),
         ("UNIT        3590-1", {"archive": "TAPE"}),
+        ("UNIT        3490", {"archive": "TAPE"}),
+        ("UNIT        3592-2E", {"archive": "TAPE"}),
+        ("UNIT        CART", {"archive": "TAPE"}),
         ("UNIT        3390", {"archive": "DASD"}),
+        ("UNIT        SYSALLDA", {"archive": "DASD"}),
         ("UNIT        SYSDA", {"archive": "DASD"}),
+        ("UNIT        ARCHIVE1", None),  # a name of the installation's own: nobody said what it stands for
         ("LOGLOAD     many", None),  # Y1: words where a number is usual say nothing
         ("LOGLOAD", None),
         ("LOGLOAD 1 2 3", None),

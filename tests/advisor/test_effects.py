@@ -22,11 +22,14 @@ INDEX = "an index of so many messages takes {} bytes, and a get then skips none"
 EXPIRY = "EXPRYINT(300) costs 10.00 to 20.00 s of CPU an hour for as many messages"
 SIZES = "INITSIZE 1,000 KB goes with SIZE 2,000 KB and MINSIZE 1,000 KB"
 ENTRIES = "entries ran out before elements: offload frees elements only, so the structure itself must grow"
+OFFLOAD = "ALTER CFSTRUCT(APPLICATION1) CFLEVEL(5) OFFLOAD(SMDS) DSGROUP('prefix.*.suffix')"
+HOLDS = "with CFLEVEL(5) and SMDS the same structure holds {} messages of 16,524 bytes"
 BATCH = "at ten messages to a batch the sender logs 279 bytes a message for its batches, now 2,560"
 
 EFFECTS = [  # rule, what to change in the row and the settings of its case, command, effect
     ("mp1b/A-36", {}, "CSQ6LOGP OUTBUFF=4000", "OUTBUFF 4000 gives 1,000 log buffers"),
     ("mp1b/A-36", {"outbuff_kb": 400}, "CSQ6LOGP OUTBUFF=4000", "OUTBUFF 4000 gives 1,000 log buffers instead of 100"),
+    ("mp1b/A-36", {"outbuff_kb": 4000}, "", ""),  # it has all there are
     (  # 6 checkpoints and 3,000,000 writes in half an hour
         "mp1b/A-43",
         {"writes_nowait": 3_000_000},
@@ -34,6 +37,14 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
         "LOGLOAD 4000000 takes a checkpoint every 40 minutes at this load, now it is 5.0",
     ),
     ("mp1b/A-43", {"writes_nowait": 0}, "SET SYSTEM LOGLOAD(4000000)", ""),
+    ("mp1b/A-43", {"writes_nowait": 0, "logload": 3_999_999}, "SET SYSTEM LOGLOAD(4000000)", ""),
+    (
+        "mp1b/A-43",
+        {"writes_nowait": 3_000_000, "logload": 4_000_000},
+        "SET SYSTEM LOGLOAD(16000000)",
+        "LOGLOAD 16000000 takes a checkpoint every 160 minutes at this load, now it is 5.0",
+    ),
+    ("mp1b/A-43", {"writes_nowait": 3_000_000, "logload": 16_000_000}, "", ""),
     (
         "mp16-ch4-11/DASD-6",
         {},
@@ -94,8 +105,32 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     (
         "mp16-ch2-3/CF-R21",
         {},
-        "ALTER CFSTRUCT(APPLICATION1) CFLEVEL(5) OFFLOAD(SMDS) DSGROUP('prefix.*.suffix')",
+        OFFLOAD,
         ENTRIES,
+    ),
+    *(  # ORACLE 12: 16 KB messages of 66 elements; whole up to 80 %, then two elements each
+        (
+            name,
+            {"queue_sharing_group": "QSG1", "structure_full": 1, "bytes_per_entry": 16_896, **pools},
+            command,
+            effect,
+        )
+        for name, command in (
+            ("mp1b/A-20", "SETXCF START,ALTER,STRNAME=QSG1APPLICATION1,SIZE=nnnn"),
+            ("mp16-ch2-3/CF-R21", OFFLOAD),
+        )
+        for pools, effect in (
+            ({"entries_high": 21_375, "elements_high": 1_410_796}, HOLDS.format("158,166")),
+            ({"entries_high": 21_375, "elements_high": 1_410_796, "entries_total": 40_000}, HOLDS.format("40,000")),
+            ({"entries_high": 21_375, "elements_high": 1_410_796, "entries_total": 21_375}, ENTRIES),
+            ({"entries_high": 900, "elements_high": 59_400, "elements_total": 1_410_796}, HOLDS.format("158,166")),
+        )
+    ),
+    (  # not full, and nobody said how large it is
+        "mp16-ch2-3/CF-R21",
+        {"structure_full": 0, "entries_high": 75, "entries_total": 100},
+        OFFLOAD,
+        "",
     ),
     ("mp16-ch2-3/CF-R37", {}, "", ""),
     (
@@ -109,6 +144,13 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     ("mp16-ch2-3/CF-R24", {}, "ALTER CFSTRUCT(APPLICATION1) DSEXPAND(YES)", ""),
     ("mp16-ch2-3/CH-R4", {}, "ALTER QMGR MAXCHL(800) ACTCHL(800)", ""),
     ("mp16-ch2-3/CH-R4", {"max_channels": 6000, "channels_high": 6000}, "ALTER QMGR MAXCHL(9999) ACTCHL(9999)", ""),
+    ("mp16-ch2-3/CH-R4", {"max_channels": 9999, "channels_high": 9500}, "ALTER QMGR MAXCHL(9999) ACTCHL(9999)", ""),
+    (  # nothing is left to raise
+        "mp16-ch2-3/CH-R4",
+        {"max_channels": 9999, "channels_high": 9500, "max_active_channels": 9999},
+        "",
+        "",
+    ),
     ("mp16-ch2-3/CH-R8", {}, "ALTER QMGR CHIADAPS(16)", ""),
     ("mp16-ch2-3/CH-R12", {}, "ALTER QMGR MAXCHL(20)", ""),
     ("mp16-ch2-3/CH-R12", {"channels_high": 21}, "ALTER QMGR MAXCHL(40)", ""),
@@ -126,6 +168,12 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
         {"messages_per_s": 1, "chltype": "SDR", "channel": "to.qm2", "achieved_batch": 0.5},
         "ALTER CHANNEL('to.qm2') CHLTYPE(SDR) BATCHINT(50000)",
         BATCH,
+    ),
+    (  # five messages in four batches
+        "mp16-ch2-3/CH-R17",
+        {"messages_per_s": 1, "chltype": "SDR", "achieved_batch": 1.25},
+        "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) BATCHINT(50000)",
+        BATCH.replace("2,560", "2,053"),
     ),
     (  # at a message in ten seconds a batch of 50 would be held open for more than eight minutes
         "mp16-ch2-3/CH-R17",
@@ -183,7 +231,7 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     ("mp16-ch2-3/CH-R28", {"chltype": "SDR"}, "ALTER CHANNEL(TO.QM2) CHLTYPE(SDR) DISCINT(6000)", ""),
     (
         "mp16-ch4-11/APP-1",
-        {"messages_per_unit": 10_000},
+        {"held_per_unit": 10_000},
         "",
         "a get that fails behind so many uncommitted messages takes 10.0 ms",
     ),
@@ -198,7 +246,7 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     ),
     (
         "mp16-ch4-11/TIER-1",
-        {"messages_per_record": 0.5},
+        {"messages_per_connection": 0.5},
         "",
         "a message of a client costs 165 microseconds at 50 to a connection, 905 at this number",
     ),
@@ -206,6 +254,7 @@ EFFECTS = [  # rule, what to change in the row and the settings of its case, com
     ("mp1b/A-4", {"messages_skipped": 10}, "ALTER QLOCAL(ORDERS) INDXTYPE(CORRELID)", INDEX.format("48,400")),
     ("mp1b/A-5", {}, "ALTER QLOCAL(ORDERS) INDXTYPE(NONE)", ""),
     ("mp1b/A-9", {}, "", INDEX.format("129,728")),
+    ("mp1b/A-9", {"by_identifier": 0}, "", ""),  # no index serves gets that name no identifier
     ("mp1b/A-10", {"messages_expired": 1_000_000}, "ALTER QMGR EXPRYINT(300)", EXPIRY),
     ("mp16-ch1/A-78", {"messages_expired": 1_000_000}, "ALTER QMGR EXPRYINT(300)", EXPIRY),
     ("mp16-ch1/A-44", {}, "ALTER QLOCAL(SYSTEM.ADMIN.CHANNEL.EVENT) STGCLASS(REMOTE)", ""),
@@ -292,6 +341,7 @@ def test_a_pool_that_was_shrunk_in_the_interval_is_told_without_a_size(name):
         ("mp16-ch2-3/CF-R13", {"entries_total": 2999}, "members_carried", 2.0),
         ("mp16-ch4-11/SHQ-5", {"db2_requests": 60, "opens": 24}, "db2_per_open", 2.5),
         ("mp1b/A-26", {"page_reads": 3600}, "reads_per_s", 2.0),
+        ("mp16-ch1/A-38", {"pages_nonpersistent": 40_000, "depth": 100}, "left_over", 39_900),
     ],
 )
 def test_figures_stand_in_the_units_of_their_names(name, changes, figure, value):

@@ -20,9 +20,10 @@ def test_a_rule_in_full():
         "  severity   warning",
         "  looks at   QJST: the log manager of a queue manager over one interval",
         "  reads      QJSTLLCP checkpoints, local_time, queue_manager, seconds, system",
+        "  settings   logload (used when known)",
         "  cut-off    checkpoints_per_hour_max = 10: checkpoints by LOGLOAD in an hour",
         f"  advice     {rule_of('mp1b/A-43').advice}",
-        "  command    SET SYSTEM LOGLOAD(4000000)",
+        "  command    SET SYSTEM LOGLOAD({logload_wanted:.0f})",
         "  effect     computed from the figures by the planner",
         "  source     MP1B, interpreting accounting and statistics data, lines 2491-2515",
     ] == lines("mp1b/A-43")
@@ -53,7 +54,7 @@ def test_a_line_of_a_rule(name, line):
     ("name", "word"),
     [
         ("mp1b/A-43", "covers"),
-        ("mp1b/A-43", "settings"),
+        ("mp1b/A-44", "settings"),
         ("mp1b/A-38", "command"),
         ("mp1b/A-38", "effect"),
         ("mp16-ch1/A-9", "command"),

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 import pyarrow as pa
+import pytest
 
 from advisor.given import findings_on, rule_of
 from quaestor.advisor.catalog import RULES
@@ -125,6 +126,16 @@ def test_records_are_plain_values():
     )
     assert 2 == record["figures"]["short_on_storage"]
     assert "2026-03-02 09:00:00" == record["worst_at"]
+
+
+@pytest.mark.parametrize(
+    ("set_writes", "share"),
+    [(20, 0.00002), (1234, 0.001234), (12_346, 0.01235), (0, 0)],  # a small share is not 0
+)
+def test_small_figures_keep_four_digits(set_writes, share):
+    changed = {"get_page": 1_000_000, "set_writes": set_writes}
+    (record,) = as_records(only("mp1b/A-32", pools((9, "QM01", 3, changed))))
+    assert share == record["figures"]["set_write_share"]
 
 
 def test_a_pool_read_after_a_gap_was_restarted():

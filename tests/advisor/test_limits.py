@@ -20,12 +20,13 @@ GRAVE = {  # what makes an alert of a warning: changes, figure, last value of a 
     "mp16-ch2-3/CF-R10": [({}, "structure", "APP1", "CSQ_ADMIN")],
 }
 
-NO_LIMIT = {  # read, but only to name or to know: the DASD's name, the channel's, a setting that packs messages
+NO_LIMIT = {  # read, but only to name or to know: a DASD's name, a channel's, a queue's, a setting that packs messages
     "mp16-ch4-11/DASD-1": {"suspensions", "log_dasd"},
     "mp16-ch4-11/DASD-2": {"log_dasd"},
     "mp16-ch1/A-38": {"maxshortmsgs"},
     "mp16-ch1/A-56": {"suspensions", "writes_nowait"},
     "mp16-ch2-3/CH-R28": {"channel"},
+    "mp1b/A-5": {"queue"},
 }
 
 ALL = [(rule, {}, *each) for rule, lines in LIMITS.items() for each in lines]

@@ -34,6 +34,7 @@ def test_figures_of_each_log_copy():
     assert [150, 150] == [made.ios_copy_1[0], made.ios_copy_2[0]]
     assert [600, 810] == [made.io_us_copy_1[0], made.io_us_copy_2[0]]
     assert [1000, 1590] == [made.pages_io_us_copy_1[0], made.pages_io_us_copy_2[0]]
+    assert [50, 50] == [made.pages_ios_copy_1[0], made.pages_ios_copy_2[0]]
 
 
 def test_a_second_copy_that_was_not_written_has_no_times():
@@ -104,12 +105,14 @@ def test_a_pool_has_the_interval_before_beside_it():
 
 
 @pytest.mark.parametrize(
-    ("minutes", "after"),
-    [(60, 0), (90, 0), (91, 1), (180, 1)],
+    ("length", "minutes", "after"),
+    [(60, 60, 0), (60, 61, 0), (60, 62, 1), (60, 180, 1), (1, 1.5, 0), (1, 1.6, 1)],
 )
-def test_a_gap_of_more_than_half_an_interval_is_a_start(minutes, after):
-    """Intervals of an hour: the next begins when the one before has ended, or there was nothing in between."""
-    rows = [pool(), pool(NINE + minutes * MINUTE)]
+def test_a_gap_is_a_start(length, minutes, after):
+    """The next interval begins when the one before has ended, or nobody counted in between: a minute says so, or half
+    of a short interval.
+    """
+    rows = [pool(at, interval_us=length * 60e6) for at in (NINE, NINE + minutes * MINUTE)]
     assert [0, after] == list(view("QPST", QPST=table("QPST", *rows)).after_gap)
 
 
@@ -129,6 +132,27 @@ def test_checkpoints_of_the_record_that_was_built_with_the_pools(seconds_after, 
     log = table("QJST", {"checkpoints": 4, "local_time": NINE + timedelta(seconds=seconds_after)})
     made = view("QPST", QPST=table("QPST", pool()), QJST=log)
     assert [checkpoints] == [None if np.isnan(each) else each for each in made.log_checkpoints]
+
+
+def test_what_a_pool_wrote_in_the_day_up_to_an_interval():
+    """The evening stores 700 pages, the morning reads them; a day later they no longer count."""
+    evening, morning = NINE + 12 * HOUR, NINE + 23 * HOUR
+    rows = [pool(evening, pages_written=700), pool(morning, pages_written=5), pool(morning, number=1, pages_written=1)]
+    rows += [pool(evening + 24 * HOUR, pages_written=2), pool(evening + 24 * HOUR - MINUTE, pages_written=10)]
+    made = view("QPST", QPST=table("QPST", *rows[::-1]))
+    assert [715, 17, 1, 705, 700] == list(made.written_in_day)
+
+
+@pytest.mark.parametrize(("at", "written", "counted"), [(None, 7, 7), (NINE, None, None)])
+def test_what_is_not_known_counts_for_no_day(at, written, counted):
+    rows = [pool(pages_written=100), pool(at, pages_written=written)]
+    made = view("QPST", QPST=table("QPST", *rows)).written_in_day
+    assert [100, counted] == [None if np.isnan(each) else each for each in made]
+
+
+def test_a_log_record_without_a_time_is_built_with_none():
+    log = table("QJST", {"checkpoints": 4, "local_time": None})
+    assert np.isnan(view("QPST", QPST=table("QPST", pool()), QJST=log).log_checkpoints).all()
 
 
 @pytest.mark.parametrize(
@@ -157,6 +181,13 @@ def test_a_pool_over_all_intervals():
     assert [2000, 1000] == list(made.buffers)
     assert [21, 0] == list(made.new_pages)
     assert [datetime(2026, 3, 2, 11), datetime(2026, 3, 2, 9)] == list(made.local_time.astype(object))
+
+
+def test_a_pool_that_rested_is_told_from_its_first_interval_on():
+    """Two intervals of an hour, a night apart, cover twelve hours; one without a time covers none."""
+    rows = [pool(NINE + 11 * HOUR), pool(), pool(None)]
+    made = view("pool_range", QPST=table("QPST", *rows))
+    assert ([43_200], [3]) == (list(made.seconds), list(made.intervals))
 
 
 def test_the_row_before_in_time():
@@ -199,6 +230,17 @@ def test_the_depth_of_a_page_sets_queues():
     assert [5000, 1] == list(made.message_size[:2])
     assert np.isnan(made.depth[2])
     assert 2000 == made.depth[3]
+
+
+def test_the_checkpoints_that_wrote_a_page_set():
+    log = [
+        {"checkpoints": 3},
+        {"checkpoints": 5, "queue_manager": "QM02"},
+        {"checkpoints": 7, "local_time": NINE + HOUR},
+    ]
+    sets = table("QIS1", page_set(), page_set(at=NINE + HOUR), page_set(manager="QM03"))
+    made = view("QIS1", QIS1=sets, QJST=table("QJST", *log))
+    assert [3, 7, None] == [None if np.isnan(each) else each for each in made.log_checkpoints]
 
 
 @pytest.mark.parametrize(("seconds", "depth"), [(-6, None), (-5, 9), (5, 9), (6, None), (3600, None)])

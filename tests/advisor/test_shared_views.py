@@ -73,6 +73,12 @@ def test_six_intervals_make_a_baseline(intervals, known):
         assert [100] * 6 == list(made.multiple_us_usual)
 
 
+def test_intervals_without_calls_make_no_baseline():
+    """Three nights without work beside three hours of it are no six hours."""
+    rows = [{"structures": [slot(single_calls=calls, single_elapsed_us=90.0 * calls)]} for calls in (0, 9, 0, 9, 0, 9)]
+    assert np.isnan(structures({"QEST": table("QEST", *rows)}).single_us_usual).all()
+
+
 def test_a_baseline_is_of_one_structure_and_queue_manager():
     def rows(manager, us):
         return [

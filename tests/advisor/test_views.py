@@ -94,6 +94,14 @@ def test_backouts_stand_beside_the_log_reads_of_their_interval():
     assert [90, 7] == list(made.log_reads_from_buffer)
 
 
+def test_log_reads_of_short_intervals_are_counted_over_an_hour():
+    """Two reads in each quarter of an hour are eight an hour, whichever quarter the task ended in."""
+    quarters = [NINE + timedelta(minutes=15 * n) for n in range(1, 5)]
+    log = table("QJST", *({"reads_from_buffer": 2, "interval_us": 9e8, "local_time": each} for each in quarters))
+    made = tasks({"WTAS": table("WTAS", task(backouts=1, local_time=quarters[-1])), "QJST": log})
+    assert ([2], [8]) == (list(made.log_reads_from_buffer), list(made.log_reads_per_hour))
+
+
 @pytest.mark.parametrize(
     ("minutes", "reads"),
     [(1, 90), (0, 90), (60, 90), (-1, None)],

@@ -15,7 +15,7 @@ from quaestor.advisor.settings import Settings
 from quaestor.advisor.view_catalog import BY_NAME
 
 RECORD = {"system", "queue_manager", "release", "queue_sharing_group", "local_time", "interval_us"}
-POOL = {"buffer_pool", "buffers", "stealable_low", "get_new_page", "location"}
+POOL = {"buffer_pool", "buffers", "stealable_low", "get_new_page", "location", "pages_written"}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_a_condition_must_know(name, columns, settings):
         ),
         ("mp16-ch2-3/CF-R21", {"entries_high", "elements_high", "bytes_per_entry", "structure"}, None),
         ("mp16-ch2-3/CH-R7", {"channels_high"}, {"channel_storage_mb"}),
-        ("mp1b/A-5", {"queue"}, set()),
+        ("mp1b/A-2", {"queue"}, set()),
     ],
 )
 def test_what_a_finding_only_shows(name, shown, settings_shown):

@@ -36,7 +36,7 @@ def fires(name, columns=None, settings=None):
 
 @pytest.mark.parametrize("messages", [1, 199, 200, 201, 9999])
 def test_units_of_recovery_that_are_large(messages):
-    assert unit_of_work_is_large(messages) == fires("mp16-ch4-11/APP-1", {"messages_per_unit": messages})
+    assert unit_of_work_is_large(messages) == fires("mp16-ch4-11/APP-1", {"held_per_unit": messages})
 
 
 @pytest.mark.parametrize("tracks", [1, 65_534, 65_535, 65_536, 90_000])

@@ -61,7 +61,7 @@ def one(**columns):
 
 
 def test_a_finding_as_plain_values():
-    """Whole figures are whole numbers, others have four places, moments are to the second."""
+    """Whole figures are whole numbers, others have four places, or four digits below 1; moments are to the second."""
     (made,) = as_records([one(local_time="2026-03-02T10:00:00.75")])
     assert {
         "rule": "mp1b/A-24",
@@ -84,7 +84,7 @@ def test_a_finding_as_plain_values():
         figures[name] for name in ("short_on_storage", "buffers", "stealable_share", "buffers_wanted")
     )
     assert [int, int, float] == [type(figures[name]) for name in ("short_on_storage", "buffers", "stealable_share")]
-    assert 0.0233 == as_records([one(stealable_low=20, buffers=857)])[0]["figures"]["stealable_share"]
+    assert 0.02334 == as_records([one(stealable_low=20, buffers=857)])[0]["figures"]["stealable_share"]
 
 
 def test_figures_that_are_no_numbers_are_texts():

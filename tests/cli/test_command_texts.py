@@ -30,7 +30,7 @@ def test_a_finding_from_what_to_why(capsys):
         "ALERT    QM01 log: Tasks waited for a log buffer  [mp1b/A-36]",
         "  when     1 of 1 intervals, 2026-03-02 09:30 to 2026-03-02 10:00",
         "  what     1,234 requests wait.",
-        "  figures  QJSTWTB waits_no_buffer 1,234",
+        "  figures  outbuff_wanted 4,000, QJSTWTB waits_no_buffer 1,234",
         "  do       CSQ6LOGP OUTBUFF=4000",
         "  effect   OUTBUFF 4000 gives 1,000 log buffers",
     ] == said(capsys, [finding(advice="1,234 requests wait.")])[:6]
@@ -51,6 +51,28 @@ def test_what_is_not_known_has_no_line(capsys):
     lines = said(capsys, [finding(first=None, command="", effect="", queue_manager="")])
     assert "ALERT    all queue managers log: Tasks waited for a log buffer  [mp1b/A-36]" == lines[0]
     assert ["what", "figures", "source"] == [line.split()[0] for line in lines[1:5] if not line.startswith("    ")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "where"),
+    [
+        ({}, "QM01 log"),
+        ({"queue_manager": "all", "system": ""}, "all queue managers log"),
+        ({"queue_manager": "all", "system": "", "subject": "queue manager"}, "all queue managers"),
+        ({"system": "", "subject": "queue manager"}, "QM01 queue manager"),
+    ],
+)
+def test_where_it_is(capsys, changes, where):
+    assert said(capsys, [finding(**changes)])[0].startswith(f"ALERT    {where}: Tasks")
+
+
+def test_the_system_is_told_where_a_name_is_on_two(capsys):
+    """Settings belong to no system."""
+    homes = [("SYSA", "QM01"), ("SYSB", "QM01"), ("", "QM01"), ("SYSA", "QM02")]
+    lines = said(capsys, [finding(system=system, queue_manager=name) for system, name in homes])
+    assert ["SYSA QM01 log", "SYSB QM01 log", "QM01 log", "QM02 log"] == [
+        line.removeprefix("ALERT    ").partition(":")[0] for line in lines if line.startswith("ALERT")
+    ]
 
 
 @pytest.mark.parametrize(

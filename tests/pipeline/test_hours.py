@@ -56,6 +56,15 @@ def test_what_is_not_known_has_no_rate():
     assert 0 == len(hourly(np.empty(0), np.empty(0, int), np.empty(0, "datetime64[us]"), np.empty(0)))
 
 
+def test_an_end_that_is_not_known_moves_no_other():
+    """A record with a damaged time: three an hour stay three."""
+    ends = NINE + np.arange(4) * np.timedelta64(1, "h")
+    ends[1] = np.datetime64("NaT")
+    made = hourly(np.full(4, 3.0), np.zeros(4, int), ends, np.full(4, 3600.0))
+    assert [3, None, 3, 3] == [None if np.isnan(each) else each for each in made]
+    assert np.isnan(hourly(np.ones(1), np.zeros(1, int), ends[1:2], np.full(1, 3600.0))).all()
+
+
 INTERVALS = st.lists(
     st.tuples(
         st.integers(0, 3),  # the object

@@ -8,15 +8,29 @@ Rules
   T3  An application is a job and its transaction (CICS) or PSB (IMS), or a channel.
   T4  Figures per unit of recovery exist where there were units of recovery: a channel that moved only fast messages
       has no commits, and its figures are per message (mp1b/A-11).
+  T5  What a unit of recovery holds is what it put and what it took off queues: a browse leaves the message to others.
+      Units that were backed out are units too. Where destructive gets are not counted by themselves, all gets are.
+  T6  A task that runs past a broadcast has a record for each interval, all with its correlator: it is one connection.
 
 Called by views' registry in catalog.  Calls rows, views.
 """
 
 import numpy as np
 
-from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, codes, looked_up, ratio
-from quaestor.advisor.views import BUILT_TOGETHER_US, RECORD, Tables, View, base, before_in_time, table_of
+from quaestor.advisor.rows import Array, Floats, Groups, Rows, as_of, codes, is_known, looked_up, ratio
+from quaestor.advisor.views import (
+    BUILT_TOGETHER_US,
+    RECORD,
+    Tables,
+    View,
+    base,
+    before_in_time,
+    owner,
+    pairs,
+    table_of,
+)
 from quaestor.layout import CP1047
+from quaestor.pipeline.hours import hourly
 
 CHANNEL_INITIATOR, CICS, IMS = 6, 1, (3, 4)
 _VERBS = ("open", "close", "get", "put", "put1", "inq", "set")
@@ -78,11 +92,13 @@ def tasks(tables: Tables) -> Rows:
     at = _owners(rows, queues)
     own = queues.take(at >= 0)
     sums = _by_task(own, at[at >= 0], len(rows))
-    messages = sums["valid_puts"] + sums["valid_gets"]
+    messages, held = sums["valid_puts"] + sums["valid_gets"], sums["valid_puts"] + sums["taken"]
     beside_commit = rows.backout_elapsed_us + rows.other_elapsed_us + np.nan_to_num(rows.prepare_elapsed_us)
     elapsed_us = sums["verb_elapsed_us"] + rows.commit_elapsed_us + beside_commit
     covered = (rows.interval_end - rows.wtas_interval_start).astype("timedelta64[us]").astype(np.float64) / 1e6
     log = base(table_of(tables, "QJST"))
+    interval = _interval_of(rows, log)
+    reads_per_hour = hourly(log.reads_from_buffer, Groups(owner(log)).of_row, log.local_time, log.seconds)
     return rows.plus(
         **sums,
         application=application(rows),
@@ -90,24 +106,21 @@ def tasks(tables: Tables) -> Rows:
         seconds=np.where(covered > 0, covered, np.nan),
         messages=messages,
         messages_per_unit=ratio(messages, rows.commits),
+        held=held,
+        held_per_unit=ratio(held, rows.commits + rows.backouts),
         elapsed_us=elapsed_us,
         elapsed_us_per_unit=ratio(elapsed_us, rows.commits),
         log_wait_share=ratio(rows.log_force_elapsed_us + sums["log_write_wait_us"], elapsed_us),
         force_us=ratio(rows.log_force_elapsed_us, rows.log_forces),
-        log_reads_from_buffer=looked_up(log.reads_from_buffer, _interval_of(rows, log)),
+        log_reads_from_buffer=looked_up(log.reads_from_buffer, interval),
+        log_reads_per_hour=looked_up(reads_per_hour, interval),
     )
 
 
 def _interval_of(rows: Rows, log: Rows) -> Array:
     """For each task the interval of the log in which its record was cut; -1 where that interval is not there."""
-    at = as_of(
-        rows.queue_manager,
-        rows.local_time,
-        log.queue_manager,
-        log.local_time,
-        tolerance_us=BUILT_TOGETHER_US,
-        earlier=False,
-    )
+    both = pairs(owner(rows), owner(log))
+    at = as_of(both[0], rows.local_time, both[1], log.local_time, tolerance_us=BUILT_TOGETHER_US, earlier=False)
     if not len(log):
         return at
     begun = log.local_time - (np.nan_to_num(log.seconds) * 1e6).astype("timedelta64[us]")
@@ -116,11 +129,8 @@ def _interval_of(rows: Rows, log: Rows) -> Array:
 
 def _owners(rows: Rows, queues: Rows) -> Array:
     """For each queue's row the index of its task's row, -1 where it is not there (T1)."""
-    size = len(rows)
-    managers = codes(np.concatenate([rows.queue_manager, queues.queue_manager]))
-    tokens = codes(np.concatenate([rows.correlator, queues.correlator]))
-    both = managers * (int(tokens.max(initial=0)) + 1) + tokens
-    return as_of(both[size:], queues.local_time, both[:size], rows.local_time, tolerance_us=0, earlier=True)
+    both = pairs([*owner(rows), rows.correlator], [*owner(queues), queues.correlator])
+    return as_of(both[1], queues.local_time, both[0], rows.local_time, tolerance_us=0, earlier=True)
 
 
 def _by_task(queues: Rows, at: Array, size: int) -> dict[str, Floats]:
@@ -131,6 +141,9 @@ def _by_task(queues: Rows, at: Array, size: int) -> dict[str, Floats]:
         return made
 
     made = {name: total(name) for name in ("valid_puts", "valid_gets", "opens", "sets", "puts", "gets", "put1s")}
+    known = is_known(queues.valid_destructive_gets)  # T5
+    queues = queues.plus(taken=np.where(known, queues.valid_destructive_gets, queues.valid_gets))
+    made["taken"] = total("taken")
     made["verb_elapsed_us"] = total(*_ELAPSED)
     made["verb_cpu_us"] = total(*_CPU)
     made["log_write_wait_us"] = total(*_LOG_WAITS)
@@ -146,7 +159,7 @@ def queue_hours(tables: Tables) -> Rows:
     rows = base(table_of(tables, "WQST"))
     hour = (rows.local_time - np.timedelta64(1, "m")).astype("datetime64[h]")
     name = np.where(np.array([bool(each) for each in rows.base_name], bool), rows.base_name, rows.object_name)
-    group = Groups([rows.queue_manager, name, hour, rows.index_type])
+    group = Groups([*owner(rows), name, hour, rows.index_type])
     channel = rows.task_connection_type == CHANNEL_INITIATOR
     made = rows.take(group.first).plus(
         **{each: group.sum(getattr(rows, each)) for each in _QUEUE_SUMS},
@@ -173,7 +186,7 @@ def page_set_hours(tables: Tables) -> Rows:
     """One row for each page set and hour: the shortest and the longest mean time on queue among its queues."""
     queues = queue_hours(tables)
     private = queues.take(queues.is_shared == 0)
-    group = Groups([private.queue_manager, private.page_set, private.local_time])
+    group = Groups([*owner(private), private.page_set, private.local_time])
     return private.take(group.first).plus(
         queues=group.distinct(private.queue),
         on_queue_s_shortest=group.lowest(private.on_queue_s),
@@ -185,24 +198,26 @@ def application_days(tables: Tables) -> Rows:
     """One row for each application and day, with the day before that it ran on."""
     rows = tasks(tables)
     day = (rows.local_time - np.timedelta64(1, "m")).astype("datetime64[D]")
-    group = Groups([rows.queue_manager, rows.application, day])
+    group = Groups([*owner(rows), rows.application, day])
     commits, messages = group.sum(rows.commits), group.sum(rows.messages)
+    connections = group.distinct(rows.correlator)  # T6
     cpu_us = group.sum(rows.verb_cpu_us + rows.commit_cpu_us)
     made = rows.take(group.first).plus(
         local_time=(day[group.first] + np.timedelta64(1, "D")).astype("datetime64[us]"),
         seconds=np.full(len(group), 86_400.0),
-        records=group.counts,
+        connections=connections,
         commits=commits,
         messages=messages,
         cpu_us_per_unit=ratio(cpu_us, commits),
         log_bytes_per_unit=ratio(group.sum(rows.log_bytes), commits),
-        messages_per_record=ratio(messages, group.counts),
+        messages_per_connection=ratio(messages, connections),
         opens=group.sum(rows.opens),
     )
-    before = before_in_time([made.queue_manager, made.application], made.local_time)
+    before = before_in_time([*owner(made), made.application], made.local_time)
     return made.plus(
         cpu_us_per_unit_before=looked_up(made.cpu_us_per_unit, before),
         log_bytes_per_unit_before=looked_up(made.log_bytes_per_unit, before),
+        commits_before=looked_up(made.commits, before),
     )
 
 

@@ -49,6 +49,18 @@ def word(text: str) -> str:
     return text.strip("'").upper()
 
 
+_TAPE = re.compile(r"TAPE|CART|^34[289]0|^359[02]")
+_DASD = re.compile(r"DASD|DISK|^SYS(?:ALL)?DA$|^33[0-9]0|^9345")
+
+
+def medium(unit: str) -> str:
+    """What archives are on, by device type or by a name that says so; a name of the installation's own says nothing."""
+    for found, pattern in (("TAPE", _TAPE), ("DASD", _DASD)):
+        if pattern.search(unit.upper()):
+            return found
+    raise ValueError(unit)
+
+
 Taker = tuple[str, Callable[[str], Any]]
 _SYSTEM: dict[str, Taker] = {
     "LOGLOAD": ("logload", number),
@@ -57,7 +69,7 @@ _SYSTEM: dict[str, Taker] = {
     "TWOBSDS": ("dual_bsds", flag),
     "TWOARCH": ("dual_archive", flag),
     "BLKSIZE": ("archive_blksize", number),
-    "UNIT": ("archive", lambda text: "TAPE" if "TAPE" in text.upper() or text.upper().startswith("3590") else "DASD"),
+    "UNIT": ("archive", medium),
     "QINDXBLD": ("qindxbld", word),
     "CLCACHE": ("clcache", word),
     "MAXUMSGS": ("maxumsgs", number),

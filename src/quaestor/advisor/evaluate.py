@@ -26,8 +26,6 @@ from quaestor.advisor.settings import Settings
 from quaestor.advisor.view_catalog import BY_NAME, SETTINGS_PREFIX
 from quaestor.advisor.views import Tables, View, empty
 
-_KEYS = {"buffer_pool": "buffer_pool", "page_set": "page_set", "structure": "structure", "channel": "channel"}
-
 
 class Looking:
     """The rows as one rule sees them: columns, its own figures, the settings it asks for; notes what was read (U3)."""
@@ -60,7 +58,7 @@ class Looking:
         return found
 
     def _setting(self, kind: str, name: str) -> Array:
-        objects = getattr(self._rows, _KEYS.get(kind, kind)) if kind != "system" else [""] * len(self._rows)
+        objects = getattr(self._rows, kind) if kind != "system" else [""] * len(self._rows)
         return self._settings.column(self._rows.queue_manager, kind, objects, name)
 
 

@@ -1,10 +1,11 @@
 """Findings: what a rule met on one object, merged over time, with the figures of the worst interval.
 
 Rules
-  D1  All intervals in which one object meets one rule are one finding: how many of how many, from when to when.
+  D1  All intervals in which one object meets one rule are one finding: how many of how many, from when to when. An
+      interval whose record has no time is counted and moves neither end.
   D2  The worst interval is the one with the highest measure (the lowest, where low is worse); its figures word the
       advice, the command and the effect.
-  D3  A finding is as severe as its gravest interval.
+  D3  A finding is as severe as its gravest interval, and an alert is worded by the worst of those that make it one.
   D4  Findings are ranked by severity, then by how many intervals they cover, then by queue manager and object.
   D5  A command can be given as it stands: names with small letters are in quotation marks.
 
@@ -57,7 +58,8 @@ def merged(
     found, begins = np.unique(groups.of_row[fired], return_index=True)
     made = []
     for group, mine in zip(found, np.split(fired, begins[1:]), strict=True):
-        worst = mine[_worst(rule, getattr(rows, rule.measure)[mine])]
+        gravest = mine[grave[mine]] if grave[mine].any() else mine  # D3
+        worst = gravest[_worst(rule, getattr(rows, rule.measure)[gravest])]
         severity = Severity.ALERT if grave[mine].any() else rule.severity
         made.append(_finding(rule, cut, view, rows, mine, int(worst), int(seen[group]), severity, shown))
     return made
@@ -93,8 +95,8 @@ def _finding(
         subject=worded(view.subject, row),
         intervals=len(mine),
         intervals_seen=seen,
-        first=_moment(begins.min()),
-        last=_moment(rows.local_time[mine].max()),
+        first=_moment(np.fmin.reduce(begins)),
+        last=_moment(np.fmax.reduce(rows.local_time[mine])),
         worst_at=row["local_time"],
         figures=figures,
         advice=worded(rule.advice, words),
@@ -167,5 +169,5 @@ def _iso(moment: datetime | None) -> str | None:
 
 def _json(value: Any) -> Any:
     if isinstance(value, float):
-        return int(value) if value == int(value) else round(value, 4)
+        return int(value) if value == int(value) else round(value, 4) if abs(value) >= 1 else float(f"{value:.4g}")
     return value if isinstance(value, (int, str)) else str(value)

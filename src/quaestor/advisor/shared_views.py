@@ -2,8 +2,8 @@
 
 Rules
   G1  A structure's row comes from its slot of QEST; slots that are not in use have no row.
-  G2  The mean time of a call is compared with its own baseline: the median over all intervals read, given that there
-      are enough of them (`BASELINE_INTERVALS`).
+  G2  The mean time of a call is compared with its own baseline: the median over all intervals read that had such calls,
+      given that there are enough of them (`BASELINE_INTERVALS`).
   G3  The tasks of one kind (dispatchers, adapters, SSL tasks) are judged together, per statistics record.
   G4  Channels are judged one by one, and by dispatcher.
   G5  A command alters a channel under its own type; `chltype` is known for those that end batches, for the others have
@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quaestor.advisor.rows import Array, Floats, Groups, Rows, of_column, ratio
-from quaestor.advisor.views import RECORD, Tables, View, base, table_of
+from quaestor.advisor.rows import Array, Floats, Groups, Rows, is_known, of_column, ratio
+from quaestor.advisor.views import RECORD, Tables, View, base, owner, pairs, table_of, together
 
 BASELINE_INTERVALS = 6
 """Fewer intervals say nothing about what is usual (ours)."""
@@ -41,8 +41,8 @@ def structures(tables: Tables) -> Rows:
     return made.plus(
         single_us=single_us,
         multiple_us=multiple_us,
-        single_us_usual=_usual(single_us, [made.queue_manager, made.structure]),
-        multiple_us_usual=_usual(multiple_us, [made.queue_manager, made.structure]),
+        single_us_usual=_usual(single_us, [*owner(made), made.structure]),
+        multiple_us_usual=_usual(multiple_us, [*owner(made), made.structure]),
         bytes_per_entry=ratio(256 * made.elements_high, made.entries_high),
     )
 
@@ -50,7 +50,7 @@ def structures(tables: Tables) -> Rows:
 def _usual(column: Floats, keys: list[Array]) -> Floats:
     """The median of each object, where there are intervals enough (G2)."""
     group = Groups(keys)
-    enough = group.counts >= BASELINE_INTERVALS
+    enough = group.sum(is_known(column).astype(np.float64)) >= BASELINE_INTERVALS
     return np.where(enough, group.median(column), np.nan)[group.of_row]
 
 
@@ -62,7 +62,7 @@ def cf_hours(tables: Tables) -> Rows:
     rows = base(table)
     made = rows.plus(**_commit_requests(table["commit_cf_calls"].combine_chunks(), len(rows)))
     hour = (rows.local_time - np.timedelta64(1, "m")).astype("datetime64[h]")
-    group = Groups([rows.queue_manager, hour])
+    group = Groups([*owner(rows), hour])
     hours = rows.take(group.first).plus(
         local_time=(hour[group.first] + np.timedelta64(1, "h")).astype("datetime64[us]"),
         seconds=np.full(len(group), 3600.0),
@@ -70,7 +70,7 @@ def cf_hours(tables: Tables) -> Rows:
         asynchronous=group.sum(made.asynchronous),
     )
     share = ratio(hours.asynchronous, hours.requests)
-    return hours.plus(asynchronous_share=share, asynchronous_share_usual=_usual(share, [hours.queue_manager]))
+    return hours.plus(asynchronous_share=share, asynchronous_share_usual=_usual(share, owner(hours)))
 
 
 def _commit_requests(blocks: pa.StructArray, size: int) -> dict[str, Array]:
@@ -95,15 +95,11 @@ def initiator_tasks(tables: Tables) -> Rows:
 
 def _of_kind(rows: Rows, tasks: Rows, kind: str) -> dict[str, Array]:
     busy = ratio(tasks.request_elapsed_us / 1e6, tasks.seconds)
-    group = Groups([tasks.queue_manager, tasks.local_time])
-    both = Groups(
-        [
-            np.concatenate([rows.queue_manager, tasks.queue_manager[group.first]]),
-            np.concatenate([rows.local_time, tasks.local_time[group.first]]),
-        ]
-    ).of_row
-    place = {key: index for index, key in enumerate(both[len(rows) :])}
-    at = np.array([place.get(key, -1) for key in both[: len(rows)]], np.intp)
+    group = Groups([*owner(tasks), tasks.local_time])
+    first = tasks.take(group.first)
+    mine, theirs = pairs([*owner(rows), rows.local_time], [*owner(first), first.local_time])
+    place = {key: index for index, key in enumerate(theirs)}
+    at = np.array([place.get(key, -1) for key in mine], np.intp)
     found = at >= 0
 
     def of_group(values: Floats) -> Floats:
@@ -124,9 +120,10 @@ def _of_kind(rows: Rows, tasks: Rows, kind: str) -> dict[str, Array]:
 def channels(tables: Tables) -> Rows:
     """QCST with the figures per batch and per message, and its company on the dispatcher (G4)."""
     rows = base(table_of(tables, "QCST"))
-    same = Groups([rows.queue_manager, rows.channel, rows.local_time])
-    together = Groups([rows.queue_manager, rows.dispatcher, rows.local_time])
-    everywhere = Groups([rows.queue_manager, rows.local_time])
+    interval = together(rows)
+    same = Groups([rows.channel, interval])
+    neighbours = Groups([rows.dispatcher, interval])
+    everywhere = Groups([interval])
     message_bytes = ratio(rows.message_bytes, rows.messages)
     begun = rows.local_time - (np.nan_to_num(rows.seconds) * 1e6).astype("timedelta64[us]")
     zone = np.nan_to_num(rows.zone_minutes) * 60_000_000
@@ -141,9 +138,9 @@ def channels(tables: Tables) -> Rows:
         is_client=(rows.channel_type == 7).astype(np.float64),
         instances=same.counts[same.of_row],
         starts=same.sum((started > begun).astype(np.float64))[same.of_row],
-        channels_on_dispatcher=together.counts[together.of_row],
+        channels_on_dispatcher=neighbours.counts[neighbours.of_row],
         dispatcher_messages_share=ratio(
-            together.sum(rows.messages)[together.of_row], everywhere.sum(rows.messages)[everywhere.of_row]
+            neighbours.sum(rows.messages)[neighbours.of_row], everywhere.sum(rows.messages)[everywhere.of_row]
         ),
         dispatchers_used=everywhere.distinct(rows.dispatcher)[everywhere.of_row],
         channels_with_very_large=everywhere.sum(very_large)[everywhere.of_row],

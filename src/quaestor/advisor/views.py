@@ -7,6 +7,9 @@ Rules
       long that was; not known where the record does not say).
   V3  A view that compares (with a baseline, with the interval before) has nothing to compare in a single interval:
       such columns are then not known, and rules on them do not fire.
+  V4  A queue manager is known by its name and its system: two systems may each have a QM01, which share nothing.
+  V5  Records of one interval are built within seconds of each other, and they are many where objects are: what is
+      counted over an interval is counted over all of them.
 
 Called by evaluate and by catalog.  Calls rows, middles, and smf for the schemas.
 """
@@ -27,6 +30,8 @@ Tables = Mapping[str, pa.Table]
 RECORD = ("system", "queue_manager", "release", "queue_sharing_group", "local_time", "interval_us")
 LONGEST_INTERVAL_S = 100 * 366 * 86_400  # what is longer was damaged, and no date lies so far back
 BUILT_TOGETHER_US = 5_000_000  # records of one interval are built within seconds of each other
+BETWEEN_S = 60.0  # an interval begins when the one before ends; a quick restart takes longer
+DAY_S = 86_400.0  # what is stored for later is processed within a day
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +62,23 @@ def base(table: pa.Table) -> Rows:
     rows = of_table(table)
     seconds = rows.interval_us / 1e6
     return rows.plus(seconds=np.where(seconds <= LONGEST_INTERVAL_S, seconds, np.nan))
+
+
+def owner(rows: Rows) -> list[Array]:
+    """The columns that say whose a row is (V4)."""
+    return [rows.system, rows.queue_manager]
+
+
+def together(rows: Rows) -> Array:
+    """A number for each row, the same for rows of one queue manager whose records were built together (V5)."""
+    whose = Groups(owner(rows)).of_row
+    order = np.lexsort((rows.local_time, whose))
+    times, reach = rows.local_time[order], np.fmin(BUILT_TOGETHER_US, rows.seconds[order] * 1e6 / 2)
+    apart = np.diff(times) > reach[1:].astype("timedelta64[us]")
+    begins = np.concatenate([[False], apart | (np.diff(whose[order]) != 0)])[: len(order)]
+    made = np.empty(len(order), np.intp)
+    made[order] = np.cumsum(begins)
+    return made
 
 
 def _plain(structure: str, grain: str, subject: str, *keys: str) -> View:
@@ -95,6 +117,7 @@ def _copies(column: pa.ChunkedArray, size: int) -> dict[str, Array]:
     for copy in (0, 1):
         made[f"ios_copy_{copy + 1}"] = ios[:, copy].sum(axis=1)
         made[f"io_us_copy_{copy + 1}"] = ratio(elapsed[:, copy].sum(axis=1), ios[:, copy].sum(axis=1))
+        made[f"pages_ios_copy_{copy + 1}"] = ios[:, copy, 1]
         made[f"pages_io_us_copy_{copy + 1}"] = ratio(elapsed[:, copy, 1], ios[:, copy, 1])
     return made
 
@@ -116,21 +139,45 @@ def _share_of_group(rows: Rows) -> Floats:
 
 
 def _pools(tables: Tables) -> Rows:
-    """QPST with the interval before, a gap in front of the interval, and the checkpoints taken in it (V3)."""
+    """QPST with the interval before, a gap in front of the interval, and the checkpoints taken in it (V3).
+
+    A queue manager that ran on another system before was started here.
+    """
     rows = base(table_of(tables, "QPST"))
-    before = before_in_time([rows.queue_manager, rows.buffer_pool], rows.local_time)
-    log = base(table_of(tables, "QJST"))
-    at = built_with(rows.queue_manager, rows.local_time, log.queue_manager, log.local_time)
+    before = before_in_time([*owner(rows), rows.buffer_pool], rows.local_time)
+    anywhere = before_in_time([rows.queue_manager, rows.buffer_pool], rows.local_time)
     begun = rows.local_time - (np.nan_to_num(rows.seconds) * 1e6).astype("timedelta64[us]")
     gap_s = (begun - _earlier_times(rows.local_time, before)).astype("timedelta64[us]").astype(np.float64) / 1e6
-    after_gap = np.where(before >= 0, gap_s > rows.seconds / 2, False)
+    after_gap = np.where(before >= 0, gap_s > np.minimum(rows.seconds / 2, BETWEEN_S), anywhere >= 0)
     return rows.plus(
         after_gap=after_gap.astype(np.float64),
         buffers_before=looked_up(rows.buffers, before),
-        log_checkpoints=looked_up(log.checkpoints, at),
+        log_checkpoints=_checkpoints(rows, tables),
+        written_in_day=_in_day(rows.pages_written, Groups([*owner(rows), rows.buffer_pool]).of_row, rows.local_time),
         above_the_bar=_bit(rows, 0x80000000),
         page_fixed=_bit(rows, 0x40000000),
     )
+
+
+def _checkpoints(rows: Rows, tables: Tables) -> Floats:
+    """The checkpoints of the log record that was built with each row."""
+    log = base(table_of(tables, "QJST"))
+    both = pairs(owner(rows), owner(log))
+    return looked_up(log.checkpoints, built_with(both[0], rows.local_time, both[1], log.local_time))
+
+
+def _in_day(counts: Floats, objects: Array, ends: Array) -> Floats:
+    """What was counted in the day that ends with each row; its own count where its time is not known."""
+    there = ~np.isnat(ends)
+    if not there.any():
+        return counts
+    end_s = np.where(there, (ends - ends[there].min()).astype("timedelta64[us]").astype(np.float64) / 1e6, 0.0)
+    order = np.lexsort((end_s, objects))
+    at_s = (objects * (end_s.max() + 2 * DAY_S) + end_s)[order]  # so that one search serves all objects
+    upto = np.concatenate([[0.0], np.cumsum(np.where(there, np.nan_to_num(counts), 0.0)[order])])
+    made = np.empty(len(order))
+    made[order] = upto[np.searchsorted(at_s, at_s, "right")] - upto[np.searchsorted(at_s, at_s - DAY_S, "right")]
+    return np.where(there & ~np.isnan(counts), made, counts)
 
 
 def _earlier_times(times: Array, before: Array) -> Array:
@@ -147,8 +194,8 @@ def built_with(keys: Array, times: Array, other_keys: Array, other_times: Array)
     at = as_of(keys, times, other_keys, other_times, tolerance_us=BUILT_TOGETHER_US, earlier=False)
     if not len(other_times):
         return at
-    late = other_times[np.maximum(at, 0)] - times > np.timedelta64(BUILT_TOGETHER_US, "us")
-    return np.where(late, -1, at)
+    near = other_times[np.maximum(at, 0)] - times <= np.timedelta64(BUILT_TOGETHER_US, "us")
+    return np.where(near, at, -1)
 
 
 def before_in_time(keys: list[Array], times: Array) -> Array:
@@ -166,10 +213,12 @@ def before_in_time(keys: list[Array], times: Array) -> Array:
 def _pool_range(tables: Tables) -> Rows:
     """One row for each pool over all intervals read: the lowest stealable share of all, and how many they were."""
     rows = base(table_of(tables, "QPST"))
-    group = Groups([rows.queue_manager, rows.buffer_pool])
+    group = Groups([*owner(rows), rows.buffer_pool])
+    ends = _latest(rows.local_time, group)
+    since_s = (ends[group.of_row] - rows.local_time).astype("timedelta64[us]").astype(np.float64) / 1e6
     return rows.take(group.first).plus(
-        local_time=_latest(rows.local_time, group),
-        seconds=group.sum(rows.seconds),
+        local_time=ends,
+        seconds=group.highest(np.where(np.isnat(rows.local_time), np.nan, since_s + rows.seconds)),
         intervals=group.counts,
         stealable_low_share=group.lowest(ratio(rows.stealable_low, rows.buffers)),
         new_pages=group.sum(rows.get_new_page),
@@ -186,29 +235,32 @@ def _latest(times: Array, group: Groups) -> Array:
 
 
 def _page_sets(tables: Tables) -> Rows:
-    """QIS1 with the depth of the page set's queues at the same time, where queue statistics are kept."""
+    """QIS1 with the depth of the page set's queues at the same time, where queue statistics are kept, and the
+    checkpoints taken in the interval.
+    """
     rows = base(table_of(tables, "QIS1"))
     queues = base(table_of(tables, "QQST"))
-    group = Groups([queues.queue_manager, queues.page_set, queues.local_time])
+    group = Groups([*owner(queues), queues.page_set, together(queues)])
     own = queues.take(group.first)
     depth, size = group.sum(queues.depth), group.highest(queues.message_size_average)
-    both = _pairs([rows.queue_manager, rows.page_set], [own.queue_manager, own.page_set])
+    both = pairs([*owner(rows), rows.page_set], [*owner(own), own.page_set])
     at = built_with(both[0], rows.local_time, both[1], own.local_time)
     return rows.plus(
         depth=looked_up(depth, at),
         message_size=looked_up(size, at),
         used_share=ratio(rows.pages - rows.pages_unused, rows.pages),
+        log_checkpoints=_checkpoints(rows, tables),
     )
 
 
-def _pairs(left: list[Array], right: list[Array]) -> tuple[Array, Array]:
+def pairs(left: list[Array], right: list[Array]) -> tuple[Array, Array]:
     """One key for several columns, the same on both sides."""
     size = len(left[0])
     both = Groups([np.concatenate([mine, theirs]) for mine, theirs in zip(left, right, strict=True)]).of_row
     return both[:size], both[size:]
 
 
-POOL_FIELDS = ("buffer_pool", "buffers", "stealable_low", "get_new_page", "location")
+POOL_FIELDS = ("buffer_pool", "buffers", "stealable_low", "get_new_page", "location", "pages_written")
 VIEWS = (
     View("QJST", "the log manager of a queue manager over one interval", "log", _log, {"QJST": RECORD}, plain="QJST"),
     View(
@@ -234,6 +286,7 @@ VIEWS = (
         {
             "QIS1": (*RECORD, "page_set", "pages", "pages_unused"),
             "QQST": (*RECORD, "page_set", "depth", "message_size_average"),
+            "QJST": (*RECORD, "checkpoints"),
         },
         plain="QIS1",
     ),

@@ -6,6 +6,7 @@ Called by advise.
 import os
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,10 @@ _COLOURS = {"ALERT": "red", "WARNING": "yellow", "NOTE": "cyan"}
 
 def show(found: "list[Finding]", advice: "Advice", *, verbose: bool) -> None:
     """All findings, then what could not be looked at."""
+    homes = {(each.queue_manager, each.system) for each in found if each.system}
+    several_homes = {name for name, count in Counter(name for name, _ in homes).items() if count > 1}
     for finding in found:
-        for line in _lines(finding):
+        for line in _lines(finding, several_homes):
             click.echo(line)
         click.echo()
     counts = [
@@ -37,9 +40,16 @@ def show(found: "list[Finding]", advice: "Advice", *, verbose: bool) -> None:
             click.echo(f"  {rule:<20} {reason}")
 
 
-def _lines(finding: "Finding") -> Iterator[str]:
-    name = finding.severity.name
-    where = f"{finding.queue_manager or 'all queue managers'} {finding.subject}"
+def _where(finding: "Finding", several_homes: set[str]) -> str:
+    """The queue manager and the object; the system too where queue managers of one name run on several."""
+    if finding.queue_manager in ("", "all"):  # what the settings say of all
+        return "all queue managers" if finding.subject == "queue manager" else f"all queue managers {finding.subject}"
+    home = f"{finding.system} " if finding.queue_manager in several_homes and finding.system else ""
+    return f"{home}{finding.queue_manager} {finding.subject}"
+
+
+def _lines(finding: "Finding", several_homes: set[str]) -> Iterator[str]:
+    name, where = finding.severity.name, _where(finding, several_homes)
     yield f"{click.style(f'{name:<8}', fg=_COLOURS[name])} {where}: {finding.rule.title}  [{finding.rule.id}]"
     if finding.first and finding.last:
         yield _wrapped("when", _when(finding))

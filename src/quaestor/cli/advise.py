@@ -88,8 +88,10 @@ def run_command(
     from quaestor.advisor.findings import as_records, at_least
     from quaestor.advisor.rule import Severity
 
-    if bool(dumps) == bool(lake) and not settings_files:
-        raise click.UsageError("give dumps or --lake, not both" if lake else "give dumps, --lake or --settings")
+    if dumps and lake:
+        raise click.UsageError("give dumps or --lake, not both")
+    if not (dumps or lake or settings_files):
+        raise click.UsageError("give dumps, --lake or --settings")
     chosen = _chosen(cutoff_file)
     settings = _settings(settings_files, managers)
     report = DamageReport()

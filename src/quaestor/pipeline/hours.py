@@ -6,7 +6,7 @@ Rules
   N1  What an hour had is counted over the hour that ends with the interval: its own count and those of the intervals
       of the same object before it that lie in that hour. An interval of an hour or more stands for itself.
   N2  What is less than half an hour counts as half an hour, so that no count is more than doubled.
-  N3  An interval whose length is not known has no rate.
+  N3  An interval whose length or end is not known has no rate, and counts for no other.
 
 Called by the list of exceptions and by the advisor's rules.  Calls nothing, knows no Spark.
 """
@@ -26,6 +26,11 @@ def hourly(counts: Floats, objects: NDArray[np.intp], ends: NDArray[Any], second
     """Counts an hour of each row (N1); rows of equal `objects` are of one object."""
     if not len(counts):
         return np.empty(0)
+    there = ~np.isnat(ends)
+    if not there.all():  # N3
+        told = np.full(len(counts), np.nan)
+        told[there] = hourly(counts[there], objects[there], ends[there], seconds[there])
+        return told
     end_s = (ends - ends.min()).astype("timedelta64[us]").astype(np.float64) / 1e6
     order = np.lexsort((end_s, objects))
     mine, at_s = objects[order], end_s[order]

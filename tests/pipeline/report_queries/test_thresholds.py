@@ -72,10 +72,10 @@ def rules(source, *rows, **asked):
     return [(each["severity"], each["rule"]) for each in found(source, *rows, **asked)]
 
 
-def checkpoints(count):
-    """An hour of five minutes each, the checkpoints in the last of them."""
+def in_an_hour(**counts):
+    """An hour of five minutes each, the counts in the last of them."""
     hour = [{"TIME": f"09:{minute:02d}:00.00", "SECONDS": 300.0} for minute in range(0, 60, 5)]
-    return (*hour[:-1], {**hour[-1], "CHECKPOINTS": float(count)})
+    return (*hour[:-1], {**hour[-1], **counts})
 
 
 CASES = [
@@ -102,9 +102,9 @@ CASES = [
         {"MOUNTS_ATTEMPTED": 4, "MOUNTS_DONE": 3},
     ),
     ("A-38", "warning", "log", {"READ_REQ_ACTIVE": 0}, {"READ_REQ_ACTIVE": 1}),
-    ("A-37", "warning", "log", {"READ_REQ_BUF": 100}, {"READ_REQ_BUF": 101}),
+    ("A-37", "warning", "log", in_an_hour(READ_REQ_BUF=100), in_an_hour(READ_REQ_BUF=101)),
     ("A-40", "warning", "log", {"LOGBUF_PAGEDIN": 0}, {"LOGBUF_PAGEDIN": 1}),
-    ("A-43", "warning", "log", checkpoints(10), checkpoints(11)),
+    ("A-43", "warning", "log", in_an_hour(CHECKPOINTS=10), in_an_hour(CHECKPOINTS=11)),
     ("A-18", "warning", "db2", {"DHIGMAX": 10}, {"DHIGMAX": 11}),
     ("A-18", "warning", "db2", {"DHIGMAX": 10}, {"DHIGMAX": 20}),
     ("A-18", "alert", "db2", {"DHIGMAX": 0}, {"DHIGMAX": 21}),
@@ -269,8 +269,8 @@ def test_every_limit_can_be_moved():
         "db2_depth_alert": ("db2", {"DHIGMAX": 21}),
         "cf_factor": ("cf", *({"QESTCSEC": 1, "QESTSSTC": each} for each in (1, 1, 3))),
         "low_percent": ("buffer", {"GETP": 1, "BUFFERS": 100, "STEALABLE_LOW": 15}),
-        "buffer_reads": ("log", {"READ_REQ_BUF": 101}),
-        "checkpoints_per_hour": ("log", *checkpoints(11)),
+        "buffer_reads": ("log", *in_an_hour(READ_REQ_BUF=101)),
+        "checkpoints_per_hour": ("log", *in_an_hour(CHECKPOINTS=11)),
     }
     assert {each.name for each in LIMITS} == moved.keys()
     for limit in LIMITS:

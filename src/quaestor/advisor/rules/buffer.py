@@ -6,18 +6,21 @@ sets: the rules on spilling pass them over. Nothing said, a pool counts as short
 Pool 0 holds the objects and the channels' synchronization queue, which is indexed: what looks like a search there is a
 pool that messages have filled, so BP-12 speaks for it and the rules that lead to an index do not.
 
-After a start every page is read once: reads of an interval that follows a gap say nothing about the pool.
+After a start every page is read once: reads of an interval that follows a gap say nothing about the pool. What was
+stored for later is read once when its time comes: reads are held against the pages written in the day before (BP-8).
 """
 
 import numpy as np
 
 from quaestor.advisor.by_row import by_row
 from quaestor.advisor.rows import Floats, Mask, ratio
-from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
+from quaestor.advisor.rule import Columns, Cutoff, Figure, Row, Rule, Severity
 from quaestor.planner.buffer_flow import DEFERRED_WRITE_BELOW, READS_PER_WRITE_HIGH, buffers_that_keep_messages
 from quaestor.planner.buffer_pools import may_be_page_fixed, object_pages_crude
 
 LOW_SHARE = float(DEFERRED_WRITE_BELOW)
+READS_MIN = 100
+"""A few reads are objects and messages that nobody asked for since the start."""
 
 
 def may_spill(at: Columns) -> Mask:
@@ -47,8 +50,14 @@ def _keep(pages: float) -> float:
     return buffers_that_keep_messages(int(pages))
 
 
-def reads_per_written(at: Columns) -> Floats:
-    return np.asarray(np.where(at.pages_written > 0, ratio(at.page_reads, at.pages_written), at.page_reads), np.float64)
+def reads_per_written(name: str) -> Figure:
+    """Pages read to a page written; all of them where none was."""
+
+    def times(at: Columns) -> Floats:
+        written = getattr(at, name)
+        return np.asarray(np.where(written > 0, ratio(at.page_reads, written), at.page_reads), np.float64)
+
+    return times
 
 
 def _enlarge(row: Row) -> str:
@@ -202,7 +211,7 @@ RULES = (
         id="mp16-ch4-11/BP-9",
         title="The same pages are read again and again",
         table="QPST",
-        figures={**SIZED, "reads_per_written": reads_per_written},
+        figures={**SIZED, "reads_per_written": reads_per_written("written_in_day")},
         when=lambda at, cut: (
             (at.reads_per_written > cut.times)
             & (at.page_reads > cut.reads_min)
@@ -211,13 +220,13 @@ RULES = (
         ),
         measure="reads_per_written",
         cutoffs=(
-            Cutoff("times", READS_PER_WRITE_HIGH, "pages read to a page written", ours=True),
-            Cutoff("reads_min", 0, "pages read from which on it matters", ours=True),
+            Cutoff("times", READS_PER_WRITE_HIGH, "pages read to a page written in the day before", ours=True),
+            Cutoff("reads_min", READS_MIN, "pages read from which on it matters", ours=True),
         ),
         shows=("stealable_low", "buffers"),
-        advice="{page_reads} pages were read while {pages_written} were written. In this order: enlarge the pool so"
-        " that it holds the queue and the changed pages, move page sets to another pool, index the queue if"
-        " it is not, redesign.",
+        advice="{page_reads} pages were read, and {written_in_day:,.0f} were written in the day up to then. In this"
+        " order: enlarge the pool so that it holds the queue and the changed pages, move page sets to another pool,"
+        " index the queue if it is not, redesign.",
         command=ALTER,
         effect=_enlarge,
         lines="4603-4607",
@@ -242,19 +251,20 @@ RULES = (
         title="Pool 0 is disturbed by messages",
         table="QPST",
         severity=Severity.ALERT,
-        figures={**SIZED, "reads_per_written": reads_per_written},
+        figures={**SIZED, "reads_per_written": reads_per_written("pages_written")},
         when=lambda at, cut: (
             (at.buffer_pool == 0)
             & (
                 (at.deferred_write_starts > 0)
                 | (at.stealable_share <= cut.share_min)
-                | ((at.reads_per_written > cut.times) & (at.maybe("after_gap") != 1))
+                | ((at.reads_per_written > cut.times) & (at.page_reads > cut.reads_min) & (at.maybe("after_gap") != 1))
             )
         ),
         measure="page_reads",
         cutoffs=(
             Cutoff("share_min", LOW_SHARE, "lowest share of stealable buffers"),
             Cutoff("times", READS_PER_WRITE_HIGH, "pages read to a page written", ours=True),
+            Cutoff("reads_min", READS_MIN, "pages read from which on it matters", ours=True),
         ),
         shows=("stealable_low", "buffers", "page_reads"),
         advice="Pool 0 wrote or read pages under pressure ({page_reads} reads, {stealable_low} of {buffers} buffers"

@@ -72,11 +72,16 @@ RULES = (
         title="More buffers than are ever used",
         table="pool_range",
         severity=Severity.NOTE,
-        when=lambda at, cut: (at.stealable_low_share > cut.share_min) & (at.intervals >= cut.intervals_min),
+        when=lambda at, cut: (
+            (at.stealable_low_share > cut.share_min)
+            & (at.intervals >= cut.intervals_min)
+            & ~(at.maybe("seconds") < 3600 * cut.hours_min)
+        ),
         measure="stealable_low_share",
         cutoffs=(
             Cutoff("share_min", 0.5, "share of the buffers that was never needed"),
             Cutoff("intervals_min", 24, "intervals that make a long period", ours=True),
+            Cutoff("hours_min", 12, "hours from the first of them to the last, where they are known", ours=True),
         ),
         shows=("buffers",),
         advice="Over {intervals:.0f} intervals at least {stealable_low_share:.0%} of {buffers} buffers were"

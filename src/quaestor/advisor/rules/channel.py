@@ -208,7 +208,8 @@ RULES = (
         severity=Severity.NOTE,
         settings=("channel.npmspeed",),
         when=lambda at, cut: (
-            (at.npmspeed == "FAST")
+            sends(at)
+            & (at.npmspeed == "FAST")
             & (at.persistent_messages == 0)
             & (at.batch_interval == 0)
             & (at.messages_per_s > cut.rate_min)
@@ -304,12 +305,16 @@ RULES = (
         table="channels",
         figures={"network_ms": lambda at: at.network_average_us / 1000},
         when=lambda at, cut: (
-            sends(at) & (at.network_ms > cut.ms_min) & (at.achieved_batch < cut.achieved_min) & (at.batches > 0)
+            sends(at)
+            & (at.network_ms > cut.ms_min)
+            & (at.achieved_batch < cut.achieved_min)
+            & (at.batches > cut.batches_min)
         ),
         measure="network_ms",
         cutoffs=(
             Cutoff("ms_min", 20, "milliseconds of network time that are a high latency", ours=True),
             Cutoff("achieved_min", 10, "messages to a batch below which every few wait for the network", ours=True),
+            Cutoff("batches_min", 20, "batches from which on it matters", ours=True),
         ),
         advice="A batch waits {network_ms:.0f} ms for the network and carries {achieved_batch:.1f} messages. Over"
         " such a link send large batches, and spread traffic over several channels.",

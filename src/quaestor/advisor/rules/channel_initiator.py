@@ -1,9 +1,12 @@
-"""Rules of the channel initiator: its limits (QCCT) and its tasks (QCT_DSP, QCT_ADP, QCT_SSL)."""
+"""Rules of the channel initiator: its limits (QCCT) and its tasks (QCT_DSP, QCT_ADP, QCT_SSL).
+
+What is advised on MAXCHL leaves room for the most channels of all intervals read, not for those of a quiet hour.
+"""
 
 import numpy as np
 
-from quaestor.advisor.rows import ratio
-from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+from quaestor.advisor.rows import Floats, Groups, ratio
+from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.channel_tasks import (
     DISPATCHERS_FOR_MANY_CHANNELS,
     MANY_CHANNELS,
@@ -14,6 +17,24 @@ from quaestor.planner.channel_tasks import (
 from quaestor.planner.channels import EPVT_KB, MAXCHL_LIMIT, SCAVENGER_PERCENT
 
 SSL_BUSY = RESTART_CHANNEL_BUSY_PERCENT / 100
+
+
+def channels_most(at: Columns) -> Floats:
+    """The most channels in use in any interval read."""
+    group = Groups([at.system, at.queue_manager])
+    return group.highest(at.channels_high)[group.of_row]
+
+
+def maxchl_raised(at: Columns) -> Floats:
+    """Twice MAXCHL, as far as it goes; not known where both limits are as high already."""
+    at_most = np.minimum(at.max_channels, at.max_active_channels) >= MAXCHL_LIMIT
+    return np.asarray(np.where(at_most, np.nan, np.minimum(MAXCHL_LIMIT, 2 * at.max_channels)), np.float64)
+
+
+def maxchl_lowered(at: Columns) -> Floats:
+    """A MAXCHL near the number of channels; not known where MAXCHL is as low already."""
+    wanted = 10 * np.ceil(at.channels_most / 10 + 1)
+    return np.asarray(np.where(wanted < at.max_channels, wanted, np.nan), np.float64)
 
 
 def _dispatchers(row: Row) -> str:
@@ -31,7 +52,7 @@ RULES = (
             "current_share": lambda at: ratio(at.channels_high, at.max_channels),
             "active_share": lambda at: ratio(at.active_channels_high, at.max_active_channels),
             "share": lambda at: np.fmax(at.current_share, at.active_share),
-            "maxchl_wanted": lambda at: np.minimum(MAXCHL_LIMIT, 2 * at.max_channels),
+            "maxchl_wanted": maxchl_raised,
         },
         when=lambda at, cut: at.share > cut.share_max,
         grave=lambda at, cut: at.share >= cut.share_alert,
@@ -87,7 +108,7 @@ RULES = (
         also=("mp16-ch2-3/CH-R14",),
         title="One dispatcher is busy while others idle",
         table="initiator_tasks",
-        figures={"maxchl_wanted": lambda at: 10 * np.ceil(at.channels_high / 10 + 1)},
+        figures={"channels_most": channels_most, "maxchl_wanted": maxchl_lowered},
         when=lambda at, cut: (at.dispatcher_busy_high > cut.busy_max) & (at.dispatchers_idle > 0),
         measure="dispatcher_busy_high",
         cutoffs=(Cutoff("busy_max", 0.8, "how busy a dispatcher may be beside idle ones", ours=True),),
@@ -103,11 +124,12 @@ RULES = (
         title="MAXCHL is far above the channels there are",
         table="initiator_tasks",
         severity=Severity.NOTE,
-        when=lambda at, cut: at.max_channels > cut.times * at.channels_high,
+        figures={"channels_most": channels_most},
+        when=lambda at, cut: (at.max_channels > cut.times * at.channels_most) & (at.channels_most > 0),
         measure="max_channels",
         cutoffs=(Cutoff("times", 10, "MAXCHL over the most channels in use", ours=True),),
-        shows=("channels_high", "dispatchers"),
-        advice="MAXCHL is {max_channels} and {channels_high} channels were in use at the most. With a small fixed"
+        shows=("dispatchers",),
+        advice="MAXCHL is {max_channels} and {channels_most} channels were in use at the most. With a small fixed"
         " number of channels set MAXCHL to it, so that they spread over the dispatchers.",
         lines="3442",
     ),

@@ -9,7 +9,13 @@ from quaestor.advisor.rows import Floats, ratio
 from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.offload import tiered_capacity
 from quaestor.planner.shared_access import REDRIVES_MAX, common_key_cost_factor
-from quaestor.planner.structures import HEADER_BYTES, LARGEST_WHOLE_BYTES, Pools, auto_alter_gains
+from quaestor.planner.structures import (
+    ELEMENTS_PER_ENTRY,
+    HEADER_BYTES,
+    LARGEST_WHOLE_BYTES,
+    Pools,
+    auto_alter_gains,
+)
 
 ADMIN = "CSQ_ADMIN"  # holds no messages
 SLOW_LINKS = ("CFP", "CBP")
@@ -21,10 +27,10 @@ def corrected_us(at: Columns) -> Floats:
 
 
 def slowdown(at: Columns) -> Floats:
-    """Mean time of the slower kind of call over its usual one."""
-    return np.fmax(
-        ratio(at.single_us, at.maybe("single_us_usual")), ratio(at.multiple_us, at.maybe("multiple_us_usual"))
-    )
+    """Mean time of the slower kind of call over its usual one; there may have been calls of one kind only."""
+    single = ratio(at.maybe("single_us"), at.maybe("single_us_usual"))
+    multiple = ratio(at.maybe("multiple_us"), at.maybe("multiple_us_usual"))
+    return np.fmax(single, multiple)
 
 
 def used_share(at: Columns) -> Floats:
@@ -33,8 +39,13 @@ def used_share(at: Columns) -> Floats:
 
 
 def _offload(row: Row) -> str:
+    """What CFLEVEL(5) makes of the pools: as they are defined, or of a full structure, at six elements to an entry."""
+    elements = row.elements_total or (row.elements_high if row.structure_full else 0)
+    entries = row.entries_total or elements // ELEMENTS_PER_ENTRY
+    if not elements:
+        return ""
     size = max(0, int(row.bytes_per_entry) - HEADER_BYTES)
-    capacity = tiered_capacity(Pools(int(row.entries_high), int(row.elements_high)), size)
+    capacity = tiered_capacity(Pools(int(entries), int(elements)), size)
     if capacity.total <= row.entries_high:
         return "entries ran out before elements: offload frees elements only, so the structure itself must grow"
     return f"with CFLEVEL(5) and SMDS the same structure holds {capacity.total:,} messages of {size:,} bytes"
@@ -53,6 +64,7 @@ RULES = (
         title="Structure full",
         table="structures",
         severity=Severity.ALERT,
+        settings=SIZES,
         when=lambda at, cut: at.structure_full > cut.times,
         measure="structure_full",
         cutoffs=(Cutoff("times", 0, "times the structure was full in an interval"),),
@@ -136,9 +148,12 @@ RULES = (
         table="structures",
         settings=("cf_link",),
         figures={"slow_link": lambda at: np.isin(at.cf_link.astype(str), SLOW_LINKS).astype(np.float64)},
-        when=lambda at, cut: (at.single_us > cut.us_max) & (at.slow_link == 1),
+        when=lambda at, cut: (at.single_us > cut.us_max) & (at.single_calls > cut.calls_min) & (at.slow_link == 1),
         measure="single_us",
-        cutoffs=(Cutoff("us_max", 50, "microseconds of a single-entry call", ours=True),),
+        cutoffs=(
+            Cutoff("us_max", 50, "microseconds of a single-entry call", ours=True),
+            Cutoff("calls_min", 20, "calls from which on an average means something", ours=True),
+        ),
         advice="A single-entry call took {single_us:.0f} microseconds over {cf_link}. An ICP, CS5 or IFB link is"
         " faster and costs less CPU.",
         lines="2314, 4891",

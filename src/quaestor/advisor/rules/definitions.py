@@ -5,8 +5,8 @@ They read settings only: a TOML file, or what DISPLAY commands print.
 
 import numpy as np
 
-from quaestor.advisor.rows import begins_with, ratio
-from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+from quaestor.advisor.rows import Mask, begins_with, ratio
+from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.backup import CopyMethod
 from quaestor.planner.cfrm import ADMIN_UNIT_MESSAGES_MAX
 from quaestor.planner.channel_costs import trace_change
@@ -21,6 +21,11 @@ from quaestor.planner.tracing import GlobalTrace, global_trace_cpu_us
 
 SYSTEM = "settings.system"
 TRACKS_MAX_MIB = BDAM_TRACKS_MAX * TRACK_BYTES / MIB
+
+
+def unasked_in_production(at: Columns) -> Mask:
+    """Whether nobody asked for a trace and the system matters; it does unless the settings say otherwise."""
+    return np.asarray((at.maybe("trace_asked_for") != 1) & (at.maybe("production") != 0), bool)
 
 
 def _traced(_: Row) -> str:
@@ -54,7 +59,7 @@ RULES = (
         also=("mp16-ch1/A-72",),
         title="Global trace is active",
         table=SYSTEM,
-        when=lambda at, cut: (at.trace_global == cut.active) & (at.maybe("trace_asked_for") != 1),
+        when=lambda at, cut: (at.trace_global == cut.active) & unasked_in_production(at),
         measure="trace_global",
         cutoffs=(Cutoff("active", 1, "the trace is active"),),
         severity=Severity.WARNING,
@@ -69,7 +74,7 @@ RULES = (
         also=("mp16-ch1/A-1",),
         title="Channel initiator trace is active",
         table=SYSTEM,
-        when=lambda at, cut: (at.trace_chinit == cut.active) & (at.maybe("trace_asked_for") != 1),
+        when=lambda at, cut: (at.trace_chinit == cut.active) & unasked_in_production(at),
         measure="trace_chinit",
         cutoffs=(Cutoff("active", 1, "the trace is active"),),
         advice="TRACE(CHINIT) is active and service did not ask for it. Stop it; class 4 accounting and statistics"

@@ -11,7 +11,12 @@ from quaestor.pipeline.hours import hourly
 from quaestor.planner import dasd
 from quaestor.planner.geometry import PAGE_BYTES
 from quaestor.planner.log_flow import WRITE_THRESHOLD_PAGES, log_buffers
+from quaestor.planner.logload import GENERAL
 from quaestor.planner.quantity import MIB
+
+OUTBUFF_MAX_KB = 4000.0
+IOS_MIN = 100
+READS_PER_HOUR_MAX = 100
 
 
 def per_hour(name: str) -> Figure:
@@ -37,16 +42,38 @@ def log_mb_per_s(at: Columns) -> Floats:
     return ratio(at.buffers_filled * PAGE_BYTES / MIB, at.seconds)
 
 
+def io_us(at: Columns) -> Floats:
+    """Mean time of a log I/O on the slower copy; there may be one copy only."""
+    return np.asarray(np.fmax(at.io_us_copy_1, at.maybe("io_us_copy_2")), np.float64)
+
+
+def outbuff_wanted(at: Columns) -> Floats:
+    """The most that OUTBUFF takes; not known where it has that already."""
+    return np.asarray(np.where(at.maybe("outbuff_kb") >= OUTBUFF_MAX_KB, np.nan, OUTBUFF_MAX_KB), np.float64)
+
+
+def logload_wanted(at: Columns) -> Floats:
+    """The least that is recommended, the most where it has that already, and nothing where it has the most."""
+    now = at.maybe("logload")
+    more = np.where(now >= GENERAL.high, np.nan, GENERAL.high)
+    return np.asarray(np.where(now >= GENERAL.low, more, GENERAL.low), np.float64)
+
+
 def _more_buffers(row: Row) -> str:
+    if row.outbuff_wanted is None:
+        return ""
     now = f" instead of {log_buffers(row.outbuff_kb):,}" if row.outbuff_kb else ""
-    return f"OUTBUFF 4000 gives {log_buffers(4000):,} log buffers{now}"
+    return f"OUTBUFF {row.outbuff_wanted:.0f} gives {log_buffers(row.outbuff_wanted):,} log buffers{now}"
 
 
 def _longer_between_checkpoints(row: Row) -> str:
-    if not row.writes_per_hour:
+    if not row.writes_per_hour or row.logload_wanted is None:
         return ""
-    now_min, then_min = 60 / row.checkpoints_per_hour, 60 * 4_000_000 / row.writes_per_hour
-    return f"LOGLOAD 4000000 takes a checkpoint every {then_min:,.0f} minutes at this load, now it is {now_min:,.1f}"
+    now_min, then_min = 60 / row.checkpoints_per_hour, 60 * row.logload_wanted / row.writes_per_hour
+    return (
+        f"LOGLOAD {row.logload_wanted:.0f} takes a checkpoint every {then_min:,.0f} minutes at this load, now it is"
+        f" {now_min:,.1f}"
+    )
 
 
 def _single(_: Row) -> str:
@@ -65,9 +92,10 @@ RULES = (
         cutoffs=(Cutoff("waits", 0, "waits for a log buffer in an interval"),),
         severity=Severity.ALERT,
         settings=("outbuff_kb",),
+        figures={"outbuff_wanted": outbuff_wanted},
         advice="{waits_no_buffer} requests found no free log buffer. Raise OUTBUFF until this stays 0, and look at"
         " the response time of the log volumes: buffers are freed as fast as they are written.",
-        command="CSQ6LOGP OUTBUFF=4000",
+        command="CSQ6LOGP OUTBUFF={outbuff_wanted:.0f}",
         effect=_more_buffers,
         lines="2491-2515, 4791",
     ),
@@ -79,7 +107,12 @@ RULES = (
         when=lambda at, cut: at.reads_per_hour > cut.reads_per_hour_max,
         measure="reads_per_hour",
         cutoffs=(
-            Cutoff("reads_per_hour_max", 100, "log reads from buffers in an hour that are still usual", ours=True),
+            Cutoff(
+                "reads_per_hour_max",
+                READS_PER_HOUR_MAX,
+                "log reads from buffers in an hour that are still usual",
+                ours=True,
+            ),
         ),
         shows=("reads_from_buffer",),
         advice="The log was read {reads_per_hour:,.0f} times an hour from its buffers: applications back out."
@@ -149,14 +182,19 @@ RULES = (
         id="mp1b/A-43",
         title="Checkpoints come too often",
         table="QJST",
-        figures={"checkpoints_per_hour": per_hour("checkpoints"), "writes_per_hour": per_hour("writes_nowait")},
+        settings=("logload",),
+        figures={
+            "checkpoints_per_hour": per_hour("checkpoints"),
+            "writes_per_hour": per_hour("writes_nowait"),
+            "logload_wanted": logload_wanted,
+        },
         when=lambda at, cut: at.checkpoints_per_hour > cut.checkpoints_per_hour_max,
         measure="checkpoints_per_hour",
         cutoffs=(Cutoff("checkpoints_per_hour_max", 10, "checkpoints by LOGLOAD in an hour"),),
         shows=("checkpoints", "writes_per_hour"),
         advice="LOGLOAD caused {checkpoints_per_hour:.1f} checkpoints an hour. Raise it, and see that the active logs"
         " are not so small that switches take checkpoints as well.",
-        command="SET SYSTEM LOGLOAD(4000000)",
+        command="SET SYSTEM LOGLOAD({logload_wanted:.0f})",
         effect=_longer_between_checkpoints,
         lines="2491-2515",
     ),
@@ -243,10 +281,13 @@ RULES = (
         also=("mp16-ch4-11/LOG-6", "mp1b/A-3", "mp16-ch1/A-20"),
         title="Log I/O is slow",
         table="QJST",
-        figures={"io_us": lambda at: np.fmax(at.io_us_copy_1, at.io_us_copy_2), "log_mb_per_s": log_mb_per_s},
-        when=lambda at, cut: at.io_us > cut.io_us_max,
+        figures={"io_us": io_us, "log_mb_per_s": log_mb_per_s},
+        when=lambda at, cut: (at.io_us > cut.io_us_max) & (at.ios_copy_1 > cut.ios_min),
         measure="io_us",
-        cutoffs=(Cutoff("io_us_max", 1000, "microseconds for a log I/O; DASD with cache answers below", ours=True),),
+        cutoffs=(
+            Cutoff("io_us_max", 1000, "microseconds for a log I/O; DASD with cache answers below", ours=True),
+            Cutoff("ios_min", IOS_MIN, "I/Os of copy 1 from which on an average means something", ours=True),
+        ),
         advice="A log I/O took {io_us:,.0f} microseconds on average, at {log_mb_per_s:.2f} MiB/s; copy 1"
         " {io_us_copy_1:,.0f}, copy 2 {io_us_copy_2:,.0f}. Every commit waits for it. Move the logs to the"
         " fastest DASD with the least contention, or spread the work over queue managers.",
@@ -272,11 +313,16 @@ RULES = (
         title="Log copy 2 is slower than copy 1",
         table="QJST",
         figures={"slowdown": lambda at: ratio(at.pages_io_us_copy_2, at.pages_io_us_copy_1)},
-        when=lambda at, cut: (at.slowdown > cut.slowdown_min) & (at.pages_io_us_copy_2 > cut.io_us_min),
+        when=lambda at, cut: (
+            (at.slowdown > cut.slowdown_min)
+            & (at.pages_io_us_copy_2 > cut.io_us_min)
+            & (at.pages_ios_copy_2 > cut.ios_min)
+        ),
         measure="slowdown",
         cutoffs=(
             Cutoff("slowdown_min", 1.3, "copy 2 over copy 1; the examples are 1.59 and 1.11", ours=True),
             Cutoff("io_us_min", 500, "microseconds for an I/O of copy 2 below which nobody waits", ours=True),
+            Cutoff("ios_min", IOS_MIN, "such I/Os from which on an average means something", ours=True),
         ),
         advice="I/Os of several pages took {pages_io_us_copy_2:,.0f} microseconds on copy 2 and"
         " {pages_io_us_copy_1:,.0f} on copy 1. See whether the control unit of copy 2 bypasses its cache (RMF"

@@ -5,15 +5,23 @@ Index types as the product numbers them: 0 is none.
 
 import numpy as np
 
-from quaestor.advisor.rows import begins_with, ratio
-from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+from quaestor.advisor.rows import Floats, Groups, begins_with, ratio
+from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.expiry import scan_cpu_us
 from quaestor.planner.indexing import index_bytes
 from quaestor.planner.shared_access import first_open_percent, holder_saves_percent
 
 
+def by_identifier_in_all(at: Columns) -> Floats:
+    """Gets and browses by identifier in all hours read: an index that the night uses is in use."""
+    group = Groups([at.system, at.queue_manager, at.queue])
+    return group.sum(at.by_identifier)[group.of_row]
+
+
 def _index(row: Row) -> str:
-    depth = max(1, int(row.messages_skipped / max(1.0, row.by_identifier)))
+    if not row.by_identifier:  # what was passed over was not searched for an identifier
+        return ""
+    depth = max(1, int(row.messages_skipped / row.by_identifier))
     return f"an index of so many messages takes {index_bytes(depth):,} bytes, and a get then skips none"
 
 
@@ -61,13 +69,14 @@ RULES = (
         id="mp1b/A-5",
         title="An index that no get uses",
         table="queue_hours",
+        figures={"by_identifier_in_all": by_identifier_in_all},
         when=lambda at, cut: (
-            (at.index_type > 0) & (at.by_identifier == 0) & (at.gets_any > cut.gets_min) & (at.index_type != 5)
+            (at.index_type > 0) & (at.by_identifier_in_all == 0) & (at.gets_any > cut.gets_min) & (at.index_type != 5)
         ),
         measure="gets_any",
         cutoffs=(Cutoff("gets_min", 0, "gets without identifier in an hour"),),
-        advice="{gets_any:,.0f} gets, none by identifier, on a queue with an index. Drop it: every put and get"
-        " maintains it.",
+        advice="{gets_any:,.0f} gets in an hour, and none by identifier in all hours read, on a queue with an index."
+        " Drop it: every put and get maintains it.",
         command="ALTER QLOCAL({queue}) INDXTYPE(NONE)",
         lines="573-574",
     ),

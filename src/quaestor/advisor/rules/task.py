@@ -1,10 +1,16 @@
 """Rules of task accounting: WTAS with the sums over the task's queues, and applications from day to day.
 
-Channels have units of recovery by batch, not by application: rules on single units pass them over.
+Channels have units of recovery by batch, not by application: rules on units pass them over, for what a batch costs
+depends on how many messages came (T-12). CICS and IMS keep their connections over transactions: the rule on connections
+passes them over.
 """
 
+import numpy as np
+
+from quaestor.advisor.accounting_views import CICS, IMS
 from quaestor.advisor.rows import ratio
 from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+from quaestor.advisor.rules.log import READS_PER_HOUR_MAX
 from quaestor.planner.applications import UNIT_OF_WORK_MESSAGES_ADVISED, failed_get_ms
 from quaestor.planner.coupling_facility import crossing_structures
 from quaestor.planner.shared_access import undefined_open_us
@@ -20,14 +26,12 @@ def _crossing(row: Row) -> str:
 
 def _connections(row: Row) -> str:
     cost = connection_cost()
-    many, few = cost.us_per_message(50), cost.us_per_message(max(1.0, row.messages_per_record))
+    many, few = cost.us_per_message(50), cost.us_per_message(max(1.0, row.messages_per_connection))
     return f"a message of a client costs {many:,.0f} microseconds at 50 to a connection, {few:,.0f} at this number"
 
 
 def _scans(row: Row) -> str:
-    return (
-        f"a get that fails behind so many uncommitted messages takes {failed_get_ms(int(row.messages_per_unit)):.1f} ms"
-    )
+    return f"a get that fails behind so many uncommitted messages takes {failed_get_ms(int(row.held_per_unit)):.1f} ms"
 
 
 RULES = (
@@ -100,11 +104,11 @@ RULES = (
         id="mp1b/A-14",
         title="The application backs out",
         table="tasks",
-        when=lambda at, cut: (at.backouts > cut.backouts) & (at.log_reads_from_buffer > cut.reads_min),
+        when=lambda at, cut: (at.backouts > cut.backouts) & (at.log_reads_per_hour > cut.reads_per_hour_max),
         measure="backouts",
         cutoffs=(
             Cutoff("backouts", 0, "units backed out in an interval"),
-            Cutoff("reads_min", 0, "log reads from buffers in the same interval that are many", ours=True),
+            Cutoff("reads_per_hour_max", READS_PER_HOUR_MAX, "log reads from buffers that are still usual", ours=True),
         ),
         shows=("commits",),
         advice="Units of recovery backed out: {backouts}, beside {commits} committed, while the log was read"
@@ -116,12 +120,12 @@ RULES = (
         also=("mp16-ch1/A-81",),
         title="Units of recovery are large",
         table="tasks",
-        when=lambda at, cut: at.messages_per_unit > cut.messages_max,
-        measure="messages_per_unit",
+        when=lambda at, cut: (at.held_per_unit > cut.messages_max) & (at.is_channel == 0),
+        measure="held_per_unit",
         cutoffs=(Cutoff("messages_max", UNIT_OF_WORK_MESSAGES_ADVISED, "messages to a unit of recovery"),),
-        shows=("messages", "commits"),
-        advice="A unit of recovery holds {messages_per_unit:,.0f} messages ({messages:,.0f} messages, {commits}"
-        " commits). Commit at least every 200: locks take storage, and searches pass over what is not"
+        shows=("held", "commits", "backouts"),
+        advice="A unit of recovery holds {held_per_unit:,.0f} messages ({held:,.0f} put or got in {commits} commits and"
+        " {backouts} backouts). Commit at least every 200: locks take storage, and searches pass over what is not"
         " committed.",
         effect=_scans,
         lines="1757-1776, 2263-2269, 4895-4922",
@@ -131,10 +135,12 @@ RULES = (
         title="A utility moves a queue in one unit of recovery",
         table="tasks",
         settings=("maxumsgs",),
-        when=lambda at, cut: (at.messages_per_unit >= cut.messages_min) & (at.maxumsgs > cut.messages_min),
-        measure="messages_per_unit",
+        when=lambda at, cut: (
+            (at.held_per_unit >= cut.messages_min) & (at.maxumsgs > cut.messages_min) & (at.is_channel == 0)
+        ),
+        measure="held_per_unit",
         cutoffs=(Cutoff("messages_min", 10_000, "messages to a unit of recovery: tens of thousands"),),
-        advice="{messages_per_unit:,.0f} messages in one unit of recovery, with MAXUMSGS {maxumsgs:,.0f}. Keep"
+        advice="{held_per_unit:,.0f} messages in one unit of recovery, with MAXUMSGS {maxumsgs:,.0f}. Keep"
         " MAXUMSGS low, use a temporary queue and commit about every 50 messages.",
         command="ALTER QMGR MAXUMSGS(10000)",
         lines="1757, 1776",
@@ -174,12 +180,17 @@ RULES = (
         title="CPU of a unit of recovery rises",
         table="application_days",
         figures={"rise": lambda at: ratio(at.cpu_us_per_unit, at.cpu_us_per_unit_before)},
-        when=lambda at, cut: (at.rise > cut.times) & (at.commits > cut.commits_min),
+        when=lambda at, cut: (
+            (at.rise > cut.times)
+            & (at.commits > cut.commits_min)
+            & (at.commits_before > cut.commits_min)
+            & (at.is_channel == 0)
+        ),
         measure="rise",
         cutoffs=(
             Cutoff("times", 1.5, "CPU of a unit against the day before", ours=True),
             Cutoff(
-                "commits_min", 100, "units of recovery in the day from which on an average means something", ours=True
+                "commits_min", 100, "units of recovery of either day from which on a mean says something", ours=True
             ),
         ),
         advice="A unit of recovery took {cpu_us_per_unit:,.0f} microseconds of CPU, {rise:.1f} times that of the day"
@@ -193,12 +204,17 @@ RULES = (
         table="application_days",
         severity=Severity.NOTE,
         figures={"rise": lambda at: ratio(at.log_bytes_per_unit, at.log_bytes_per_unit_before)},
-        when=lambda at, cut: (at.rise > cut.times) & (at.commits > cut.commits_min),
+        when=lambda at, cut: (
+            (at.rise > cut.times)
+            & (at.commits > cut.commits_min)
+            & (at.commits_before > cut.commits_min)
+            & (at.is_channel == 0)
+        ),
         measure="rise",
         cutoffs=(
             Cutoff("times", 1.5, "log bytes of a unit against the day before", ours=True),
             Cutoff(
-                "commits_min", 100, "units of recovery in the day from which on an average means something", ours=True
+                "commits_min", 100, "units of recovery of either day from which on a mean says something", ours=True
             ),
         ),
         advice="A unit of recovery logs {log_bytes_per_unit:,.0f} bytes, {rise:.1f} times that of the day before."
@@ -211,18 +227,20 @@ RULES = (
         title="Connections are short-lived",
         table="application_days",
         severity=Severity.NOTE,
-        figures={"records_per_hour": lambda at: at.records / 24},
+        figures={"connections_per_hour": lambda at: at.connections / 24},
         when=lambda at, cut: (
-            (at.messages_per_record < cut.messages_min) & (at.records_per_hour > cut.records_per_hour_min)
+            (at.messages_per_connection < cut.messages_min)
+            & (at.connections_per_hour > cut.connections_per_hour_min)
+            & ~np.isin(at.task_connection_type, (CICS, *IMS))
         ),
-        measure="records_per_hour",
+        measure="connections_per_hour",
         cutoffs=(
             Cutoff("messages_min", SHORT_LIVED_BELOW_MESSAGES, "messages to a connection", ours=True),
-            Cutoff("records_per_hour_min", 100, "connections an hour that are many", ours=True),
+            Cutoff("connections_per_hour_min", 100, "connections an hour that are many", ours=True),
         ),
-        shows=("messages_per_record",),
-        advice="{records:,.0f} connections a day with {messages_per_record:.1f} messages each. Pool connections, or"
-        " put a tier between; for batch jobs put SCSQAUTH in the LLA with FREEZE.",
+        shows=("messages_per_connection",),
+        advice="{connections:,.0f} connections a day with {messages_per_connection:.1f} messages each. Pool"
+        " connections, or put a tier between; for batch jobs put SCSQAUTH in the LLA with FREEZE.",
         effect=_connections,
         lines="4849-4881, 5563-5571",
     ),
