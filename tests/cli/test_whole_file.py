@@ -3,17 +3,14 @@
 import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
 import pytest
 
-from cli.commands import refusal
+from cli.commands import refusal, started
 from quaestor.cli.whole_file import whole_file
 from quaestor.smf import dump as dumps
-
-ROOT = Path(__file__).parents[2]
 
 
 def names(folder):
@@ -86,15 +83,9 @@ def test_a_dump_that_cannot_be_finished_leaves_the_old_one(tmp_path, monkeypatch
     assert ["dump.smf"] == names(tmp_path)
 
 
-def command(*words, **more):
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    line = [sys.executable, "-m", "quaestor.cli.main", *map(str, words)]
-    return subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True, **more)
-
-
 def test_a_dump_goes_through_a_pipe_without_a_list_beside_it(tmp_path):
-    with command("smf", "synth", "-o", "/dev/stdout", "--size", "200kB", stdout=subprocess.PIPE) as made:
-        with command("smf", "info", "-", stdin=made.stdout, stdout=subprocess.PIPE) as read:
+    with started("smf", "synth", "-o", "/dev/stdout", "--size", "200kB", stdout=subprocess.PIPE) as made:
+        with started("smf", "info", "-", stdin=made.stdout, stdout=subprocess.PIPE) as read:
             assert "no damage" in read.communicate()[0]
         assert made.communicate()[1].endswith("incidents\n")
     assert (0, 0) == (made.returncode, read.returncode)
@@ -102,7 +93,7 @@ def test_a_dump_goes_through_a_pipe_without_a_list_beside_it(tmp_path):
 
 
 def test_a_dump_that_is_terminated_is_not_there(tmp_path):
-    with command("smf", "synth", "-p", "bench-day", "-o", tmp_path / "dump.smf") as made:
+    with started("smf", "synth", "-p", "bench-day", "-o", tmp_path / "dump.smf") as made:
         while not names(tmp_path):
             assert made.poll() is None
         made.terminate()
@@ -113,7 +104,7 @@ def test_a_dump_that_is_terminated_is_not_there(tmp_path):
 def test_an_export_that_is_terminated_leaves_nothing_behind(tmp_path):
     """V3. A pipe that nobody closes keeps it waiting for the rest of its dump."""
     words = ("smf", "export", "-", "-o", tmp_path / "tables")
-    with command(*words, stdin=subprocess.PIPE) as made:
+    with started(*words, stdin=subprocess.PIPE) as made:
         while not (tmp_path / "tables").exists() or not names(tmp_path / "tables"):
             assert made.poll() is None
         made.terminate()
