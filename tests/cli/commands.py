@@ -1,8 +1,15 @@
-"""Commands as a person types them, in this process."""
+"""Commands as a person types them, in this process or in one of their own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 from click.testing import CliRunner
 
 from quaestor.cli.main import main
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(*words, code=0, **more):
@@ -18,3 +25,10 @@ def refusal(*words, **more):
     done = run(*words, code=2, **more)
     assert "" == done.stdout
     return done.stderr.splitlines()[-1]
+
+
+def started(*words, redirected="", **more):
+    """A command in a process of its own, with a shell's redirections."""
+    line = ["sh", "-c", f'exec "$0" "$@" {redirected}', sys.executable, "-m", "quaestor.cli.main", *map(str, words)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    return subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True, **more)

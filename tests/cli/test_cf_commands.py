@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 from click.testing import CliRunner
@@ -77,6 +77,27 @@ def test_the_loss_of_the_facility_is_named(facility):
     with pytest.raises(StructureLostError, match="the coupling facility is gone"):
         connection.request(Write(1, bytes(16), b""))
     connection.fail()
+
+
+def test_what_cannot_be_rebuilt_is_told_in_words(facility, tmp_path):
+    where, _ = facility
+    other, nowhere = tmp_path / "new.sock", tmp_path / "nowhere"
+    second = CouplingFacility(other)
+    Thread(target=second.serve_alone, daemon=True).start()
+    connections = connected(where), connected(other)
+
+    def refused(*words):
+        done = run("rebuild", "--socket", where, *words)
+        assert (2, "") == (done.exit_code, done.stdout)
+        return done.stderr.strip().removeprefix("Error: nothing more was moved: ")
+
+    assert f"there is no structure NOPE at {where}" == refused("--to", other, "--structure", "NOPE")
+    assert f"{other} has a structure of that name, which somebody uses" == refused("--to", other)
+    assert f"Error: {where}: this is where they are" == refused("--to", where)
+    assert f"no coupling facility at {nowhere}: No such file or directory" == refused("--to", nowhere)
+    for each in connections:
+        each.disconnect()
+    second.stop()
 
 
 def test_it_ends_in_good_order(facility):

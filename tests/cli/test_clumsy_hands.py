@@ -245,3 +245,21 @@ def test_who_starts_it_alone_is_told_its_process(home, monkeypatch):
     monkeypatch.setattr(qmgr_run, "_status", lambda *_: {"state": "running"})
     monkeypatch.setattr(qmgr_run.subprocess, "Popen", Started)
     assert "QM1 is running (process 4711)\n" == run("qmgr", "start", "QM1", "--background").stdout
+
+
+# --- what is somebody else's -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [("status",), ("stop",), ("start",), ("start", "--background")])
+def test_who_may_not_see_whether_it_runs_is_not_told_that_it_does_not(home, monkeypatch, words):
+    """HO5: started by root in a user's directory, it would be called stopped, and its process number deleted."""
+    pid = home / "QM1" / "pid"
+    pid.write_text("4711\n")
+
+    def hidden(directory):
+        raise PermissionError(13, "Permission denied", str(directory / "in-use"))
+
+    monkeypatch.setattr("quaestor.server.home.owner_of", hidden)
+    verb, *options = words
+    assert f"Error: {home / 'QM1' / 'in-use'}: Permission denied" == refusal("qmgr", verb, "QM1", *options)
+    assert "4711\n" == pid.read_text()

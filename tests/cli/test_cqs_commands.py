@@ -79,7 +79,7 @@ def test_delete_ends_the_queues(group):
     server = group_directory.server("CQS1", group).start()
     server.register("IMS1").put(TRANX, [b"a"])
     server.stop()
-    assert 1 == run("cqs", "delete", group).exit_code, "it asks first"
+    assert 2 == run("cqs", "delete", group).exit_code, "it asks first"
     assert "deleted\n" == run("cqs", "delete", group, "--yes").output
     assert [] == json.loads(run("cqs", "query", group, "--json").output)["queues"]
 
@@ -167,3 +167,24 @@ def test_a_policy_is_there_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
         refused = run(*arguments)
     assert (2, f"{tmp_path}/policy.toml: No space left on device\n") == (refused.exit_code, refused.stderr)
     assert 0 == run(*arguments).exit_code
+
+
+def test_a_group_is_found_from_anywhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert 0 == run("cqs", "define", "msgq", "--facility", "CF01=cf.sock", "--facility", "CF02=redis://host").exit_code
+    places = group_directory.read(tmp_path / "msgq")[1]
+    assert {"CF01": str(tmp_path / "cf.sock"), "CF02": "redis://host"} == places
+
+
+@pytest.mark.parametrize("told", ["=cf.sock", "CF01=", "C F=cf.sock", "[CF]=cf.sock", ""])
+def test_a_facility_has_a_name_and_a_place(tmp_path, told):
+    """A policy with anything else could not be read again."""
+    done = run("cqs", "define", tmp_path / "msgq", "--facility", told)
+    said = f"Error: --facility {told}: write NAME=PLACE, the name in letters, digits, _ and -\n"
+    assert (2, said) == (done.exit_code, done.stderr)
+    assert not (tmp_path / "msgq").exists()
+
+
+def test_a_facility_is_named_once(tmp_path):
+    done = run("cqs", "define", tmp_path / "msgq", "--facility", "CF01=/a", "--facility", "CF01=/b")
+    assert (2, "Error: --facility CF01=/b: CF01 is /a already\n") == (done.exit_code, done.stderr)

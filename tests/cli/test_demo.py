@@ -1,6 +1,7 @@
 """`quaestor demo`: the main job runs on an embedded default and leaves what it promises."""
 
 import json
+import shlex
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -10,14 +11,16 @@ from quaestor.cli.main import main
 
 def test_the_demo_ends_with_the_path_of_its_report(spark, tmp_path):
     """With a day instead of a month; the incidents that were planted stand at the top of the report."""
-    done = CliRunner().invoke(main, ["demo", "month", "--out", str(tmp_path / "out"), "--profile", "small"])
+    out = tmp_path / "my demo"
+    done = CliRunner().invoke(main, ["demo", "month", "--out", str(out), "--profile", "small"])
     assert 0 == done.exit_code, done.output
-    assert [str(tmp_path / "out" / "report.html")] == done.stdout.splitlines()
+    assert [str(out / "report.html")] == done.stdout.splitlines()
     steps = [line for line in done.stderr.splitlines() if line.startswith("$ quaestor ")]
     assert ["smf synth", "lake load", "report html"] == [" ".join(line.split()[2:4]) for line in steps]
+    assert all(any(word.startswith(str(out)) for word in shlex.split(line)) for line in steps), "as they can be typed"
     assert "Traceback" not in done.output
     html = Path(done.stdout.strip()).read_text(encoding="utf-8")
-    planted = json.loads((tmp_path / "out" / "small.smf.incidents.json").read_text(encoding="utf-8"))
+    planted = json.loads((out / "small.smf.incidents.json").read_text(encoding="utf-8"))
     found = html[html.index('class="findings"') : html.index("<details>")]
     for each in planted["incidents"]:
         rules = [rule.removeprefix("mp1b/") for rule in each["rules"] if rule.startswith("mp1b/")]

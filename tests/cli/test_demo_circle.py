@@ -18,11 +18,11 @@ def shorter(monkeypatch):
 
 def test_the_circle_closes(spark, tmp_path):
     """By the main command: the month first, whose report it ends with, then the circle."""
-    done = CliRunner().invoke(main, ["demo", "--profile", "small", "--out", str(tmp_path / "out")])
+    done = CliRunner().invoke(main, ["demo", "--profile", "small", "--out", str(tmp_path / "my demo")])
     assert 0 == done.exit_code, done.output
-    assert [str(tmp_path / "out" / "report.html")] == done.stdout.splitlines()
+    assert [str(tmp_path / "my demo" / "report.html")] == done.stdout.splitlines()
     assert Path(done.stdout.strip()).is_file()
-    assert "PAYMENTS" in (tmp_path / "out" / "circle" / "report.html").read_text(encoding="utf-8")
+    assert "PAYMENTS" in (tmp_path / "my demo" / "circle" / "report.html").read_text(encoding="utf-8")
     said = done.stderr
     assert said.index("quaestor smf synth") < said.index("quaestor plan log") < said.index("quaestor smf info")
     first, second = said.split("Altered as advised")

@@ -294,6 +294,21 @@ def test_a_cold_start_makes_no_directory(tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.parametrize("words", ["check {}", "log print {}"])
+def test_a_file_that_cannot_be_opened_is_named(killed, words):
+    (killed / "log1-01").unlink()
+    (killed / "log1-01").mkdir()
+    found = run(*words.format(killed).split())
+    assert (2, f"{killed / 'log1-01'}: Is a directory\n") == (found.exit_code, found.stderr)
+
+
+def test_a_cold_start_makes_nothing_in_a_directory_of_others(tmp_path):
+    (tmp_path / "letter").write_text("dear")
+    found = run("log", "cold-start", tmp_path, "--give-up-log")
+    assert (2, f"{tmp_path}: CS3: there are no page sets to start with\n") == (found.exit_code, found.stderr)
+    assert ["letter"] == [path.name for path in tmp_path.iterdir()]
+
+
 def test_a_cold_start_asks_for_the_word(killed):
     done = run("log", "cold-start", killed)
     assert 2 == done.exit_code

@@ -315,13 +315,13 @@ def test_where_a_facility_listens(monkeypatch, said, variable, runtime, found):
 @pytest.mark.parametrize(
     ("told", "place"),
     [
-        ("CF02=cf.sock", ("CF02", "cf.sock")),
-        ("cf.sock", ("CF01", "cf.sock")),
-        ("CF01=redis://host?a=b", ("CF01", "redis://host?a=b")),
+        ("CF02=/run/cf.sock", {"CF02": "/run/cf.sock"}),
+        ("/run/cf.sock", {"CF01": "/run/cf.sock"}),
+        ("CF01=redis://host?a=b", {"CF01": "redis://host?a=b"}),
     ],
 )
 def test_a_facility_has_a_name_and_a_place(told, place):
-    assert place == cqs._place(told)
+    assert place == cqs._places([told])
 
 
 EMPTY = {

@@ -127,6 +127,13 @@ def test_addresses_with_passwords_come_from_the_environment(run, tmp_path, monke
     assert group_in(tmp_path / "QM2") is None
 
 
+def test_a_repository_is_kept_by_its_whole_name(run, tmp_path, monkeypatch):
+    """GS5."""
+    monkeypatch.chdir(tmp_path)
+    run("create", "QM1", "--group", "QSG1", "--structures", "cf:///tmp/cf.sock", "--repository", "QSG1.db")
+    assert str(tmp_path / "QSG1.db") == group_in(tmp_path / "QM1").repository
+
+
 def test_the_habit_of_the_log_is_said_once(run, tmp_path):
     for name, options in (("QM1", ()), ("QM2", ("--log-space", "mp16"))):
         run("create", name, *options)

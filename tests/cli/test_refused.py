@@ -1,6 +1,7 @@
 """What no command foresaw is one line with exit code 2, not a traceback (U1, U2)."""
 
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -9,10 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from cli.commands import ROOT, started
 from quaestor.cli.main import main
 from quaestor.cli.refused import extra_with
+from smf.dumps import with_section
 
-ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
@@ -56,3 +58,37 @@ def test_no_space_for_the_output_is_one_line(command):
             stdout=full, stderr=subprocess.PIPE, text=True, env=environment, check=False,
         )  # fmt: skip
     assert (2, "Error: No space left on device\n") == (done.returncode, done.stderr)
+
+
+def test_an_interrupt_is_one_word_and_not_taken_for_done(tmp_path):
+    """U4: with 1 a script would go on as after damage."""
+    with started("smf", "export", "-", "-o", tmp_path / "tables", stdin=subprocess.PIPE) as waits:
+        while not (tmp_path / "tables").exists():
+            assert waits.poll() is None
+        waits.send_signal(signal.SIGINT)
+        said = waits.communicate()[1]
+    assert (130, "Aborted!") == (waits.returncode, said.strip())
+
+
+def test_who_says_no_has_nothing_done(tmp_path):
+    done = CliRunner().invoke(main, ["cqs", "delete", str(tmp_path)], input="n\n")
+    assert (2, "Aborted!") == (done.exit_code, done.stderr.strip())
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_no_traceback(tmp_path, closed):
+    """E4."""
+    (tmp_path / "dump").write_bytes(with_section())
+    with started("smf", "info", tmp_path / "dump", redirected=closed, stdout=subprocess.DEVNULL) as done:
+        assert "" == done.communicate()[1]
+    assert 0 == done.returncode
+
+
+def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
+    """E4: what a library or a child means for standard error would be written into it."""
+    words = ("smf", "export", "-", "-o", tmp_path / "tables")
+    with started(*words, redirected="2>&-", stdin=subprocess.PIPE) as waits:
+        while not (tmp_path / "tables").exists():
+            assert waits.poll() is None
+        assert Path(os.devnull) == Path(f"/proc/{waits.pid}/fd/2").readlink()
+        waits.terminate()

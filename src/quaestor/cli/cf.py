@@ -5,11 +5,15 @@ import os
 import signal
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from quaestor.cli.engine_door import DIRECTORY
 from quaestor.cli.refused import Refused, in_words
+
+if TYPE_CHECKING:
+    from quaestor.storage.lists.structure import StructureRefusal
 
 DEFAULT = "QUAESTOR_CF"
 
@@ -121,12 +125,32 @@ def rebuild_command(path: Path | None, to: Path, structure: str) -> None:
     from quaestor.storage.lists.movable import rebuild
     from quaestor.storage.lists.structure import StructureLostError, StructureRefusal
 
+    where = _socket(path)
+    if where.resolve() == to.resolve():
+        raise Refused(f"{to}: this is where they are")
     try:
-        for name in rebuild(_socket(path), to, structure):
-            click.echo(f"{name} is at {to}")
-    except (StructureLostError, StructureRefusal) as error:
-        click.echo(f"nothing more was moved: {error}", err=True)
-        raise click.exceptions.Exit(2) from None
+        moved = rebuild(where, to, structure)
+    except StructureLostError as error:
+        raise Refused(f"nothing more was moved: {error}") from None
+    except StructureRefusal as error:
+        raise Refused(f"nothing more was moved: {_in_words(error, where, to, structure)}") from None
+    for name in moved:
+        click.echo(f"{name} is at {to}")
+    if not moved:
+        click.echo(f"{where}: no structure is here", err=True)
+
+
+def _in_words(refusal: "StructureRefusal", where: Path, to: Path, structure: str) -> str:
+    """Why a facility does not move a structure, or another does not take it."""
+    from quaestor.storage.lists.movable import MOVED
+
+    words = {
+        "NOT_FOUND": f"there is no structure {structure} at {where}",
+        "IN_USE": f"{to} has a structure of that name, which somebody uses",
+        MOVED: f"{structure} is at {refusal.at} already",
+        "LOST": str(refusal.at),
+    }
+    return words.get(refusal.why, str(refusal))
 
 
 @cf_group.command("check")

@@ -1,19 +1,21 @@
 """`quaestor cqs`: a group of common queue servers, for operators."""
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from quaestor.cli.refused import in_words
+from quaestor.cli.refused import Refused, in_words
 
 if TYPE_CHECKING:
     from quaestor.cqs.server import CommonQueueServer
 
 DEFAULT_FACILITY = "CF01"
+_FACILITY_NAME = re.compile("[A-Za-z0-9_-]+")
 _KILOBYTES = click.IntRange(16, 1 << 30)
 
 
@@ -71,7 +73,7 @@ def define_command(directory: Path, structure: str, size: int, threshold: int, f
     from quaestor.cqs.group_directory import PolicyError, define
     from quaestor.cqs.policy import Policy
 
-    places = dict(_place(each) for each in more["facilities"])
+    places = _places(more["facilities"])
     try:
         policy = Policy(
             structure,
@@ -189,9 +191,17 @@ def delete_command(directory: Path, name: str, *, yes: bool) -> None:
     click.echo("deleted")
 
 
-def _place(told: str) -> tuple[str, str]:
-    name, sign, place = told.partition("=")
-    return (name, place) if sign else (DEFAULT_FACILITY, told)
+def _places(facilities: Iterable[str]) -> dict[str, str]:
+    """Coupling facilities by name. A socket has its whole name: servers of the group are started anywhere."""
+    places: dict[str, str] = {}
+    for told in facilities:
+        name, _, place = told.partition("=") if "=" in told else (DEFAULT_FACILITY, "", told)
+        if not _FACILITY_NAME.fullmatch(name) or not place:
+            raise Refused(f"--facility {told}: write NAME=PLACE, the name in letters, digits, _ and -")
+        if name in places:
+            raise Refused(f"--facility {told}: {name} is {places[name]} already")
+        places[name] = place if "://" in place else str(Path(place).absolute())
+    return places
 
 
 @contextmanager

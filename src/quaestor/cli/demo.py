@@ -6,7 +6,9 @@ of an installation that was made up; `demo circle` goes all the way round: a que
 loaded. `demo` does both.
 """
 
+import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -16,9 +18,10 @@ from quaestor.cli.lazy import LazyGroup
 
 _STEPS = (
     ("A month of a small installation, with a few bad hours planted", "smf synth --profile {profile} -o {dump}"),
-    ("Into tables and summaries", "lake load {lake} {dump} --master local[*]"),
-    ("One report of it", "report html --lake {lake} -o {report} --title {title} --master local[*]"),
+    ("Into tables and summaries", "lake load {lake} {dump}"),
+    ("One report of it", "report html --lake {lake} -o {report} --title {title}"),
 )
+_ON_SPARK = ("--master", "local[*]")
 _TITLE = "MQ accounts of a small installation"
 
 
@@ -72,15 +75,21 @@ def month(out: Path, profile: str) -> Path:
     """The steps, in a session that is there; the path of the report."""
     out.mkdir(parents=True, exist_ok=True)
     report = out / "report.html"
-    names = {"profile": profile, "dump": out / f"{profile}.smf", "lake": out / "lake", "report": report}
+    dump = out / f"{Path(profile).stem}.smf"
+    names = {"profile": profile, "dump": dump, "lake": out / "lake", "report": report, "title": _TITLE}
     for number, (title, line) in enumerate(_STEPS, 1):
-        shown = line.format(**names, title=f"'{_TITLE}'").removesuffix(" --master local[*]")
         click.secho(f"\n{number}/{len(_STEPS)}  {title}", bold=True)
-        click.secho(f"$ quaestor {shown}", dim=True)
-        run([word.format(**names, title=_TITLE) for word in line.split()])
-    planted = out / f"{profile}.smf.incidents.json"
+        show_and_run([word.format(**names) for word in line.split()], spark=not line.startswith("smf"))
+    planted = f"{dump}.incidents.json"
     click.echo(f"\nWhat was planted stands in {planted}; what the report found stands at its top.", err=True)
     return report
+
+
+def show_and_run(words: Sequence[object], *, spark: bool = False, may_find: bool = False) -> None:
+    """Run a command line of ours that a person could type as it is shown."""
+    arguments = [str(word) for word in words]
+    click.secho(f"$ quaestor {shlex.join(arguments)}\n", dim=True)
+    run([*arguments, *(_ON_SPARK if spark else ())], may_find=may_find)
 
 
 def run(arguments: list[str], *, may_find: bool = False) -> None:

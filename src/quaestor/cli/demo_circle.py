@@ -18,7 +18,7 @@ from pathlib import Path
 
 import click
 
-from quaestor.cli.demo import run
+from quaestor.cli.demo import show_and_run
 
 BUFFERS, MESSAGES = 2000, 1950
 ROUNDS_MAX = 4
@@ -52,30 +52,24 @@ def title(text: str) -> None:
     click.secho(f"\n== {text}", bold=True)
 
 
-def run_line(line: str, *, spark: bool = False, may_find: bool = False) -> None:
-    """Show a command line and run it."""
-    click.secho(f"$ quaestor {line}\n", dim=True)
-    run([*line.split(), *(("--master", "local[*]") if spark else ())], may_find=may_find)
-
-
 def first_act(out: Path) -> Path:
     """Work, SMF, lake, report (DC1)."""
     from quaestor.cli.demo_workload import mixed_day
 
     out.mkdir(parents=True, exist_ok=True)
     title("What the planner expects of payments of 1,000 bytes")
-    run_line("plan log --size 1000 --rate 500/s")
+    show_and_run(["plan", "log", "--size", "1000", "--rate", "500/s"])
     title("A queue manager works: payments, requests and replies, images, a monitor")
     mixed_day("QM1", out / "qm1")
     dump = _newest(out / "qm1")
     title("What it wrote about itself")
-    run_line(f"smf info {dump}")
+    show_and_run(["smf", "info", dump])
     title("One of its tasks, as MQ116S prints it")
-    run_line(f"smf print {dump} --type 116 --subtype 1 --limit 1")
+    show_and_run(["smf", "print", dump, "--type", 116, "--subtype", 1, "--limit", 1])
     title("Into the lake, and out as a page")
     lake, report = out / "lake", out / "report.html"
-    run_line(f"lake load {lake} {dump}", spark=True)
-    run_line(f"report html --lake {lake} -o {report}", spark=True)
+    show_and_run(["lake", "load", lake, dump], spark=True)
+    show_and_run(["report", "html", "--lake", lake, "-o", report], spark=True)
     return report
 
 
@@ -88,15 +82,14 @@ def second_act(out: Path) -> None:
         title(f"A batch of {MESSAGES:,} messages through a pool of {buffers:,} buffers")
         nightly_batch("QM2", out / "qm2", BUFFERS, MESSAGES)
         dump = _newest(out / "qm2")
-        run_line(f"advise {dump}", may_find=True)
+        show_and_run(["advise", dump], may_find=True)
         wanted = _advised(dump)
         if wanted is None:
             click.echo(f"\nNothing left to say about the pool after {number} rounds." if number > 1 else "")
             return
         title("Altered as advised")
         alter = f"ALTER BUFFPOOL(1) BUFFERS({wanted})"
-        click.secho(f"$ quaestor mqsc QM2 --directory {out / 'qm2'} -c '{alter}'\n", dim=True)
-        run(["mqsc", "QM2", "--directory", str(out / "qm2"), "-c", alter])
+        show_and_run(["mqsc", "QM2", "--directory", out / "qm2", "-c", alter])
         buffers = wanted
     raise click.ClickException(f"the finding is still there after {ROUNDS_MAX} rounds")
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quaestor.cli.refused import in_words
+
 if TYPE_CHECKING:
     from quaestor.qmgr.data.engine import Engine
     from quaestor.storage.disk import RealDisk
@@ -43,7 +45,7 @@ def one_line(directory: Path) -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        click.echo(f"{directory}: {getattr(error, 'strerror', None) or error}", err=True)
+        click.echo(in_words(error, directory), err=True)
         sys.exit(2)
 
 

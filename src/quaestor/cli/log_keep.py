@@ -53,7 +53,7 @@ def cold_start_command(
     Example:
       quaestor log cold-start QM1 --give-up-log && quaestor check QM1
     """
-    from quaestor.qmgr.recovery.cold import cold_start
+    from quaestor.qmgr.recovery.cold import cold_start, page_sets_on
     from quaestor.storage.disk import RealDisk
 
     if not give_up_log:
@@ -61,6 +61,7 @@ def cold_start_command(
     with one_line(directory):
         there(directory)
         disk = RealDisk(directory)
+        page_sets_on(disk)  # nothing is made in a directory that is none of ours
         disk.own()
         try:
             made = cold_start(disk, logs=logs, log_bytes=log_mb << 20, dual=dual)

@@ -2,10 +2,15 @@
 
 Rules
   E1  Exit code 0: done. 1: done, but part of the input was damaged or a finding is serious. 2: nothing could be done.
+      130: interrupted (Ctrl-C), 143: terminated.
   E2  What a person must know goes to standard error in one line; results go to standard output.
   E3  A command imports its part of the house when it runs, so that `--help` is quick.
+  E4  A standard stream that is closed is /dev/null: no file that is opened takes its number, to be written to by who
+      means the stream. Standard input is known to be closed all the same: nothing is read for it.
 """
 
+import os
+import sys
 from typing import Any
 
 import click
@@ -14,9 +19,15 @@ from quaestor import __version__
 from quaestor.cli.lazy import LazyGroup
 from quaestor.cli.refused import unforeseen
 
+_STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
+
 
 class Commands(LazyGroup):
     """All commands; what none of them foresaw is one line too (E2)."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        _hold_streams()
+        return super().main(*args, **kwargs)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         with unforeseen():  # --help and --version write here
@@ -25,6 +36,17 @@ class Commands(LazyGroup):
     def invoke(self, ctx: click.Context) -> Any:
         with unforeseen():
             return super().invoke(ctx)
+
+
+def _hold_streams() -> None:
+    """E4."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        os.set_inheritable(number, True)
+    os.close(number)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(_STANDARD_OUTPUT, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(_STANDARD_ERROR, "w", encoding="utf-8", closefd=False)
 
 
 @click.group(

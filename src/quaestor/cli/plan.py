@@ -20,6 +20,7 @@ from quaestor.cli.plan_lake import (
     written_tables,
 )
 from quaestor.cli.refused import Refused, in_words
+from quaestor.cli.whole_file import whole_file
 
 if TYPE_CHECKING:
     from quaestor.planner.answers import Plan
@@ -175,6 +176,7 @@ def _write_page(path: Path, made: "Plan", given: "Definitions") -> None:
 
 def _written(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        with whole_file(path) as stream:
+            stream.write(text.encode())
     except OSError as error:
         raise Refused(in_words(error, path)) from None

@@ -63,7 +63,7 @@ def create_command(
       quaestor qmgr create QM1 --listen 127.0.0.1:1414
       quaestor qmgr create QM2 --group QSG1 --structures cf:///tmp/cf.sock --repository /tmp/QSG1.db
     """
-    from quaestor.qmgr.group_settings import GroupSettings, save_group
+    from quaestor.qmgr.group_settings import GroupSettings, placed, save_group
     from quaestor.server.home import Configuration
     from quaestor.server.listeners import split_address
 
@@ -80,7 +80,7 @@ def create_command(
     }
     with said():
         _check_whole(group=group, structures=structures, repository=repository)
-        settings = GroupSettings(group, structures, repository, requests) if group else None
+        settings = placed(GroupSettings(group, structures, repository, requests)) if group else None
         if listen:
             split_address(listen)
         home.create(

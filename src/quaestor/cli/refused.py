@@ -5,6 +5,7 @@ Rules
   U2  What the operating system refuses is told with the file, where there is one. A reader that went away (`| head`) is
       not told: click ends the command for it.
   U3  Bytes of the command line that are no UTF-8, and characters that the terminal has no bytes for, are told as such.
+  U4  An interrupt is one word, and exit code 130; so is a question that is not answered or answered with no, with 2.
 
 Called by commands that refuse an input, and by main around every command.
 """
@@ -13,6 +14,7 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO, Any
 
 import click
 
@@ -26,11 +28,37 @@ class Refused(click.ClickException):
     exit_code = 2
 
 
+class Unfinished(click.ClickException):
+    """What was not begun: a question was answered with no, or not at all (U4)."""
+
+    exit_code = 2
+
+    def __init__(self) -> None:
+        super().__init__("Aborted!")
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(self.message, file, err=True)
+
+
+class Interrupted(Unfinished):
+    """What was not done to its end (U4)."""
+
+    exit_code = 130
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(file=file, err=True)  # behind the ^C that a terminal shows
+        super().show(file)
+
+
 @contextmanager
 def unforeseen() -> Iterator[None]:
     """A line in place of a traceback, where a person can do something about it."""
     try:
         yield
+    except KeyboardInterrupt:  # U4
+        raise Interrupted from None
+    except click.Abort:
+        raise Unfinished from None
     except ModuleNotFoundError as error:  # U1
         package = (error.name or "").partition(".")[0]
         extra = extra_with(package)

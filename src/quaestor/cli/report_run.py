@@ -9,6 +9,7 @@ import click
 from quaestor.cli.refused import in_words
 from quaestor.cli.report_tables import cannot, lake_option, lake_tables, named_values
 from quaestor.cli.spark_door import SparkOptions, spark_options
+from quaestor.cli.whole_file import whole_file
 from quaestor.reports.catalog import Report, ReportError, find
 
 
@@ -69,6 +70,7 @@ def write(content: str, output: Path | None) -> None:
         click.echo(content, nl=False)
         return
     try:
-        output.write_text(content, encoding="utf-8")
+        with whole_file(output) as stream:
+            stream.write(content.encode())
     except OSError as error:
         cannot(in_words(error, output))

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from quaestor.cli.damage import DamageReport
 from quaestor.cli.refused import Refused, in_words
+from quaestor.cli.whole_file import terminable
 from quaestor.layout import CODE_PAGES
 from quaestor.smf.arrow_schema import Names
 from quaestor.smf.blocks import Damage
@@ -112,7 +113,8 @@ def export_command(
     sizes = [Path(each).stat().st_size for each in files if each != STANDARD_INPUT and Path(each).is_file()]
     listener = ExportListener(sum(sizes), DamageReport(dumps=len(files)))
     try:
-        rows = export(files, output, options, processes or _cores(), listener)
+        with terminable():
+            rows = export(files, output, options, processes or _cores(), listener)
     except OSError as error:
         raise Refused(in_words(error, output)) from None
     finally:

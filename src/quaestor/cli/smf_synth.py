@@ -5,13 +5,15 @@ Exit codes: 0 written, 2 the profile or an option cannot be used, or the dump ca
 
 import json
 import re
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from quaestor.cli.numbers import several
 from quaestor.cli.refused import Refused, in_words
+from quaestor.cli.whole_file import is_file_to_be, whole_file
 
 if TYPE_CHECKING:
     from quaestor.smf.synth.profile import Profile
@@ -60,7 +62,7 @@ def synth_command(
     """Write a believable SMF dump from a workload profile.
 
     Incidents that the profile plants are listed in OUTPUT.incidents.json, each with its time, its object and the
-    rules that should find it.
+    rules that should find it; not beside a pipe. Both files appear when all is done.
 
     \b
     Example:
@@ -109,7 +111,8 @@ def _write(
     name = TextColumn("{task.description}", style="bold", markup=False)
     columns = (name, BarColumn(), DownloadColumn(), TransferSpeedColumn())
     bar = Progress(*columns, TimeElapsedColumn(), console=console, disable=quiet or not console.is_terminal)
-    with bar, output.open("wb") as stream:
+    beside = output.with_name(f"{output.name}.incidents.json") if is_file_to_be(output) else None
+    with bar, whole_file(output) as stream, _listed(beside) as listed:
         task = bar.add_task(profile.name, total=size)
         writer = DumpWriter(
             stream,
@@ -122,10 +125,14 @@ def _write(
             made = generate(
                 profile, dump, size_bytes=size, progress=lambda written: bar.update(task, completed=written)
             )
-    beside = output.with_name(f"{output.name}.incidents.json")
-    beside.write_text(json.dumps(made.side_file(profile), indent=2) + "\n", encoding="utf-8")
+        if listed is not None:
+            listed.write(f"{json.dumps(made.side_file(profile), indent=2)}\n".encode())
     click.echo(
         f"{output}: {several(made.records, 'record')}, {several(made.bytes, 'byte')}, {several(made.days, 'day')}, "
-        f"{several(len(made.incidents), 'incident')} ({beside.name})",
+        f"{several(len(made.incidents), 'incident')}{f' ({beside.name})' if beside else ''}",
         err=True,
     )
+
+
+def _listed(beside: Path | None) -> AbstractContextManager[BinaryIO | None]:
+    return nullcontext() if beside is None else whole_file(beside)

@@ -9,6 +9,8 @@ Rules
   GS3 What a member needs (msgpack, redis, sortedcontainers) is not installed everywhere: it is imported when a queue
       manager joins, and missing it is said with what to do.
   GS4 Addresses may have passwords in them: the file is for its owner only, and no message shows them.
+  GS5 A file or a socket is named from where the one who names it is, and kept by its whole name: started elsewhere, a
+      member would make itself another repository.
 
 Called by the package door, the server and the command line.  Calls the coupling facility manager, when it joins.
 """
@@ -27,6 +29,7 @@ from quaestor.qmgr.operator_log import without_passwords
 
 GROUP_FILE = "group"
 GROUP_NAME_MAX = 4
+FACILITY, SQLITE = "cf://", "sqlite:"
 REQUESTS = ("fewest", "mp1b")
 
 
@@ -44,6 +47,16 @@ class GroupSettings:
             raise MQError(Reason.OPTIONS_ERROR, requests=self.requests, one_of=", ".join(REQUESTS))
         if not self.name.isalnum() or len(self.name) > GROUP_NAME_MAX:
             raise MQError(Reason.OBJECT_NAME_ERROR, group=self.name, longest=GROUP_NAME_MAX)
+
+
+def placed(settings: GroupSettings) -> GroupSettings:
+    """The same with whole names for what is on this machine (GS5)."""
+    structures, repository = settings.structures, settings.repository
+    if structures.startswith(FACILITY):
+        structures = f"{FACILITY}{Path(structures.removeprefix(FACILITY)).absolute()}"
+    if "://" not in repository:
+        repository = str(Path(repository.removeprefix(SQLITE)).absolute())
+    return replace(settings, structures=structures, repository=repository)
 
 
 def save_group(directory: Path, settings: GroupSettings) -> None:
@@ -77,8 +90,8 @@ def group_in(directory: Path) -> GroupSettings | None:
 def joining(directory: Path, settings: GroupSettings | None = None) -> Callable[..., Any] | None:
     """How the queue manager in a directory joins its group; None when it has none. New settings are kept (GS2)."""
     if settings is not None:
-        known = group_in(directory)
-        if known is not None and replace(known, requests=settings.requests) != settings:
+        settings, known = placed(settings), group_in(directory)
+        if known is not None and placed(replace(known, requests=settings.requests)) != settings:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, group=settings.name, why=f"it belongs to group {told(known)}")
         save_group(directory, settings)
     else:

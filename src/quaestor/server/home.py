@@ -10,7 +10,7 @@ Rules
       says; what others may do is added to `profiles`.
   HO5 A process serves it if its number is in `pid` and it owns the data sets. A number alone says nothing: it may be
       that of one that was killed, and by now of another program, which must neither keep it from starting nor be
-      stopped.
+      stopped. Who may not look is told so: what he cannot see may be running.
   HO6 Every word and value of `server.toml` is looked at before anything starts; what is not known, or of another kind,
       is 2059 with its name and what is valid.
   HO7 A queue manager is not created among other things: closing their directory to everybody else would take them away.
@@ -239,7 +239,7 @@ class Home:
         try:
             pid = int(self.pid.read_text())
             return pid if owner_of(self.directory) == pid else None
-        except (OSError, ValueError):
+        except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
 
 

@@ -7,7 +7,7 @@ Rules
   C3  A helper is forked, so it starts at once and with everything imported. What it found there it never collects: it
       would have to copy it, page by page, to look at it. A system that cannot fork has no helpers.
   C4  A helper that ends early is an error where its results are gathered; an exception in a task likewise.
-  C5  Ctrl-C is for the process that owns the crew; the others end when it does.
+  C5  Ctrl-C is for the process that owns the crew; the others end when it does, at once and wherever they are.
 
 Called by export.  Calls nothing of ours.
 """
@@ -87,6 +87,7 @@ class Crew(Generic[TaskT, ResultT]):
         """What a helper does (C1)."""
         gc.freeze()  # C3
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # C5
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self._close_offer()
         while (number := self._claim()) is not None:
             try:

@@ -8,7 +8,7 @@ import quaestor
 from model.answers import fails
 from quaestor.clock import FakeClock
 from quaestor.mqi.reasons import Abend, Reason
-from quaestor.qmgr.group_settings import GROUP_FILE, GroupSettings, group_in, joining, save_group, told
+from quaestor.qmgr.group_settings import GROUP_FILE, GroupSettings, group_in, joining, placed, save_group, told
 from quaestor.qmgr.operator_log import OperatorLog
 
 REDIS, POSTGRESQL = "rediss://:of-redis@host:6379", "postgresql://user:of-postgres@host/database"
@@ -61,3 +61,21 @@ def test_why_a_queue_manager_does_not_start_shows_no_password(tmp_path, monkeypa
     with fails(Reason.Q_MGR_NOT_AVAILABLE) as refused:
         quaestor.connect("QM1", tmp_path)
     assert "user:***@host" in str(refused.value)
+
+
+@pytest.mark.parametrize("repository", ["QSG1.db", "./QSG1.db", "sqlite:QSG1.db"])
+def test_a_member_finds_its_group_wherever_it_is_started(tmp_path, monkeypatch, repository):
+    """GS5: by a name from where somebody is, each place of starting would have a repository of its own."""
+    monkeypatch.chdir(tmp_path)
+    whole = GroupSettings("QSG1", f"cf://{tmp_path}/cf.sock", f"{tmp_path}/QSG1.db")
+    assert joining(tmp_path / "QM1", GroupSettings("QSG1", "cf://cf.sock", repository)) is not None
+    assert whole == group_in(tmp_path / "QM1")
+    assert joining(tmp_path / "QM1", GroupSettings("QSG1", "cf://cf.sock", repository)) is not None
+    monkeypatch.chdir("/")
+    with fails(Reason.Q_MGR_NOT_AVAILABLE):
+        joining(tmp_path / "QM1", GroupSettings("QSG1", "cf://cf.sock", repository))
+
+
+def test_addresses_of_servers_are_kept_as_they_are():
+    made = GroupSettings("QSG1", REDIS, POSTGRESQL)
+    assert made == placed(made)

@@ -62,13 +62,19 @@ class ColdStart:
     """Long messages that are not there, because their text is not (CS6)."""
 
 
-def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bool = False) -> ColdStart:
-    """Give page sets a new, empty log (CS1-CS6). The queue manager is down."""
+def page_sets_on(disk: Disk) -> tuple[int, ...]:
+    """The numbers of the page sets; without the first nothing can be started (CS3)."""
     numbers = numbers_on(disk)
     if not numbers:
         raise Abend("CS3", "there are no page sets to start with")
     if 0 not in numbers:
         raise Abend("CS3", "page set 0, which has the definitions, is not there", there_are=numbers)
+    return numbers
+
+
+def cold_start(disk: Disk, *, logs: int = 4, log_bytes: int = 16 << 20, dual: bool = False) -> ColdStart:
+    """Give page sets a new, empty log (CS1-CS6). The queue manager is down."""
+    numbers = page_sets_on(disk)
     if not any(map(disk.exists, BOOTSTRAP_NAMES)):
         for number in numbers:
             _mend(disk, number)
