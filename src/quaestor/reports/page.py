@@ -29,6 +29,7 @@ from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.markup import table
 from quaestor.reports.values import duration, figure, shown
 
+_NO_FIGURE = '<p class="nodata">No record of this period has these figures.</p>'
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"  # M1
 
 
@@ -160,8 +161,10 @@ def _picture(picture: Picture, rows: pa.Table) -> str:
         return _section(report.name, picture.title, picture.about, inside)
     parts = []
     for number, (made, caption) in enumerate(zip(figures, picture.captions, strict=False)):
-        heading = f"<h3>{escape(caption)}</h3>" if caption else ""
-        parts.append(f"<div>{heading}{_chart(f'{report.name}-{number}', made)}</div>")
+        told = ": ".join(each for each in (caption, made["layout"].get("meta", "")) if each)  # D3
+        heading = f"<h3>{escape(told[0].upper() + told[1:])}</h3>" if told else ""
+        drawn = _chart(f"{report.name}-{number}", f"{picture.title} {told}".strip(), made)
+        parts.append(f"<div>{heading}{drawn if _has_points(made) else _NO_FIGURE}</div>")
     inside = f'<div class="charts {picture.columns}">{"".join(parts)}</div>{_details(report, rows)}'
     return _section(report.name, picture.title, picture.about, inside)
 
@@ -170,11 +173,18 @@ def _section(name: str, title: str, about: str, inside: str) -> str:
     return f'<section id="{name}"><h2>{escape(title)}</h2><p class="about">{escape(about)}</p>{inside}</section>\n'
 
 
-def _chart(name: str, made: charts.Figure) -> str:
+def _has_points(made: charts.Figure) -> bool:
+    """Whether there is anything to be seen: a figure of nothing would still have its axes (M2)."""
+    points = (zip(trace["x"], trace["y"], strict=True) for trace in made["data"])
+    return any(x is not None and y is not None for each in points for x, y in each)
+
+
+def _chart(name: str, title: str, made: charts.Figure) -> str:
     data = json.dumps(made, separators=(",", ":")).replace("<", "\\u003c")
     height = made["layout"]["height"]
+    said = escape(f"Chart: {title}. The table below has its figures.")
     return (
-        f'<div class="chart" data-figure="figure-{name}" style="min-height:{height}px">'
+        f'<div class="chart" role="img" aria-label="{said}" data-figure="figure-{name}" style="min-height:{height}px">'
         "<noscript><p class='nodata'>A chart needs a script; the table below has its figures.</p></noscript></div>"
         f'<script type="application/json" id="figure-{name}">{data}</script>'
     )
