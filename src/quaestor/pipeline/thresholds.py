@@ -57,7 +57,7 @@ LIMITS = (
     Limit("db2", "db2_depth_alert", 20, "A-18: requests queued for Db2, alert"),
     Limit("cf", "cf_factor", 2, "A-21: times its own median that a structure may take", ours=True),
     Limit("buffer", "low_percent", 15, "A-25: per cent of a buffer pool that must stay stealable"),
-    Limit("log", "buffer_reads", 100, "A-37: log reads from buffers in five minutes", ours=True),
+    Limit("log", "buffer_reads", 100, "A-37: log reads from buffers in an hour", ours=True),
     Limit("log", "checkpoints_per_hour", 10, "A-43: checkpoints an hour caused by LOGLOAD"),
 )
 
@@ -107,8 +107,8 @@ LOG = (
         "Log: active logs were read", "A long unit of recovery backs out: find it and commit more often.",
     ),
     Threshold(
-        "A-37", WARNING, "READ_REQ_BUF > {buffer_reads}", "READ_REQ_BUF", "reads",
-        "Log: many reads from log buffers", "Applications back out: see who does (A-14).",
+        "A-37", WARNING, "BUFFER_READS_AN_HOUR > {buffer_reads}", "BUFFER_READS_AN_HOUR", "reads an hour",
+        "Log: many reads from log buffers", "Applications back out: see who does (A-14).", "max",
     ),
     Threshold(
         "A-40", WARNING, "LOGBUF_PAGEDIN > 0", "LOGBUF_PAGEDIN", "pages",

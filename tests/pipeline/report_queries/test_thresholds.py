@@ -102,7 +102,13 @@ CASES = [
         {"MOUNTS_ATTEMPTED": 4, "MOUNTS_DONE": 3},
     ),
     ("A-38", "warning", "log", {"READ_REQ_ACTIVE": 0}, {"READ_REQ_ACTIVE": 1}),
-    ("A-37", "warning", "log", {"READ_REQ_BUF": 100}, {"READ_REQ_BUF": 101}),
+    (
+        "A-37",
+        "warning",
+        "log",
+        {"READ_REQ_BUF": 100, "SECONDS": 3600.0},
+        {"READ_REQ_BUF": 101, "SECONDS": 3600.0},
+    ),
     ("A-40", "warning", "log", {"LOGBUF_PAGEDIN": 0}, {"LOGBUF_PAGEDIN": 1}),
     ("A-43", "warning", "log", checkpoints(10), checkpoints(11)),
     ("A-18", "warning", "db2", {"DHIGMAX": 10}, {"DHIGMAX": 11}),
@@ -269,7 +275,7 @@ def test_every_limit_can_be_moved():
         "db2_depth_alert": ("db2", {"DHIGMAX": 21}),
         "cf_factor": ("cf", *({"QESTCSEC": 1, "QESTSSTC": each} for each in (1, 1, 3))),
         "low_percent": ("buffer", {"GETP": 1, "BUFFERS": 100, "STEALABLE_LOW": 15}),
-        "buffer_reads": ("log", {"READ_REQ_BUF": 101}),
+        "buffer_reads": ("log", {"READ_REQ_BUF": 101, "SECONDS": 3600.0}),
         "checkpoints_per_hour": ("log", *checkpoints(11)),
     }
     assert {each.name for each in LIMITS} == moved.keys()

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from quaestor.pipeline import thresholds
 from quaestor.pipeline.arrow_expressions import ARROW
@@ -43,7 +44,7 @@ _LISTED = pa.schema(
 _NO_INDEX_KEYS = ("DATE", "QMGR", "BASENAME", "QTYPE", "INDXTYPE")
 _GETS = ("GETS", "GETBRWS", "GETA")
 _PAGE_SET_IOS = ("PUTPSN", "PUT1PSN", "GETPSN")
-_LOG_COLUMNS = ("CHECKPOINTS", "SECONDS")
+_LOG_RATES = {"CHECKPOINTS": "CHECKPOINTS_AN_HOUR", "READ_REQ_BUF": "BUFFER_READS_AN_HOUR"}
 _PARAMETERS = {each.name: f"@{each.name}" for each in LIMITS}
 Line = dict[str, Any]
 Step = Callable[[pa.Table], pa.Table]
@@ -77,16 +78,22 @@ def _whole(rows: pa.Table) -> pa.Table:
 
 
 def _log_hours(rows: pa.Table) -> pa.Table:
-    """The rows with the checkpoints of the hour that ends with them: five minutes are too short for a rate (A-43)."""
+    """The rows with what was counted in the hour that ends with them: one interval is no measure (A-37, A-43)."""
     names = pc.binary_join_element_wise(rows["MVS"], rows["MQSERIES_SUB_ID"], "\n")
     owners = pc.rank(names, tiebreaker="dense").to_numpy().astype(np.intp)
     moments = pc.binary_join_element_wise(
         pc.cast(rows["DATE"], pa.string()), pc.utf8_slice_codeunits(rows["TIME"], 0, 8), "T"
     )
     ends = np.asarray(moments.to_numpy(zero_copy_only=False), dtype="datetime64[us]")
-    counts, seconds = (np.asarray(rows[each].to_numpy(zero_copy_only=False), np.float64) for each in _LOG_COLUMNS)
-    rates = pa.array(hourly(counts, owners, ends, seconds), from_pandas=True)
-    return _whole(rows.append_column("CHECKPOINTS_AN_HOUR", rates))
+    seconds = _doubles(rows["SECONDS"])
+    for counted, name in _LOG_RATES.items():
+        rates = hourly(_doubles(rows[counted]), owners, ends, seconds)
+        rows = rows.append_column(name, pa.array(rates, from_pandas=True))
+    return _whole(rows)
+
+
+def _doubles(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
 def _named(column: str) -> Step:
@@ -148,7 +155,9 @@ SOURCES: Mapping[str, Source] = {
     "buffer": Source(
         "buffer manager", BUFFER_MANAGER, _named("BUFFER_POOL"), ("BUFFER_POOL",), thresholds.BUFFER_POOLS
     ),
-    "log": Source("log manager", LOG_MANAGER, _log_hours, ("MVS", *_LOG_COLUMNS), thresholds.LOG, "MQSERIES_SUB_ID"),
+    "log": Source(
+        "log manager", LOG_MANAGER, _log_hours, ("MVS", "SECONDS", *_LOG_RATES), thresholds.LOG, "MQSERIES_SUB_ID"
+    ),
     "db2": Source("Db2 manager", DB2_CALLS, _whole, (), thresholds.DB2),
     "db2 verbs": Source("Db2 manager", DB2_CALLS, _db2_verbs, _DB2_COLUMNS, thresholds.DB2_VERBS),
     "cf": Source("coupling facility", CF_CALLS, _structures, _CF_COLUMNS, thresholds.STRUCTURES),
