@@ -41,8 +41,10 @@ RAW_NAMES = {"qmgr": "queue_manager", "job": "task_connection_name", "queue": "b
 SUMMARY_NAMES = {"job": "JOBNAME", "tran": "TRAN", "queue": "BASENAME", "channel": "CHANNEL"}
 """The columns of summary tables that patterns are given for."""
 
-SAME_RECORDS = ("DATE", "TIME", "MVS", "QMGR")
-"""The keys that rows of two summary tables share when they were made from the same records."""
+SAME_RECORDS = ("DATE", "PERIOD_NAME", "TIME", "MVS", "QMGR")
+"""The keys that rows of two summary tables share when they were made from the same records.
+
+A shift may begin within five minutes: they are two rows then, and each has its own lengths."""
 
 Verb = tuple[str, str, str, str]
 """The name of a verb and the columns of its calls, elapsed time and CPU time."""
