@@ -56,3 +56,9 @@ def test_a_shift_that_begins_within_five_minutes_doubles_nothing(spark):
     lengths = frame(spark, f"{head}, SECONDS double, INTERVALS long", [{**row, "INTERVALS": 2} for row in both])
     (found,) = run("cf-activity", tables_of(DRL__MQ_CF_CALLS=calls, DRL__MQS_MSGMGR_T=lengths)).to_pylist()
     assert 20 == found["QESTCSEC"]
+
+
+@pytest.mark.parametrize("name", [*BY_HOUR, "trend", "exceptions", "stats"])
+def test_from_the_first_day_to_the_last_there_are_is_all(tables, name):
+    """G2: who asks up to 9999-12-31 means no end; there is no day after it."""
+    assert run(name, tables, {"from": "0001-01-01", "to": "9999-12-31"}).equals(run(name, tables, {}))
