@@ -26,6 +26,7 @@ import pyarrow as pa
 from quaestor.reports import charts
 from quaestor.reports.catalog import REPORTS
 from quaestor.reports.catalog.model import Report, Unit
+from quaestor.reports.chart_layout import Figure, Rows
 from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.markup import table
 from quaestor.reports.values import ABSENT, duration, figure, shown
@@ -41,7 +42,7 @@ class Picture:
     report: str
     title: str
     about: str
-    draw: Callable[[charts.Rows], list[charts.Figure]]
+    draw: Callable[[Rows], list[Figure]]
     captions: tuple[str, ...] = ("",)
     columns: str = "wide"
 
@@ -184,13 +185,13 @@ def _section(name: str, title: str, about: str, inside: str) -> str:
     return f'<section id="{name}"><h2>{escape(title)}</h2><p class="about">{escape(about)}</p>{inside}</section>\n'
 
 
-def _has_points(made: charts.Figure) -> bool:
+def _has_points(made: Figure) -> bool:
     """Whether there is anything to be seen: a figure of nothing would still have its axes (M2)."""
     points = (zip(trace["x"], trace["y"], strict=True) for trace in made["data"])
     return any(x is not None and y is not None for each in points for x, y in each)
 
 
-def _chart(name: str, title: str, made: charts.Figure) -> str:
+def _chart(name: str, title: str, made: Figure) -> str:
     data = json.dumps(made, separators=(",", ":")).replace("<", "\\u003c")
     height = made["layout"]["height"]
     said = escape(f"Chart: {title}. The table below has its figures.")
