@@ -36,6 +36,8 @@ def test_one_report_is_described():
         (["run", "time-on-que"], "no report 'time-on-que'; did you mean time-on-queue?"),
         (["run", "stats", "-p", "grain=day"], "grain=day: one of record, job is needed"),
         (["run", "stats", "-p", "grain"], "--param grain: write NAME=VALUE"),
+        (["run", "stats", "-p", "qmgr=A", "-p", "qmgr=B"], "--param qmgr=B: qmgr is given already"),
+        (["run", "stats", "-p", "rows=99999999999"], "rows=99999999999: a whole number from 1 to 2147483647 is needed"),
         (["run", "stats", "--lake", "{tmp}/none"], "{tmp}/none: there is no lake"),
         (["html", "-o", "x.html", "--from", "monday"], "from=monday: a day such as 2026-03-31 is needed"),
         (["html", "-o", "x.html", "--lake", "{tmp}/none"], "{tmp}/none: there is no lake"),

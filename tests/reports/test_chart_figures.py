@@ -17,7 +17,7 @@ def test_weeks_are_stacked_by_the_applications_that_took_most():
     rows = [week(2, "A", 1.0), week(2, "B", 5.0), week(9, "A", 2.0004), week(9, "B", None), week(9, "C", 0.5)]
     (figure,) = charts.cpu_by_week(rows)
     assert ["2 Mar 2026", "9 Mar 2026"] == figure["data"][0]["x"]
-    assert [("B", [5.0, 0.0]), ("A", [1.0, 2.0]), ("C", [0.0, 0.5])] == [
+    assert [("B", [5.0, 0.0]), ("A", [1.0, 2.0004]), ("C", [0.0, 0.5])] == [
         (each["name"], each["y"]) for each in figure["data"]
     ]
     assert list(charts.PALETTE[:3]) == [each["marker"]["color"] for each in figure["data"]]
@@ -139,7 +139,7 @@ def log(hour, checkpoints, qmgr="QM01"):
 @pytest.mark.parametrize(("most", "even"), [(None, True), (0, True), (5, True), (6, False)])
 def test_few_checkpoints_have_a_scale_of_whole_ones(most, even):
     rate, forces, checkpoints = charts.log_activity([log(0, 1), log(1, most)])
-    assert [1.2346, 1.2346] == rate["data"][0]["y"]
+    assert [1.23456, 1.23456] == rate["data"][0]["y"]
     assert [7.0, 7.0] == forces["data"][0]["y"]
     assert even is (checkpoints["layout"]["yaxis"].get("dtick") == 1)
     assert even is (checkpoints["layout"]["yaxis"].get("range") == [0, 5])

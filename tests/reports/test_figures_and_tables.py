@@ -78,7 +78,10 @@ def test_a_large_number_in_few_characters(value, text):
     assert text == _large(value)
 
 
-@pytest.mark.parametrize(("value", "text"), [(0, "0 B"), (950, "950 B"), (12_000, "12 kB"), (50.6e6, "50.6 MB")])
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (426.99999999999994, "427 B"), (950, "950 B"), (12_000, "12 kB"), (50.6e6, "50.6 MB")],
+)
 def test_bytes_have_their_unit(value, text):
     assert text == _bytes(value)
 
@@ -113,10 +116,35 @@ def test_the_figures_of_the_head():
     assert ["Exceptions", "CPU", "Commits", "Messages put", "Bytes put"] == list(cells)
     assert cells["Bytes put"].endswith("B")
     nothing = page({name: empty(name) for name in four_weeks()}, "T", "W")
-    assert {"Exceptions": "0", "CPU": "-", "Commits": "0", "Messages put": "0", "Bytes put": "0 B"} == dict(
-        re.findall(r"<dt>([^<]*)</dt><dd>([^<]*) <small>", nothing)
+    assert dict.fromkeys(cells, "-") == dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*) <small>", nothing))
+    assert ('class="bad"' in made, 'class="good"' in nothing) == (True, False)
+
+
+def test_cpu_and_commits_of_the_head_are_said_to_be_of_whole_weeks():
+    """A page on one day has the messages of the day, but the CPU time of its week."""
+    made = page(four_weeks(), "T", "W")
+    notes = dict(re.findall(r"<dt>([^<]*)</dt><dd>[^<]* <small>([^<]*)<", made))
+    assert ("in 4 whole weeks", "in 4 whole weeks", "") == tuple(
+        notes[each] for each in ("CPU", "Commits", "Messages put")
     )
-    assert ('class="bad"' in made, 'class="good"' in nothing) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("there", "said", "kind", "count"),
+    [
+        ((), "Nothing was measured in this period, so no threshold was tried.", "", "-"),
+        (("cpu-by-week",), "No threshold was crossed. Only those on accounting were tried.", "good", "0"),
+        (("log-activity",), "No threshold was crossed. Only those on statistics were tried.", "good", "0"),
+        (("cpu-by-week", "buffer-pools"), "No threshold was crossed. Every threshold of MP1B was tried.", "good", "0"),
+    ],
+)
+def test_nothing_is_in_line_that_was_not_measured(there, said, kind, count):
+    """M5."""
+    tables = {name: (table if name in there else empty(name)) for name, table in four_weeks().items()}
+    made = page(tables, "T", "W")
+    assert said in made
+    assert (f'<div class="{kind}"><dt>Exceptions' if kind else "<div><dt>Exceptions") in made
+    assert f"<dt>Exceptions</dt><dd>{count} " in made
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -174,7 +202,8 @@ def test_a_report_says_what_was_asked_and_how_many_rows_there_are():
 
 def test_a_table_of_a_page_groups_thousands_and_says_what_is_left_out():
     made = table(REPORT, rows_of([("A<B", 12345, 0.5)] * 3), most=2)
-    assert '<th>Name</th><th class="n">calls</th><th class="n">Calls a second</th>' in made
+    assert '<th scope="col">Name</th><th scope="col" class="n">calls</th>' in made
+    assert '<div class="scroll" tabindex="0" role="region" aria-label="A sample"><table>' in made
     assert '<td>A&lt;B</td><td class="n">12,345</td><td class="n">0.500</td>' in made
     assert '<p class="more">1 more rows: <code>quaestor report run sample</code></p>' in made
     assert 2 == made.count("<td>")
@@ -198,6 +227,7 @@ def test_a_csv_field_with_commas_and_quotes_stays_one_field():
         (number, "2.5e3", 2500.0),
         (whole, "1", 1),
         (whole, "007", 7),
+        (whole, "2147483647", 2**31 - 1),
         (yes_or_no, "YES", True),
         (yes_or_no, "no", False),
         (pattern, "*", "*"),
@@ -218,10 +248,12 @@ def test_a_value_that_fits(parse, text, value):
         (number, "-1", "a number from 0 up is needed"),
         (number, "nan", "a number from 0 up is needed"),
         (number, "inf", "a number from 0 up is needed"),
-        (whole, "0", "a whole number from 1 up is needed"),
-        (whole, "1.5", "a whole number from 1 up is needed"),
-        (whole, "-1", "a whole number from 1 up is needed"),
-        (whole, "", "a whole number from 1 up is needed"),
+        (whole, "0", "a whole number from 1 to 2147483647 is needed"),
+        (whole, "1.5", "a whole number from 1 to 2147483647 is needed"),
+        (whole, "-1", "a whole number from 1 to 2147483647 is needed"),
+        (whole, "", "a whole number from 1 to 2147483647 is needed"),
+        (whole, "2147483648", "a whole number from 1 to 2147483647 is needed"),
+        (whole, "9" * 5000, "a whole number from 1 to 2147483647 is needed"),
         (yes_or_no, "true", "yes or no is needed"),
         (pattern, "", "a name is needed"),
         (one_of("a", "b"), "c", "one of a, b is needed"),

@@ -145,7 +145,7 @@ def test_one_hour_has_the_line_from_edge_to_edge():
 
 def test_an_hour_that_a_line_lacks_is_a_gap_in_it():
     rate, forces, checkpoints = charts.log_activity([log(0), log(1, "QM2", rate=0.12345), log(2, rate=None)])
-    assert [("QM1", [1.0, None]), ("QM2", [None, 0.1235])] == [(each["name"], each["y"]) for each in rate["data"]]
+    assert [("QM1", [1.0, None]), ("QM2", [None, 0.12345])] == [(each["name"], each["y"]) for each in rate["data"]]
     assert 3 == len(forces["data"][0]["x"])
     assert ["solid", "dash"] == [each["line"]["dash"] for each in checkpoints["data"]]
     assert rate["layout"]["showlegend"]
@@ -179,3 +179,47 @@ def test_what_all_figures_share():
     assert "rgba(0,0,0,0)" == made["paper_bgcolor"] == made["plot_bgcolor"]
     assert "title" not in charts.axis()
     assert {"text": "s", "standoff": 8} == charts.axis("s", nticks=3)["title"]
+
+
+# --- what is left out, and what stands under the pointer --------------------------------------------------------------
+
+
+def told(figures):
+    return [each["layout"].get("meta") for each in figures]
+
+
+def test_the_title_says_what_a_chart_leaves_out():
+    """D3: of a thousand queues fourteen are drawn."""
+    many = [queue(f"Q{n:04d}", n, n) for n in range(1013)]
+    assert ["the 14 largest of 1,013"] * 2 == told(charts.queue_traffic(many))
+    assert [None, None] == told(charts.queue_traffic(many[:MOST_BARS]))
+    assert ["the 14 longest of 15"] == told(charts.time_on_queue([stay(f"Q{n}", 1, 2, 3) for n in range(15)]))
+    assert ["the 14 largest of 16"] == told(charts.cpu_by_week([week(0, f"A{n}", 1.0) for n in range(16)]))
+    assert [None] == told(charts.cpu_by_week([week(w, f"A{n}", 1.0) for n in range(16) for w in (0, 1)]))  # Other
+    assert ["the 4 lowest of 5"] == told(charts.buffer_pools([pool(n, 50) for n in range(5)]))
+    split = {"elapsed_s": 1.0, "cpu_s": 1.0, "log_s": 0, "page_set_s": 0, "cf_s": 0, "db2_s": 0, "other_s": 0}
+    assert ["the 14 largest of 20"] == told(
+        charts.elapsed_split([{"application": f"A{n}", **split} for n in range(20)])
+    )
+    channel = {"QMGR": "QM1", "TYPE": "Sender", "MESSAGES": 5, "batch_size": 2.0, "BATCHSZ": 50}
+    made = charts.channel_traffic([{"CHANNEL": f"C{n}", **channel} for n in range(30)])
+    assert ["the 14 largest of 30", "the 14 busiest of 30"] == told(made)
+
+
+def test_counts_are_told_whole_and_measures_without_powers_of_ten():
+    """D3: 21,290 messages, not 2.129e+4."""
+    by_bytes, by_count = charts.queue_traffic([queue("A", 21_290, 1)])
+    assert "%{x:,.4~r} MB<extra>" in by_bytes["data"][0]["hovertemplate"]
+    assert "%{x:,d}<extra>" in by_count["data"][0]["hovertemplate"]
+    both = [week(0, "A", 1.0), week(1, "A", 0.0004)]
+    for made in (charts.cpu_by_week(both[:1]), charts.cpu_by_week(both)):
+        assert ":,.4~r} s<extra>" in made[0]["data"][0]["hovertemplate"]
+
+
+def test_a_channel_that_is_called_other_is_not_the_others():
+    rows = [week(number, "Other", 50.0) for number in (0, 1)]
+    rows += [week(number, f"A{n:02d}", 20.0) for number in (0, 1) for n in range(len(PALETTE) + 1)]
+    (made,) = charts.cpu_by_week(rows)
+    first, *_, last = made["data"]
+    assert ("Other", [50.0, 50.0], PALETTE[0]) == (first["name"], first["y"], first["marker"]["color"])
+    assert ("Other", [40.0, 40.0], GREY) == (last["name"], last["y"], last["marker"]["color"])

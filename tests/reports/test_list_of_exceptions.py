@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from quaestor.reports.findings import MOST_LINES, condensed, findings_list
+from quaestor.reports.findings import MOST_LINES, MOST_NAMES, condensed, findings_list
 from reports.given import exception
 
 
@@ -132,3 +132,11 @@ def test_a_long_list_says_how_many_it_leaves_out(count, more):
     assert min(count, MOST_LINES) == made.count("<li>")
     assert (f'<p class="more">{more} more in the table.</p>' in made) == (more is not None)
     assert ("more in the table" in made) == (more is not None)
+
+
+@pytest.mark.parametrize(("others", "end"), [(MOST_NAMES, "Q0012."), (MOST_NAMES + 1000, "Q0012 and 1,000 more.")])
+def test_of_many_objects_some_are_named_and_the_others_counted(others, end):
+    """A rule that a thousand queues break is still one line that can be read."""
+    made = line_of(*(finding(name=f"Q{n:04d}", worst=float(-n)) for n in range(others + 1)))
+    assert "Also Q0001, Q0002, " in made
+    assert f", {end} Do something" in made

@@ -12,7 +12,7 @@ import pytest
 from quaestor.reports.catalog import REPORTS
 from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.page import NEEDED, PICTURES, page, small_page
-from reports.given import empty, exceptions, four_weeks
+from reports.given import empty, exceptions, four_weeks, table_of
 
 VOID = {"meta", "br", "img", "hr", "link", "input"}
 
@@ -159,3 +159,32 @@ def test_names_are_what_records_hold(name, shown):
         labels = {trace["name"] for figure in figures for trace in figure["data"]}
         assert {shown, f"{shown} {shown}"} <= labels
         assert not any("None" in label for label in labels)
+
+
+def test_a_chart_without_figures_says_so():
+    """M2: records without the length of their interval have no rates; axes from January to December would mislead."""
+    rows = [{**row, "megabytes_per_s": None, "forces_per_s": None} for row in four_weeks()["log-activity"].to_pylist()]
+    html = page({**four_weeks(), "log-activity": table_of("log-activity", rows)}, "MQ accounts", "")
+    assert 2 == html.count("No record of this period has these figures.")
+    drawn = re.findall(r'data-figure="figure-log-activity-(\d)"', html)
+    assert ["2"] == drawn  # checkpoints are counted all the same
+    idle = [{**row, "elapsed_s": 0.0} for row in four_weeks()["elapsed-split"].to_pylist()]
+    html = page({**four_weeks(), "elapsed-split": table_of("elapsed-split", idle)}, "MQ accounts", "")
+    assert "figure-elapsed-split" not in html
+
+
+def test_the_heading_of_a_chart_says_what_it_leaves_out():
+    """D3: a section without captions has a heading then."""
+    rows = [{**four_weeks()["queue-traffic"].to_pylist()[0], "BASENAME": f"Q{n}"} for n in range(20)]
+    html = page({**four_weeks(), "queue-traffic": table_of("queue-traffic", rows)}, "MQ accounts", "")
+    assert ["Bytes: the 14 largest of 20", "Messages: the 14 largest of 20"] == re.findall(
+        "<h3>([^<]* of 20)</h3>", html
+    )
+    assert "<h3>The 4 lowest of 8</h3>" in html
+
+
+def test_a_chart_has_its_name_in_words(full):
+    """M2: who cannot see it is sent to its table."""
+    said = re.findall(r'class="chart" role="img" aria-label="([^"]+)"', full)
+    assert sum(len(each.captions) for each in PICTURES) == len(said)
+    assert "Chart: Log Forces. The table below has its figures." in said

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -10,8 +11,9 @@ import pytest
 from quaestor.planner.answers import plan
 from quaestor.planner.definitions import definitions
 from quaestor.planner.workload_file import load_workload, parse
-from quaestor.reports.plan_page import plan_page
+from quaestor.reports.plan_page import _percent, plan_page
 from quaestor.reports.svg import bars, curve, stacked
+from reports.browser import DESKTOP, look, needs_browser
 
 
 def page_of(workload):
@@ -113,6 +115,27 @@ def test_the_fill_time_is_drawn_up_to_the_highest_rate(rate, points):
     """As many times today's messages as a workload takes, 10,000,000 a second; today's is among them."""
     flow = f'[[flow]]\nqueue="A"\nsize=1\nrate={rate}\npersistent=true\n'
     made = page_of(parse(f'[queue_manager]\nname="Q"\n{flow}', "w"))
-    (drawn,) = re.findall(r'aria-label="curve">(.*?)</svg>', made, re.DOTALL)
+    (drawn,) = re.findall(r'aria-label="curve: [^"]*">(.*?)</svg>', made, re.DOTALL)
     assert points == drawn.count("<circle")
     assert 1 == drawn.count('r="5"')
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0 %"), (-0.3, "-0.3 %"), (0.04, "0.04 %"), (-1.4, "-1 %"), (99.7, "100 %"), (-75.0, "-75 %")],
+)
+def test_a_limit_that_is_just_passed_is_not_passed_by_nothing(value, text):
+    assert text == _percent(value)
+
+
+@needs_browser
+@pytest.mark.slow
+def test_nothing_reaches_past_the_edge_of_a_phone(page, tmp_path):
+    """G5: in a frame of 320, for no window is as narrow; tables of long names are the widest."""
+    frame = f'<iframe style="width:320px;height:600px;border:0" srcdoc="{escape(page)}"></iframe>'
+    script = """<script>setInterval(() => {
+      const inside = document.querySelector("iframe").contentDocument.documentElement;
+      document.documentElement.dataset.phone = inside.scrollWidth;
+    }, 200);</script>"""
+    found = look(f"<!doctype html><html><body>{frame}{script}</body></html>", tmp_path, DESKTOP)
+    assert 320 == found.number("phone")

@@ -117,10 +117,36 @@ def test_a_limit_above_all_points_is_within_the_drawing():
     assert [29.6] == [y for kind, y, _ in marks(drawn, "line", "class", "y1") if kind == "mark"]
 
 
-@pytest.mark.parametrize("kind", ["bars", "stacked bar", "curve"])
-def test_a_drawing_says_what_it_is(kind):
-    drawn = {"bars": bars([("a", 1.0, "")], -1, 1), "stacked bar": stacked([("a", 1.0, "")]), "curve": CURVE}[kind]
-    assert ("img", kind) == (ET.fromstring(drawn).get("role"), ET.fromstring(drawn).get("aria-label"))
+@pytest.mark.parametrize(
+    ("drawn", "name"),
+    [
+        (bars([("log", -5.0, "-5 %"), ("pool <2>", 1.0, "1 %")], -9, 9), "bars: log -5 %; pool <2> 1 %"),
+        (stacked([("read", 1.0, "1 s"), ("redo", 2.0, "2 s")]), "stacked bar: read 1 s; redo 2 s"),
+        (
+            curve([(0.5, 60.0), (2, 15.0)], 30.0, "times", "min", "30"),
+            "curve: 60 min at 0.5 times; 15 min at 2 times; limit 30",
+        ),
+    ],
+)
+def test_a_drawing_tells_its_figures(drawn, name):
+    """V4."""
+    assert ("img", name) == (ET.fromstring(drawn).get("role"), ET.fromstring(drawn).get("aria-label"))
+
+
+QUEUE = "PAYMENTS.OF.THE.SECOND.QUARTER.BY.STANDING.ORDER"  # 48, the most there is
+
+
+def test_a_long_label_gets_room_and_is_never_cut():
+    """V3: with the longest name of a queue, in the wide form and in the narrow one."""
+    labels = ["log", f"page set 3, {QUEUE[:30]}", f"page set 3 before it expands, {QUEUE}"]
+    for narrow, room in ((False, 550), (True, 440)):
+        drawn = bars([(each, 50.0, "50 %") for each in labels], -100, 100, narrow=narrow)
+        texts = [each for each in ET.fromstring(drawn).iter("text") if each.text != "50 %"]
+        assert labels == [each.text for each in texts]
+        assert [None, None, str(room)] == [each.get("textLength") for each in texts]
+        if not narrow:
+            assert {"550"} == {each.get("x") for each in texts}
+            assert {560.0} == {x for x, _ in marks(drawn, "rect", "x")}
 
 
 @given(st.lists(st.floats(-100, 100).map(lambda each: round(each, 3)), min_size=1, max_size=8))

@@ -34,6 +34,8 @@ def named_values(texts: Iterable[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not name:
             cannot(f"--param {text}: write NAME=VALUE")
+        if name in made:
+            cannot(f"--param {text}: {name} is given already; * and ? stand for several names")
         made[name] = value
     return made
 

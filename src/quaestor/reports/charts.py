@@ -4,36 +4,45 @@ Rules
   D1  A figure shows what its table has; nothing is computed here but shares of a whole and the order of bars.
   D2  Colours are told apart by people who see few of them (Okabe and Ito), and the meaning never hangs on colour
       alone: legends, labels and the table say the same. "Other" is grey.
-  D3  Every axis has its unit. Too many series are cut to the ones that matter, and the title of the chart says so.
+  D3  Every axis has its unit, and so has a figure under the pointer. Too many series are cut to the ones that matter,
+      and the title of the chart says so.
   D4  A period of one hour is drawn too: as a point between the hours around it. Where hours are few, points are large.
       A scale of powers of ten has two marks at least, or its figures could not be read.
   D5  Text and lines take their colour from the page, so that light, dark and paper need no second figure.
   D6  Names come from records. What has none is a dash (V1), and what plotly would take for markup is escaped.
 
-Called by page.  Calls nothing of plotly: the page brings plotly.js, and a test checks the figures against its schema.
+Called by page.  Calls chart_layout, hour_lines; nothing of plotly: the page brings plotly.js, and a test checks the
+figures against its schema.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from html import escape
 from math import log10
 from typing import Any
 
-from quaestor.reports.values import ABSENT, duration
+from quaestor.reports.chart_layout import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PALETTE,
+    PINK,
+    RED,
+    SKY,
+    Figure,
+    Rows,
+    axis,
+    cut,
+    layout,
+    named,
+    short,
+)
+from quaestor.reports.hour_lines import highest, line_figure, series
+from quaestor.reports.values import duration
 
-Figure = dict[str, Any]
-Rows = list[dict[str, Any]]
-
-BLUE, ORANGE, GREEN, RED, SKY, PINK, YELLOW = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#B8A800",
-)  # fmt: skip
-GREY = "#8A8F98"
-PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, RED, YELLOW)
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 MOST_BARS = 14
 _STAYS = [1, 100, 1e4, 1e6, 6e7, 3.6e9, 3.6e11]  # us to 100 hours, far enough apart for a phone
 _ROW_PX = 26
+_COUNTED, _MEASURED = "%{x:,d}", "%{x:,.4~r}"  # under the pointer: no powers of ten (D3)
 _SPLIT = (
     ("cpu_s", "CPU", BLUE),
     ("log_s", "Log wait", ORANGE),
@@ -42,30 +51,6 @@ _SPLIT = (
     ("db2_s", "Db2", SKY),
     ("other_s", "Other", GREY),
 )
-
-
-def layout(height: int, **more: Any) -> dict[str, Any]:
-    """What all figures share."""
-    made: dict[str, Any] = {
-        "height": height,
-        "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": FONT, "size": 12},
-        "hoverlabel": {"bgcolor": "#1d2430", "bordercolor": "#1d2430", "font": {"color": "#fff"}},
-        "legend": {"orientation": "h", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "traceorder": "normal"},
-        "dragmode": False,
-    }
-    made.update(more)
-    return made
-
-
-def axis(title: str = "", **more: Any) -> dict[str, Any]:
-    made: dict[str, Any] = {"automargin": True, "zeroline": False, "fixedrange": True, "ticklabelstandoff": 6}
-    if title:
-        made["title"] = {"text": title, "standoff": 8}
-    made.update(more)
-    return made
 
 
 # --- bars -------------------------------------------------------------------------------------------------------------
@@ -77,25 +62,26 @@ def cpu_by_week(rows: Rows) -> list[Figure]:
     totals = _totals(rows, "application", "cpu_s")
     if len(weeks) == 1:
         names = list(totals)[:MOST_BARS]
-        return [_bars(names, [("CPU", [totals[name] for name in names], BLUE)], "CPU seconds")]
+        made = _bars(names, [("CPU", [totals[name] for name in names], BLUE)], "CPU seconds", f"{_MEASURED} s")
+        return [cut(made, len(names), len(totals), "largest")]
     main = list(totals)[: len(PALETTE)]
-    series = {name: dict.fromkeys(weeks, 0.0) for name in [*main, "Other"]}
+    sums: dict[str | None, dict[Any, float]] = {name: dict.fromkeys(weeks, 0.0) for name in [*main, None]}
     for row in rows:
-        name = _name(row["application"])
-        series[name if name in main else "Other"][row["week"]] += row["cpu_s"] or 0.0
-    if not any(series["Other"].values()):
-        del series["Other"]
+        name = named(row["application"])
+        sums[name if name in main else None][row["week"]] += row["cpu_s"] or 0.0
+    if not any(sums[None].values()):
+        del sums[None]
     labels = [f"{week:%d %b %Y}".lstrip("0") for week in weeks]
     data = [
         {
             "type": "bar",
-            "name": name,
+            "name": name or "Other",
             "x": labels,
-            "y": [round(value, 3) for value in values.values()],
-            "marker": {"color": GREY if name == "Other" else PALETTE[place % len(PALETTE)]},
-            "hovertemplate": "%{fullData.name}: %{y:,.1f} s<extra></extra>",
+            "y": [short(value) for value in values.values()],
+            "marker": {"color": GREY if name is None else PALETTE[place % len(PALETTE)]},
+            "hovertemplate": "%{fullData.name}: %{y:,.4~r} s<extra></extra>",
         }
-        for place, (name, values) in enumerate(series.items())
+        for place, (name, values) in enumerate(sums.items())
     ]
     shape = layout(
         380,
@@ -110,8 +96,9 @@ def cpu_by_week(rows: Rows) -> list[Figure]:
 
 def elapsed_split(rows: Rows) -> list[Figure]:
     """What share of each application's elapsed time went where; the label has the whole."""
-    kept = [row for row in rows if (row["elapsed_s"] or 0) > 0][:MOST_BARS][::-1]
-    labels = [f"{_name(row['application'])}  <b>{duration(row['elapsed_s'] * 1e6)}</b>" for row in kept]
+    spent = [row for row in rows if (row["elapsed_s"] or 0) > 0]
+    kept = spent[:MOST_BARS][::-1]
+    labels = [f"{named(row['application'])}  <b>{duration(row['elapsed_s'] * 1e6)}</b>" for row in kept]
     data = []
     for column, name, colour in _SPLIT:
         wholes = [sum(row[part] or 0.0 for part, *_ in _SPLIT) or 1.0 for row in kept]
@@ -125,7 +112,7 @@ def elapsed_split(rows: Rows) -> list[Figure]:
         xaxis=axis("per cent of elapsed time", range=[0, 100]),
         yaxis=axis(type="category"),
     )
-    return [{"data": data, "layout": shape}]
+    return [cut({"data": data, "layout": shape}, len(kept), len(spent), "largest")]
 
 
 def queue_traffic(rows: Rows) -> list[Figure]:
@@ -133,10 +120,11 @@ def queue_traffic(rows: Rows) -> list[Figure]:
     names = _labels(rows, "BASENAME")
     by_bytes = _largest(names, rows, "megabytes_put", "megabytes_got")
     by_count = _largest(names, rows, "messages_put", "messages_got")
-    return [
-        _two_bars(by_bytes, ("megabytes_put", "megabytes_got"), "million bytes"),
-        _two_bars(by_count, ("messages_put", "messages_got"), "messages"),
+    figures = [
+        _two_bars(by_bytes, ("megabytes_put", "megabytes_got"), "million bytes", f"{_MEASURED} MB"),
+        _two_bars(by_count, ("messages_put", "messages_got"), "messages", _COUNTED),
     ]
+    return [cut(each, min(len(rows), MOST_BARS), len(rows), "largest") for each in figures]
 
 
 def channel_traffic(rows: Rows) -> list[Figure]:
@@ -145,35 +133,37 @@ def channel_traffic(rows: Rows) -> list[Figure]:
     if len(set(names)) < len(names):  # one channel of two types: both bars would be drawn over each other
         names = [f"{name} {row['TYPE']}" for name, row in zip(names, rows, strict=True)]
     most = _largest(names, rows, "MESSAGES")
-    figures = [_bars([n for n, _ in most], [("Messages", [row["MESSAGES"] for _, row in most], BLUE)], "messages")]
+    messages = [("Messages", [row["MESSAGES"] for _, row in most], BLUE)]
+    made = _bars([n for n, _ in most], messages, "messages", _COUNTED)
+    figures = [cut(made, len(most), len(rows), "largest")]
     batched = [(name, row) for name, row in zip(names, rows, strict=True) if row["batch_size"] and row["BATCHSZ"]]
     if batched:
-        batched = batched[:MOST_BARS]
+        several, batched = len(batched), batched[:MOST_BARS]
         made = _bars(
             [n for n, _ in batched],
             [("Messages a batch", [round(row["batch_size"], 1) for _, row in batched], GREEN)],
             "messages a batch",
+            _MEASURED,
         )
         made["data"].append(_mark("BATCHSZ", [n for n, _ in batched], [row["BATCHSZ"] for _, row in batched]))
         made["layout"]["showlegend"] = True
-        figures.append(made)
+        figures.append(cut(made, len(batched), several, "busiest"))
     return figures
 
 
-def _two_bars(named: Sequence[tuple[str, dict[str, Any]]], columns: tuple[str, str], title: str) -> Figure:
+def _two_bars(
+    largest: Sequence[tuple[str, dict[str, Any]]], columns: tuple[str, str], title: str, shown: str
+) -> Figure:
     put, got = columns
-    labels = [name for name, _ in named]
-    return _bars(
-        labels,
-        [("Put", [row[put] for _, row in named], BLUE), ("Got", [row[got] for _, row in named], ORANGE)],
-        title,
-    )
+    labels = [name for name, _ in largest]
+    both = [("Put", [row[put] for _, row in largest], BLUE), ("Got", [row[got] for _, row in largest], ORANGE)]
+    return _bars(labels, both, title, shown)
 
 
-def _bars(labels: Sequence[str], series: Iterable[tuple[str, Sequence[Any], str]], title: str) -> Figure:
+def _bars(labels: Sequence[str], bars: Iterable[tuple[str, Sequence[Any], str]], title: str, shown: str) -> Figure:
     """Horizontal bars, the largest on top."""
     upward = list(labels)[::-1]
-    data = [_bar(name, upward, list(values)[::-1], colour, "%{x:,.4~g}") for name, values, colour in series]
+    data = [_bar(name, upward, list(values)[::-1], colour, shown) for name, values, colour in bars]
     shape = layout(
         _height(len(upward) * (1.5 if len(data) > 1 else 1)),
         barmode="group",
@@ -215,7 +205,8 @@ def _mark(name: str, labels: Sequence[str], values: Sequence[Any]) -> dict[str, 
 def time_on_queue(rows: Rows) -> list[Figure]:
     """From the shortest to the longest stay of a message, with the mean, on a scale of powers of ten."""
     pairs = zip(_labels(rows, "BASENAME"), rows, strict=True)
-    kept = [(name, row) for name, row in pairs if (row["MAXTOQ"] or 0) > 0][:MOST_BARS][::-1]
+    stayed = [(name, row) for name, row in pairs if (row["MAXTOQ"] or 0) > 0]
+    kept = stayed[:MOST_BARS][::-1]
     xs: list[Any] = []
     ys: list[Any] = []
     for name, row in kept:
@@ -245,7 +236,7 @@ def time_on_queue(rows: Rows) -> list[Figure]:
         xaxis=stays,
         yaxis=axis(type="category", range=[-0.6, len(kept) - 0.4]),
     )
-    return [{"data": [span, mean], "layout": shape}]
+    return [cut({"data": [span, mean], "layout": shape}, len(kept), len(stayed), "longest")]
 
 
 # --- lines over time --------------------------------------------------------------------------------------------------
@@ -253,9 +244,9 @@ def time_on_queue(rows: Rows) -> list[Figure]:
 
 def buffer_pools(rows: Rows) -> list[Figure]:
     """The four pools that came closest to full, against the line below which pages are written out."""
-    lines = _series(rows, lambda row: f"{_qmgr(row)} pool {row['BUFFER_POOL']}", "low_percent")
+    lines = series(rows, lambda row: f"{_qmgr(row)} pool {row['BUFFER_POOL']}", "low_percent")
     lowest = sorted(lines, key=lambda name: min(value for _, value in lines[name]))[:4]
-    made = _lines({name: lines[name] for name in lowest}, "lowest stealable, %", 340, "%{y:.0f} %")
+    made = line_figure({name: lines[name] for name in lowest}, "lowest stealable, %", 340, "%{y:.3~r} %")
     made["layout"]["yaxis"]["range"] = [0, 100]
     if not lowest:
         return [made]
@@ -267,14 +258,14 @@ def buffer_pools(rows: Rows) -> list[Figure]:
         }
     )  # fmt: skip
     made["layout"]["showlegend"] = True
-    return [made]
+    return [cut(made, len(lowest), len(lines), "lowest")]
 
 
 def log_activity(rows: Rows) -> list[Figure]:
     """Rate of writing, forces and checkpoints, one figure each."""
-    rate = _lines(_series(rows, _qmgr, "megabytes_per_s"), "MB/s, all copies", 250, "%{y:.3~g} MB/s")
-    forces = _lines(_series(rows, _qmgr, "forces_per_s"), "forces a second", 250, "%{y:.3~g} a second")
-    checkpoints = _lines(_series(rows, _qmgr, "CHECKPOINTS"), "checkpoints an hour", 250, "%{y:.0f} an hour")
+    rate = highest(series(rows, _qmgr, "megabytes_per_s"), "MB/s, all copies", 250, "%{y:,.4~r} MB/s")
+    forces = highest(series(rows, _qmgr, "forces_per_s"), "forces a second", 250, "%{y:,.4~r} a second")
+    checkpoints = highest(series(rows, _qmgr, "CHECKPOINTS"), "checkpoints", 250, "%{y:,d} checkpoints")
     if max((row["CHECKPOINTS"] or 0 for row in rows), default=0) <= 5:
         checkpoints["layout"]["yaxis"] |= {"dtick": 1, "range": [0, 5]}
     return [rate, forces, checkpoints]
@@ -284,70 +275,10 @@ def cf_activity(rows: Rows) -> list[Figure]:
     """Response to single requests, and how many requests there were, by structure."""
     for row in rows:
         row["requests"] = (row["QESTCSEC"] or 0) + (row["QESTCMEC"] or 0)
-    times = _busiest(_series(rows, _structure, "single_avg_us"))
-    counts = _busiest(_series(rows, _structure, "requests"))
     return [
-        _lines(times, "us a single request", 280, "%{y:.3~g} us"),
-        _lines(counts, "requests an hour", 280, "%{y:,.0f} an hour"),
+        highest(series(rows, _structure, "single_avg_us"), "us a single request", 280, "%{y:,.4~r} us"),
+        highest(series(rows, _structure, "requests"), "requests", 280, "%{y:,d} requests"),
     ]
-
-
-Points = list[tuple[Any, float]]
-
-
-def _series(rows: Rows, name: Any, column: str) -> dict[str, Points]:
-    made: dict[str, Points] = {}
-    for row in rows:
-        if row[column] is not None:
-            made.setdefault(name(row), []).append((row["hour"], row[column]))
-    return made
-
-
-def _busiest(lines: dict[str, Points]) -> dict[str, Points]:
-    """The six lines that reach highest."""
-    kept = sorted(lines, key=lambda name: -max(value for _, value in lines[name]))[:6]
-    return {name: lines[name] for name in sorted(kept)}
-
-
-def _lines(lines: dict[str, Points], title: str, height: int, shown: str) -> Figure:
-    moments = sorted({when for points in lines.values() for when, _ in points})
-    few = len(moments) <= 60
-    dashes = DASHES if few else ("solid",)
-    data = []
-    for place, (name, points) in enumerate(lines.items()):
-        values = dict(points)
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers" if few else "lines",
-                "name": name,
-                "x": [when.isoformat() for when in moments],
-                "y": [round(values[when], 4) if when in values else None for when in moments],
-                "line": {"color": PALETTE[place % len(PALETTE)], "width": 1.6, "dash": dashes[place % len(dashes)]},
-                "marker": {"size": 4 if len(moments) > 3 else 9},
-                "hovertemplate": f"%{{fullData.name}}: {shown}<extra></extra>",
-            }
-        )
-    shape = layout(
-        height,
-        hovermode="x unified",
-        showlegend=len(data) > 1,
-        xaxis=axis(type="date", tickformatstops=_TICKS, nticks=8),
-        yaxis=axis(title, rangemode="tozero"),
-    )
-    if len(moments) == 1:  # D4
-        shape["xaxis"] |= {"range": _around(moments[0]), "dtick": 3_600_000}
-    return {"data": data, "layout": shape}
-
-
-def _around(hour: datetime) -> list[str]:
-    return [(hour - timedelta(hours=1)).isoformat(), (hour + timedelta(hours=1)).isoformat()]
-
-
-_TICKS = [
-    {"dtickrange": [None, 43_200_000], "value": "%H:%M\n%-d %b"},
-    {"dtickrange": [43_200_000, None], "value": "%-d %b"},
-]
 
 
 # --- names and order --------------------------------------------------------------------------------------------------
@@ -356,7 +287,7 @@ _TICKS = [
 def _labels(rows: Rows, column: str) -> list[str]:
     """Names for rows, with the queue manager in front when there are several."""
     several = len({row["QMGR"] for row in rows}) > 1
-    return [f"{_qmgr(row)} {_name(row[column])}" if several else _name(row[column]) for row in rows]
+    return [f"{_qmgr(row)} {named(row[column])}" if several else named(row[column]) for row in rows]
 
 
 def _largest(names: Sequence[str], rows: Rows, *columns: str) -> list[tuple[str, dict[str, Any]]]:
@@ -368,7 +299,7 @@ def _totals(rows: Rows, key: str, column: str) -> dict[str, float]:
     """Sums by key, the largest first."""
     sums: dict[str, float] = {}
     for row in rows:
-        name = _name(row[key])
+        name = named(row[key])
         sums[name] = sums.get(name, 0.0) + (row[column] or 0.0)
     return dict(sorted(sums.items(), key=lambda pair: (-pair[1], pair[0])))
 
@@ -377,14 +308,9 @@ def _height(bars: float) -> int:
     return int(90 + _ROW_PX * max(bars, 2))
 
 
-def _name(value: str | None) -> str:
-    """A name as plotly shows it (D6)."""
-    return ABSENT if value is None else escape(value, quote=False)
-
-
 def _qmgr(row: dict[str, Any]) -> str:
-    return _name(row["QMGR"])
+    return named(row["QMGR"])
 
 
 def _structure(row: dict[str, Any]) -> str:
-    return f"{_qmgr(row)} {_name(row['STRUCTURE'])}"
+    return f"{_qmgr(row)} {named(row['STRUCTURE'])}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from quaestor.reports.values import duration, figure
 
-MOST_LINES = 40
+MOST_LINES, MOST_NAMES = 40, 12
 _ORDER = {"alert": 0, "warning": 1, "note": 2}
 
 
@@ -48,13 +48,19 @@ def findings_list(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _line(entry: dict[str, Any]) -> str:
-    also = f" Also {', '.join(entry['others'])}." if entry["others"] else ""
+    also = f" Also {_names(entry['others'])}." if entry["others"] else ""
     return (
         f'<li><span class="tag {entry["severity"]}">{entry["severity"]}</span>'
         f'<span class="what">{escape(entry["message"])}</span><span class="worst">{escape(_worst(entry))}</span>'
         f'<span class="where"><b>{escape(entry["qmgr"] or "?")}</b>, {_when(entry["days"], entry["times"])}.'
         f"{escape(also)} {escape(entry['advice'])} <i>{escape(entry['rule'])}</i></span></li>"
     )
+
+
+def _names(names: Sequence[str]) -> str:
+    """Some names, and how many more there are: a thousand queues are no line."""
+    left = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {left:,} more" if left > 0 else "")
 
 
 def _worst(entry: dict[str, Any]) -> str:

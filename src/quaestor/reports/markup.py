@@ -1,5 +1,7 @@
 """A report's rows as an HTML table; everything that came from records is escaped.
 
+Headings say that they are a column's. A table that does not fit its window is scrolled with keys too.
+
 Called by page.  Calls values.
 """
 
@@ -19,11 +21,12 @@ def table(report: Report, rows: pa.Table, most: int | None = MOST_ROWS) -> str:
     if rows.num_rows == 0:
         return f'<p class="empty">{escape(report.empty)}</p>'
     kept = rows if most is None else rows.slice(0, most)
-    head = "".join(f"<th{_kind(each)}>{escape(each.title)}</th>" for each in report.columns)
+    head = "".join(f'<th scope="col"{_kind(each)}>{escape(each.title)}</th>' for each in report.columns)
     body = "\n".join(_row(report.columns, row) for row in kept.to_pylist())
     left = rows.num_rows - kept.num_rows
     more = f'<p class="more">{left:,} more rows: <code>quaestor report run {report.name}</code></p>' if left else ""
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>{more}'
+    place = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(report.title)}">'
+    return f"{place}<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>{more}"
 
 
 def _row(columns: Iterable[Column], row: dict[str, object]) -> str:

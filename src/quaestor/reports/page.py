@@ -6,6 +6,7 @@ Rules
   M2  A section that has nothing to show says so in words. Without a script the tables are still there.
   M3  plotly.js is the largest part by far; it is packed with gzip and unpacked by the browser.
   M4  What recurs day after day is one line of the list, with its first and last day; the table has every day.
+  M5  Where nothing was measured, nothing is said to be in line, and a figure of the head is a dash (V1).
 
 Called by the door.  Calls charts, markup.
 """
@@ -25,10 +26,12 @@ import pyarrow as pa
 from quaestor.reports import charts
 from quaestor.reports.catalog import REPORTS
 from quaestor.reports.catalog.model import Report, Unit
+from quaestor.reports.chart_layout import Figure, Rows
 from quaestor.reports.findings import condensed, findings_list
 from quaestor.reports.markup import table
-from quaestor.reports.values import duration, figure, shown
+from quaestor.reports.values import ABSENT, duration, figure, shown
 
+_NO_FIGURE = '<p class="nodata">No record of this period has these figures.</p>'
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"  # M1
 
 
@@ -39,7 +42,7 @@ class Picture:
     report: str
     title: str
     about: str
-    draw: Callable[[charts.Rows], list[charts.Figure]]
+    draw: Callable[[Rows], list[Figure]]
     captions: tuple[str, ...] = ("",)
     columns: str = "wide"
 
@@ -108,7 +111,7 @@ NEEDED = ("exceptions", *(each.report for each in PICTURES))
 
 def page(results: Mapping[str, pa.Table], title: str, written: str) -> str:
     """The whole file from the tables of `NEEDED`; `written` says when and from what."""
-    sections = [_exceptions(REPORTS["exceptions"], results["exceptions"])]
+    sections = [_exceptions(REPORTS["exceptions"], results)]
     sections += [_picture(each, results[each.report]) for each in PICTURES]
     links = [("exceptions", "Exceptions"), *((each.report, each.title) for each in PICTURES)]
     places = "".join(f'<a href="#{name}">{escape(text)}</a>' for name, text in links)
@@ -143,13 +146,23 @@ def _document(title: str, body: str, scripts: str) -> str:
 # --- sections ---------------------------------------------------------------------------------------------------------
 
 
-def _exceptions(report: Report, rows: pa.Table) -> str:
-    if rows.num_rows == 0:
-        inside = f'<p class="empty">{escape(report.empty)} Every threshold of MP1B was tried.</p>'
+def _exceptions(report: Report, results: Mapping[str, pa.Table]) -> str:
+    rows, kinds = results[report.name], _measured(results)
+    if rows.num_rows == 0 and not kinds:
+        inside = '<p class="nodata">Nothing was measured in this period, so no threshold was tried.</p>'  # M5
+    elif rows.num_rows == 0:
+        tried = "Every threshold of MP1B was tried." if len(kinds) > 1 else f"Only those on {kinds[0]} were tried."
+        inside = f'<p class="empty">{escape(report.empty)} {tried}</p>'
     else:
         inside = findings_list(rows.to_pylist()) + _details(report, rows)
     about = "Thresholds of MP1B that were crossed; the same finding on several days is one line."
     return _section(report.name, "Exceptions", about, inside)
+
+
+def _measured(results: Mapping[str, pa.Table]) -> list[str]:
+    """Which kinds of records the period has (M5)."""
+    kinds = {"accounting": ("cpu-by-week", "queue-traffic"), "statistics": ("log-activity", "buffer-pools")}
+    return [kind for kind, names in kinds.items() if any(results[name].num_rows for name in names)]
 
 
 def _picture(picture: Picture, rows: pa.Table) -> str:
@@ -160,8 +173,10 @@ def _picture(picture: Picture, rows: pa.Table) -> str:
         return _section(report.name, picture.title, picture.about, inside)
     parts = []
     for number, (made, caption) in enumerate(zip(figures, picture.captions, strict=False)):
-        heading = f"<h3>{escape(caption)}</h3>" if caption else ""
-        parts.append(f"<div>{heading}{_chart(f'{report.name}-{number}', made)}</div>")
+        told = ": ".join(each for each in (caption, made["layout"].get("meta", "")) if each)  # D3
+        heading = f"<h3>{escape(told[0].upper() + told[1:])}</h3>" if told else ""
+        drawn = _chart(f"{report.name}-{number}", f"{picture.title} {told}".strip(), made)
+        parts.append(f"<div>{heading}{drawn if _has_points(made) else _NO_FIGURE}</div>")
     inside = f'<div class="charts {picture.columns}">{"".join(parts)}</div>{_details(report, rows)}'
     return _section(report.name, picture.title, picture.about, inside)
 
@@ -170,11 +185,18 @@ def _section(name: str, title: str, about: str, inside: str) -> str:
     return f'<section id="{name}"><h2>{escape(title)}</h2><p class="about">{escape(about)}</p>{inside}</section>\n'
 
 
-def _chart(name: str, made: charts.Figure) -> str:
+def _has_points(made: Figure) -> bool:
+    """Whether there is anything to be seen: a figure of nothing would still have its axes (M2)."""
+    points = (zip(trace["x"], trace["y"], strict=True) for trace in made["data"])
+    return any(x is not None and y is not None for each in points for x, y in each)
+
+
+def _chart(name: str, title: str, made: Figure) -> str:
     data = json.dumps(made, separators=(",", ":")).replace("<", "\\u003c")
     height = made["layout"]["height"]
+    said = escape(f"Chart: {title}. The table below has its figures.")
     return (
-        f'<div class="chart" data-figure="figure-{name}" style="min-height:{height}px">'
+        f'<div class="chart" role="img" aria-label="{said}" data-figure="figure-{name}" style="min-height:{height}px">'
         "<noscript><p class='nodata'>A chart needs a script; the table below has its figures.</p></noscript></div>"
         f'<script type="application/json" id="figure-{name}">{data}</script>'
     )
@@ -205,14 +227,19 @@ def _figures(results: Mapping[str, pa.Table]) -> str:
     """The few figures that say how large the installation is."""
     weeks, queues = results["cpu-by-week"].to_pylist(), results["queue-traffic"].to_pylist()
     bad = results["exceptions"].to_pylist()
-    made = {
-        "Exceptions": (str(len(condensed(bad))), _on_days(len({row["date"] for row in bad}))),
-        "CPU": (duration(1e6 * _sum(weeks, "cpu_s")), "") if weeks else ("-", ""),
-        "Commits": (_large(_sum(weeks, "commits")), ""),
+    made = {"Exceptions": (str(len(condensed(bad))), _on_days(len({row["date"] for row in bad})))}
+    if not bad and not _measured(results):
+        made["Exceptions"] = (ABSENT, "")
+    whole = _in_weeks(len({row["week"] for row in weeks}))
+    made |= {
+        "CPU": (duration(1e6 * _sum(weeks, "cpu_s")), whole),
+        "Commits": (_large(_sum(weeks, "commits")), whole),
         "Messages put": (_large(_sum(queues, "messages_put")), ""),
         "Bytes put": (_bytes(1e6 * _sum(queues, "megabytes_put")), ""),
     }
-    kinds = {"Exceptions": ' class="bad"' if bad else ' class="good"'}
+    if not weeks and not queues:
+        made |= dict.fromkeys(("CPU", "Commits", "Messages put", "Bytes put"), (ABSENT, ""))  # M5
+    kinds = {"Exceptions": ' class="bad"' if bad else ' class="good"' if _measured(results) else ""}
     cells = (
         f"<div{kinds.get(name, '')}><dt>{name}</dt><dd>{value} <small>{more}</small></dd></div>"
         for name, (value, more) in made.items()
@@ -222,6 +249,11 @@ def _figures(results: Mapping[str, pa.Table]) -> str:
 
 def _on_days(days: int) -> str:
     return f"on {days} day{'s' if days != 1 else ''}" if days else ""
+
+
+def _in_weeks(weeks: int) -> str:
+    """That these are sums of whole weeks, whatever days were asked for."""
+    return f"in {weeks} whole week{'s' if weeks != 1 else ''}"
 
 
 def _sum(rows: list[dict[str, Any]], column: str) -> float:
@@ -238,7 +270,7 @@ def _large(value: float) -> str:
     for least, size, unit in ((1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e4, 1e3, "k")):
         if value >= least * 0.9995:
             return f"{figure(value / size)} {unit}"
-    return figure(int(value), grouped=True)
+    return figure(round(value), grouped=True)
 
 
 # --- what the file brings along ---------------------------------------------------------------------------------------

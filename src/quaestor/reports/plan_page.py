@@ -69,7 +69,7 @@ def _head(plan: Plan) -> Iterator[str]:
             label = escape(answer.what) or "needs"
             yield (
                 f"<li><b>{escape(room.what)}</b>{about}: {label} <b>{escape(answer.shown)}</b>, "
-                f'{-room.percent:.0f} % over the limit <span class="dim">{escape(str(answer.source))}</span></li>'
+                f'{_percent(-room.percent)} over the limit <span class="dim">{escape(str(answer.source))}</span></li>'
             )
         yield "</ul></section>"
 
@@ -81,7 +81,7 @@ def _charts(plan: Plan) -> Iterator[str]:
     yield '<section class="charts">'
     if plan.limits:
         rows = [
-            (_limit_name(answer, room.what), max(HEAD_ROOM_LEAST, room.percent), f"{room.percent:.0f} %")
+            (_limit_name(answer, room.what), max(HEAD_ROOM_LEAST, room.percent), _percent(room.percent))
             for answer, room in plan.limits
         ]
         wide, narrow = (bars(rows, HEAD_ROOM_LEAST, 100.0, narrow=each) for each in (False, True))
@@ -96,6 +96,11 @@ def _charts(plan: Plan) -> Iterator[str]:
     if plan.of("ch1-4"):
         yield _fill_time(plan)
     yield "</section>"
+
+
+def _percent(value: float) -> str:
+    """Per cent of a limit; a limit that is just passed is not passed by 0."""
+    return f"{value:.0f} %" if abs(value) >= 1 or value == 0 else f"{value:.1g} %"
 
 
 def _limit_name(answer: Answer, what: str) -> str:
@@ -191,7 +196,7 @@ svg .mark{stroke:var(--bad);stroke-dasharray:5 4}svg .line{stroke:var(--bar);fil
 pre{background:var(--tint);padding:12px;border-radius:8px;overflow-x:auto;font-size:12.5px}
 table{border-collapse:collapse;width:100%;table-layout:fixed}
 td{border-bottom:1px solid var(--line);padding:3px 10px 3px 0;
-vertical-align:top}td.n{text-align:right;font-variant-numeric:tabular-nums}
+vertical-align:top;overflow-wrap:anywhere}td.n{text-align:right;font-variant-numeric:tabular-nums}
 details{color:var(--dim);font-size:13px}summary{cursor:pointer}code{font-size:12px;overflow-wrap:anywhere}
 @media(max-width:760px){.wide{display:none}.narrow{display:block}}
 @media(max-width:560px){main{padding:12px}.charts{grid-template-columns:minmax(0,1fr)}}

@@ -3,16 +3,19 @@
 Rules
   V1  Figures stand beside their marks in words; the colours come from the page's styles, so light, dark and paper work.
   V2  All text is escaped.
+  V3  No label is cut: long ones get room, and what is longer still is drawn closer together.
+  V4  Who cannot see a drawing is told its figures: they are its name.
 
 Called by plan_page.  Calls nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 WIDTH, NARROW = 900, 440
 ROW = 24
-LABEL = 330
+LABEL, LABEL_MOST = 330, 560
+LETTER = 7.6  # the width of a letter of queue names, 12 px high
 VALUE = 64
 SHADES = (1.0, 0.62, 0.34)
 
@@ -22,7 +25,8 @@ def bars(rows: Sequence[tuple[str, float, str]], low: float, high: float, *, nar
 
     Labels stand to the left of their bars, where a window is narrow above them.
     """
-    width, left, row, begin = (NARROW, 0, 2 * ROW - 4, ROW - 4) if narrow else (WIDTH, LABEL, ROW, 0)
+    beside = min(LABEL_MOST, max(LABEL, int(LETTER * max((len(label) for label, *_ in rows), default=0)) + 10))  # V3
+    width, left, row, begin = (NARROW, 0, 2 * ROW - 4, ROW - 4) if narrow else (WIDTH, beside, ROW, 0)
     right = width - VALUE
     zero = left + (0 - low) / (high - low) * (right - left) if any(value < 0 for _, value, _ in rows) else left
     made = []
@@ -32,7 +36,8 @@ def bars(rows: Sequence[tuple[str, float, str]], low: float, high: float, *, nar
         length = max(2.0, abs(value) * scale)
         start = zero if value >= 0 else zero - length
         kind = "bar" if value >= 0 else "over"
-        named = f'x="0" y="{top}"' if narrow else f'x="{LABEL - 10}" y="{top + 16}" text-anchor="end"'
+        named = f'x="0" y="{top}"' if narrow else f'x="{left - 10}" y="{top + 16}" text-anchor="end"'
+        named += _closer(label, width if narrow else left - 10)
         made.append(
             f"<text {named}>{escape(label)}</text>"
             f'<rect class="{kind}" x="{start:.1f}" y="{top + 4}" width="{length:.1f}" height="{ROW - 8}" rx="2"/>'
@@ -40,7 +45,12 @@ def bars(rows: Sequence[tuple[str, float, str]], low: float, high: float, *, nar
         )
     height = len(rows) * row + 4
     axis = f'<line class="axis" x1="{zero:.1f}" y1="0" x2="{zero:.1f}" y2="{height}"/>'
-    return _svg(width, height, axis + "".join(made), "bars")
+    return _svg(width, height, axis + "".join(made), "bars", (f"{label} {words}" for label, _, words in rows))
+
+
+def _closer(label: str, room: int) -> str:
+    """What makes a label fit that would be longer than its room (V3)."""
+    return f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if LETTER * len(label) > room else ""
 
 
 def stacked(parts: Sequence[tuple[str, float, str]]) -> str:
@@ -59,7 +69,13 @@ def stacked(parts: Sequence[tuple[str, float, str]]) -> str:
             f'<text x="{width}" y="{row}" text-anchor="end">{escape(words)}</text>'
         )
         start += share
-    return _svg(width, top + height + 10 + len(parts) * 20, "".join(made), "stacked bar")
+    return _svg(
+        width,
+        top + height + 10 + len(parts) * 20,
+        "".join(made),
+        "stacked bar",
+        (f"{label} {words}" for label, _, words in parts),
+    )
 
 
 def curve(points: Sequence[tuple[float, float]], limit: float, x_title: str, y_title: str, limit_name: str) -> str:
@@ -96,8 +112,10 @@ def curve(points: Sequence[tuple[float, float]], limit: float, x_title: str, y_t
         f'<text class="dim" x="{(left + width) / 2}" y="{height - 8}" text-anchor="middle">{escape(x_title)}</text>'
         f'<text class="dim" x="{left}" y="{top - 3}">{escape(y_title)}</text>'
     )
-    return _svg(width, height, inside, "curve")
+    told = (f"{y:.3g} {y_title} at {x:g} {x_title}" for x, y in points)
+    return _svg(width, height, inside, "curve", (*told, f"limit {limit_name}"))
 
 
-def _svg(width: float, height: float, inside: str, kind: str) -> str:
-    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{kind}">{inside}</svg>'
+def _svg(width: float, height: float, inside: str, kind: str, told: Iterable[str]) -> str:
+    name = escape(f"{kind}: {'; '.join(told)}")  # V4
+    return f'<svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{name}">{inside}</svg>'

@@ -2,7 +2,8 @@
 
 Rules
   V1  What is not known is a dash, never 0.
-  V2  Whole numbers stand whole. Measured ones get three figures that count, large ones none after the point.
+  V2  Whole numbers stand whole. Measured ones get three figures that count, large ones none after the point, small ones
+      six decimals at most: a million bytes has single ones.
   V3  `grouped` puts commas between thousands, for pages; plain text has none, for other programs read it too.
   V4  A character that cannot be printed is a point, so a row stays one line.
 
@@ -10,6 +11,7 @@ Called by text, markup and charts.  Calls the catalog for units.
 """
 
 from datetime import date, datetime
+from math import floor, log10
 from typing import Any
 
 from quaestor.layout import printable
@@ -49,7 +51,9 @@ def figure(value: float, *, grouped: bool = False) -> str:
         return f"{int(value):{comma}d}"
     size = abs(value)
     decimals = 0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.9995 else 3
-    return f"{value:{comma}.{decimals}f}"
+    if 0.5e-6 <= size < 0.09995:
+        decimals = min(6, 2 - floor(log10(size * 1.0005)))
+    return f"{value:z{comma}.{decimals}f}"  # z: what is rounded to 0 is not below it
 
 
 def duration(us: float) -> str:

@@ -4,6 +4,8 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
+from pipeline.report_queries.given_rows import columns, frame
+from pipeline.report_queries.given_rows import tables as tables_of
 from quaestor.pipeline.measured_hours import message_hours
 from quaestor.reports.run import run
 
@@ -40,3 +42,23 @@ def test_the_hours_of_a_day_are_its_own(tables, name):
     assert every == hours_of(name, tables, **{"from": str(DAY), "to": str(DAY)})
     for other in (DAY - timedelta(days=1), DAY + timedelta(days=1)):
         assert [] == hours_of(name, tables, **{"from": str(other), "to": str(other)})
+
+
+def test_a_shift_that_begins_within_five_minutes_doubles_nothing(spark):
+    """A period plan with 08:02: the five minutes have two rows in each table, and each is joined to its own."""
+    head = "DATE date, PERIOD_NAME string, TIME string, MVS string, QMGR string"
+    both = [{"DATE": DAY, "TIME": "08:00:00.00", "QMGR": "QM01", "PERIOD_NAME": name} for name in ("NIGHT", "PRIME")]
+    calls = frame(
+        spark,
+        f"{head}, STRUCTURE string, " + columns("long", "QESTCSEC QESTCMEC QESTSSTC QESTMSTC QESTSFUL QESTMNUS"),
+        [{**row, "STRUCTURE": "APPL1", "QESTCSEC": 10} for row in both],
+    )
+    lengths = frame(spark, f"{head}, SECONDS double, INTERVALS long", [{**row, "INTERVALS": 2} for row in both])
+    (found,) = run("cf-activity", tables_of(DRL__MQ_CF_CALLS=calls, DRL__MQS_MSGMGR_T=lengths)).to_pylist()
+    assert 20 == found["QESTCSEC"]
+
+
+@pytest.mark.parametrize("name", [*BY_HOUR, "trend", "exceptions", "stats"])
+def test_from_the_first_day_to_the_last_there_are_is_all(tables, name):
+    """G2: who asks up to 9999-12-31 means no end; there is no day after it."""
+    assert run(name, tables, {"from": "0001-01-01", "to": "9999-12-31"}).equals(run(name, tables, {}))

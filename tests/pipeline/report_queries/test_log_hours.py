@@ -43,3 +43,5 @@ def test_reads_from_buffers_are_counted_over_an_hour_of_any_intervals():
     assert [60.0] == rates((2, "09:00", 60), name="READ_REQ_BUF", seconds=3600.0)
     twelve = [(2, f"09:{minute:02}", 5) for minute in range(0, 60, 5)]
     assert 60.0 == rates(*twelve, name="READ_REQ_BUF")[-1]
+    assert [10.0] == rates((2, "09:00", 60), name="READ_REQ_BUF", seconds=6 * 3600.0)
+    assert [None] == rates((2, "09:00", 60), name="READ_REQ_BUF", seconds=None)

@@ -114,6 +114,12 @@ def test_summary(spark):
     assert words("PAICE4P 3329 7 1 85 4 0 0 0 19 76 0 5") == printed("summary", provider)
 
 
+def test_a_queue_that_was_only_open_spent_no_time_on_anything(spark):
+    """O10: of nothing, nothing is other."""
+    idle = [{"task_connection_name": "IDLE", "record_id": 1}]
+    assert words("IDLE 0 0 0 0 0 0 0 0 0 0 0 0") == printed("summary", tables(WQST=frame(spark, WQST, idle)))
+
+
 def test_the_records_of_a_job_together(spark):
     """With grain=job two records are one row; percentages and averages come from the totals (O2)."""
     again = [{**each, "record_id": 3} for each in BATCH_QUEUES]

@@ -288,20 +288,39 @@ def test_about_an_index_that_is_not_known_nothing_is_said(spark):
     assert [("QM1", "A", "?", "7", "0", "0", "0", "-")] == printed("get-kinds", tables(DRL__MQ_DAILY_QUEUE=made))
 
 
-def test_network_time_is_the_mean_of_all_intervals(spark):
-    """G3: five intervals of one minute in one row, one in the next."""
+def test_network_time_is_the_mean_of_what_was_measured(spark):
+    """P3: weighted by batches, for clients by intervals; hours in which a channel stood still say nothing."""
     ddl = (
         "DATE date, QMGR string, CHANNEL string, TYPE string, CONNAME string, NETTIME_AVG double, NETTIME_MAX double, "
         + columns("long", "MESSAGES PERSISTENT BATCHES FULL_BATCHES BYTES_SENT BYTES_RECEIVED BATCHSZ INTERVALS")
     )
     rows = [
-        {"CHANNEL": "TO.A", "NETTIME_AVG": 100.0, "INTERVALS": 5},
-        {"CHANNEL": "TO.A", "NETTIME_AVG": 400.0, "INTERVALS": 1},
-        {"CHANNEL": "TO.A", "NETTIME_AVG": None, "INTERVALS": 3},
+        {"CHANNEL": "CLIENTS", "NETTIME_AVG": 100.0, "INTERVALS": 5},
+        {"CHANNEL": "CLIENTS", "NETTIME_AVG": 400.0, "INTERVALS": 1},
+        {"CHANNEL": "CLIENTS", "NETTIME_AVG": None, "INTERVALS": 3},
+        {"CHANNEL": "TO.A", "NETTIME_AVG": 100.0, "INTERVALS": 5, "BATCHES": 30},
+        {"CHANNEL": "TO.A", "NETTIME_AVG": 400.0, "INTERVALS": 1, "BATCHES": 10},
+        {"CHANNEL": "TO.A", "NETTIME_AVG": 0.0, "INTERVALS": 60},
         {"CHANNEL": "TO.B", "NETTIME_AVG": None, "INTERVALS": 3},
+        {"CHANNEL": "TO.C", "NETTIME_AVG": 0.0, "INTERVALS": 3},
     ]
     found = run("channel-traffic", tables(DRL__MQ_CHANNELS=frame(spark, ddl, rows)))
-    assert [("TO.A", 150.0), ("TO.B", None)] == [(row["CHANNEL"], row["network_avg_us"]) for row in found.to_pylist()]
+    assert [("CLIENTS", 150.0), ("TO.A", 175.0), ("TO.B", None), ("TO.C", None)] == [
+        (row["CHANNEL"], row["network_avg_us"]) for row in found.to_pylist()
+    ]
+
+
+def test_persistent_puts_that_a_level_does_not_count_are_not_none(spark):
+    """V1: the queue section of V5.2 ends before them."""
+    ddl = "DATE date, QMGR string, BASENAME string, " + columns(
+        "long", "VALIDPUT VALIDGET PUTBYTES GETBYTES PUTPMSG PUT1PMSG MAXQDPTH"
+    )
+    rows = [
+        {"BASENAME": "OLD", "VALIDPUT": 9, "PUTBYTES": 2, "PUTPMSG": None, "PUT1PMSG": None, "MAXQDPTH": None},
+        {"BASENAME": "NEW", "VALIDPUT": 9, "PUTBYTES": 1, "PUTPMSG": 3, "PUT1PMSG": 2},
+    ]
+    found = run("queue-traffic", tables(DRL__MQ_DAILY_QUEUE=frame(spark, ddl, rows))).to_pylist()
+    assert [("OLD", None), ("NEW", 5)] == [(row["BASENAME"], row["persistent_put"]) for row in found]
 
 
 def test_slow_transactions_and_patterns(spark):

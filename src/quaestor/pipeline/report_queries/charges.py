@@ -10,13 +10,20 @@ Called by the package's register.  Calls departments, steps.
 """
 
 from collections.abc import Mapping
-from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
 from quaestor.pipeline.report_queries.departments import ChargePlan, read_charge_plan
-from quaestor.pipeline.report_queries.steps import Parameters, Tables, application, percentage, summarised, total
+from quaestor.pipeline.report_queries.steps import (
+    Parameters,
+    Tables,
+    application,
+    day_from,
+    percentage,
+    summarised,
+    total,
+)
 
 WEEKLY = "DRL.MQ_WEEKLY_STATS"
 MONTHLY = "DRL.MQ_MONTHLY_STATS"
@@ -91,7 +98,7 @@ def cpu_by_week(tables: Tables, asked: Parameters) -> DataFrame:
 def trend(tables: Tables, asked: Parameters) -> DataFrame:
     """One row per week and application, against the week before (H3)."""
     weeks = _weeks(tables, asked)
-    earlier = {**asked, "from": asked["from"] - timedelta(days=7)} if asked.get("from") is not None else asked
+    earlier = {**asked, "from": day_from(asked["from"], -7)} if asked.get("from") is not None else asked
     before = _weeks(tables, earlier).select(
         F.date_add("week", 7).alias("week"),
         "application",

@@ -3,6 +3,8 @@
 Rules
   P1  A picture shows hours, weeks or the whole period; its table has the same rows, so the two cannot disagree.
   P2  What elapsed time is made of is taken from the counters that wait inside it; the rest is "other", never negative.
+  P3  Records have averages of the network time, and 0 where none was measured: that does not count. Others count as
+      often as there were batches, or intervals where a channel has none (G3).
 
 Called by the package's register.  Calls steps, and the names of the summary tables.
 """
@@ -27,6 +29,7 @@ from quaestor.pipeline.report_queries.task_queries import DAILY_QUEUE
 
 CHANNELS, MESSAGE_MANAGER = "DRL.MQ_CHANNELS", "DRL.MQS_MSGMGR_T"
 CI_BYTES = 4096
+_MEASURES = "CASE WHEN NETTIME_AVG > 0 THEN coalesce(nullif(BATCHES, 0), INTERVALS) END"  # P3
 
 
 def elapsed_split(tables: Tables, asked: Parameters) -> DataFrame:
@@ -62,7 +65,7 @@ def queue_traffic(tables: Tables, asked: Parameters) -> DataFrame:
             total("VALIDGET").alias("messages_got"),
             (total("PUTBYTES") / 1e6).alias("megabytes_put"),
             (total("GETBYTES") / 1e6).alias("megabytes_got"),
-            F.sum(F.coalesce("PUTPMSG", F.lit(0)) + F.coalesce("PUT1PMSG", F.lit(0))).alias("persistent_put"),
+            F.expr("sum(PUTPMSG + PUT1PMSG)").alias("persistent_put"),  # null at levels that do not count them
             F.max("MAXQDPTH").alias("depth_high"),
         )
         .where("messages_put + messages_got > 0")
@@ -123,11 +126,11 @@ def channel_traffic(tables: Tables, asked: Parameters) -> DataFrame:
             (total("BYTES_SENT") / 1e6).alias("megabytes_sent"),
             (total("BYTES_RECEIVED") / 1e6).alias("megabytes_received"),
             F.max("BATCHSZ").alias("BATCHSZ"),
-            F.expr("sum(NETTIME_AVG * INTERVALS)").alias("network_us"),
-            F.expr("sum(CASE WHEN NETTIME_AVG IS NOT NULL THEN INTERVALS END)").alias("network_intervals"),
+            F.expr(f"sum(NETTIME_AVG * {_MEASURES})").alias("network_us"),
+            F.expr(f"sum({_MEASURES})").alias("network_measures"),
             F.max("NETTIME_MAX").alias("network_max_us"),
         )
     )
     made = summed.withColumn("batch_size", ratio("MESSAGES", "BATCHES"))
-    made = made.withColumn("network_avg_us", ratio("network_us", "network_intervals"))  # G3
+    made = made.withColumn("network_avg_us", ratio("network_us", "network_measures"))
     return made.orderBy(F.desc("MESSAGES"), "QMGR", "CHANNEL", "TYPE")

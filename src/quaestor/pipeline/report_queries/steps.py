@@ -19,7 +19,7 @@ Called by the other modules of report_queries.  Calls middle_columns.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -41,8 +41,10 @@ RAW_NAMES = {"qmgr": "queue_manager", "job": "task_connection_name", "queue": "b
 SUMMARY_NAMES = {"job": "JOBNAME", "tran": "TRAN", "queue": "BASENAME", "channel": "CHANNEL"}
 """The columns of summary tables that patterns are given for."""
 
-SAME_RECORDS = ("DATE", "TIME", "MVS", "QMGR")
-"""The keys that rows of two summary tables share when they were made from the same records."""
+SAME_RECORDS = ("DATE", "PERIOD_NAME", "TIME", "MVS", "QMGR")
+"""The keys that rows of two summary tables share when they were made from the same records.
+
+A shift may begin within five minutes: they are two rows then, and each has its own lengths."""
 
 Verb = tuple[str, str, str, str]
 """The name of a verb and the columns of its calls, elapsed time and CPU time."""
@@ -52,9 +54,9 @@ def raw(tables: Tables, structure: str, asked: Parameters) -> DataFrame:
     """The rows of a structure that are asked for, as they are (G2)."""
     frame = tables(structure)
     if asked.get("from") is not None:
-        frame = frame.where(F.col("day") >= F.lit(asked["from"]))
+        frame = frame.where(F.col("day") >= _date(asked["from"]))
     if asked.get("to") is not None:
-        frame = frame.where(F.col("day") <= F.lit(asked["to"]))
+        frame = frame.where(F.col("day") <= _date(asked["to"]))
     return matching(frame, asked, **RAW_NAMES)
 
 
@@ -64,9 +66,9 @@ def summarised(
     """The rows of a summary table that are asked for (G2); a row is about the days from DATE to `last_day`."""
     frame = tables(name)
     if asked.get("from") is not None:
-        frame = frame.where(F.expr(last_day) >= F.lit(asked["from"]))
+        frame = frame.where(F.expr(last_day) >= _date(asked["from"]))
     if asked.get("to") is not None:
-        frame = frame.where(F.col("DATE") <= F.lit(asked["to"]))
+        frame = frame.where(F.col("DATE") <= _date(asked["to"]))
     return matching(frame, asked, qmgr=qmgr, **SUMMARY_NAMES)
 
 
@@ -82,14 +84,20 @@ def by_hour(
         frame = frame.join(tables(lengths).select(*SAME_RECORDS, "SECONDS", "INTERVALS"), list(SAME_RECORDS), "left")
     frame = frame.withColumn("hour", hour_at(middle_of_row()))
     if asked.get("from") is not None:
-        frame = frame.where(F.to_date("hour") >= F.lit(asked["from"]))
+        frame = frame.where(F.to_date("hour") >= _date(asked["from"]))
     if asked.get("to") is not None:
-        frame = frame.where(F.to_date("hour") <= F.lit(asked["to"]))
+        frame = frame.where(F.to_date("hour") <= _date(asked["to"]))
     return frame
 
 
 def _a_day_more(asked: Parameters) -> Parameters:
-    return asked if asked.get("to") is None else {**asked, "to": asked["to"] + timedelta(days=1)}
+    return asked if asked.get("to") is None else {**asked, "to": day_from(asked["to"], 1)}
+
+
+def day_from(day: date, days: int) -> date:
+    """So many days from a day; the first and the last day that there are mean no limit to who asks for them."""
+    left = (date.max - day).days if days > 0 else (day - date.min).days
+    return day + timedelta(days=days) if abs(days) <= left else (date.max if days > 0 else date.min)
 
 
 def matching(frame: DataFrame, asked: Parameters, **columns: str) -> DataFrame:
@@ -156,6 +164,11 @@ def application() -> Column:
     """Who did the work: the channel for the channel initiator's tasks, the job otherwise."""
     moves = (F.col("JOBTYPE") == "CHIN") & (F.coalesce(F.col("CHANNEL"), F.lit("")) != "")
     return F.when(moves, F.col("CHANNEL")).otherwise(F.col("JOBNAME"))
+
+
+def _date(day: date) -> Column:
+    """A day as Spark takes it, whatever its year: as a date of Python's it must be after the year 999."""
+    return F.lit(day.isoformat()).cast("date")
 
 
 def _column(each: str | Column) -> Column:

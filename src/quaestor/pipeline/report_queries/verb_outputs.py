@@ -3,7 +3,7 @@
 Rules
   O1 to O3 of accounting hold here too. In addition:
   O9  A verb that was not called has no row in STATS; commit, backout and other have no queue.
-  O10 What is neither CPU nor log nor page set is other.
+  O10 What is neither CPU nor log nor page set is other; of no time at all nothing is (G4).
 
 Called by the package's register.  Calls record_sums.
 """
@@ -69,7 +69,7 @@ def summary(tables: Tables, asked: Parameters) -> pa.Table:
     elapsed = rows["elapsed_us"]
     shares = {f"{part}_percent": percent(rows[part], elapsed) for part in _SHARES}
     used = reduce(pc.add, (shares[f"{part}_percent"] for part in ("log", "pset", "cpu")))
-    other = pc.subtract(100, used)  # O10
+    other = pc.if_else(pc.greater(elapsed, 0), pc.subtract(100, used), 0)  # O10
     thousands = average(elapsed, pa.repeat(1000, len(rows)))
     return pa.table({"jobname": rows["jobname"], "et_ms": thousands, **shares, "other_percent": other})
 

@@ -16,6 +16,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+WHOLE_MAX = 2**31 - 1  # Spark's limit on rows
+
 
 class Unit(Enum):
     """What a column's figures are."""
@@ -130,8 +132,8 @@ def number(text: str) -> float:
 
 
 def whole(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError("a whole number from 1 up is needed")
+    if not text.isdecimal() or not 1 <= int(text[:20]) <= WHOLE_MAX:
+        raise ValueError(f"a whole number from 1 to {WHOLE_MAX} is needed")
     return int(text)
 
 
