@@ -1,5 +1,6 @@
 """What holds for every test: a busy machine fails nothing, and one Spark session serves all who need one."""
 
+import gc
 import os
 
 import pytest
@@ -31,6 +32,16 @@ def spark():
     made = session("local[2]", QUICK)
     yield made
     made.stop()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection():
+    """What is collected stays to the end, so no search for garbage goes through it: neither now nor later."""
+    gc.disable()
+    answer = yield
+    gc.freeze()
+    gc.enable()
+    return answer
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -204,6 +204,7 @@ class Layout:
     structure: str
     size: int
     fields: tuple[Field, ...]
+    defaults: tuple[tuple[str, Any], ...]
     lengths: Mapping[str, int]
 
     def __getitem__(self, name: str) -> Field:
@@ -221,9 +222,9 @@ class Record:  # noqa: PLW1641  counters change, so a record is not hashable
     LAYOUT: ClassVar[Layout]
 
     def __init__(self, **values: Any) -> None:
-        for each in self.LAYOUT.fields:
-            value = values.pop(each.name, each.default)
-            setattr(self, each.name, _copy(value))
+        for name, default in self.LAYOUT.defaults:
+            value = values.pop(name, default) if values else default
+            setattr(self, name, _copied(value) if isinstance(value, _OWNED) else value)
         if values:
             raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
 
@@ -239,13 +240,22 @@ class Record:  # noqa: PLW1641  counters change, so a record is not hashable
         return f"{type(self).__name__}({', '.join(f'{e.name}={getattr(self, e.name)!r}' for e in shown)})"
 
 
-def _copy(value: Any) -> Any:
-    """A fresh copy of a default: nested lists and blocks belong to one record only."""
-    if isinstance(value, list):
-        return [_copy(each) for each in value]
-    if isinstance(value, Record):
-        return type(value)(**{each.name: getattr(value, each.name) for each in value.LAYOUT.fields})
-    return value
+_OWNED = (list, Record)
+"""Values that belong to one record only."""
+
+
+def copied(made: R) -> R:
+    """A record as it is now, on its own."""
+    copy = made.__class__.__new__(made.__class__)
+    for name, _ in made.LAYOUT.defaults:
+        setattr(copy, name, _copied(getattr(made, name)))
+    return copy
+
+
+def _copied(value: Any) -> Any:
+    if not isinstance(value, _OWNED):
+        return value
+    return [_copied(each) for each in value] if isinstance(value, list) else copied(value)
 
 
 def record(structure: str, *, size: int, lengths: Mapping[str, int] | None = None) -> Callable[[type[R]], type[R]]:
@@ -257,7 +267,8 @@ def record(structure: str, *, size: int, lengths: Mapping[str, int] | None = Non
         _assert_contiguous(structure, size, fields)
         body = {name: value for name, value in vars(cls).items() if name not in {*declared, "__dict__", "__weakref__"}}
         body["__slots__"] = tuple(declared)
-        body["LAYOUT"] = Layout(structure, size, fields, lengths or {"all": size})
+        defaults = tuple((each.name, each.default) for each in fields)
+        body["LAYOUT"] = Layout(structure, size, fields, defaults, lengths or {"all": size})
         made: type[R] = type(cls.__name__, cls.__bases__, body)
         return made
 
@@ -279,7 +290,7 @@ def _default(each: Field) -> Any:
     if each.of is not None:
         value = each.of()
     for dimension in reversed(each.shape):
-        value = [_copy(value) for _ in range(dimension)]
+        value = [_copied(value) for _ in range(dimension)]
     return value
 
 

@@ -108,3 +108,5 @@ def test_a_connection_that_the_server_ends_loses_the_structure(url):
     with pytest.raises(StructureLostError):
         made.request(Write(READY, KEY, b"x"))
     made.fail()
+    for thread in made._threads:
+        thread.join()  # before the server goes, which would cut it off while it connects

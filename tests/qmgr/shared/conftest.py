@@ -1,8 +1,25 @@
 """The group that most tests of shared queues begin with."""
 
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 
 from qmgr.shared.sharing import Sharing
+
+MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture
+def tmp_path(request):
+    """In memory, where that can be: a group forces its repository often, and what a power cut leaves is said by disks
+    that play one. Repositories on a real disk are tested with the tables."""
+    if not os.access(MEMORY, os.W_OK):
+        yield request.getfixturevalue("tmp_path")
+        return
+    with TemporaryDirectory(dir=MEMORY, prefix="quaestor-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from qmgr.small import SetClock
 from quaestor.clock import FakeClock
-from quaestor.layout import Add, pack
+from quaestor.layout import Add, copied, pack
 from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.statistics import TraceSettings
 from quaestor.qmgr.statistics.forms import Form
-from quaestor.qmgr.statistics.intervals import Looks, copied, difference
+from quaestor.qmgr.statistics.intervals import Looks, difference
 from quaestor.qmgr.statistics.settings import TraceError, parsed
 from quaestor.smf.records import SmfRecord, tasks, unpack_record
 from quaestor.smf.sections.lock import LockStatistics

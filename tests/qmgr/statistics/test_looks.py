@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quaestor.layout import copied
 from quaestor.qmgr.statistics.forms import Form, ebcdic
-from quaestor.qmgr.statistics.intervals import Looks, begin_extremes, copied
+from quaestor.qmgr.statistics.intervals import Looks, begin_extremes
 from quaestor.qmgr.statistics.settings import TraceError
 from quaestor.qmgr.statistics.traces import TraceRow, Traces
 from quaestor.smf.sections.log import LogStatistics

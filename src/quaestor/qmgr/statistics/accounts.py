@@ -23,7 +23,7 @@ from quaestor.layout import Add, Record
 from quaestor.qmgr.connection.accounting import QueueTally, TaskTally
 from quaestor.qmgr.connection.shared_accounting import SharedTally, words
 from quaestor.qmgr.connection.verb import Verb
-from quaestor.qmgr.statistics.forms import Form, Value
+from quaestor.qmgr.statistics.forms import Form, Value, form
 from quaestor.smf.catalog import CATALOG, length_at
 from quaestor.smf.codes import QSGDISP
 from quaestor.smf.sections.headers import CorrelationHeader
@@ -90,7 +90,7 @@ class TaskRecords:
     def __init__(self, identity: RecordIdentity) -> None:
         self._identity = identity
         self._forms: dict[type[Record], Form] = {
-            section: Form(section, length_at(section, identity.level) or section.LAYOUT.size)
+            section: form(section, length_at(section, identity.level) or section.LAYOUT.size)
             for section in (TaskIdentification, TaskAccounting, QueueAccounting, ThreadAccounting, MessageAccounting)
         }
 

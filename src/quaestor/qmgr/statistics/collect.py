@@ -107,7 +107,7 @@ def _of_the_group(managers: Managers, looks: Looks) -> Iterator[Record]:
             yield looks.since("db2", repository)
         found = managers.shared.structure_figures()[:STRUCTURES]
         figures = [looks.since(("structure", each.structure), each) for each in found]
-        unused = [StructureFigures() for _ in range(STRUCTURES - len(figures))]
+        unused = [StructureFigures()] * (STRUCTURES - len(figures))  # the section has copies of its own
         yield CouplingFacilityStatistics(structures=figures + unused)
         for each in managers.shared.data_set_figures():
             yield looks.since(("data set", each.structure), each)

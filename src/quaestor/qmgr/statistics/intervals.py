@@ -12,7 +12,7 @@ Called by statistics.  Calls the layouts.
 
 from typing import Any, TypeVar
 
-from quaestor.layout import Add, Field, Record
+from quaestor.layout import Add, Field, Record, copied
 
 R = TypeVar("R", bound=Record)
 
@@ -25,25 +25,11 @@ class Looks:
 
     def since(self, key: object, section: R) -> R:
         """What the section under `key` has counted since the last look (IV1, IV2)."""
-        now: R = copied(section)
+        now = copied(section)
         counted_into, before = self._before.get(key, (None, now))
         self._before[key] = section, now
         begin_extremes(section)
         return difference(before, now) if counted_into is section else now  # IV4
-
-
-def copied(section: R) -> R:
-    """A section as it is now, on its own."""
-    made = section.__class__.__new__(section.__class__)
-    for each in section.LAYOUT.fields:
-        setattr(made, each.name, _copied(getattr(section, each.name)))
-    return made
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_copied(one) for one in value]
-    return copied(value) if isinstance(value, Record) else value
 
 
 def difference(before: R, now: R) -> R:
