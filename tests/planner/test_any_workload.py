@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from quaestor.planner.answers import plan
 from quaestor.planner.definitions import definitions
 from quaestor.planner.questions.catalog import QUESTIONS
-from quaestor.planner.whatif import Change, what_if
+from quaestor.planner.whatif import Change, fastest_per_s, what_if
 from quaestor.planner.workload import RATE_MAX
 from quaestor.planner.workload_file import ONE, SEVERAL, workload_of
 
@@ -111,6 +111,6 @@ def test_a_workload_has_a_plan_and_definitions(tables):
 @given(ANY_WORKLOAD, st.floats(0, 2))
 def test_more_or_fewer_messages_make_a_plan_too(tables, times):
     workload = workload_of(tables, "w")
-    fastest = max(flow.average_per_s for flow in workload.flows)
+    fastest = fastest_per_s(workload)
     found = what_if(workload, Change(messages=min(times, RATE_MAX / fastest / 1.001) if fastest else times))
     assert {each.either.number for each in found.differences} <= set(QUESTIONS)

@@ -78,6 +78,16 @@ def test_the_log_rate_that_a_dasd_carries_is_told_in_megabytes_for_each_copy(mad
     assert of_dasd / 2**20 / 2 == pytest.approx(answer(made, "ch2-18").inputs["log_mb_per_s_each"])
 
 
+def test_queues_of_its_own_fill_a_member_s_log_too(made):
+    """All of the shared flow, of which the member has one half, and all that it logs beside."""
+    of_member = answer(made, "ch2-9", what="at the peak").inputs["longest_log_mb_per_s"]
+    shared = answer(made, "ch1-2", "PAY.SHARED", "at the peak").value / 2**20
+    assert of_member + shared == pytest.approx(answer(made, "ch2-18").inputs["log_mb_per_s"])
+    first, *rest = example()["flow"]
+    fuller = answer(planned(flow=[first | {"rate": "10k/s"}, *rest]), "ch2-18")
+    assert 2 <= fuller.value
+
+
 def test_the_largest_checkpoint_is_written_in_bytes(made):
     pages = answer(made, "ch1-24", what="at most, by the pools").value
     assert 4096 * pages == answer(made, "ch1-24", what="burst").inputs["data_bytes"]

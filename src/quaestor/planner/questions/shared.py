@@ -397,13 +397,15 @@ def crossing(load: Load) -> Figures:
 
 @question("ch2-18", "When does the group need another queue manager?")
 def members_needed(load: Load) -> Figures:
+    """The log of the shared queues and of this member's own queues and channels, at half of what a DASD takes."""
     members = load.workload.queue_manager.members
     group = sum(flow.peak_per_s * load.log_bytes_per_message(flow) for flow in load.shared)
+    own = sum(load.flow_log_rate(flow, flow.peak_per_s) for flow in load.workload.private) + load.batch_log_rate
     yield figure(
         coupling_facility.queue_managers_needed,
         Unit.COUNT,
         head_room=lambda count: HeadRoom("queue managers of the group", count, members),
-        log_mb_per_s=group / 2**20,
+        log_mb_per_s=(group + own) / 2**20,
         log_mb_per_s_each=load.dasd_log_bytes_per_s / 2**20 / 2,
         channels=sum(channel.channels for channel in load.workload.channels),
     )
