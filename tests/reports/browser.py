@@ -34,6 +34,10 @@ _MEASURE = """<script>setInterval(() => {
     return Math.max(0, Math.round(legend.getBoundingClientRect().bottom - area.getBoundingClientRect().top));
   });
   root.dataset.covered = Math.max(0, ...boxes);
+  const beyond = [...document.querySelectorAll(".js-plotly-plot")].flatMap((plot) =>
+    [...plot.querySelectorAll(".ytick text")].map((label) =>
+      plot.getBoundingClientRect().left - label.getBoundingClientRect().left));
+  root.dataset.cut = Math.max(0, ...beyond.map(Math.round));
 }, 200);</script>"""
 
 
@@ -45,7 +49,9 @@ class Looked:
     console: list[str]
 
     def number(self, name):
-        """A figure the page measured of itself: `width`, `window`, `covered` (pixels of charts under a legend)."""
+        """A figure the page measured of itself: `width`, `window`, `covered` (pixels of charts under a legend), `cut`
+        (pixels of a name beyond the edge of its chart).
+        """
         return int(re.search(rf'<html[^>]* data-{name}="(\d+)"', self.dom)[1])
 
 

@@ -15,11 +15,26 @@
     document.documentElement.dataset.charts = "failed";
     return;
   }
+  // Long names stand in lines of some twenty letters where a chart is narrow: beside them there is room for bars then.
+  const inLines = (label) => label.split(/(?<=[. ])/).flatMap((part) => /[<&]/.test(part) ? [part] : part.match(/.{1,20}/gu) ?? [])
+    .reduce((made, part) => {
+      const last = made.at(-1), letters = (last + part).replace(/<[^>]*>/g, "").replace(/&\w+;/g, "&").trim().length;
+      return letters > 20 && last ? [...made, part] : [...made.slice(0, -1), last + part];
+    }, [""]);
+  const narrowed = (figure) => {
+    const { layout, data } = figure;
+    layout.height += 20 * data.length; // a legend in lines needs room
+    if (layout.yaxis.type !== "category") return;
+    const names = [...new Set(data.flatMap((trace) => trace.y).filter((name) => name !== null))];
+    const texts = names.map(inLines), most = Math.max(1, ...texts.map((lines) => lines.length));
+    Object.assign(layout.yaxis, { tickmode: "array", tickvals: names, ticktext: texts.map((lines) => lines.join("<br>")) });
+    if (most > 1) { layout.yaxis.tickfont = { size: 10 }; layout.height += 11 * (most - 1) * names.length; }
+  };
   const config = { displayModeBar: false, responsive: true, locale: "en" };
   for (const div of charts) {
     const figure = JSON.parse(document.getElementById(div.dataset.figure).textContent);
     div.innerHTML = "";
-    if (div.clientWidth < 560) figure.layout.height += 20 * figure.data.length; // a legend in lines needs room
+    if (div.clientWidth < 560) narrowed(figure);
     await Plotly.newPlot(div, figure.data, figure.layout, config);
   }
   const fit = () => charts.forEach((div) => Plotly.Plots.resize(div));
