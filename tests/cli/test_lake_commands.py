@@ -14,7 +14,9 @@ from click.testing import CliRunner
 from pipeline.lakes import HOUR_US, MONDAY_US, dump, load_raw, task
 from quaestor.cli.main import main
 from quaestor.cli.spark_door import SparkOptions, session
+from quaestor.pipeline.errors import LakeError
 from quaestor.pipeline.lake import Lake
+from quaestor.pipeline.session import _MASTER
 
 ROOT = Path(__file__).parents[2]
 WRONG = "DEFINE UPDATE MINE FROM SMF_116_01 SECTION QUEUE_BLOCK TO MINE GROUP BY (Q = BASENAME) SET (N = SUM(PUTX));"
@@ -203,3 +205,41 @@ def test_an_interrupt_in_the_middle_of_an_answer_is_one_word():
     command = [sys.executable, "-c", INTERRUPTED]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (1, "Aborted!") == (done.returncode, done.stderr.strip())
+
+
+def test_a_place_that_no_file_system_has_is_one_line():
+    said = "foo://x: Unrecognized filesystem type in URI: foo://x"
+    done = run("status", "foo://x")
+    assert (2, "", f"{said}\n") == (done.exit_code, done.stdout, done.stderr)
+    with pytest.raises(LakeError, match=said):
+        Lake.made_at("foo://x")
+
+
+def test_what_a_file_system_far_away_refuses_is_one_line(monkeypatch):
+    """Arrow's errors have no number (U2)."""
+
+    def away(*_):
+        raise OSError("AWS Error NETWORK_CONNECTION during HeadObject operation")
+
+    monkeypatch.setattr("quaestor.pipeline.lake.Place.exists", away)
+    done = run("status", "nowhere")
+    said = "Error: AWS Error NETWORK_CONNECTION during HeadObject operation\n"
+    assert (2, "", said) == (done.exit_code, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("master", ["nonsense", "local[abc]", "local[", "LOCAL", "spark:host:7077", ""])
+def test_a_master_that_is_none_is_one_line(tmp_path, master, monkeypatch):
+    """Said before Java starts, which would answer with a stack trace."""
+    monkeypatch.setattr("quaestor.pipeline.session._running", lambda: None)
+    dump(tmp_path / "dump", RECORDS)
+    done = run("load", tmp_path / "lake", tmp_path / "dump", "--master", master)
+    said = f"{master} is no master of Spark: local[*], local[2], yarn, spark://HOST:PORT or k8s://...\n"
+    assert (2, "", said) == (done.exit_code, done.stdout, done.stderr)
+    assert not (tmp_path / "lake").exists()
+
+
+@pytest.mark.parametrize(
+    "master", ["local", "local[2]", "local[*]", "local[4, 2]", "yarn", "spark://h:7077", "k8s://h"]
+)
+def test_these_are_masters(master):
+    assert _MASTER.fullmatch(master)

@@ -2,8 +2,8 @@
 
 Rules
   U1  A package that is not installed is told with the extra that brings it, as the package's own metadata has it.
-  U2  What the operating system refuses is told with the file, where there is one. A reader that went away (`| head`) is
-      not told: click ends the command for it.
+  U2  What the operating system or a file system far away refuses is told with the file, where there is one. A reader
+      that went away (`| head`) is not told: click ends the command for it.
   U3  Bytes of the command line that are no UTF-8, and characters that the terminal has no bytes for, are told as such.
   U4  An interrupt is one word, and exit code 130; so is a question that is not answered or answered with no, with 2.
 
@@ -66,7 +66,7 @@ def unforeseen() -> Iterator[None]:
             raise
         raise Refused(f"this needs the package {package}: pip install 'quaestor[{extra}]'") from None
     except OSError as error:  # U2
-        if error.errno in (None, errno.EPIPE):
+        if error.errno == errno.EPIPE or not str(error):
             raise
         raise Refused(in_words(error)) from None
     except UnicodeEncodeError as error:  # U3

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 from pyarrow import fs
 
+from quaestor.pipeline.errors import LakeError
 from quaestor.smf.detection import UnusableDumpError, reason_of
 
 _FRESH = ".new-"  # between a file's name and the process that writes its next content
@@ -37,7 +38,11 @@ class Place:
             text = str(Path(text).absolute())
         self.root = text
         self._base: str
-        self.filesystem, self._base = fs.FileSystem.from_uri(text) if "://" in text else (fs.LocalFileSystem(), text)
+        try:
+            found = fs.FileSystem.from_uri(text) if "://" in text else (fs.LocalFileSystem(), text)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise LakeError(f"{text}: {error}") from None
+        self.filesystem, self._base = found
 
     def __reduce__(self) -> tuple[type["Place"], tuple[str]]:
         return (Place, (self.root,))

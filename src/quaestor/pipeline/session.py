@@ -20,6 +20,7 @@ Called by the doors and by flow.  Calls java, class_archive.
 """
 
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -27,6 +28,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkRuntimeError
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -49,6 +51,7 @@ DEFAULTS: Mapping[str, str] = {
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.enable.dictionary": "false",
 }
+_MASTER = re.compile(r"local(\[(\*|\d+)( *, *\d+)?\])?|local-cluster\[.*\]|yarn|[a-z0-9]+://.+")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOCAL: Mapping[str, str] = {  # N8
@@ -80,6 +83,8 @@ def session(
     active = _running()
     if active is not None:
         return active
+    if not _MASTER.fullmatch(master):
+        raise NoSparkError(f"{master} is no master of Spark: local[*], local[2], yarn, spark://HOST:PORT or k8s://...")
     private = _private()
     java = java_home(private)
     quiet = _environment(private, java, verbose=verbose)
@@ -97,7 +102,7 @@ def session(
         builder = builder.config(key, value)
     try:
         made: SparkSession = builder.getOrCreate()
-    except PySparkRuntimeError as error:
+    except (PySparkRuntimeError, Py4JError) as error:
         raise NoSparkError(f"Spark did not start with the master {master}; --verbose shows what it said") from error
     return made
 
