@@ -45,7 +45,7 @@ from quaestor.server.journal import Journal
 from quaestor.server.listeners import listen_local
 from quaestor.server.service import Service
 from quaestor.server.users import Users
-from quaestor.storage.disk import RealDisk
+from quaestor.storage.real_disk import RealDisk
 
 BODY = bytes(1024)
 SETTINGS = EngineSettings(buffer_pools={0: 1000, 1: 20_000}, log_bytes=64 << 20)

@@ -40,7 +40,8 @@ from quaestor.qmgr.operator_log import without_passwords
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.security import ProfileError
 from quaestor.qmgr.statistics import SMF_DIRECTORY, TraceSettings
-from quaestor.storage.disk import Disk, RealDisk
+from quaestor.storage.disk import Disk
+from quaestor.storage.real_disk import RealDisk
 
 PROFILES_FILE = "profiles"
 USER_MAX, APPLICATION_MAX = 12, 28

@@ -15,8 +15,8 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import LocalQueue
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.storage.changes import MESSAGE_PAGE
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.page import HEADER_LENGTH, PAGE, header_of, seal
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import SMALL
 
 KEPT = MQMD(persistence=1)

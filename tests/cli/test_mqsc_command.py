@@ -16,7 +16,7 @@ from quaestor.mqi.mqsc.completion import completions
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.server.home import Configuration, Home
 from quaestor.server.listeners import listen_local
-from quaestor.storage.disk import RealDisk
+from quaestor.storage.real_disk import RealDisk
 
 
 @pytest.fixture

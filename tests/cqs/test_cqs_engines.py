@@ -10,11 +10,11 @@ from quaestor.cqs.policy import Policy
 from quaestor.cqs.queue_names import Private, lterm, serial_transaction, suspended, transaction
 from quaestor.cqs.refusals import CQSError, Why
 from quaestor.server.coupling_facility import CouplingFacility
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.lists import redis_engine
 from quaestor.storage.lists.client import FacilityConnection
 from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.redis_engine import RedisConnection
+from quaestor.storage.real_disk import RealDisk
 from servers import redis_server
 
 TRANX, LTRMZ = transaction("TRANX"), lterm("LTRMZ")

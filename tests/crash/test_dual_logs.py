@@ -13,8 +13,8 @@ from quaestor.mqi.objects import LocalQueue
 from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.checker import check
 from quaestor.qmgr.queue_manager import QueueManager
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.log_files import LogFiles
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, FaultyFile, PowerCut, SmallEngine
 
 pytestmark = [pytest.mark.crash, pytest.mark.plain]

@@ -14,8 +14,9 @@ from quaestor.qmgr.checker import check
 from quaestor.qmgr.data.engine import Engine
 from quaestor.qmgr.recovery.cold import cold_start
 from quaestor.qmgr.recovery.media import image_copy
-from quaestor.storage.disk import InUseError, RealDisk
+from quaestor.storage.disk import InUseError
 from quaestor.storage.page import HEADER_LENGTH, seal
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, SmallEngine
 
 pytestmark = pytest.mark.crash

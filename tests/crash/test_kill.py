@@ -32,7 +32,7 @@ from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.server.client.opening import LINKS, hello_of
 from quaestor.server.client.place import local_place
 from quaestor.server.home import Configuration, Home
-from quaestor.storage.disk import RealDisk
+from quaestor.storage.real_disk import RealDisk
 
 pytestmark = [pytest.mark.crash, pytest.mark.slow]
 PUTTERS, GETTERS = 3, 2

@@ -13,8 +13,8 @@ from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.buffer import BufferPool, stealing
 from quaestor.qmgr.queue_manager import QueueManager
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.log_record import HEADER_LENGTH, Kind
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine, since, snapshot
 
 V52 = replace(

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from quaestor.mqi.reasons import Abend
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.log_files import CI
 from quaestor.storage.log_record import Kind
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine, since, snapshot
 
 FIELDS = ("logger_calls", "log_ios", "cis_written", "suspensions", "buffers_filled", "serial_rewrites")

@@ -12,7 +12,7 @@ import pytest
 import quaestor
 from model.answers import fails
 from quaestor import GetOptions, LocalQueue, MQError, OpenOptions, PutOptions, Reason
-from quaestor.storage.disk import owner_of
+from quaestor.storage.real_disk import owner_of
 from quaestor.testing import SMALL
 
 SRC = str(Path(quaestor.__file__).parents[1])

@@ -13,8 +13,8 @@ from quaestor.qmgr.checker import check, used_pages
 from quaestor.qmgr.recovery import NEXT, State, UnitOfRecovery
 from quaestor.qmgr.recovery.describe import describe
 from quaestor.qmgr.recovery.media import ImageCopy, copy_name, image_copy, restore
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.log_record import Identity, Kind
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine
 
 

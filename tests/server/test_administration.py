@@ -15,7 +15,7 @@ from quaestor.cli.mqsc_door import door
 from quaestor.clock import SystemClock
 from quaestor.mqi import pcf
 from quaestor.qmgr.operator_log import OperatorLog
-from quaestor.storage.disk import owner_of
+from quaestor.storage.real_disk import owner_of
 
 INQUIRE_Q, PING_Q_MGR, Q_NAME, Q_DESC = 13, 40, 2016, 2013
 

@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from quaestor.storage import asynchronous_write
-from quaestor.storage import disk as disk_module
+from quaestor.storage import real_disk as disk_module
 from quaestor.storage.active_log import ActiveLog
 from quaestor.storage.asynchronous_write import Announcement, kernel_writes
-from quaestor.storage.disk import BLOCK, RealDisk
+from quaestor.storage.real_disk import BLOCK, RealDisk
 from quaestor.testing import FaultyDisk
 
 offered = pytest.mark.skipif(kernel_writes() is None, reason="this kernel starts no writes")

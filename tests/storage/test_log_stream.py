@@ -6,8 +6,8 @@ from contextlib import suppress
 import pytest
 
 from quaestor.mqi.reasons import Abend
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.log_stream import LogStream, RecordTooLongError
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, PowerCut
 
 SMALL = 400

@@ -7,10 +7,10 @@ from itertools import count
 
 import pytest
 
-from quaestor.storage import disk as disk_module
 from quaestor.storage import lookout as lookout_module
-from quaestor.storage.disk import RealDisk
+from quaestor.storage import real_disk as disk_module
 from quaestor.storage.lookout import RESTS_MAX, UNDER_WAY, Lookout, lookout
+from quaestor.storage.real_disk import RealDisk
 
 BLOCK = 4096
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from quaestor.clock import FakeClock
 from quaestor.smf.sections.coupling_facility import SharedMessageDataSetStatistics
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.message_data_set import (
     PAGE,
     DataGoneError,
@@ -20,6 +19,7 @@ from quaestor.storage.message_data_set import (
 )
 from quaestor.storage.message_data_set.data_set import BLOCK
 from quaestor.storage.message_data_set.space_map import EXTENTS_MAX, SpaceMap
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, PowerCut
 
 NAME = "smds-APPL1"

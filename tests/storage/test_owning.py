@@ -6,8 +6,9 @@ from threading import Timer
 
 import pytest
 
-from quaestor.storage import disk as disk_module
-from quaestor.storage.disk import OWNER_FILE, InUseError, RealDisk, owner_of
+from quaestor.storage import real_disk as disk_module
+from quaestor.storage.disk import InUseError
+from quaestor.storage.real_disk import OWNER_FILE, RealDisk, owner_of
 
 
 @pytest.fixture

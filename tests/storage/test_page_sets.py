@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from quaestor.mqi.reasons import Abend
 from quaestor.storage.changes import SPAN, SYSTEM_PAGE, header, text
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.page import HEADER_LENGTH, PAGE, SPACE_MAP, header_of, seal
 from quaestor.storage.page_set import (
     NUMBER_MAX,
@@ -23,6 +22,7 @@ from quaestor.storage.page_set import (
     numbers_on,
     spans,
 )
+from quaestor.storage.real_disk import RealDisk
 from quaestor.testing import FaultyDisk, FaultyFile, PowerCut
 
 NUMBER, PAGES = 7, 8

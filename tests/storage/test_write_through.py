@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from quaestor.storage import disk as disk_module
-from quaestor.storage.disk import BLOCK, RealDisk
+from quaestor.storage import real_disk as disk_module
+from quaestor.storage.real_disk import BLOCK, RealDisk
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ class Story:
         from quaestor.cqs.policy import Policy
         from quaestor.cqs.server import CommonQueueServer
         from quaestor.cqs.transaction_manager import TransactionManager
-        from quaestor.storage.disk import RealDisk
+        from quaestor.storage.real_disk import RealDisk
 
         self.acts: list[dict[str, Any]] = []
         self.facility = LosableFacility()

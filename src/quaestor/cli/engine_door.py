@@ -15,7 +15,7 @@ from quaestor.cli.refused import in_words
 
 if TYPE_CHECKING:
     from quaestor.qmgr.data.engine import Engine
-    from quaestor.storage.disk import RealDisk
+    from quaestor.storage.real_disk import RealDisk
 
 
 class Kept(click.Path):
@@ -62,7 +62,7 @@ def disk_of(directory: Path) -> "RealDisk":
     """The files of a queue manager; a directory without one is refused, and nothing is made in it."""
     from quaestor.mqi.reasons import Abend
     from quaestor.storage.bootstrap import Bootstrap
-    from quaestor.storage.disk import RealDisk
+    from quaestor.storage.real_disk import RealDisk
 
     there(directory)
     disk = RealDisk(directory)

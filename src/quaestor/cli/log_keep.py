@@ -54,7 +54,7 @@ def cold_start_command(
       quaestor log cold-start QM1 --give-up-log && quaestor check QM1
     """
     from quaestor.qmgr.recovery.cold import cold_start, page_sets_on
-    from quaestor.storage.disk import RealDisk
+    from quaestor.storage.real_disk import RealDisk
 
     if not give_up_log:
         raise click.UsageError("--give-up-log must be said: the present log is deleted")

@@ -41,7 +41,7 @@ class Door:
 def door(name: str, directory: Path | None) -> Door:
     """A door to the queue manager `name` (MD2)."""
     from quaestor.server.home import default_directory
-    from quaestor.storage.disk import owner_of
+    from quaestor.storage.real_disk import owner_of
 
     place = default_directory(name) if directory is None else directory
     if (place / SOCKET).exists() and owner_of(place) is not None:

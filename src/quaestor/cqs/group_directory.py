@@ -20,9 +20,9 @@ from quaestor.clock import SystemClock
 from quaestor.cqs.linked_pair import Connect, Surroundings
 from quaestor.cqs.policy import Policy
 from quaestor.cqs.server import CommonQueueServer
-from quaestor.storage.disk import RealDisk
 from quaestor.storage.lists.movable import MovableConnection
 from quaestor.storage.lists.redis_engine import RedisConnection
+from quaestor.storage.real_disk import RealDisk
 
 POLICY_FILE = "policy.toml"
 _REDIS = ("redis://", "rediss://", "unix://")

@@ -41,7 +41,7 @@ from quaestor.server.kept_file import alone, replace_file
 from quaestor.server.limits import Limits
 from quaestor.server.listeners import Tls
 from quaestor.server.protocol import HEARTBEAT_MAX_S
-from quaestor.storage.disk import owner_of
+from quaestor.storage.real_disk import owner_of
 
 HOME_VARIABLE = "QUAESTOR_HOME"
 KINDS: dict[Any, str] = {

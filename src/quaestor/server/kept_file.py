@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from quaestor.storage.disk import sync_directory
+from quaestor.storage.real_disk import sync_directory
 
 OWNER_ONLY, EVERYBODY_READS = 0o600, 0o644
 

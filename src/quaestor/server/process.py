@@ -36,7 +36,7 @@ from quaestor.server.journal import Journal
 from quaestor.server.listeners import ListenError, listen_local, listen_tcp
 from quaestor.server.service import Service
 from quaestor.server.users import Users
-from quaestor.storage.disk import RealDisk
+from quaestor.storage.real_disk import RealDisk
 
 
 class Server:

@@ -23,10 +23,11 @@ from quaestor.qmgr.db2 import Db2Manager
 from quaestor.qmgr.group_settings import GroupSettings
 from quaestor.qmgr.operator_log import OperatorLog
 from quaestor.storage.bootstrap import Bootstrap
-from quaestor.storage.disk import Disk, RealDisk
+from quaestor.storage.disk import Disk
 from quaestor.storage.lists.movable import MovableConnection
 from quaestor.storage.lists.redis_engine import RedisConnection
 from quaestor.storage.lists.structure import ListStructure, Shape, Told
+from quaestor.storage.real_disk import RealDisk
 from quaestor.storage.shared_tables import GroupTables, LargeObjects, RepositoryAwayError, open_tables
 
 FACILITY, REDIS = "cf://", ("redis://", "rediss://", "unix://")
