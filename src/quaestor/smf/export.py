@@ -12,8 +12,8 @@ Rules
 Called by the command line.  Calls splitting, crew, streaming, parquet_tables and text_tables.
 """
 
+import os
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -170,8 +170,9 @@ def export(
     """Write the structures of the dumps to files in `directory`; rows written by structure."""
     directory.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix=".quaestor-export-", dir=directory))
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)  # V3
+        folder = directory / f".quaestor-export-{os.getpid()}-{os.urandom(4).hex()}"
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)  # V3: whenever it is stopped
+        folder.mkdir(mode=0o700)
         jobs = list(_jobs(paths, folder, options, listener))
         shared = STANDARD_INPUT not in paths  # which only this process has
         files = _Files(folder, options)
