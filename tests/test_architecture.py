@@ -18,7 +18,7 @@ ROWS = [
     {"pipeline", "qmgr"},
     {"smf", "storage"},
     {"mqi"},
-    {"layout", "clock", "readiness"},
+    {"layout", "clock", "readiness", "toml_text"},
 ]
 ABOVE_ALL = {
     "testing",

@@ -8,11 +8,11 @@ Rules
 Called by the command, evaluate's callers, explain and tests.  Calls the rule modules.
 """
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
 
+from quaestor import toml_text
 from quaestor.advisor.rule import Rule
 from quaestor.advisor.rules import (
     buffer,
@@ -71,5 +71,5 @@ def covered() -> set[str]:
 def not_measurable() -> Mapping[str, str]:
     """Rules of the papers that nothing measurable or set can decide, each with the reason (C2)."""
     text = files("quaestor.advisor").joinpath("not_measurable.toml").read_text(encoding="utf-8")
-    parsed = tomllib.loads(text)
+    parsed = toml_text.tables(text)
     return {f"{extract}/{short}": reason for extract, reasons in parsed.items() for short, reason in reasons.items()}

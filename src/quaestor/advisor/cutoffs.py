@@ -15,12 +15,12 @@ Rules
 Called by evaluate and the command.  Calls rule, rows.
 """
 
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
+from quaestor import toml_text
 from quaestor.advisor.rows import is_number
 from quaestor.advisor.rule import Rule, Severity
 
@@ -53,8 +53,8 @@ def matching(name: str, rules: Iterable[Rule]) -> list[Rule]:
 def load(text: str, rules: Iterable[Rule], name: str = "cutoffs") -> tuple[Chosen, ...]:
     """The rules with the cut-offs of a TOML file; rules that are not enabled are left out."""
     try:
-        parsed = tomllib.loads(text)
-    except ValueError as error:  # no TOML, or a number that Python does not read
+        parsed = toml_text.tables(text)
+    except ValueError as error:
         raise CutoffError(f"{name}: {error}") from None
     chosen: dict[str, Chosen | None] = {each.id: Chosen(each, each.defaults) for each in rules}
     known = [each.rule for each in chosen.values() if each]

@@ -18,7 +18,6 @@ Rules
 Called by evaluate and by the command.  Calls display_output, rows.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -26,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from quaestor import toml_text
 from quaestor.advisor import display_output
 from quaestor.advisor.rows import Array, Rows, is_number
 from quaestor.advisor.setting_names import KINDS, SETTINGS
@@ -118,8 +118,8 @@ _TYPES = {float: "a number", bool: "true or false", str: "text"}
 def load(text: str, name: str = "settings") -> Settings:
     """Settings of a TOML file."""
     try:
-        parsed = tomllib.loads(text)
-    except ValueError as error:  # no TOML, or a number that Python does not read
+        parsed = toml_text.tables(text)
+    except ValueError as error:
         raise SettingsError(f"{name}: {error}") from None
     made = Settings()
     for manager, body in parsed.items():

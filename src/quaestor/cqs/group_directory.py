@@ -9,13 +9,13 @@ Rules
 Called by programs that run a server, and by the command line.  Calls server, storage.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from quaestor import toml_text
 from quaestor.clock import SystemClock
 from quaestor.cqs.linked_pair import Connect, Surroundings
 from quaestor.cqs.policy import Policy
@@ -50,7 +50,7 @@ def define(directory: Path, policy: Policy, facilities: Mapping[str, str]) -> No
 def read(directory: Path) -> tuple[Policy, dict[str, str]]:
     """The policy of a group, and where its coupling facilities are."""
     try:
-        told = tomllib.loads((directory / POLICY_FILE).read_text(encoding="utf-8"))
+        told = toml_text.tables((directory / POLICY_FILE).read_text(encoding="utf-8"))
         places = told.pop("facilities")
         told["preference"] = tuple(told["preference"])
         unknown = set(told) - {field.name for field in fields(Policy)}

@@ -18,12 +18,12 @@ Called by compilation (the function PERIOD).  Calls expressions.
 """
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from quaestor import toml_text
 from quaestor.pipeline.expressions import Tree, apply
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -78,7 +78,7 @@ def _pattern(systems: str) -> str:
 def read_plan(path: Path) -> PeriodPlan:
     """The plan in a file (T1)."""
     try:
-        plan = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        plan = toml_text.tables(path.read_text(encoding="utf-8-sig"))
         rules = plan.pop("period", [])
         if plan or not isinstance(rules, list) or not all(isinstance(each, dict) for each in rules):
             raise PeriodPlanError("a plan is made of [[period]] tables and nothing else")

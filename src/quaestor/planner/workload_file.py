@@ -8,7 +8,6 @@ Rules
 Called by the command.  Calls workload, workload_keys.
 """
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
@@ -16,6 +15,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from quaestor import toml_text
 from quaestor.planner.workload import (
     AccountingTrace,
     BufferPool,
@@ -98,11 +98,9 @@ def parse(written: str, place: str) -> Workload:
 
 def _tables(written: str, place: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(written)
-    except ValueError as error:  # no TOML, or a number that Python does not read
+        return toml_text.tables(written)
+    except ValueError as error:
         raise WorkloadError(place, [str(error)]) from None
-    except RecursionError:
-        raise WorkloadError(place, ["lists or tables in each other, too deep to be read"]) from None
 
 
 def workload_of(tables: Mapping[str, Any], place: str) -> Workload:

@@ -17,13 +17,13 @@ Called by the package door, the server and the command line.  Calls the coupling
 
 import json
 import os
-import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from quaestor import toml_text
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.operator_log import without_passwords
 
@@ -82,7 +82,7 @@ def group_in(directory: Path) -> GroupSettings | None:
     if not file.exists():
         return None
     try:
-        return GroupSettings(**tomllib.loads(file.read_text(encoding="utf-8")))
+        return GroupSettings(**toml_text.tables(file.read_text(encoding="utf-8")))
     except (ValueError, TypeError, AttributeError) as error:
         raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"{file}: {error}") from error
 

@@ -24,11 +24,11 @@ import dataclasses
 import json
 import os
 import re
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_origin
 
+from quaestor import toml_text
 from quaestor.mqi.names import checked, is_name
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.qmgr.data.engine import EngineSettings
@@ -162,7 +162,7 @@ class Home:
         if not self.exists:
             raise MQError(Reason.Q_MGR_NOT_AVAILABLE, why=f"no queue manager in {self.directory}: create it first")
         try:
-            return _table(Configuration, tomllib.loads(self.configuration_file.read_text(encoding="utf-8")))
+            return _table(Configuration, toml_text.tables(self.configuration_file.read_text(encoding="utf-8")))
         except ValueError as error:
             raise self._wrong(error) from error
 

@@ -25,7 +25,6 @@ Rules
 Called by charges.  Calls steps.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -35,6 +34,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  the name Spark's own documentation gives it
 
+from quaestor import toml_text
 from quaestor.pipeline.report_queries.steps import like
 
 UNASSIGNED = "UNASSIGNED"
@@ -101,10 +101,10 @@ def _any_of(column: str, patterns: tuple[str, ...]) -> Column:
 
 def read_charge_plan(path: Path) -> ChargePlan:
     try:
-        plan = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        plan = toml_text.tables(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ChargePlanError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ChargePlanError(f"{path}: {error}") from None
     _known(path, "the plan", plan, {"rates", "department", "shared"})
     rates, shared, listed = plan.get("rates", {}), plan.get("shared", {}), plan.get("department", [])

@@ -9,7 +9,6 @@ Rules
 Called by the command, tests and benchmarks.  Calls profile, profile_check.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from datetime import date, datetime
@@ -17,6 +16,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
+from quaestor import toml_text
 from quaestor.smf.catalog import LEVELS
 from quaestor.smf.synth import incidents
 from quaestor.smf.synth.profile import (
@@ -45,7 +45,7 @@ def shipped_profiles() -> dict[str, str]:
     """Name and title of every profile that comes with the product."""
     found = (each for each in _SHIPPED.iterdir() if each.name.endswith(".toml"))
     return {
-        each.name.removesuffix(".toml"): str(tomllib.loads(each.read_text(encoding="utf-8")).get("title", ""))
+        each.name.removesuffix(".toml"): str(toml_text.tables(each.read_text(encoding="utf-8")).get("title", ""))
         for each in sorted(found, key=lambda each: each.name.removesuffix(".toml"))
     }
 
@@ -69,8 +69,8 @@ def load_profile(name: str) -> Profile:
 def _parsed(text: str, name: str) -> dict[str, Any]:
     """The table of a file, over that of the profile it extends (F3)."""
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = toml_text.tables(text)
+    except ValueError as error:
         raise ProfileError(f"{name}: {error}") from None
     base = table.pop("extends", None)
     if base is None:
