@@ -14,6 +14,7 @@
     settings      which group, and where its parts are
     offloading    long messages that leave their structure; data_sets and bodies say where they go
     recovering    BACKUP and RECOVER CFSTRUCT; backup, media and positions do it
+    member        this queue manager in its group, connected to the structures
     manager       all of it as one of the queue manager's managers
 
 Called by message, recovery, queue_manager.  Calls storage.lists, storage.shared_tables, recovery.
