@@ -232,7 +232,7 @@ def test_what_is_in_the_way_of_a_shared_queue_may_be_of_any_type(sharing):
     assert isinstance(sharing.members["QM2"].messages.catalogue.find_queue("X"), RemoteQueue)
     run(sharing, "QM1", "DELETE QLOCAL(X) QSGDISP(SHARED)")
     sharing.members["QM2"].messages.follow_step()
-    with sharing.members["QM2"].connect("ALICE") as app, pytest.raises(MQError, match="2085"):
+    with sharing.members["QM2"].connect("ALICE") as app, pytest.raises(MQError, match="2087"):
         app.put("X", b"", VOLATILE, OUT)
 
 
