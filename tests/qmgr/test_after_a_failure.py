@@ -75,6 +75,7 @@ def interrupt_put(qm, orders, waiting, interrupt):
         orders.put("not committed", KEPT)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
 def test_a_put_that_waited_while_another_was_interrupted_is_refused(qm, disk, orders, interrupt):
     """It would begin the same page, and restart, which undoes the other, would take its message back."""
@@ -85,6 +86,7 @@ def test_a_put_that_waited_while_another_was_interrupted_is_refused(qm, disk, or
     assert [] == found(disk)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
 def test_a_commit_that_waited_is_not_acknowledged(qm, disk, orders, interrupt):
     other = qm.connect()
@@ -131,6 +133,7 @@ def test_a_log_that_failed_is_not_written_to_the_end_of_its_data_set(disk):
     assert hardened == small.log.hardened <= rba
 
 
+@pytest.mark.plain
 def test_a_switch_that_is_interrupted_is_final(disk, monkeypatch):
     """The bootstrap data set does not know the next one: what is confirmed there would not be found (F8)."""
     small = SmallEngine(disk)
@@ -149,6 +152,7 @@ def test_a_switch_that_is_interrupted_is_final(disk, monkeypatch):
     assert [] == SmallEngine(disk.after_power_cut()).bodies()
 
 
+@pytest.mark.plain
 def test_a_write_that_is_interrupted_while_it_is_begun_is_final(disk, monkeypatch):
     """It may be under way, and come after what would be written next."""
     small = SmallEngine(disk)
@@ -207,6 +211,7 @@ def test_a_get_that_does_not_block_cannot_be_committed(qm, disk, orders):
     assert "EIO" in qm.manager.failure
 
 
+@pytest.mark.plain
 def test_after_a_failure_the_unit_of_the_call_does_not_commit(qm, disk, orders, monkeypatch):
     """What it got is there after a restart: nobody was given it."""
     orders.put("acknowledged", KEPT, NOW)
@@ -224,6 +229,7 @@ def test_after_a_failure_the_unit_of_the_call_does_not_commit(qm, disk, orders, 
     assert ["acknowledged"] == found(disk)
 
 
+@pytest.mark.plain
 def test_what_a_lost_application_left_cannot_be_backed_out(qm, orders, monkeypatch):
     lost = qm.connect()
     lost.put1("ORDERS", "not committed", KEPT)

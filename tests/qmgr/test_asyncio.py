@@ -283,6 +283,7 @@ def slow(monkeypatch):
     )
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("wait", [{}, {"wait_ms": 0}, {"wait_ms": 5000}, {"wait_ms": -1}], ids=str)
 def test_a_get_out_of_syncpoint_does_not_hold_up_the_loop(slow, wait):
     """AS1: a persistent message is gone when the log says so, and that is waited for on a thread."""
@@ -297,6 +298,7 @@ def test_a_get_out_of_syncpoint_does_not_hold_up_the_loop(slow, wait):
     talk(slow.qm, conversation)
 
 
+@pytest.mark.plain
 def test_a_get_that_waited_does_not_hold_up_the_loop_when_its_message_comes(slow):
     async def conversation(app, orders):
         waiting = asyncio.create_task(orders.get(GET_NOW, wait_ms=5000))
@@ -315,6 +317,7 @@ def test_a_get_that_waited_does_not_hold_up_the_loop_when_its_message_comes(slow
     talk(slow.qm, conversation)
 
 
+@pytest.mark.plain
 def test_a_wait_that_is_cancelled_while_the_log_is_forced_loses_nothing(slow):
     """AS3: the next get of the handle has the message."""
 
@@ -331,6 +334,7 @@ def test_a_wait_that_is_cancelled_while_the_log_is_forced_loses_nothing(slow):
     talk(slow.qm, conversation)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("report", [0, Report.EXPIRATION], ids=["alone", "reported"])
 @pytest.mark.parametrize("options", [GetOptions.NONE, GetOptions.BROWSE_NEXT], ids=["get", "browse"])
 @pytest.mark.parametrize("wait", [{}, {"wait_ms": 10}], ids=str)
@@ -369,6 +373,7 @@ async def left_behind(slow, orders, *waiting, **described):
     return tasks
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("options", [GET_NOW, GetOptions.NONE], ids=["out of syncpoint", "in syncpoint"])
 def test_what_a_cancelled_get_has_got_goes_to_one_that_waits(slow, options):
     """AS3, LA1: the one that waits longest for such a message; it waits no more on the queue (LA2)."""
@@ -413,6 +418,7 @@ def test_one_that_is_given_it_as_its_own_wait_ends_does_not_lose_it(slow, ends):
     talk(slow.qm, conversation)
 
 
+@pytest.mark.plain
 def test_it_is_as_long_as_the_one_that_waits_may_have(slow):
     """LA1: who is told that it is too long leaves it for the next."""
 
@@ -431,6 +437,7 @@ def test_it_is_as_long_as_the_one_that_waits_may_have(slow):
     talk(slow.qm, conversation)
 
 
+@pytest.mark.plain
 def test_a_browse_that_waits_is_not_given_it(slow):
     async def conversation(_app, orders):
         (browsing,) = await left_behind(slow, orders, (GetOptions.BROWSE_FIRST, {}))
@@ -441,6 +448,7 @@ def test_a_browse_that_waits_is_not_given_it(slow):
     talk(slow.qm, conversation)
 
 
+@pytest.mark.plain
 def test_a_back_out_gives_it_back(slow):
     """LA4: a get in syncpoint has returned it, which the queue manager does not know any more."""
 

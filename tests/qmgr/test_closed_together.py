@@ -9,6 +9,8 @@ from quaestor.mqi.objects import DefinitionType, ModelQueue
 from quaestor.mqi.options import CloseOptions
 from quaestor.mqi.reasons import MQError, Reason
 
+pytestmark = pytest.mark.plain
+
 TEMPORARY, PERMANENT = DefinitionType.TEMPDYN, DefinitionType.PERMDYN
 HOW = {TEMPORARY: CloseOptions.NONE, PERMANENT: CloseOptions.DELETE}
 

@@ -153,6 +153,7 @@ def waits(log, threads):
         Event().wait(0.001)
 
 
+@pytest.mark.plain
 def test_an_interrupted_force_is_waited_for_by_nobody(qm, disk, monkeypatch):
     _company = qm.connect()  # so that the latch is given up for a force (V13)
     qm.connect().put1("ORDERS", "kept", KEPT, NOW)
@@ -173,6 +174,7 @@ def test_an_interrupted_force_is_waited_for_by_nobody(qm, disk, monkeypatch):
     assert "kept" == after_restart(disk)[0]
 
 
+@pytest.mark.plain
 def test_who_is_interrupted_while_he_waits_for_a_force_is_not_chosen_to_lead(qm, monkeypatch):
     _company = qm.connect()
     log, ended = qm.manager.engine.log, []
@@ -217,6 +219,7 @@ def full(*_):
     raise MQError(Reason.Q_SPACE_NOT_AVAILABLE)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("options", [PutOptions.SYNCPOINT, NOW])
 def test_a_put_of_many_that_the_log_has_no_room_for_says_how_many_were_put(qm, options, monkeypatch):
     """Whoever puts the rest again, by what he was told, puts nothing twice."""
@@ -238,6 +241,7 @@ def test_a_put_of_many_that_the_log_has_no_room_for_says_how_many_were_put(qm, o
     assert len(set(told)) > 3
 
 
+@pytest.mark.plain
 def test_a_marked_get_that_the_log_has_no_room_for_marks_nothing(qm, monkeypatch):
     app, other = qm.connect(), qm.connect()
     orders, marked = app.open("ORDERS", EVERYTHING), GetOptions.SYNCPOINT | GetOptions.MARK_SKIP_BACKOUT

@@ -51,6 +51,7 @@ def started(**more):
     return Frame(PAGE_SET, 9, None, overwrite, b"head", b"rest", **more)
 
 
+@pytest.mark.plain
 def test_a_page_that_is_here_with_its_bytes():
     data = bytearray(b"x" * PAGE)
     frame = Frame(PAGE_SET, 9, data)
@@ -66,6 +67,7 @@ def test_a_page_that_is_here_with_its_bytes():
     )
 
 
+@pytest.mark.plain
 def test_a_page_that_was_started_here_is_changed_and_whole():
     frame = started(content="message", rba=77, born=3)
     assert (True, True, 77, 77, 3, "message") == (
@@ -79,6 +81,7 @@ def test_a_page_that_was_started_here_is_changed_and_whole():
     assert (None, 0) == (frame.raw, frame.in_use)
 
 
+@pytest.mark.plain
 def test_changes_wait_until_somebody_wants_the_bytes():
     """B8: then they are made in their order, and the page is like any other."""
     frame = started()
@@ -92,6 +95,7 @@ def test_changes_wait_until_somebody_wants_the_bytes():
     assert b"headrest-one-two-three\0" == frame.data[:23]
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("further", [(), (b"-one",), (b"-one", b"-two")])
 def test_an_image_is_made_in_memory_that_is_lent_and_the_changes_go_on_waiting(further):
     """B12: what the memory held before is not in it."""
@@ -104,6 +108,7 @@ def test_an_image_is_made_in_memory_that_is_lent_and_the_changes_go_on_waiting(f
     assert frame.image(bytearray(PAGE)) == lent == frame.data
 
 
+@pytest.mark.plain
 def test_a_page_that_has_nothing_but_its_first_message_is_written_in_one_piece():
     """C5, B12: the same bytes as in memory that is lent; the change goes on waiting."""
     change = INSERTION.pack(7, 3 | STARTS, 0, HEADER_LENGTH) + b"a message"
@@ -118,6 +123,7 @@ def test_a_page_that_has_nothing_but_its_first_message_is_written_in_one_piece()
     assert Frame(SimpleNamespace(number=4), 9, bytearray(PAGE)).sealed() is None
 
 
+@pytest.mark.plain
 def test_a_page_that_is_started_again_forgets_what_it_was():
     frame = started()
     frame.change(append, b"-one")
@@ -128,6 +134,7 @@ def test_a_page_that_is_started_again_forgets_what_it_was():
     assert b"anew" == bytes(frame.data[:-2]).rstrip(b"\0")
 
 
+@pytest.mark.plain
 def test_bytes_that_are_given_to_a_page_end_its_waiting():
     frame, data = started(), bytearray(b"y" * PAGE)
     frame.change(append, b"-one")
@@ -137,6 +144,7 @@ def test_bytes_that_are_given_to_a_page_end_its_waiting():
     assert frame.data is None
 
 
+@pytest.mark.plain
 def test_a_page_without_contents_is_not_changed():
     """B1."""
     with pytest.raises(Abend, match=r"B1: a page without contents is changed .*page_set=4, page=9"):

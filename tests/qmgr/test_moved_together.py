@@ -16,6 +16,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_queue_that_is_being_moved_is_not_opened(monkeypatch, command):
     """Whoever opened it would put to storage that is dropped a moment later."""

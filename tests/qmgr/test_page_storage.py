@@ -351,6 +351,7 @@ def test_a_restart_backs_it_out_too():
     assert [] == check(again.data)
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("shunted", [False, True])
 def test_what_was_not_taken_back_is_not_undone_in_the_page_set_that_has_the_number_now(shunted, monkeypatch):
     """There was no log to take the text pages back (V12); their numbers are another message's by now."""

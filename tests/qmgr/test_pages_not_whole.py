@@ -10,6 +10,8 @@ from quaestor.mqi.options import GetOptions, MsgFlags, PutOptions
 from quaestor.mqi.reasons import Reason
 from quaestor.qmgr.buffer import TornPageError
 
+pytestmark = pytest.mark.plain
+
 NOW = PutOptions.NO_SYNCPOINT
 KEPT = MQMD(persistence=1)
 

@@ -7,6 +7,8 @@ from quaestor.mqi.objects import IndexType
 from quaestor.qmgr.data.queue import PrivateQueue
 from quaestor.qmgr.queue_store import AVAILABLE, TAKEN, Arrival
 
+pytestmark = pytest.mark.plain
+
 KEY, OTHER = b"K".ljust(24, b"\0"), b"O".ljust(24, b"\0")
 
 

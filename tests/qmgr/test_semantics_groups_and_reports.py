@@ -673,6 +673,7 @@ def test_25_depth_triggers_once_and_switches_itself_off(app, monitor):
     assert len(drain(monitor)) == 1
 
 
+@pytest.mark.plain
 def test_25_depth_triggers_once_also_while_it_is_being_switched_off(monkeypatch):
     """Z2: that is logged, and the latch is not kept meanwhile."""
     qm = page_queue_manager()

@@ -99,6 +99,7 @@ def everything_stops(qm, _app):
     qm.connections.stop()
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("ends", [ended_from_outside, everything_stops])
 def test_a_connection_that_is_ended_while_it_prepares_leaves_the_unit_in_doubt(machine, monkeypatch, ends):
     app = machine.qm.connect()
@@ -112,6 +113,7 @@ def test_a_connection_that_is_ended_while_it_prepares_leaves_the_unit_in_doubt(m
     assert ["x"] == machine.orders()
 
 
+@pytest.mark.plain
 def test_two_units_are_not_prepared_under_one_name_at_the_same_time(machine, monkeypatch):
     app, other = machine.qm.connect(), machine.qm.connect()
     for connection in (app, other):

@@ -62,6 +62,7 @@ def test_a_queue_is_among_the_waited_while_somebody_waits():
     assert ({}, 0) == (queue.waited, len(queue.waiters))
 
 
+@pytest.mark.plain
 def test_the_longest_waiting_is_woken_and_nobody_else():
     """Y2."""
     queue = Queue()
@@ -73,6 +74,7 @@ def test_the_longest_waiting_is_woken_and_nobody_else():
     assert ["second"] == queue.woken()
 
 
+@pytest.mark.plain
 def test_who_asked_for_it_comes_before_who_takes_any():
     """Y2: though he came last."""
     queue = Queue()
@@ -89,6 +91,7 @@ def test_who_asked_for_it_comes_before_who_takes_any():
     assert ["another"] == queue.names()
 
 
+@pytest.mark.plain
 def test_browsers_are_woken_when_no_getter_wants_it_and_then_all_it_fits():
     """Y2."""
     queue = Queue()
@@ -101,6 +104,7 @@ def test_browsers_are_woken_when_no_getter_wants_it_and_then_all_it_fits():
     assert ["getter", "browser of others"] == queue.names()
 
 
+@pytest.mark.plain
 def test_who_asks_for_a_number_looks_himself():
     """Y2: the number stands in the descriptor, which is not read for that."""
     queue = Queue()
@@ -111,6 +115,7 @@ def test_who_asks_for_a_number_looks_himself():
     assert ["third of a group"] == queue.woken()
 
 
+@pytest.mark.plain
 def test_a_message_that_was_left_goes_to_the_getter_behind():
     """Y3: and behind the last of them to the browsers; nobody is woken for it twice."""
     queue = Queue()
@@ -127,6 +132,7 @@ def test_a_message_that_was_left_goes_to_the_getter_behind():
     assert ["browser"] == queue.woken()
 
 
+@pytest.mark.plain
 def test_a_getter_in_front_that_waits_again_is_not_woken_for_what_it_left():
     queue = Queue()
     first, second = queue.wait("first"), queue.wait("second")
@@ -143,6 +149,7 @@ def test_a_getter_in_front_that_waits_again_is_not_woken_for_what_it_left():
     assert ["first again"] == queue.woken()
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("taken", [{"state": TAKEN}, {"holder": "another"}])
 def test_what_is_no_longer_there_is_not_passed_on(taken):
     queue = Queue()
@@ -155,6 +162,7 @@ def test_what_is_no_longer_there_is_not_passed_on(taken):
     assert ["first"] == queue.woken()
 
 
+@pytest.mark.plain
 def test_a_browser_passes_nothing_on():
     queue = Queue()
     browser = queue.wait("browser", browse=True)
@@ -164,6 +172,7 @@ def test_a_browser_passes_nothing_on():
     assert ["browser"] == queue.woken()
 
 
+@pytest.mark.plain
 def test_who_gives_up_too_late_gives_his_wake_to_the_next():
     """Y6: he is not posted any more."""
     queue = Queue()
@@ -279,6 +288,7 @@ def test_each_that_gets_something_wakes_the_next():
     assert (["any", "any, later"], ["key"]) == (woken, queue.names())
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(("correl_id", "woken"), [(KEY, ["key"]), (NO_ID, ["any"])])
 def test_a_message_that_was_put_here_is_for_who_asked_for_it(correl_id, woken):
     queue = shared("any", "key")
@@ -286,6 +296,7 @@ def test_a_message_that_was_put_here_is_for_who_asked_for_it(correl_id, woken):
     assert woken == queue.woken()
 
 
+@pytest.mark.plain
 def test_a_browser_by_key_keeps_no_getter_from_looking():
     queue = Queue(SharedWaiters)
     queue.wait("browser", BY_KEY, browse=True)
@@ -294,6 +305,7 @@ def test_a_browser_by_key_keeps_no_getter_from_looking():
     assert ["any", "browser"] == sorted(queue.woken())
 
 
+@pytest.mark.plain
 def test_nothing_is_passed_on_nor_handed_over():
     queue = shared("any", "any, later")
     queue.waiters.arrived()

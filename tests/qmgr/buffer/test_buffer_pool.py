@@ -118,6 +118,7 @@ def test_who_finds_only_changed_pages_has_some_written(small):
     assert [*range(3, 22), 30] == small.here()
 
 
+@pytest.mark.plain
 def test_who_finds_no_buffer_at_all_has_pages_written_that_the_log_has_no_room_for(small, monkeypatch):
     """B13: all 20 pages need an image, which the background may not log; it is stuck, and says so."""
     monkeypatch.setattr(small.pool, "images_left", lambda _: 0)

@@ -34,6 +34,7 @@ def write_all_changed(small):
 # --- first the log (B2, B4) -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.plain
 def test_a_page_is_written_when_its_last_change_is_durable(small, requests):
     """B2: whichever of the pages has it."""
     last = small.start(9, 5)
@@ -111,6 +112,7 @@ def test_an_image_does_not_make_a_page_younger(small):
 # --- then in place ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.plain
 def test_adjacent_pages_are_one_request_whatever_their_order(small, requests):
     small.start(9, 6, 5, 7, 12, 13)
     write_all_changed(small)
@@ -118,6 +120,7 @@ def test_adjacent_pages_are_one_request_whatever_their_order(small, requests):
     assert [b"started"] * 6 == [small.on_disk(page) for page in (5, 6, 7, 9, 12, 13)]
 
 
+@pytest.mark.plain
 def test_pages_of_two_page_sets_are_never_one_request(small, requests):
     """Page 9 of one and page 10 of the next follow each other only by number."""
     other = small.add_page_set(8)
@@ -199,6 +202,7 @@ def test_a_page_set_alone_is_hardened(small):
 # --- when the log is short (B13) --------------------------------------------------------------------------------------
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("images", "pages", "chosen"),
     [(9, 9, [5, 6, 7, 8, 9]), (9, 2, [5, 6]), (1, 9, [5, 6, 8]), (0, 9, [6, 8]), (0, 1, [6]), (2, 3, [5, 6, 7])],

@@ -75,6 +75,7 @@ def test_a_decision_that_names_no_unit_changes_nothing(console):
     assert ["PREPARED"] == states(console)
 
 
+@pytest.mark.plain
 def test_a_unit_is_active_while_its_preparation_waits_for_the_log(console, monkeypatch):
     console.app.put("ORDERS", "x", KEPT)
     with HeldForce(console.qm.engine.log, monkeypatch, lambda: console.app.prepare(XID)):

@@ -306,6 +306,7 @@ def test_of_a_page_set_that_is_gone_nothing_is_known():
     assert not any(number in each for each in known)
 
 
+@pytest.mark.plain
 def test_a_long_put_that_the_log_refuses_leaves_every_page_free(monkeypatch):
     """Who tries again until there is log does not make the page set grow (PG5)."""
     spaces = Spaces(64)

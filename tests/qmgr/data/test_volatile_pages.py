@@ -35,6 +35,7 @@ def frame(content):
     return made
 
 
+@pytest.mark.plain
 def test_a_page_with_a_message_says_whose_it_is():
     """P1, P4: page, page set and queue, and one record that ends where the header says."""
     page = frame((QUEUE, 33, message()))
@@ -57,6 +58,7 @@ def test_a_page_with_a_message_says_whose_it_is():
     assert is_whole(data, 7, 9)
 
 
+@pytest.mark.plain
 def test_a_page_with_a_piece_of_a_long_message_is_nobodys():
     """Whoever has the message knows its pieces."""
     data = form_page(frame((0, 0, b"piece of text")))
@@ -69,6 +71,7 @@ def test_a_page_with_a_piece_of_a_long_message_is_nobodys():
     )
 
 
+@pytest.mark.plain
 def test_what_was_formed_is_not_kept_twice():
     """The pool has the bytes now; the message is read from them when it is wanted."""
     page = frame((QUEUE, 33, message()))
