@@ -247,10 +247,10 @@ class SlowSync:
         self.reached, self.go_on = Event(), Event()
         real = FaultyFile.sync_written
 
-        def wait(file, offset, length):
+        def wait(file):
             self.reached.set()
             assert self.go_on.wait(10)
-            real(file, offset, length)
+            real(file)
 
         monkeypatch.setattr(FaultyFile, "sync_written", wait)
 
@@ -327,7 +327,7 @@ def test_an_error_of_the_sync_ends_the_queue_manager_and_confirms_nothing(monkey
     queue = app.open("Q")
     queue.put(b"order", PERSISTENT)
 
-    def fail(file, offset, length):
+    def fail(file):
         raise OSError(5, "no")
 
     monkeypatch.setattr(FaultyFile, "sync_written", fail)
@@ -348,7 +348,7 @@ def test_an_interrupted_wait_for_the_disk_ends_the_queue_manager_for_who_comes(m
     queue.put(b"kept", PERSISTENT, NOW)
     reached, go_on, ends = Event(), Event(), []
 
-    def interrupted(file, offset, length):
+    def interrupted(file):
         reached.set()
         assert go_on.wait(10)
         raise KeyboardInterrupt

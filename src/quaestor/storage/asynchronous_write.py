@@ -12,7 +12,8 @@ Rules
   AW5 A process that ends, or closes its queue, with a write under way waits in the kernel until it is over. A child
       that was forked has no part in its parent's writes: what it closes is its own copy of the descriptor.
 
-Called by disk and by the disk of the tests.  Calls the kernel (io_submit and its like) through the C library.
+Called by real_disk, handed_sync and the disk of the tests.  Calls the kernel (io_submit and its like) through the C
+library.
 Why system calls by number: the C library has no names for them, and what is packaged cannot take memory as it lies
 (ADR 18).
 """
@@ -32,8 +33,8 @@ SLOTS: Final = 8
 WRITE: Final = 1
 ANNOUNCES: Final = 1
 DURABLE: Final = getattr(os, "RWF_DSYNC", 0)
-_pack_request: Final = Struct("=QIiHhIQQqQII").pack_into
-"""iocb: data, key, flags of the write, operation, priority, file, memory, length, offset, -, flags, eventfd."""
+pack_request: Final = Struct("=QIiHhIQQqQII").pack_into
+"""iocb: data, key, flags of a write, operation, priority, file, memory, length, offset, -, flags, eventfd."""
 
 _unpack_event: Final = Struct("=QQqq").unpack_from
 REQUEST_BYTES: Final = 64
@@ -64,12 +65,14 @@ class Announcement:
         os.close(self.fd)
 
 
-class KernelWrites:
-    """A queue of the kernel for a few writes at a time (AW1-AW3)."""
+class KernelQueue:
+    """A queue of the kernel for so many requests at a time, each in a slot of its own.
 
-    def __init__(self) -> None:
-        self._queue = 0
-        self.announcement: Announcement | None = None
+    Its number is the address of a ring in which the kernel notes what has ended.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self.number = 0
         setup, destroy, getevents, submit = NUMBERS[platform.machine()]
         library = ctypes.CDLL(None, use_errno=True)
         self._submit, self._take, self._destroy = library["syscall"], library["syscall"], library["syscall"]
@@ -77,18 +80,47 @@ class KernelWrites:
         self._take.argtypes = (*self._submit.argtypes[:3], ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
         self._destroy.argtypes = (ctypes.c_long, ctypes.c_ulong)
         self._numbers = (submit, getevents, destroy)
-        queue = ctypes.c_ulong(0)
-        if library.syscall(ctypes.c_long(setup), ctypes.c_long(SLOTS), ctypes.byref(queue)) != 0:
+        number = ctypes.c_ulong(0)
+        if library.syscall(ctypes.c_long(setup), ctypes.c_long(slots), ctypes.byref(number)) != 0:
             raise _error()
-        self._queue = queue.value
-        self._requests = ctypes.create_string_buffer(SLOTS * REQUEST_BYTES)
-        places = [_address(self._requests) + slot * REQUEST_BYTES for slot in range(SLOTS)]
+        self.number, self._slots = number.value, slots
+        self.requests = ctypes.create_string_buffer(slots * REQUEST_BYTES)
+        places = [_address(self.requests) + slot * REQUEST_BYTES for slot in range(slots)]
         self._pointers = [(ctypes.c_void_p * 1)(place) for place in places]
         self._pointer_at = [_address(pointer) for pointer in self._pointers]
-        self._events = ctypes.create_string_buffer(SLOTS * EVENT_BYTES)
+        self._events = ctypes.create_string_buffer(slots * EVENT_BYTES)
         self._events_at = _address(self._events)
         self._now = ctypes.create_string_buffer(16)  # a wait of no seconds
         self._now_at = _address(self._now)
+
+    def submit(self, slot: int) -> None:
+        """Hand over the request that stands in a slot; raises why it was not taken."""
+        if self._submit(self._numbers[0], self.number, 1, self._pointer_at[slot]) != 1:
+            raise _error()
+
+    def ended(self, *, wait: bool) -> list[tuple[int, int]]:
+        """Slots and results of requests that have ended; of one at least, if one waits, unless a signal came."""
+        timeout = None if wait else self._now_at
+        number = self._take(self._numbers[1], self.number, int(wait), self._slots, self._events_at, timeout)
+        if number < 0 and ctypes.get_errno() != errno.EINTR:
+            raise _error()
+        return [_unpack_event(self._events, at * EVENT_BYTES)[:3:2] for at in range(max(number, 0))]
+
+    def close(self) -> None:
+        """Give the queue back; the kernel waits for what is under way (AW5)."""
+        number, self.number = self.number, 0
+        if number:
+            self._destroy(self._numbers[2], number)
+
+    __del__ = close
+
+
+class KernelWrites:
+    """A few durable writes at a time (AW1-AW3)."""
+
+    def __init__(self) -> None:
+        self.announcement: Announcement | None = None
+        self._queue = KernelQueue(SLOTS)
         self._free = list(range(SLOTS))
         self._results: list[object] = [UNDER_WAY] * SLOTS
         self._taking = allocate_lock()
@@ -109,43 +141,37 @@ class KernelWrites:
         flags, fd = (0, 0) if told is None else (ANNOUNCES, told.fd)
         self._results[slot] = UNDER_WAY
         place, memory = slot * REQUEST_BYTES, _address(_memory(data))
-        _pack_request(self._requests, place, slot, 0, DURABLE, WRITE, 0, file, memory, len(data), offset, 0, flags, fd)
-        if self._submit(self._numbers[0], self._queue, 1, self._pointer_at[slot]) != 1:
-            error = _error()
+        queue = self._queue
+        pack_request(queue.requests, place, slot, 0, DURABLE, WRITE, 0, file, memory, len(data), offset, 0, flags, fd)
+        try:
+            queue.submit(slot)
+        except OSError:
             self._free.append(slot)
-            raise error
+            raise
         return slot
 
     def take(self, slot: int, *, wait: bool) -> int | None:
         """How many bytes a write has written; None while it is under way, unless one waits (AW1, AW2)."""
         with self._taking:
             while self._results[slot] is UNDER_WAY:
-                timeout = None if wait else self._now_at
-                number = self._take(self._numbers[1], self._queue, int(wait), SLOTS, self._events_at, timeout)
-                if number < 0 and ctypes.get_errno() != errno.EINTR:
-                    raise _error()
-                for at in range(max(number, 0)):
-                    told, _, result, _ = _unpack_event(self._events, at * EVENT_BYTES)
+                ended = self._queue.ended(wait=wait)
+                for told, result in ended:
                     self._results[told] = result
-                if number <= 0 and not wait:
+                if not ended and not wait:
                     return None
-            result = self._results[slot]
+            found = self._results[slot]
             self._free.append(slot)
-        written: int = result  # type: ignore[assignment] # not UNDER_WAY any more
+        written: int = found  # type: ignore[assignment] # not UNDER_WAY any more
         if written < 0:
             raise OSError(-written, os.strerror(-written))
         return written
 
     def close(self) -> None:
-        """Give the queue back; the kernel waits for what is under way (AW5)."""
-        queue, self._queue = self._queue, 0
-        if queue:
-            self._destroy(self._numbers[2], queue)
+        """No more writes (AW5)."""
+        self._queue.close()
         if self.announcement is not None:
             self.announcement.close()
             self.announcement = None
-
-    __del__ = close
 
 
 def kernel_writes() -> KernelWrites | None:

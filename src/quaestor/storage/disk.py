@@ -21,7 +21,8 @@ Rules
   K10 An error of the system names the file: whoever reads it in a log looks for the disk.
   K11 A write may be handed over at once (`write_soon`) and made durable later (`sync_written`): its caller works while
       the disk does. It is volatile until then. That the disk begins with it is a hint to the system (these pages are
-      not wanted any more); where the hint is not taken nothing is different but the time.
+      not wanted any more), and the sync is handed over behind it (`handed_sync`); where neither is to be had nothing is
+      different but the time.
   K12 A file that cannot be extended is as long as it was: a system that has less space than it is asked for may set
       aside all that there is, and nobody else would have any.
 
@@ -80,8 +81,8 @@ class File(Protocol):
     def write_soon(self, offset: int, data: memoryview) -> None:
         """Write, and have the disk begin with it (K11)."""
 
-    def sync_written(self, offset: int, length: int) -> None:
-        """Sync the file, of which this range was written soon."""
+    def sync_written(self) -> None:
+        """Return when what was written soon is durable."""
 
     def extend(self, size: int) -> None:
         """Make the file longer with zeros whose space is set aside, so that a later write there cannot fail."""

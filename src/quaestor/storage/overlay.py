@@ -56,7 +56,7 @@ class OverlayFile:
 
     write_soon = write_through
 
-    def sync_written(self, _offset: int, _length: int) -> None:
+    def sync_written(self) -> None:
         """See `sync`."""
 
     def start_write_through(self, _offset: int, _data: memoryview) -> None:

@@ -2,7 +2,8 @@
 
 The only module that opens, writes and syncs the queue manager's files.
 
-Called by whoever opens a queue manager's directory.  Calls the operating system, asynchronous_write, lookout.
+Called by whoever opens a queue manager's directory.  Calls the operating system, asynchronous_write,
+handed_sync.
 """
 
 import errno
@@ -16,7 +17,7 @@ from threading import Event
 
 from quaestor.storage.asynchronous_write import Announcement, KernelWrites, kernel_writes
 from quaestor.storage.disk import InUseError, Request, Started, outcome
-from quaestor.storage.lookout import lookout
+from quaestor.storage.handed_sync import HandedSync, handed_sync
 
 OWNER_FILE = "in-use"
 OWNER_WIDTH = 20
@@ -39,12 +40,11 @@ REFUSED = (errno.EINVAL, errno.EOPNOTSUPP, errno.ENOSYS)
 class RealFile:
     """A file of the operating system."""
 
-    __slots__ = ("_direct", "_fd", "_lookout", "_path", "_writes", "name")
+    __slots__ = ("_direct", "_fd", "_kernel", "_path", "name")
 
-    def __init__(self, path: Path, flags: int, writes: "StartedWrites") -> None:
-        self.name, self._path, self._writes = path.name, path, writes
+    def __init__(self, path: Path, flags: int, kernel: "KernelQueues") -> None:
+        self.name, self._path, self._kernel = path.name, path, kernel
         self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
-        self._lookout = lookout()
         self._direct = NOT_TRIED if DIRECT and WRITE_THROUGH else NOT_POSSIBLE
 
     def _failed(self, error: OSError) -> OSError:
@@ -105,34 +105,40 @@ class RealFile:
     def start_write_through(self, offset: int, data: memoryview) -> Started | None:
         if self._direct == NOT_POSSIBLE or (offset | len(data)) % BLOCK:
             return None
-        writes = self._writes.kernel()
+        writes = self._kernel.writes()
         if writes is None:
             return None
         try:
             return StartedWrite(self, writes, writes.submit(self._open_direct(), offset, data), offset, data)  # K9
         except OSError as error:
             if error.errno in REFUSED:
-                self._writes.refused()
+                self._kernel.refused()
             elif error.errno != errno.EAGAIN:
                 raise self._failed(error) from None
             return None
 
     def write_soon(self, offset: int, data: memoryview) -> None:
-        fd, length = self._fd, len(data)
+        fd, length, syncs = self._fd, len(data), self._kernel.syncs()
         try:
+            if syncs is not None and syncs.under_way == fd:
+                syncs.take()  # nobody has asked for it
             written = os.pwrite(fd, data, offset)
             if written != length:
                 self.write(offset + written, data[written:])
             if NOT_WANTED >= 0:  # K11: of a page that is not wanted in part the system drops nothing, but writes all
                 os.posix_fadvise(fd, offset + 1, length - 2, NOT_WANTED)
+            if syncs is not None:
+                syncs.hand_over(fd)
         except OSError as error:
             raise self._failed(error) from None
 
-    def sync_written(self, offset: int, length: int) -> None:
-        if self._lookout is not None:
-            self._lookout.look(self._fd, offset, length)
+    def sync_written(self) -> None:
+        fd, syncs = self._fd, self._kernel.handed
         try:
-            os.fdatasync(self._fd)
+            if syncs is not None and syncs.under_way == fd:
+                syncs.take()
+            else:
+                os.fdatasync(fd)
         except OSError as error:
             raise self._failed(error) from None
 
@@ -158,6 +164,7 @@ class RealFile:
 
     def sync(self) -> None:
         try:
+            self._take_handed()
             os.fdatasync(self._fd)
         except OSError as error:
             raise self._failed(error) from None
@@ -165,7 +172,15 @@ class RealFile:
     def size(self) -> int:
         return os.fstat(self._fd).st_size
 
+    def _take_handed(self) -> None:
+        """What a sync that was handed over failed with, no other sync is told again (K2)."""
+        syncs = self._kernel.handed
+        if syncs is not None and syncs.under_way == self._fd:
+            syncs.take()
+
     def close(self) -> None:
+        with suppress(OSError):  # nobody has been promised anything of it
+            self._take_handed()
         self._close_direct()
         os.close(self._fd)
 
@@ -193,27 +208,42 @@ class StartedWrite:
         return True
 
 
-class StartedWrites:
-    """The kernel's queue for the writes that a disk starts; made with the first, given up when it refuses one (K9)."""
+class KernelQueues:
+    """The kernel's queues for what a disk starts; each is made with the first request (K9, K11)."""
 
     def __init__(self) -> None:
-        self._kernel: KernelWrites | None = None
-        self._offered = True
+        self._writes: KernelWrites | None = None
+        self._has_writes = self._has_syncs = True
+        self.handed: HandedSync | None = None
 
-    def kernel(self) -> KernelWrites | None:
-        if self._kernel is None and self._offered:
-            self._kernel = kernel_writes()
-            self._offered = self._kernel is not None
-        return self._kernel
+    def writes(self) -> KernelWrites | None:
+        """For writes; given up when it refuses one."""
+        if self._writes is None and self._has_writes:
+            self._writes = kernel_writes()
+            self._has_writes = self._writes is not None
+        return self._writes
+
+    def syncs(self) -> HandedSync | None:
+        """For the sync of what is written soon."""
+        if self.handed is None and self._has_syncs:
+            self.handed = handed_sync()
+            self._has_syncs = self.handed is not None
+        return self.handed
 
     def refused(self) -> None:
-        self.close()
-        self._offered = False
+        self._close_writes()
+        self._has_writes = False
+
+    def _close_writes(self) -> None:
+        if self._writes is not None:
+            self._writes.close()
+            self._writes = None
 
     def close(self) -> None:
-        if self._kernel is not None:
-            self._kernel.close()
-            self._kernel = None
+        self._close_writes()
+        if self.handed is not None:
+            self.handed.close()
+            self.handed = None
 
 
 def owner_of(directory: Path) -> int | None:
@@ -261,10 +291,10 @@ class RealDisk:
         self.directory.mkdir(parents=True, exist_ok=True)
         self._owner: int | None = None
         self._others: ThreadPoolExecutor | None = None
-        self._writes = StartedWrites()
+        self._kernel = KernelQueues()
 
     def create(self, name: str, size: int) -> RealFile:
-        file = RealFile(self.directory / name, os.O_CREAT | os.O_EXCL, self._writes)
+        file = RealFile(self.directory / name, os.O_CREAT | os.O_EXCL, self._kernel)
         try:
             for at in range(0, size, len(FORMAT_CHUNK)):
                 file.write(at, memoryview(FORMAT_CHUNK)[: min(len(FORMAT_CHUNK), size - at)])
@@ -277,7 +307,7 @@ class RealDisk:
         return file
 
     def open(self, name: str) -> RealFile:
-        return RealFile(self.directory / name, 0, self._writes)
+        return RealFile(self.directory / name, 0, self._kernel)
 
     def exists(self, name: str) -> bool:
         return (self.directory / name).exists()
@@ -303,7 +333,7 @@ class RealDisk:
         return [first, *(other.result() for other in others)]
 
     def announce(self) -> Announcement | None:
-        writes = self._writes.kernel()
+        writes = self._kernel.writes()
         return None if writes is None else writes.announce()
 
     def own(self) -> None:
@@ -324,7 +354,7 @@ class RealDisk:
         if self._others is not None:
             self._others.shutdown()
             self._others = None
-        self._writes.close()
+        self._kernel.close()
         if self._owner is not None:
             os.close(self._owner)
             self._owner = None

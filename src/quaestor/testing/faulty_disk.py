@@ -156,7 +156,7 @@ class FaultyFile:
     def write_soon(self, offset: int, data: memoryview) -> None:
         self.write(offset, data)
 
-    def sync_written(self, _offset: int, _length: int) -> None:
+    def sync_written(self) -> None:
         self.sync()
 
     def start_write_through(self, offset: int, data: memoryview) -> StartedFaultyWrite | None:

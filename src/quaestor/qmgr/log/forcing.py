@@ -268,8 +268,8 @@ class LogWriter:
             with self._io, self._queue:
                 start, upto, file = self.written, self._soon, files.only
                 if file is not None and start == self._synced <= rba < upto and self._failed is None:
-                    first, due = start - start % CI, upto > self._meter.bootstrap_at
-                    file.sync_written(first - files.start, upto - first)
+                    due = upto > self._meter.bootstrap_at
+                    file.sync_written()
                     self.hardened = self._synced = self.written = self._sent = upto
                     self._note((start, upto, since_ns, self._soon_ns, self._now_ns()))
                     if due:
