@@ -1,7 +1,8 @@
-"""A write that is handed over and waited for later (K11), and the sync that the kernel makes of it (HS1-HS5)."""
+"""A write that is handed over and waited for later (K11), and the sync that the kernel makes of it (HS1-HS6)."""
 
 import errno
 import os
+from contextlib import nullcontext
 from itertools import count
 
 import pytest
@@ -106,22 +107,28 @@ class Kernel:
             raise OSError(errno.EINVAL, "no")
         self.submitted += 1
 
-    def fill(self, result=0, *, seen=True):
+    def fill(self, result=0, *, seen=True, number=None):
         """The sync has ended; `seen` False: its place in the ring is filled, its result is not to be seen yet."""
         tail = self.ring[TAIL]
+        self.ends[tail * 4] = int.from_bytes(self.requests[:8], "little") if number is None else number
         if seen:
             self.ends[tail * 4 + RESULT] = result
         self.ring[TAIL] = (tail + 1) % self.ring[module.PLACES]
 
     def ended(self, *, wait):
+        """Every other time a signal comes; a sync that nobody ended fails."""
         assert wait
         self.slept += 1
         if self.slept % 2:
-            return []  # a signal came
+            return []
         if self.ring[TAIL] == self.ring[HEAD]:
             self.fill(-errno.EIO)
-        self.ring[HEAD] = self.ring[TAIL]
-        return [(0, self.ends[(self.ring[TAIL] - 1) % self.ring[module.PLACES] * 4 + RESULT])]
+        taken, places = [], self.ring[module.PLACES]
+        while self.ring[HEAD] != self.ring[TAIL]:
+            at = self.ring[HEAD] * 4
+            taken.append((self.ends[at], self.ends[at + RESULT]))
+            self.ring[HEAD] = (self.ring[HEAD] + 1) % places
+        return taken
 
     def close(self):
         self.number = 0
@@ -177,10 +184,10 @@ def test_a_result_that_is_not_there_yet_is_waited_for(kernel, offers):
     def seen():
         kernel.ends[RESULT] = -errno.ENOSPC
 
-    syncs = HandedSync(kernel)
     kernel.ends[RESULT] = 0
-    assert syncs.hand_over(7)
+    syncs = HandedSync(kernel)
     assert NO_RESULT == kernel.ends[RESULT]
+    assert syncs.hand_over(7)
     kernel.fill(seen=False)
     offers += [lambda: None, seen]
     with pytest.raises(OSError, match="No space") as error:
@@ -199,6 +206,66 @@ def test_until_it_is_taken_no_other_is_handed_over(kernel, offers):
         syncs.take()
     assert syncs.hand_over(8)
     assert 2 == kernel.submitted
+
+
+def interrupted(syncs, kernel):
+    """Between handing one over and knowing of it."""
+
+    def submit(slot):
+        Kernel.submit(kernel, slot)
+        raise KeyboardInterrupt
+
+    kernel.submit = submit
+    with pytest.raises(KeyboardInterrupt):
+        syncs.hand_over(7)
+    del kernel.submit
+    assert -1 == syncs.under_way
+
+
+def test_the_end_of_another_proves_nothing(kernel, offers):
+    """HS5: what was left behind by an interruption is not taken for the next."""
+    syncs = HandedSync(kernel)
+    interrupted(syncs, kernel)
+    kernel.fill()
+    assert syncs.hand_over(7)
+    ends = []
+    offers += [lambda: ends.append(1), kernel.fill]
+    syncs.take()
+    assert ([1], 0, -1) == (ends, len(offers), syncs.under_way)
+
+
+def test_what_was_left_behind_and_failed_is_told(kernel, offers):
+    """HS5: to the next, although its own is good; and only to that one."""
+    syncs = HandedSync(kernel)
+    interrupted(syncs, kernel)
+    kernel.fill(-errno.EIO)
+    assert syncs.hand_over(7)
+    kernel.fill()
+    with pytest.raises(OSError, match="Input/output"):
+        syncs.take()
+    assert syncs.hand_over(7)
+    kernel.fill()
+    syncs.take()
+
+
+@pytest.mark.usefixtures("short_time")
+@pytest.mark.parametrize("result", [0, -errno.EIO])
+def test_what_was_left_behind_is_slept_over_too(kernel, offers, result):
+    """HS5, HS3: and both places in the ring are free again."""
+
+    def ended(*, wait):
+        kernel.fill(result, number=1)
+        kernel.fill(0)
+        return Kernel.ended(kernel, wait=wait)
+
+    syncs = HandedSync(kernel)
+    interrupted(syncs, kernel)
+    assert syncs.hand_over(7)
+    kernel.ended, kernel.slept = ended, 1
+    with pytest.raises(OSError, match="Input/output") if result else nullcontext():
+        syncs.take()
+    assert -1 == syncs.under_way
+    assert [NO_RESULT] * 4 == list(kernel.ends)[RESULT::4]
 
 
 @pytest.mark.usefixtures("short_time")
@@ -241,7 +308,7 @@ def test_each_look_in_vain_is_followed_by_twice_the_rest(kernel, offers):
 
 
 def test_a_kernel_that_refuses_is_asked_once(kernel, offers):
-    """HS5."""
+    """HS6."""
     kernel.refuses = True
     syncs = HandedSync(kernel)
     assert not syncs.hand_over(7)
@@ -251,7 +318,7 @@ def test_a_kernel_that_refuses_is_asked_once(kernel, offers):
 
 
 def test_a_ring_of_another_form_is_not_touched(kernel):
-    """HS5."""
+    """HS6."""
     kernel.ring[module.MAGIC] = 1
     with pytest.raises(OSError, match="form of its own"):
         HandedSync(kernel)
@@ -261,7 +328,7 @@ def test_a_ring_of_another_form_is_not_touched(kernel):
     ("what", "value"), [("LOOK_NS", 0), ("platform.system", lambda: "Darwin"), ("platform.machine", lambda: "s390x")]
 )
 def test_nothing_is_handed_over_where_it_is_not_to_be(what, value, monkeypatch):
-    """HS5: QUAESTOR_LOOK_US=0, another system, another machine."""
+    """HS6: QUAESTOR_LOOK_US=0, another system, another machine."""
     monkeypatch.setattr(f"quaestor.storage.handed_sync.{what}", value)
     assert handed_sync() is None
 
@@ -274,7 +341,7 @@ def handed(file):
     """The queue of the file's disk; the kernels of the machines we know have it."""
     syncs = file._kernel.syncs()
     if syncs is None:
-        pytest.skip("this kernel does not offer it (HS5)")
+        pytest.skip("this kernel does not offer it (HS6)")
     return syncs
 
 
@@ -305,7 +372,7 @@ def test_what_the_kernel_could_not_sync_is_an_error_of_the_file(file, handed, mo
 
 
 def test_what_cannot_be_synced_at_all_is_refused(handed):
-    """HS5: a pipe."""
+    """HS6: a pipe."""
     reads, writes = os.pipe()
     assert not handed.hand_over(reads)
     assert -1 == handed.under_way
@@ -320,7 +387,7 @@ def test_one_that_nobody_asked_for_is_taken_by_the_next_request(tmp_path, asked,
     file = disk.create("log1-00", 16 * BLOCK)
     syncs = file._kernel.syncs()
     if syncs is None:
-        pytest.skip("this kernel does not offer it (HS5)")
+        pytest.skip("this kernel does not offer it (HS6)")
     file.write_soon(0, block(b"g"))
     assert file._fd == syncs.under_way
     taken, take, fd = [], HandedSync.take, file._fd

@@ -12,7 +12,9 @@ Rules
       after each further look in vain, up to `RESTS_MAX`.
   HS4 The kernel's ring may be seen in any order: a sync is over when its end stands in the ring and its result does,
       which was `NO_RESULT` before.
-  HS5 Where the kernel does not offer it, and with QUAESTOR_LOOK_US=0, nothing is handed over: who wants a sync makes
+  HS5 Each has a number, and the end of another proves nothing: whoever is interrupted between handing one over and
+      knowing of it leaves an end behind. If that one failed, the next to take one is told.
+  HS6 Where the kernel does not offer it, and with QUAESTOR_LOOK_US=0, nothing is handed over: who wants a sync makes
       it.
 
 Called by real_disk.  Calls the kernel as asynchronous_write does, on a queue of its own.
@@ -22,6 +24,7 @@ import ctypes
 import errno
 import os
 import platform
+from struct import Struct
 from typing import Final
 
 from quaestor.readiness import LOOK_NS, monotonic_ns, offer_processor
@@ -35,16 +38,17 @@ NO_RESULT: Final = 1
 
 PLACES, HEAD, TAIL, MAGIC = 1, 2, 3, 4
 RING_MAGIC: Final = 0xA10A10A1
-RING_BYTES, END_WORDS, RESULT_WORD = 32, 4, 2
+RING_BYTES, END_WORDS, NUMBER_WORD, RESULT_WORD = 32, 4, 0, 2
 """The kernel's ring: how many places there are, up to where they are taken and filled; then ends of 4 long words."""
 
+_pack_number: Final = Struct("=Q").pack_into
 RESTS_MAX: Final = 256
 
 
 class HandedSync:
-    """One sync at a time that the kernel makes (HS1-HS5); one thread at a time."""
+    """One sync at a time that the kernel makes (HS1-HS6); one thread at a time."""
 
-    __slots__ = ("_asks_for", "_ends", "_in_vain", "_places", "_queue", "_rests", "_ring", "under_way")
+    __slots__ = ("_asks_for", "_ends", "_in_vain", "_number", "_places", "_queue", "_rests", "_ring", "under_way")
 
     def __init__(self, queue: KernelQueue) -> None:
         self._queue = queue
@@ -53,8 +57,10 @@ class HandedSync:
             raise OSError(errno.ENOSYS, "the kernel's ring has a form of its own")
         self._places = self._ring[PLACES]
         self._ends = _words(queue.number + RING_BYTES, self._places * END_WORDS * 8, "q")
+        for place in range(self._places):
+            self._ends[place * END_WORDS + RESULT_WORD] = NO_RESULT
         self._rests, self._in_vain = 0, 1  # syncs not to hand over now, and after the next look in vain
-        self._asks_for = -1  # the file that the request names
+        self._asks_for, self._number = -1, 0  # the file that the request names, and its number
         self.under_way = -1
         """The file whose sync has not been taken."""
 
@@ -69,46 +75,67 @@ class HandedSync:
         if self._asks_for != file:
             pack_request(queue.requests, 0, 0, 0, 0, SYNC_DATA, 0, file, 0, 0, 0, 0, 0, 0)
             self._asks_for = file
-        self._ends[self._ring[HEAD] * END_WORDS + RESULT_WORD] = NO_RESULT
+        self._number += 1
+        _pack_number(queue.requests, 0, self._number)
         try:
             queue.submit(0)
         except OSError:
-            self._rests = 1 << 62  # HS5
+            self._rests = 1 << 62  # HS6
             return False
         self.under_way = file
         return True
 
     def take(self) -> None:
         """Return when what was handed over is durable, or raise what it failed with (HS1)."""
-        ring, ends = self._ring, self._ends
+        ring, ends, until_ns = self._ring, self._ends, monotonic_ns() + LOOK_NS
         head = ring[HEAD]
-        at = head * END_WORDS + RESULT_WORD
-        until_ns = monotonic_ns() + LOOK_NS
-        while ring[TAIL] == head or ends[at] == NO_RESULT:  # HS2, HS4
+        at = head * END_WORDS
+        while ring[TAIL] == head or ends[at + RESULT_WORD] == NO_RESULT:  # HS2, HS4
             offer_processor()
             if monotonic_ns() > until_ns:
                 self._rests = self._in_vain  # HS3
                 self._in_vain = min(2 * self._in_vain, RESTS_MAX)
-                result = self._sleep()
-                break
-        else:
-            self._in_vain, result = 1, ends[at]
-            ring[HEAD] = (head + 1) % self._places
-        self.under_way = -1
+                self._sleep()
+                return
+        number, result = ends[at], ends[at + RESULT_WORD]
+        ends[at + RESULT_WORD] = NO_RESULT
+        ring[HEAD] = (head + 1) % self._places
+        if number != self._number:
+            self._left_behind(result)
+            return
+        self._in_vain, self.under_way = 1, -1
         if result < 0:
-            raise OSError(-result, os.strerror(-result))
+            raise _failure(result)
 
-    def _sleep(self) -> int:
-        """Wait in the kernel; gives the result."""
-        while not (ended := self._queue.ended(wait=True)):
-            pass  # a signal came, and nobody was interrupted by it
-        return ended[0][1]
+    def _sleep(self) -> None:
+        """Wait in the kernel (HS3)."""
+        head, taken = self._ring[HEAD], list[tuple[int, int]]()
+        while self._number not in dict(taken):
+            taken += self._queue.ended(wait=True)  # of none when a signal came
+        for place in range(head, head + len(taken)):
+            self._ends[place % self._places * END_WORDS + RESULT_WORD] = NO_RESULT
+        self.under_way = -1
+        for _, result in taken:
+            if result < 0:
+                raise _failure(result)
+
+    def _left_behind(self, result: int) -> None:
+        """The end of one that nobody knew of: there is another to take behind it (HS5)."""
+        try:
+            self.take()
+        finally:
+            if result < 0:
+                raise _failure(result)
 
     def close(self) -> None:
         """Give the queue back; the kernel waits for what is under way."""
         self._ring.release()
         self._ends.release()
         self._queue.close()
+
+
+def _failure(result: int) -> OSError:
+    return OSError(-result, os.strerror(-result))
 
 
 def _words(address: int, length: int, kind: str) -> memoryview:
@@ -118,7 +145,7 @@ def _words(address: int, length: int, kind: str) -> memoryview:
 
 
 def handed_sync() -> HandedSync | None:
-    """For the files of one disk, where the kernel offers it (HS5)."""
+    """For the files of one disk, where the kernel offers it (HS6)."""
     if not LOOK_NS or platform.system() != "Linux" or platform.machine() not in NUMBERS:
         return None
     try:
