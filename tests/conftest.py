@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,9 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:+UseSerialGC")
 """Two processors are shared with other tests: collecting in one thread takes a sixth of the JVM's time less."""
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""What a shell runs in the background ignores interrupts, and so would every process that a test starts."""
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

@@ -245,7 +245,7 @@ def test_a_dump_that_goes_before_its_digest_stops_no_other(tmp_path, monkeypatch
     assert (1, 6, [(gone, "no such file")]) == (report.dumps, report.records, report.unread)
 
 
-@pytest.mark.parametrize("task_bytes", [1, 40_000, 1 << 20], ids=["own tasks", "in pieces", "one task"])
+@pytest.mark.parametrize("task_bytes", [4000, 40_000, 1 << 20], ids=["own tasks", "in pieces", "one task"])
 @pytest.mark.parametrize("when", ["_orders", "_run"])
 def test_a_dump_that_goes_before_a_task_reads_it_is_taken_back_as_a_whole(tmp_path, monkeypatch, task_bytes, when):
     """Whatever shared a task with it is read again, and once; its damage is not in the rejects."""
