@@ -36,8 +36,9 @@ from quaestor.planner.page_sets import EXPANSION_PERCENT, page_set_bytes_max
 from quaestor.planner.quantity import MIB, show_bytes
 from quaestor.planner.questions import channels as channel_questions
 from quaestor.planner.questions import shared as shared_questions
+from quaestor.planner.questions.buffer_pools import pages_of_pool
 from quaestor.planner.questions.load import Load, flows_of_queues
-from quaestor.planner.questions.storage import backlog_pages, pages_of_pool
+from quaestor.planner.questions.page_sets import backlog_pages
 from quaestor.planner.release import Release
 from quaestor.planner.source import OutOfRangeError
 from quaestor.planner.structures import is_small
