@@ -24,9 +24,6 @@ ENTRY_MESSAGE_MAX = 63 * KB
 HEADERS = 372
 """What stands before the data of a message in its entry, the descriptor included."""
 
-EXTENSION = 72
-"""Headers of a message with a descriptor extension have so much more."""
-
 OFFLOADED_BYTES = 512
 """What an offloaded message keeps in its entry: two elements (OF4)."""
 
