@@ -6,7 +6,7 @@ They read settings only: a TOML file, or what DISPLAY commands print. Those of t
 import numpy as np
 
 from quaestor.advisor.rows import Mask, begins_with, ratio
-from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
+from quaestor.advisor.rule import NO, YES, Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.backup import CopyMethod
 from quaestor.planner.cfrm import ADMIN_UNIT_MESSAGES_MAX
 from quaestor.planner.channel_costs import trace_change
@@ -99,7 +99,7 @@ RULES = (
         severity=Severity.NOTE,
         when=lambda at, cut: (at.page_set_hyperpav == cut.no) & (at.version >= 8),
         measure="version",
-        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        cutoffs=(NO,),
         advice="From V8 on deferred write runs 64 I/Os for a pool at once: use HyperPAV for the page sets' volumes,"
         " and zHPF against bursts.",
         lines="1022, 1052",
@@ -111,7 +111,7 @@ RULES = (
         table=SYSTEM,
         when=lambda at, cut: (at.accounting_class_3 == cut.yes) & (at.smf_recording == "MAN"),
         measure="accounting_class_3",
-        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        cutoffs=(YES,),
         advice="Class 3 accounting is on all the time and SMF records to MAN data sets: at high rates data are lost"
         " (CSQW133E). Log streams are cheaper and hold more; or trace for a minute at a time.",
         command="START TRACE(ACCTG) CLASS(3) ... STOP TRACE(ACCTG)",
@@ -183,7 +183,7 @@ RULES = (
         table="settings.page_set",
         when=lambda at, cut: at.secondary_extent == cut.no,
         measure="total_pages",
-        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        cutoffs=(NO,),
         advice="No secondary extent is defined: when a server stops and messages build up the page set cannot grow.",
         lines="793",
     ),
@@ -244,7 +244,7 @@ RULES = (
         table=SYSTEM,
         when=lambda at, cut: (at.cf_engines_shared == cut.yes) & (at.cf_response_critical == cut.yes),
         measure="cf_busy_percent",
-        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        cutoffs=(YES,),
         advice="Response of the coupling facility is critical and its engines are shared. Dedicate them; otherwise"
         " review DYNDISP, which may be THIN from CFCC 19 on.",
         lines="2718-2728",
@@ -255,7 +255,7 @@ RULES = (
         table=SYSTEM,
         when=lambda at, cut: (at.chargeback == cut.yes) & (at.acctq_everywhere == 0),
         measure="chargeback",
-        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        cutoffs=(YES,),
         advice="Accounting is used for charge-back and some queues have ACCTQ(OFF). Keep ACCTQ(QMGR) everywhere.",
         command="ALTER QLOCAL(name) ACCTQ(QMGR)",
         lines="5099-5125",

@@ -3,7 +3,7 @@
 They read settings only, as those of `definitions` do.
 """
 
-from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+from quaestor.advisor.rule import NO, YES, Cutoff, Row, Rule, Severity
 from quaestor.planner.geometry import TRACK_BYTES
 from quaestor.planner.logload import GENERAL, ORDERED_REPLICATION, Shape, recommended_logload
 from quaestor.planner.logs import ACTIVE_LOGS_MIN, BDAM_TRACKS_MAX
@@ -29,7 +29,7 @@ RULES = (
             (at.archive_migrated == cut.yes) & (at.recovery_time_matters == cut.yes) & (at.archive == "DASD")
         ),
         measure="archive_migrated",
-        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        cutoffs=(YES,),
         advice="Archives on DASD are migrated and must be recalled before they are read. Archive straight to tape,"
         " or recall before use.",
         lines="499, 508",
@@ -48,7 +48,7 @@ RULES = (
             )
         ),
         measure="log_dasd_redundant",
-        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        cutoffs=(NO,),
         advice="The log's DASD does not survive the loss of a volume, and active log, BSDS or archive is kept once"
         " only. Keep each twice.",
         command="CSQ6LOGP TWOACTV=YES,TWOBSDS=YES,TWOARCH=YES",
@@ -112,7 +112,7 @@ RULES = (
         table=SYSTEM,
         when=lambda at, cut: (at.archive == "TAPE") & (at.tape_compression == cut.yes),
         measure="tape_compression",
-        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        cutoffs=(YES,),
         advice="Tape drives compress archives: reading backwards in recovery suffers badly. Turn it off.",
         lines="556",
     ),
@@ -122,7 +122,7 @@ RULES = (
         table=SYSTEM,
         when=lambda at, cut: (at.pav == cut.no) & (at.adjacent_logs_share_volume == 1),
         measure="adjacent_logs_share_volume",
-        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        cutoffs=(NO,),
         advice="Logs that follow each other share a volume without PAV: offload reads one while the other is"
         " written. Separate them.",
         lines="564-568",
@@ -134,7 +134,7 @@ RULES = (
         severity=Severity.ALERT,
         when=lambda at, cut: at.copies_share_unit == cut.yes,
         measure="copies_share_unit",
-        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        cutoffs=(YES,),
         advice="One failure takes both copies of the log. Place them on different units.",
         lines="570",
     ),
@@ -146,7 +146,7 @@ RULES = (
             (at.active_logs_striped == cut.yes) & ((at.maybe("version") < 8) | (at.maybe("archives_striped") == 0))
         ),
         measure="active_logs_striped",
-        cutoffs=(Cutoff("yes", 1, "so it is"),),
+        cutoffs=(YES,),
         advice="Active logs are striped and archives are not (or cannot be): a burst fills the logs faster than they"
         " are archived. See that their number and size cover the log rate over the archive time.",
         lines="4216",
