@@ -28,7 +28,7 @@ HOT = {
     "qmgr/buffer": "__init__ frame meter pool stealing writing",
     "qmgr/recovery": "changing checkpointing manager unit",
     "qmgr/data": "express inserting manager objects queue space stored volatile",
-    "qmgr/message": "finding getting putting shared_getting thread waiting",
+    "qmgr/message": "finding getting put_lookup put_with_care putting shared_getting thread waiting",
 }
 EXTENDED = {"qmgr/queue_store": "Arrival"}
 """Classes that have plain subclasses: the store that tests compare with has arrivals of its own."""
