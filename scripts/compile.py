@@ -27,7 +27,7 @@ HOT = {
     "qmgr/log": "filling forcing in_flight manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool stealing writing",
     "qmgr/recovery": "changing checkpointing manager unit",
-    "qmgr/data": "express inserting manager objects queue space stored volatile",
+    "qmgr/data": "express inserting manager objects occupied queue space stored volatile",
     "qmgr/message": "finding getting put_lookup put_with_care putting shared_getting thread waiting",
 }
 EXTENDED = {"qmgr/queue_store": "Arrival"}
