@@ -22,7 +22,7 @@ from setuptools import setup
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "compiled"
 HOT = {
-    "storage": "active_log changes log_files log_record page page_set",
+    "storage": "active_log changes log_archives log_files log_record page page_set",
     "qmgr": "lock queue_store",
     "qmgr/log": "filling forcing in_flight manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool stealing writing",
