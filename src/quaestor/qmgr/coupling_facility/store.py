@@ -11,26 +11,24 @@ Rules
   CM4 Persistent puts and gets are logged, for RECOVER CFSTRUCT: the put after its entry is written, with its data; the
       get with the identity of the message. They change no page. A put that the log has no room for, in the middle of
       a long message perhaps, is taken back.
-  CM6 A get offers a buffer of the size that its queue remembers; a message that does not fit is asked for again, which
-      is a redrive (GB1).
   CM7 The mark of a claim names the unit that a moved message would be in. As long as nothing was moved the name is
       free, and the next get that asks for the same makes the same claim: the very object, which is sent as it is. A
       claim whose answer was lost may have moved something, so it is never made again.
 
-CM5 is of `browse_locks`; `log_records` has what CM4 logs.
+CM5 is of `browse_locks`, CM6 of `claiming`; `log_records` has what CM4 logs.
 
-Called by message.  Calls structures, units, browse_locks, recovery (to log).
+Called by message.  Calls structures, units, claiming, browse_locks, recovery (to log).
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from quaestor.clock import Clock
 from quaestor.mqi.matching import ANY, Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
 from quaestor.qmgr.coupling_facility.browse_locks import BrowseLocks
+from quaestor.qmgr.coupling_facility.claiming import claim_of, claimed_by
 from quaestor.qmgr.coupling_facility.descriptors import Descriptors
 from quaestor.qmgr.coupling_facility.keys import (
     BEHIND_KEY,
@@ -68,36 +66,16 @@ from quaestor.qmgr.coupling_facility.structures import SharedStructure, refused
 from quaestor.qmgr.coupling_facility.units import SharedUnit, returning
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError, put_singly
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
-from quaestor.storage.lists.operations import (
-    DELETED,
-    LEFT,
-    LENGTH_MAX,
-    MOVED,
-    SHORT,
-    Claim,
-    Claimed,
-    Count,
-    Delete,
-    Entry,
-    Move,
-    Read,
-    ReadList,
-    Write,
-)
+from quaestor.storage.lists.operations import DELETED, LEFT, MOVED, Count, Delete, Entry, Move, Read, ReadList, Write
 from quaestor.storage.lists.structure import StructureRefusal
 from quaestor.storage.log_record import Kind
 from quaestor.storage.message_data_set import DataSetFullError
 
 PIECE = 32
-IN_UNIT = 0xFF
-"""Whatever its flags, it stays on this member's list until a unit ends."""
-
-THOUGHT_OF = EXPIRES | OFFLOADED
-"""Flags of an entry that a claim only tells (CM2): it may have expired, or its data is to be read first (CO5)."""
 
 
 class SharedStore:
-    """Shared queues of one member (CM1-CM4, CM6, CM7)."""
+    """Shared queues of one member (CM1-CM4, CM7)."""
 
     def __init__(
         self, recovery: RecoveryManager, clock: Clock, identities: Identities, descriptors: Descriptors
@@ -206,9 +184,10 @@ class SharedStore:
         if again is not None and plain and again[0] == asks:
             claim = again[1]
         else:
-            claim = self._claim(queue, self._identities.new() if part is None else part.id, asked, asks)
+            tag = self._identities.new() if part is None else part.id
+            claim = claim_of(queue, got_list(self._member), tag, asked, asks)
         try:
-            claimed = self._claimed(queue, claim)
+            claimed = claimed_by(queue, claim)
         except MQError as error:
             if part is not None:
                 part.not_answered(queue.structure, error)
@@ -221,32 +200,6 @@ class SharedStore:
         if claimed.done != LEFT:
             arrival.state = REMOVED if claimed.done == DELETED else CLAIMED
         return arrival
-
-    def _claim(self, queue: SharedQueue, tag: bytes, asked: Selection, asks: tuple[bool, int, int]) -> Claim:
-        in_unit, max_length, buffer = asks
-        return Claim(
-            queue.list,
-            *COMMITTED_RANGE,
-            got_list(self._member),
-            MARK.pack(tag, queue.list, GOT),
-            IN_UNIT if in_unit else PERSISTENT,
-            THOUGHT_OF,
-            min(max_length, LENGTH_MAX),
-            where(asked.msg_id, asked.correl_id, asked.group_id),
-            buffer,
-        )
-
-    @staticmethod
-    def _claimed(queue: SharedQueue, claim: Claim) -> Claimed | None:
-        """What a claim found, asked again with a larger buffer as long as that was too small (CM6)."""
-        claimed: Claimed | None
-        (claimed,) = queue.structure.ask(claim)
-        while claimed is not None and claimed.done == SHORT:
-            larger = queue.buffer.too_small(int.from_bytes(claimed.entry.data, "big"))
-            (claimed,) = queue.structure.ask(replace(claim, buffer=larger), redriven=True)
-        if claimed is not None:
-            queue.buffer.fitted(len(claimed.entry.data))
-        return claimed
 
     def _located(self, queue: SharedQueue, asked: Selection) -> SharedArrival | None:
         return self.locate(queue, asked.msg_id, asked.correl_id, asked.group_id)
