@@ -74,11 +74,6 @@ class Offload:
             return True
         return any(rule.applies(length + headers, space) for rule in self.rules)
 
-    @property
-    def watches_space(self) -> bool:
-        """Whether how full the structure is matters at all."""
-        return any(rule.larger_than < DISABLED for rule in self.rules)
-
 
 def _kilobytes(text: str) -> int:
     return int(str(text).upper().removesuffix("K")) * KB
