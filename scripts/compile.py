@@ -22,13 +22,13 @@ from setuptools import setup
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "compiled"
 HOT = {
-    "storage": "active_log changes log_files log_record page page_set",
+    "storage": "active_log changes log_archives log_files log_record page page_set",
     "qmgr": "lock queue_store",
     "qmgr/log": "filling forcing in_flight manager meter reading",
     "qmgr/buffer": "__init__ frame meter pool stealing writing",
     "qmgr/recovery": "changing checkpointing manager unit",
-    "qmgr/data": "express inserting manager objects queue space stored volatile",
-    "qmgr/message": "getting putting shared_getting thread waiting",
+    "qmgr/data": "express inserting manager objects occupied queue space stored volatile",
+    "qmgr/message": "finding getting put_lookup put_with_care putting shared_getting thread waiting",
 }
 EXTENDED = {"qmgr/queue_store": "Arrival"}
 """Classes that have plain subclasses: the store that tests compare with has arrivals of its own."""

@@ -268,7 +268,7 @@ def test_an_interrupted_wait_stops_nothing(qm, monkeypatch):
         def release(self):
             pass
 
-    monkeypatch.setattr("quaestor.qmgr.connection.handle.allocate_lock", Interrupted)
+    monkeypatch.setattr("quaestor.qmgr.connection.waiting_handle.allocate_lock", Interrupted)
     app = qm.connect()
     orders = app.open("ORDERS", EVERYTHING)
     with pytest.raises(KeyboardInterrupt):
@@ -301,7 +301,7 @@ def test_a_message_that_comes_straight_to_an_interrupted_wait_is_not_lost(
         def release(self):
             pass
 
-    monkeypatch.setattr("quaestor.qmgr.connection.handle.allocate_lock", Interrupted)
+    monkeypatch.setattr("quaestor.qmgr.connection.waiting_handle.allocate_lock", Interrupted)
     with pytest.raises(interrupt):
         orders.get(GetOptions.NO_SYNCPOINT, wait_ms=1000)
     assert ["other"] * others == woken

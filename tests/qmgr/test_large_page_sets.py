@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from quaestor.qmgr.checker import check
-from quaestor.storage.changes import SPAN, SYSTEM_PAGE, is_map_page
+from quaestor.storage.changes import SPAN, SYSTEM_PAGE, map_page_of
 from quaestor.storage.page import HEADER_LENGTH, PAGE
 from quaestor.storage.page_set import PageSet, spans
 from quaestor.testing import SMALL, FaultyDisk, SmallEngine
@@ -41,7 +41,7 @@ def test_messages_across_two_spans_are_there_after_restart(settings):
     """Once, a message was written over the second map page, and restart refused the page set."""
     small = SmallEngine(settings=replace(SMALL, log_bytes=16 << 20, logload=100_000, **settings))
     filled(small, SPAN + 50)
-    assert not any(is_map_page(arrival.page) for arrival in small.data.browse(small.queue))
+    assert not any(arrival.page == map_page_of(arrival.page) for arrival in small.data.browse(small.queue))
     small.engine.recovery.latch.release()
     small.engine.stop()
     found = small.again()

@@ -69,7 +69,7 @@ def test_a_get_waits_as_long_as_it_was_told(qm, clock, hours, monkeypatch):
             pass
 
     orders = qm.connect().open(qm.queue("ORDERS"), EVERYTHING)
-    monkeypatch.setattr("quaestor.qmgr.connection.handle.allocate_lock", Gate)
+    monkeypatch.setattr("quaestor.qmgr.connection.waiting_handle.allocate_lock", Gate)
     with fails(Reason.NO_MSG_AVAILABLE):
         orders.get(GetOptions.NO_SYNCPOINT, wait_ms=3000)
     assert [3.0] == asked

@@ -11,7 +11,7 @@ from quaestor.mqi.descriptors import MQMD
 from quaestor.mqi.objects import AliasQueue, LocalQueue
 from quaestor.mqi.options import GetOptions, OpenOptions, PutOptions
 from quaestor.mqi.reasons import MQError, Reason
-from quaestor.qmgr.message import catalogue, consequences, describing, getting, manager, putting, waiting
+from quaestor.qmgr.message import catalogue, consequences, describing, finding, manager, put_lookup, waiting
 
 pytestmark = pytest.mark.plain
 
@@ -128,19 +128,19 @@ SCENARIOS = {
     ),
     "V1 a change of a definition raises the version": (
         sees_definitions_change,
-        lambda patch: patch.setattr(putting.OutputPath, "_refresh", once(putting.OutputPath._refresh)),
+        lambda patch: patch.setattr(put_lookup.LookedUpOutput, "_refresh", once(put_lookup.LookedUpOutput._refresh)),
     ),
     "GE2 an expired message is never returned": (
         never_returns_what_has_expired,
-        lambda patch: patch.setattr(getting.InputPath, "_live", lambda self, arrival, find: arrival),
+        lambda patch: patch.setattr(finding.FindingPath, "_live", lambda self, arrival, find: arrival),
     ),
     "GE4 a locked message is hidden": (
         hides_what_is_locked,
-        lambda patch: patch.setattr(getting.InputPath, "_stand_on", nothing),
+        lambda patch: patch.setattr(finding.FindingPath, "_stand_on", nothing),
     ),
     "J4 MSGDLVSQ(FIFO) queues at one priority": (
         keeps_the_order_under_fifo,
-        lambda patch: patch.setattr(putting, "describe", by_priority),
+        lambda patch: patch.setattr(put_lookup, "describe", by_priority),
     ),
     "Z1 a trigger message waits for the end of the unit": (
         triggers_at_the_end_of_the_unit,

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quaestor.server.coupling_facility import CouplingFacility
-from quaestor.storage.lists import memory
+from quaestor.storage.lists import places
 from quaestor.storage.lists.client import FacilityConnection
 from quaestor.storage.lists.facility import MemoryFacility
 from quaestor.storage.lists.operations import (
@@ -262,8 +262,8 @@ def test_a_refused_request_leaves_the_index_as_it_was(structure):
 def test_with_an_index_few_entries_are_looked_at(monkeypatch):
     """One of 10,000 costs what one of 100 does: the entries that are compared are counted."""
     looked = []
-    fits = memory._fits
-    monkeypatch.setattr(memory, "_fits", lambda entry, where: looked.append(entry) or fits(entry, where))
+    fits = places._fits
+    monkeypatch.setattr(places, "_fits", lambda entry, where: looked.append(entry) or fits(entry, where))
     for depth in (100, 10_000):
         structure = MemoryFacility().connect(shape(entries=20_000), "QM1", nobody)
         structure.request(Index(READY, 0, 5))

@@ -26,6 +26,7 @@ from quaestor.advisor.rules import (
     lock,
     log,
     log_capacity,
+    log_definitions,
     message,
     page_set,
     queue,
@@ -48,7 +49,7 @@ BY_MANAGER: Mapping[str, tuple[Rule, ...]] = {
     "task": task.RULES,
     "queue": queue.RULES,
     "page_set": page_set.RULES,
-    "definitions": definitions.RULES,
+    "definitions": definitions.RULES + log_definitions.RULES,
     "structure_definitions": structure_definitions.RULES,
 }
 RULES: tuple[Rule, ...] = tuple(rule for rules in BY_MANAGER.values() for rule in rules)

@@ -46,6 +46,10 @@ class Cutoff:
     ours: bool = False
 
 
+YES, NO = Cutoff("yes", 1, "so it is"), Cutoff("no", 0, "it is not so")
+"""What a setting that is only so or not is compared with."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
     """One rule (U1); the text templates take the names of columns, figures, settings and cut-offs."""

@@ -34,7 +34,6 @@ class Reaction(NamedTuple):
 
     code: str
     text: str
-    link_stopped: bool = False
     kept: bool = False
 
 
@@ -43,7 +42,7 @@ REACTIONS = {
     Origin.COMMITTED_OUTPUT: Reaction("", "kept in the queue pool until a system checkpoint finds room", kept=True),
     Origin.TERMINAL: Reaction("DFS070", "UNABLE TO ROUTE MESSAGE"),
     Origin.FAST_PATH_TERMINAL: Reaction("DFS2194", "SHARED EMHQ NOT AVAILABLE"),
-    Origin.MSC_LINK: Reaction("DFS2140", "DESTINATION {name} STOPPED, REASON CODE {reason}", link_stopped=True),
+    Origin.MSC_LINK: Reaction("DFS2140", "DESTINATION {name} STOPPED, REASON CODE {reason}"),
 }
 
 

@@ -11,12 +11,23 @@ Called by the command, whatif, definitions and the page.  Calls the questions th
 from dataclasses import dataclass
 
 from quaestor.planner.answer import Answer, HeadRoom, Unanswered
-from quaestor.planner.questions import channels, costs, logs, restart, shared, storage
+from quaestor.planner.questions import (
+    buffer_pools,
+    channels,
+    costs,
+    logs,
+    page_sets,
+    restart,
+    shared,
+    storage,
+    structures,
+)
 from quaestor.planner.questions.catalog import in_order
 from quaestor.planner.questions.load import Load
 from quaestor.planner.workload import Workload
 
-SUBJECTS = (logs, storage, restart, costs, shared, channels)  # importing them fills the catalog
+SUBJECTS = (logs, page_sets, buffer_pools, storage, restart, costs, structures, shared, channels)
+"""Importing them fills the catalog."""
 
 
 @dataclass(frozen=True, slots=True)

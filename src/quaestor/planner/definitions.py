@@ -35,9 +35,10 @@ from quaestor.planner.logs import LOG_BYTES_MAX, largest_active_log_bytes
 from quaestor.planner.page_sets import EXPANSION_PERCENT, page_set_bytes_max
 from quaestor.planner.quantity import MIB, show_bytes
 from quaestor.planner.questions import channels as channel_questions
-from quaestor.planner.questions import shared as shared_questions
+from quaestor.planner.questions import structures as structure_questions
+from quaestor.planner.questions.buffer_pools import pages_of_pool
 from quaestor.planner.questions.load import Load, flows_of_queues
-from quaestor.planner.questions.storage import backlog_pages, pages_of_pool
+from quaestor.planner.questions.page_sets import backlog_pages
 from quaestor.planner.release import Release
 from quaestor.planner.source import OutOfRangeError
 from quaestor.planner.structures import is_small
@@ -170,10 +171,10 @@ def _class_name(number: int | None) -> str:
 def _structures(load: Load) -> Iterator[str]:
     if not load.workload.shared or load.workload.coupling_facility is None:
         return
-    for name, flows in shared_questions.flows_of_structures(load).items():
+    for name, flows in structure_questions.flows_of_structures(load).items():
         recover = "YES" if any(flow.persistent for flow in flows) else "NO"
-        level = shared_questions.cflevel_of(load, flows)
-        offload = " OFFLOAD(SMDS)" if shared_questions.has_data_sets(load) else ""
+        level = structure_questions.cflevel_of(load, flows)
+        offload = " OFFLOAD(SMDS)" if structure_questions.has_data_sets(load) else ""
         yield f"DEFINE CFSTRUCT({name}) CFLEVEL({level}) RECOVER({recover}){offload} REPLACE"
         for queue, of_queue in flows_of_queues(flows).items():
             yield f"DEFINE QLOCAL('{queue}') QSGDISP(SHARED) CFSTRUCT({name}) {_attributes(of_queue)}"
@@ -184,8 +185,8 @@ def _policy(load: Load, notes: list[str]) -> Iterator[str]:
         return
     group = (load.workload.queue_manager.group or "QSG1").ljust(GROUP_NAME_CHARACTERS, GROUP_NAME_FILL)
     sizes = {"CSQ_ADMIN": admin_init_size_kb(load.workload.queue_manager.members)}
-    for name, flows in shared_questions.flows_of_structures(load).items():
-        sizes[name] = shared_questions.needed_kb(load, flows)
+    for name, flows in structure_questions.flows_of_structures(load).items():
+        sizes[name] = structure_questions.needed_kb(load, flows)
     alter, largest_kb = load.workload.coupling_facility.auto_alter, STRUCTURE_BYTES_MAX // 1024
     for name, init_kb in sizes.items():
         try:

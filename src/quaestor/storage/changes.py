@@ -71,10 +71,6 @@ def map_page_of(page: int) -> int:
     return page - page % SPAN or MAP_OF_FIRST_SPAN
 
 
-def is_map_page(page: int) -> bool:
-    return page == map_page_of(page)
-
-
 def insert(data: bytearray, body: bytes, page_set: int, page: int) -> None:
     queue_id, subqueue, records, at = INSERTION.unpack_from(body)
     end = at + len(body) - 8

@@ -24,9 +24,6 @@ ENTRY_MESSAGE_MAX = 63 * KB
 HEADERS = 372
 """What stands before the data of a message in its entry, the descriptor included."""
 
-EXTENSION = 72
-"""Headers of a message with a descriptor extension have so much more."""
-
 OFFLOADED_BYTES = 512
 """What an offloaded message keeps in its entry: two elements (OF4)."""
 
@@ -76,11 +73,6 @@ class Offload:
         if length > ENTRY_MESSAGE_MAX:
             return True
         return any(rule.applies(length + headers, space) for rule in self.rules)
-
-    @property
-    def watches_space(self) -> bool:
-        """Whether how full the structure is matters at all."""
-        return any(rule.larger_than < DISABLED for rule in self.rules)
 
 
 def _kilobytes(text: str) -> int:

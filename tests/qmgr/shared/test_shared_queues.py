@@ -11,7 +11,7 @@ from quaestor.mqi.options import GetOptions
 from quaestor.mqi.reasons import MQError
 from quaestor.qmgr.coupling_facility.checking import check_structures
 from quaestor.qmgr.coupling_facility.keys import COMMITTED, IN_DOUBT, LAST_KEY, UNCOMMITTED, got_list
-from quaestor.storage.lists import memory
+from quaestor.storage.lists import places
 
 ORDERS_LIST = 1
 
@@ -400,8 +400,8 @@ def test_an_index_changes_nothing_of_what_is_got(sharing, one, two, index, name)
 def test_one_of_ten_thousand_is_found_by_its_key(tmp_path, monkeypatch):
     """MP16: shared queue gets by a unique key are constant time. Without an index the list is read through."""
     looked = []
-    fits = memory._fits
-    monkeypatch.setattr(memory, "_fits", lambda entry, where: looked.append(entry) or fits(entry, where))
+    fits = places._fits
+    monkeypatch.setattr(places, "_fits", lambda entry, where: looked.append(entry) or fits(entry, where))
     sharing = Sharing(tmp_path, SIZE=65_536)
     one = sharing.start("QM1").connect("ALICE")
     sharing.define("REPLIES", index_type=IndexType.MSGID, max_depth=20_000)

@@ -1,7 +1,7 @@
 """Rules of structures' definitions: the CFRM policy, CFSTRUCT objects, backups and storage class memory."""
 
 from quaestor.advisor.rows import Floats, Groups, ratio
-from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
+from quaestor.advisor.rule import NO, Columns, Cutoff, Row, Rule, Severity
 from quaestor.planner.cfrm import ENTRIES_PER_QUEUE_MANAGER, queue_managers_supported, recommended_sizes
 from quaestor.planner.storage_class_memory import augmented_mb
 from quaestor.planner.structure_choice import QUEUES_PER_STRUCTURE, structures_for_queues
@@ -43,7 +43,7 @@ RULES = (
             (at.persistent_messages == cut.no) & ((at.maybe("duplexed") == 1) | (at.maybe("recover") == "YES"))
         ),
         measure="persistent_messages",
-        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        cutoffs=(NO,),
         advice="The structure holds non-persistent messages only, and is duplexed or backed up: this costs much and"
         " saves little.",
         lines="3224-3225",
@@ -114,7 +114,7 @@ RULES = (
         severity=Severity.NOTE,
         when=lambda at, cut: (at.structure != "CSQ_ADMIN") & (at.duplexed == 1) & (at.admin_duplexed == cut.no),
         measure="admin_duplexed",
-        cutoffs=(Cutoff("no", 0, "it is not so"),),
+        cutoffs=(NO,),
         advice="The structure is duplexed and CSQ_ADMIN is not. Duplex it too: the structure's protection rests on it.",
         lines="2680, 3233",
     ),

@@ -5,16 +5,26 @@ depends on how many messages came (T-12). CICS and IMS keep their connections ov
 passes them over.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from quaestor.advisor.accounting_views import CICS, IMS
-from quaestor.advisor.rows import ratio
-from quaestor.advisor.rule import Cutoff, Row, Rule, Severity
+from quaestor.advisor.rows import Mask, ratio
+from quaestor.advisor.rule import Columns, Cutoff, Row, Rule, Severity
 from quaestor.advisor.rules.log import READS_PER_HOUR_MAX
 from quaestor.planner.applications import UNIT_OF_WORK_MESSAGES_ADVISED, failed_get_ms
 from quaestor.planner.coupling_facility import crossing_structures
 from quaestor.planner.shared_access import undefined_open_us
 from quaestor.planner.tiers import SHORT_LIVED_BELOW_MESSAGES, connection_cost
+
+UNITS_MIN = Cutoff("commits_min", 100, "units of recovery of either day from which on a mean says something", ours=True)
+
+
+def _rises(at: Columns, cut: SimpleNamespace) -> Mask:
+    """Whether a mean over the units of a day is so much above that of the day before, and both say something."""
+    enough = (at.commits > cut.commits_min) & (at.commits_before > cut.commits_min)
+    return np.asarray((at.rise > cut.times) & enough & (at.is_channel == 0), bool)
 
 
 def _crossing(row: Row) -> str:
@@ -180,18 +190,11 @@ RULES = (
         title="CPU of a unit of recovery rises",
         table="application_days",
         figures={"rise": lambda at: ratio(at.cpu_us_per_unit, at.cpu_us_per_unit_before)},
-        when=lambda at, cut: (
-            (at.rise > cut.times)
-            & (at.commits > cut.commits_min)
-            & (at.commits_before > cut.commits_min)
-            & (at.is_channel == 0)
-        ),
+        when=_rises,
         measure="rise",
         cutoffs=(
             Cutoff("times", 1.5, "CPU of a unit against the day before", ours=True),
-            Cutoff(
-                "commits_min", 100, "units of recovery of either day from which on a mean says something", ours=True
-            ),
+            UNITS_MIN,
         ),
         advice="A unit of recovery took {cpu_us_per_unit:,.0f} microseconds of CPU, {rise:.1f} times that of the day"
         " before. Find what changed.",
@@ -204,18 +207,11 @@ RULES = (
         table="application_days",
         severity=Severity.NOTE,
         figures={"rise": lambda at: ratio(at.log_bytes_per_unit, at.log_bytes_per_unit_before)},
-        when=lambda at, cut: (
-            (at.rise > cut.times)
-            & (at.commits > cut.commits_min)
-            & (at.commits_before > cut.commits_min)
-            & (at.is_channel == 0)
-        ),
+        when=_rises,
         measure="rise",
         cutoffs=(
             Cutoff("times", 1.5, "log bytes of a unit against the day before", ours=True),
-            Cutoff(
-                "commits_min", 100, "units of recovery of either day from which on a mean says something", ours=True
-            ),
+            UNITS_MIN,
         ),
         advice="A unit of recovery logs {log_bytes_per_unit:,.0f} bytes, {rise:.1f} times that of the day before."
         " Plan larger or more logs.",

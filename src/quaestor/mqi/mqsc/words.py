@@ -12,33 +12,10 @@ Called by commands.  Calls objects.
 
 from collections.abc import Iterable, Iterator
 
-from quaestor.mqi.objects import (
-    AliasQueue,
-    LocalQueue,
-    ModelQueue,
-    MQObject,
-    Namelist,
-    Process,
-    QueueManagerAttributes,
-    RemoteQueue,
-    StorageClass,
-    attributes_of,
-)
+from quaestor.mqi.objects import OBJECT_TYPES, MQObject, QueueManagerAttributes, attributes_of
 from quaestor.mqi.structures import KEYWORDS as STRUCTURE
 
-KINDS: dict[str, type[MQObject]] = {
-    kind.MQSC_TYPE: kind
-    for kind in (
-        LocalQueue,
-        ModelQueue,
-        AliasQueue,
-        RemoteQueue,
-        Process,
-        Namelist,
-        StorageClass,
-        QueueManagerAttributes,
-    )
-}
+KINDS: dict[str, type[MQObject]] = {kind.MQSC_TYPE: kind for kind in OBJECT_TYPES.values()}
 QUEUE = "QUEUE"
 """DISPLAY QUEUE: queues of every type."""
 

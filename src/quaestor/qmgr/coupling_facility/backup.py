@@ -44,8 +44,8 @@ from quaestor.qmgr.coupling_facility.keys import (
     got_list,
     member_of,
 )
+from quaestor.qmgr.coupling_facility.log_records import SHARED_PUT, entry_of_log, identity_of_log, pieces, pieces_before
 from quaestor.qmgr.coupling_facility.positions import Mark
-from quaestor.qmgr.coupling_facility.store import SHARED_PUT, entry_of_log, identity_of_log, pieces, pieces_before
 from quaestor.qmgr.coupling_facility.structures import NAME_MAX, OWN_LIST, OWN_LOCK, SharedStructure
 from quaestor.qmgr.log import LogManager
 from quaestor.qmgr.recovery import RecoveryManager

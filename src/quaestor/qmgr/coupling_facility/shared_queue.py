@@ -20,7 +20,9 @@ from quaestor.qmgr.coupling_facility.keys import (
     COMMITTED_RANGE,
     MEMBERS_MAX,
     PRIORITY_TOP,
+    UNCOMMITTED,
     Beside,
+    as_committed,
     beside,
     described,
     got_list,
@@ -168,3 +170,14 @@ def just_put(queue: SharedQueue, entry: Entry, message: Message, priority: int) 
     arrival.length, arrival.put_us, arrival.expires_us = len(message.body), message.put_us, message.expires_us
     arrival.backout_count, arrival.holder, arrival.state = 0, None, AVAILABLE
     return arrival
+
+
+def place_of(arrival: Arrival) -> bytes:
+    """The committed key of a message, whether it still stands under it or was put by this member just now."""
+    key: bytes = arrival.entry.key  # type: ignore[attr-defined] # of a shared queue
+    return as_committed(key) if key[0] == UNCOMMITTED else key
+
+
+def fits_asked(arrival: SharedArrival, asked: tuple[tuple[int, bytes], ...]) -> bool:
+    """Whether its data begins as is asked for, at each place."""
+    return all(arrival.entry.data.startswith(wanted, at) for at, wanted in asked)

@@ -11,36 +11,30 @@ Rules
   CM4 Persistent puts and gets are logged, for RECOVER CFSTRUCT: the put after its entry is written, with its data; the
       get with the identity of the message. They change no page. A put that the log has no room for, in the middle of
       a long message perhaps, is taken back.
-  CM5 A browse with lock moves the message to the member's own list as well, so it is hidden from all members; the
-      handle that locked it still finds it in its place. A structure that has lost what was in it has lost the lock too
-      (CS6).
-  CM6 A get offers a buffer of the size that its queue remembers; a message that does not fit is asked for again, which
-      is a redrive (GB1).
   CM7 The mark of a claim names the unit that a moved message would be in. As long as nothing was moved the name is
       free, and the next get that asks for the same makes the same claim: the very object, which is sent as it is. A
       claim whose answer was lost may have moved something, so it is never made again.
 
-Called by message.  Calls structures, units, recovery (to log).
+CM5 is of `browse_locks`, CM6 of `claiming`; `log_records` has what CM4 logs.
+
+Called by message.  Calls structures, units, claiming, browse_locks, recovery (to log).
 """
 
-import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import NamedTuple
 
 from quaestor.clock import Clock
 from quaestor.mqi.matching import ANY, Selection
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.qmgr.coupling_facility.browse_locks import BrowseLocks
+from quaestor.qmgr.coupling_facility.claiming import claim_of, claimed_by
 from quaestor.qmgr.coupling_facility.descriptors import Descriptors
 from quaestor.qmgr.coupling_facility.keys import (
-    ADJUNCT,
     BEHIND_KEY,
     COMMITTED_RANGE,
     EXPIRES,
     GOT,
-    HEAD_LENGTH,
     LOCKED,
     MARK,
     NO_MARK,
@@ -52,70 +46,36 @@ from quaestor.qmgr.coupling_facility.keys import (
     Identities,
     as_committed,
     at_least,
-    beside,
     committed_key,
     got_list,
     open_key,
     packed_message,
     where,
 )
-from quaestor.qmgr.coupling_facility.shared_queue import CLAIMED, REMOVED, SharedArrival, SharedQueue, just_put
-from quaestor.qmgr.coupling_facility.structures import NAME_MAX, SharedStructure, refused
+from quaestor.qmgr.coupling_facility.log_records import SHARED_GET, SHARED_PUT, name_of, pieces
+from quaestor.qmgr.coupling_facility.shared_queue import (
+    CLAIMED,
+    REMOVED,
+    SharedArrival,
+    SharedQueue,
+    fits_asked,
+    just_put,
+    place_of,
+)
+from quaestor.qmgr.coupling_facility.structures import SharedStructure, refused
 from quaestor.qmgr.coupling_facility.units import SharedUnit, returning
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits, VanishedError, put_singly
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
-from quaestor.storage.lists.operations import (
-    DELETED,
-    LEFT,
-    LENGTH_MAX,
-    MOVED,
-    SHORT,
-    Claim,
-    Claimed,
-    Count,
-    Delete,
-    Entry,
-    Move,
-    Read,
-    ReadList,
-    Write,
-)
+from quaestor.storage.lists.operations import DELETED, LEFT, MOVED, Count, Delete, Entry, Move, Read, ReadList, Write
 from quaestor.storage.lists.structure import StructureRefusal
 from quaestor.storage.log_record import Kind
 from quaestor.storage.message_data_set import DataSetFullError
 
 PIECE = 32
-SHARED_PUT = struct.Struct(">12sH16s")
-"""structure, list, committed key; then adjunct data and data"""
-
-SHARED_GET = struct.Struct(">12s10s")
-"""structure, identity of the message"""
-
-LOGGED_MAX = 128 * 1024
-"""Data in one log record; longer data is logged in pieces of this length, the last with the put itself."""
-
-IN_UNIT = 0xFF
-"""Whatever its flags, it stays on this member's list until a unit ends."""
-
-THOUGHT_OF = EXPIRES | OFFLOADED
-"""Flags of an entry that a claim only tells (CM2): it may have expired, or its data is to be read first (CO5)."""
-
-
-class _Locked(NamedTuple):
-    """A message that a handle has locked, and in which incarnation of its structure (CM5)."""
-
-    arrival: SharedArrival
-    incarnation: bytes
-
-    @property
-    def gone(self) -> bool:
-        """Whether the structure has lost it."""
-        held_in: bytes = self.arrival.queue.structure.incarnation
-        return self.incarnation != held_in
 
 
 class SharedStore:
-    """Shared queues of one member (CM1-CM7)."""
+    """Shared queues of one member (CM1-CM4, CM7)."""
 
     def __init__(
         self, recovery: RecoveryManager, clock: Clock, identities: Identities, descriptors: Descriptors
@@ -123,7 +83,7 @@ class SharedStore:
         self._recovery, self._clock = recovery, clock
         self._identities, self._descriptors = identities, descriptors
         self._member = identities.member
-        self._held: dict[object, _Locked] = {}
+        self._locks = BrowseLocks()
         self.units: dict[bytes, SharedUnit] = {}
         """The parts in structures of units that have not ended there."""
 
@@ -176,10 +136,10 @@ class SharedStore:
         return arrival
 
     def _log_put(self, unit: UnitOfRecovery, queue: SharedQueue, entry: Entry, data: bytes) -> None:
-        head = SHARED_PUT.pack(_name(queue), queue.list, as_committed(entry.key))
+        head = SHARED_PUT.pack(name_of(queue), queue.list, as_committed(entry.key))
         *parts, last = pieces(data)
         for part in parts:
-            self._recovery.note(unit, Kind.SHARED_DATA, _name(queue) + part)
+            self._recovery.note(unit, Kind.SHARED_DATA, name_of(queue) + part)
         self._recovery.note(unit, Kind.SHARED_PUT, b"".join((head, entry.adjunct[: -MARK.size], NO_MARK, last)))
 
     def _take_back(self, unit: UnitOfRecovery, queue: SharedQueue, number: int) -> None:
@@ -204,9 +164,7 @@ class SharedStore:
 
     def entries_in(self, structure: SharedStructure) -> set[int]:
         """The entries of a structure that units and handles of this member have now."""
-        locked = (each.arrival for each in self._held.values() if not each.gone)
-        held = {arrival.entry.number for arrival in locked if arrival.queue.structure is structure}
-        return held.union(*(unit.entries_in(structure) for unit in self.units.values()))
+        return self._locks.entries_in(structure).union(*(unit.entries_in(structure) for unit in self.units.values()))
 
     # --- get ----------------------------------------------------------------------------------------------------------
 
@@ -226,9 +184,10 @@ class SharedStore:
         if again is not None and plain and again[0] == asks:
             claim = again[1]
         else:
-            claim = self._claim(queue, self._identities.new() if part is None else part.id, asked, asks)
+            tag = self._identities.new() if part is None else part.id
+            claim = claim_of(queue, got_list(self._member), tag, asked, asks)
         try:
-            claimed = self._claimed(queue, claim)
+            claimed = claimed_by(queue, claim)
         except MQError as error:
             if part is not None:
                 part.not_answered(queue.structure, error)
@@ -241,32 +200,6 @@ class SharedStore:
         if claimed.done != LEFT:
             arrival.state = REMOVED if claimed.done == DELETED else CLAIMED
         return arrival
-
-    def _claim(self, queue: SharedQueue, tag: bytes, asked: Selection, asks: tuple[bool, int, int]) -> Claim:
-        in_unit, max_length, buffer = asks
-        return Claim(
-            queue.list,
-            *COMMITTED_RANGE,
-            got_list(self._member),
-            MARK.pack(tag, queue.list, GOT),
-            IN_UNIT if in_unit else PERSISTENT,
-            THOUGHT_OF,
-            min(max_length, LENGTH_MAX),
-            where(asked.msg_id, asked.correl_id, asked.group_id),
-            buffer,
-        )
-
-    @staticmethod
-    def _claimed(queue: SharedQueue, claim: Claim) -> Claimed | None:
-        """What a claim found, asked again with a larger buffer as long as that was too small (CM6)."""
-        claimed: Claimed | None
-        (claimed,) = queue.structure.ask(claim)
-        while claimed is not None and claimed.done == SHORT:
-            larger = queue.buffer.too_small(int.from_bytes(claimed.entry.data, "big"))
-            (claimed,) = queue.structure.ask(replace(claim, buffer=larger), redriven=True)
-        if claimed is not None:
-            queue.buffer.fitted(len(claimed.entry.data))
-        return claimed
 
     def _located(self, queue: SharedQueue, asked: Selection) -> SharedArrival | None:
         return self.locate(queue, asked.msg_id, asked.correl_id, asked.group_id)
@@ -297,17 +230,16 @@ class SharedStore:
         holder: object | None = None,
     ) -> Iterator[SharedArrival]:
         """Available arrivals behind one, in order, and in its place what the handle itself has locked (CM5)."""
-        low, behind = (COMMITTED_RANGE[0], 0) if after is None else (_place(after), BEHIND_KEY)
-        locked = self._held.get(holder) if holder is not None else None
-        held = None if locked is None or locked.gone else locked.arrival
-        if held is not None and (held.queue is not queue or _place(held) <= low or not _has(held, asked)):
+        low, behind = (COMMITTED_RANGE[0], 0) if after is None else (place_of(after), BEHIND_KEY)
+        held = None if holder is None else self._locks.of(holder)
+        if held is not None and (held.queue is not queue or place_of(held) <= low or not fits_asked(held, asked)):
             held = None
         while True:
             (entries,) = queue.structure.ask(ReadList(queue.list, low, COMMITTED_RANGE[1], most, behind, asked))
             for entry in entries:
                 if entry.adjunct[0] & OFFLOADED:
                     queue.structure.check_offloads()
-                if held is not None and _place(held) < entry.key:
+                if held is not None and place_of(held) < entry.key:
                     yield held
                     held = None
                 yield SharedArrival(queue, entry)
@@ -327,7 +259,7 @@ class SharedStore:
 
     def still_there(self, arrival: SharedArrival) -> bool:
         """Whether a message under a cursor is on the queue and available; those it locked itself are."""
-        if any(each.arrival is arrival and not each.gone for each in self._held.values()):
+        if arrival in self._locks:
             return True
         if arrival.state != AVAILABLE:
             return False
@@ -355,7 +287,7 @@ class SharedStore:
             arrival.state = GONE
             return
         if arrival.persistent:
-            self._recovery.note(unit, Kind.SHARED_GET, SHARED_GET.pack(_name(queue), arrival.beside.identity))
+            self._recovery.note(unit, Kind.SHARED_GET, SHARED_GET.pack(name_of(queue), arrival.beside.identity))
         arrival.state = TAKEN
         self.part_of(unit).got(arrival, queue.structure)
 
@@ -398,14 +330,12 @@ class SharedStore:
             self._keep(arrival, arrival.queue.list, self._identities.new(), LOCKED)
         except StructureRefusal as refusal:
             raise VanishedError(refusal.why) from refusal
-        arrival.holder = holder
-        self._held[holder] = _Locked(arrival, arrival.queue.structure.incarnation)
+        self._locks.begin(arrival, holder)
 
     def let_go(self, arrival: SharedArrival, holder: object) -> None:
         """It is there for everybody again; where the structure cannot be told, whoever connects to it again does so."""
-        locked = self._held.pop(holder, None)
-        arrival.holder = None
-        if arrival.state == AVAILABLE and not (locked is not None and locked.gone):
+        lost = self._locks.end(arrival, holder)
+        if arrival.state == AVAILABLE and not lost:
             move = returning(arrival.entry, self._member, counted=False)
             with suppress(StructureRefusal, MQError):  # the structure was lost, or is out of reach
                 arrival.queue.structure.ask(move)
@@ -414,8 +344,7 @@ class SharedStore:
 
     def unlocked(self, arrival: SharedArrival, holder: object) -> None:
         """The handle gets what it has locked: the lock ends, the message stays where it is."""
-        self._held.pop(holder, None)
-        arrival.holder = None
+        self._locks.end(arrival, holder)
 
     # --- counting -----------------------------------------------------------------------------------------------------
 
@@ -423,42 +352,3 @@ class SharedStore:
         """Committed messages of at least this priority: what triggers a shared queue (M-89)."""
         (found,) = queue.structure.ask(Count(queue.list, *at_least(priority)))
         return int(found)
-
-
-def pieces(data: bytes) -> list[bytes]:
-    """Data in pieces that a log record can hold, at least one (CM4)."""
-    return [data[at : at + LOGGED_MAX] for at in range(0, len(data), LOGGED_MAX)]
-
-
-def pieces_before(entry: Entry) -> int:
-    """How many pieces of a message are logged before the last, which this is; those of others may precede (CM4)."""
-    missing = beside(entry.adjunct).length + HEAD_LENGTH - len(entry.data)
-    return max(-(-missing // LOGGED_MAX), 0)
-
-
-def _name(queue: SharedQueue) -> bytes:
-    return queue.structure.name.encode().ljust(NAME_MAX)
-
-
-def _place(arrival: Arrival) -> bytes:
-    """The committed key of a message, whether it still stands under it or was put by this member just now."""
-    key: bytes = arrival.entry.key  # type: ignore[attr-defined] # of a shared queue
-    return as_committed(key) if key[0] == UNCOMMITTED else key
-
-
-def _has(arrival: SharedArrival, asked: tuple[tuple[int, bytes], ...]) -> bool:
-    return all(arrival.entry.data.startswith(wanted, at) for at, wanted in asked)
-
-
-def entry_of_log(body: bytes) -> tuple[str, Entry]:
-    """Structure and entry of a SHARED_PUT record (CM4)."""
-    name, number, key = SHARED_PUT.unpack_from(body)
-    at = SHARED_PUT.size
-    adjunct = body[at : at + ADJUNCT.size]
-    return name.decode().rstrip(), Entry(0, number, key, adjunct, 1, body[at + ADJUNCT.size :], 0)
-
-
-def identity_of_log(body: bytes) -> tuple[str, bytes]:
-    """Structure and identity of the message of a SHARED_GET record (CM4)."""
-    name, identity = SHARED_GET.unpack_from(body)
-    return name.decode().rstrip(), identity

@@ -7,59 +7,50 @@ Rules
       fit (the V5.2 rule), the pages of a subqueue then being chained. What fits is reckoned as V5.2 did, whose records
       took 370 bytes beside the message, so that a page set holds as many messages as the papers' tables say.
   D3  A message belongs to the unit that put or got it until that unit ends: it is locked, and not there for others.
-  D4  A page is empty when its last message is gone for good: got and committed, or put and backed out. One-message
-      pages are kept for reuse at once, packed ones wait for the scavenger.
   D5  A put that fails (page set or log full) leaves nothing behind, whatever it had done.
-  D6  Pages of messages that go with their queue are given back to the space map at once: nothing marks their records
-      deleted, so a page that was only kept for reuse would be found with a message on it, perhaps of another queue that
-      has the number by then.
   D7  Messages that are put together (`put_run`) are the same on their pages and in the log as if put one by one; only
       what the buffer pool had to write meanwhile may come later.
   D8  A message that would have to be read in is refused (2102) while the pool has no buffer that could be had without
       log for units that end (B13).
+
+D4 and D6 are of `occupied`.
 
 Called by message, the scheduler.  Calls inserting (pages of messages), recovery, buffer, lock; `objects` keeps
 definitions, `load` rebuilds all this.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from quaestor.mqi.messages import Message
 from quaestor.mqi.reasons import Abend, MQError, Reason
-from quaestor.qmgr.buffer import BufferManager, BufferPool, Frame
-from quaestor.qmgr.data.inserting import MessagePages
+from quaestor.qmgr.buffer import BufferManager
+from quaestor.qmgr.data.occupied import OccupiedPages
 from quaestor.qmgr.data.queue import PrivateQueue
-from quaestor.qmgr.data.space import Space
-from quaestor.qmgr.data.stored import read_message
-from quaestor.qmgr.data.volatile import form_page, restored
 from quaestor.qmgr.lock import LockManager
 from quaestor.qmgr.queue_store import AVAILABLE, GONE, TAKEN, WAITING, Arrival, Fits
 from quaestor.qmgr.recovery import RecoveryManager, UnitOfRecovery
 from quaestor.qmgr.resource_manager import Task, Unit
 from quaestor.smf.sections.data import DataStatistics
 from quaestor.storage.changes import MARK
-from quaestor.storage.page import HEADER, HEADER_LENGTH, RECORD, ROOM, StoredRecord
+from quaestor.storage.page import HEADER_LENGTH
 from quaestor.storage.page_set import PageSet
-from quaestor.storage.text_pages import text_pages
 
 
-class DataManager:
-    """Private queues (D1-D5)."""
+class DataManager(OccupiedPages):
+    """Private queues (D1-D8)."""
 
     name = "data"
 
     def __init__(
         self, recovery: RecoveryManager, buffers: BufferManager, locks: LockManager, *, packing: bool = False
     ) -> None:
-        self.recovery, self.buffers, self.locks = recovery, buffers, locks
+        super().__init__(recovery, buffers, packing=packing)
+        self.recovery, self.locks = recovery, locks
         self.packing = packing
         self.stats = DataStatistics()
-        self.space = Space(recovery, buffers)
         self.queues: dict[int, PrivateQueue] = {}
         self.sequence = 0
-        self._pages = MessagePages(recovery, buffers, self.space, packing=packing)
-        buffers.form = form_page
 
     # --- put ----------------------------------------------------------------------------------------------------------
 
@@ -226,45 +217,6 @@ class DataManager:
             message = message._replace(backout_count=arrival.backout_count)
         return message
 
-    def _message_in(self, frame: Frame, arrival: Arrival) -> Message:
-        content = frame.content
-        if not arrival.persistent:
-            if content is None:
-                content = frame.content = restored(frame, arrival)
-            message = cast("tuple[int, int, Message]", content)[2]
-            if arrival.text_pages is None:
-                return message
-            page_set = frame.page_set
-            texts = (self._volatile_text(page_set, page) for page in arrival.text_pages)
-            return message._replace(body=b"".join((message.body, *texts)))
-        if content is not None:
-            return cast("Message", content)
-        return read_message(frame.data or b"", arrival.slot, lambda page: self._page_bytes(frame.page_set, page))
-
-    def _page_bytes(self, page_set: PageSet, page: int) -> bytes | bytearray:
-        """The bytes of a text or reference page."""
-        pool = self.buffers.pool_of[page_set.number]
-        frame = pool.get(page_set, page)
-        pool.release(frame)
-        return frame.data or b""
-
-    def _volatile_text(self, page_set: PageSet, page: int) -> bytes:
-        pool = self.buffers.pool_of[page_set.number]
-        frame = pool.get(page_set, page)
-        pool.release(frame)
-        if frame.content is not None:
-            return cast("tuple[int, int, bytes]", frame.content)[2]
-        end = HEADER.unpack_from(frame.data or b"")[3]
-        return bytes((frame.data or b"")[HEADER_LENGTH:end])
-
-    def _read_ahead(self, pool: BufferPool, arrival: Arrival) -> None:
-        """A get that had to read brings the pages of the next messages with it, where they follow (R2)."""
-        following = arrival.queue.following(arrival) if arrival.state == AVAILABLE else None
-        if following is not None and following.page == arrival.page + 1:
-            pool.read_ahead(
-                arrival.queue.page_set, following.page, min(16, arrival.queue.page_set.pages - following.page)
-            )
-
     def take(self, unit: UnitOfRecovery | None, arrival: Arrival) -> None:
         """Remove an arrival: at once without a unit, else when the unit commits (D3)."""
         self.stats.message_gets += 1
@@ -345,61 +297,7 @@ class DataManager:
         if hardens:
             self.recovery.harden()
 
-    def release_pages(self, arrival: Arrival, *, texts: bool = True) -> None:
-        """What a message occupied is free again; undoing a put has already given its text pages back (D4, Z3)."""
-        page_set: PageSet = arrival.queue.page_set
-        if not arrival.persistent:
-            pages = [*(arrival.text_pages or ()), arrival.page]
-            pool = self.buffers.pool_of[page_set.number]
-            for page in pages:
-                frame = page_set.frames.get(page)
-                if frame is not None:
-                    pool.forget(frame)
-            self.space.volatile[page_set.number].extend(pages)
-            return
-        if texts and arrival.length > ROOM - 1024:
-            self._release_texts(arrival)
-        if self._pages.live and self._pages.release(arrival.queue, arrival.page):
-            return
-        frame = page_set.frames.get(arrival.page)
-        if frame is not None:
-            frame.content = None
-        self.space.empty[page_set.number].append(arrival.page)
-
-    def release_all(self, queue: PrivateQueue, arrivals: Sequence[Arrival]) -> None:
-        """The queue is no more: what its messages occupied is given back to the space map (D6)."""
-        pages = {page for page in queue.last_pages if page}
-        for arrival in arrivals:
-            if not arrival.persistent:
-                self.release_pages(arrival)
-                continue
-            if arrival.length > ROOM - 1024:
-                self._release_texts(arrival)
-            pages.add(arrival.page)
-        if pages:
-            self._pages.give_up(queue.page_set, sorted(pages))
-
-    def note_page(self, page_set: PageSet, page: int, live: int) -> None:
-        """A message page found at start, and how many messages it has."""
-        self._pages.note(page_set, page, live)
-
-    def _release_texts(self, arrival: Arrival) -> None:
-        page_set = arrival.queue.page_set
-        pool = self.buffers.pool_of[page_set.number]
-        frame = pool.get(page_set, arrival.page)
-        data = frame.data or b""
-        record = StoredRecord(arrival.slot, *RECORD.unpack_from(data, arrival.slot))
-        references, texts = text_pages(data, record, lambda page: self._page_bytes(page_set, page))
-        pool.release(frame)
-        if texts:
-            self.space.give_back(page_set, texts + references)
-
     # --- background ---------------------------------------------------------------------------------------------------
-
-    def scavenge(self) -> bool:
-        """Give pages whose messages are all deleted back to the space map (D4)."""
-        self._pages.scavenge()
-        return self.space.step()
 
     def tasks(self) -> Sequence[Task]:
         space = self.space

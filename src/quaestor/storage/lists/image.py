@@ -18,7 +18,8 @@ from dataclasses import astuple
 from typing import Any
 
 from quaestor.storage.lists.facility import MemoryFacility
-from quaestor.storage.lists.memory import MemoryStructure, _Entry
+from quaestor.storage.lists.memory import MemoryStructure
+from quaestor.storage.lists.places import PlacedEntry
 from quaestor.storage.lists.structure import Shape, StructureRefusal
 from quaestor.storage.lists.watches import Watch
 
@@ -70,7 +71,7 @@ class Incoming:
     def take(self, entries: list[list[Any]]) -> None:
         made = self._structure
         for number, where, key, adjunct, version, data, arrival, elements in entries:
-            entry = _Entry(number, where, key, adjunct, version, data, arrival, elements)
+            entry = PlacedEntry(number, where, key, adjunct, version, data, arrival, elements)
             made.entries[number] = entry
             made.elements += elements
             made._put_at(entry, where, key, arrival)

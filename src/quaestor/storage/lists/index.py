@@ -7,7 +7,7 @@ Rules
       as one that is alone.
   LI3 An index changes nothing of what is answered: what it cannot answer is read through the list.
 
-Called by memory.  Calls nothing.
+Called by memory and places.  Calls nothing.
 """
 
 from collections.abc import Iterable, Iterator

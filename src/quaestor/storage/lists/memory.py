@@ -5,19 +5,16 @@ Rules
       done, last first, so a refused request has changed nothing (LS1).
   LM2 An entry takes one of the structure's entries and as many elements as its data fills; when either runs out, FULL.
       A list's own maximum is for what is written; what moves is there already and is never refused.
-  LM4 An entry's place on its list is its key and its arrival as bytes: one comparison orders both.
   LM5 What is done most, a write and a claim, is written in one piece each and checks everything before it changes
       anything. Between two requests of one process others have the processor's caches, so what a request costs is how
       much code and how many objects it touches.
 
-LM3 is of `watches`.
+LM3 is of `watches`, LM4 of `places`.
 
-Called by the coupling facility and tests.  Calls structure, operations, watches.
+Called by the coupling facility and tests.  Calls structure, operations, places, watches.
 """
 
-import struct
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 from threading import Lock as ThreadLock
@@ -25,53 +22,25 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from quaestor.storage.lists.index import Indexes
-from quaestor.storage.lists.operations import (
-    DELETED,
-    FLAGGED,
-    LEFT,
-    MOVED,
-    OPERATIONS,
-    SHORT,
-    Where,
-)
+from quaestor.storage.lists.operations import DELETED, FLAGGED, LEFT, MOVED, OPERATIONS, SHORT, Where
+from quaestor.storage.lists.places import ARRIVAL, BEHIND_ALL, PlacedEntry, Places
 from quaestor.storage.lists.structure import Shape, StructureRefusal
 from quaestor.storage.lists.watches import Name, Watch, Watches
 
 Undo = Callable[[], object]
-_ARRIVAL = struct.Struct(">Q").pack
-_BEHIND_ALL = b"\xff" * 8
 ALL_FLAGS = 0xFF
 
 
-@dataclass(slots=True)
-class _Entry:
-    number: int
-    where: int
-    key: bytes
-    adjunct: bytes
-    version: int
-    data: bytes
-    arrival: int
-    elements: int
-    place: bytes = b""
-
-    def told(self) -> list[Any]:
-        return [self.number, self.where, self.key, self.adjunct, self.version, self.data, self.arrival]
-
-
-class MemoryStructure:
+class MemoryStructure(Places):
     """A structure and everything that is in it."""
 
     def __init__(self, shape: Shape) -> None:
+        super().__init__()
         self.shape = shape
         self.entries_total, self.elements_total = shape.entries, shape.elements
         self.elements = 0
         self._element_bytes, self._elements_max = shape.element_bytes, shape.elements_max
         self._lock = ThreadLock()
-        self.entries: dict[int, _Entry] = {}
-        self._lists: dict[int, Any] = {}  # list -> SortedDict of places (LM4) -> entry
-        self._indexes = Indexes()
         self._limits: dict[int, int] = {}
         self._locks: dict[int, str] = {}
         self._watches = Watches(self._any)
@@ -118,11 +87,11 @@ class MemoryStructure:
         if limit and placed is not None and len(placed) >= limit:
             raise StructureRefusal("LIST_FULL")
         arrival = self._arrival + 1
-        place = key + _ARRIVAL(arrival)
+        place = key + ARRIVAL(arrival)
         if number in self._watched:
             self._watches.arrives(number, key)
         self._number = name = self._number + 1
-        entry = _Entry(name, number, key, adjunct, 1, data, arrival, elements, place)
+        entry = PlacedEntry(name, number, key, adjunct, 1, data, arrival, elements, place)
         if self._indexes:
             self._indexes.add(entry)
         if placed is None:
@@ -151,13 +120,13 @@ class MemoryStructure:
         self._undo.append(lambda: self._restore(entry, *old))
         return entry.version
 
-    def _redata(self, entry: _Entry, data: bytes, elements: int) -> None:
+    def _redata(self, entry: PlacedEntry, data: bytes, elements: int) -> None:
         """Other data, and with it another secondary key (LI1)."""
         self._indexes.remove(entry)
         entry.data, entry.elements = data, elements
         self._indexes.add(entry)
 
-    def _restore(self, entry: _Entry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
+    def _restore(self, entry: PlacedEntry, data: bytes, adjunct: bytes, version: int, elements: int) -> None:
         self._redata(entry, data, elements)
         entry.adjunct, entry.version = adjunct, version
 
@@ -170,7 +139,7 @@ class MemoryStructure:
         return None if entry is None else entry.told()
 
     def _do_list(self, number: int, low: bytes, high: bytes, most: int, arrival: int, where: Where) -> list[list[Any]]:
-        found = self._fitting(number, low + _ARRIVAL(arrival + 1 if arrival else 0), high, where)
+        found = self._fitting(number, low + ARRIVAL(arrival + 1 if arrival else 0), high, where)
         return [entry.told() for entry in islice(found, most)]
 
     def _do_move(self, number: int, source: int, target: int, key: bytes | None, adjunct: bytes | None) -> bool:
@@ -225,25 +194,25 @@ class MemoryStructure:
         self._remove(self._found(number, where))
         return True
 
-    def _remove(self, entry: _Entry) -> None:
+    def _remove(self, entry: PlacedEntry) -> None:
         if entry.where in self._watched:
             self._watches.touch(entry.where)
         self._off(entry)
         self._undo.append(partial(self._on, entry))
 
-    def _off(self, entry: _Entry) -> None:
+    def _off(self, entry: PlacedEntry) -> None:
         """An entry is no more."""
         self._take_off(entry)
         del self.entries[entry.number]
         self.elements -= entry.elements
 
-    def _on(self, entry: _Entry) -> None:
+    def _on(self, entry: PlacedEntry) -> None:
         """An entry is again where it was."""
         self.entries[entry.number] = entry
         self.elements += entry.elements
         self._put_at(entry, entry.where, entry.key, entry.arrival)
 
-    def _moved(self, entry: _Entry, target: int, key: bytes | None, adjunct: bytes | None) -> None:
+    def _moved(self, entry: PlacedEntry, target: int, key: bytes | None, adjunct: bytes | None) -> None:
         self._unplace(entry)
         self._place(entry, target, entry.key if key is None else key)
         old = entry.adjunct
@@ -257,7 +226,7 @@ class MemoryStructure:
         placed = self._lists.get(number)
         if placed is None:
             return 0
-        return max(int(placed.bisect_right(high + _BEHIND_ALL) - placed.bisect_left(low)), 0)
+        return max(int(placed.bisect_right(high + BEHIND_ALL) - placed.bisect_left(low)), 0)
 
     def _do_controls(self, number: int) -> list[int]:
         return [len(self._lists.get(number, ())), self._limits.get(number, 0)]
@@ -328,79 +297,20 @@ class MemoryStructure:
 
     # -- places
 
-    def _found(self, number: int, where: int | None = None) -> _Entry:
-        entry = self.entries.get(number)
-        if entry is None or (where is not None and entry.where != where):
-            raise StructureRefusal("NOT_FOUND")
-        return entry
-
-    def _first(self, number: int, low: bytes, high: bytes) -> _Entry | None:
-        placed = self._lists.get(number)
-        if placed is None:
-            return None
-        entry: _Entry
-        place, entry = placed.peekitem(0)  # no list is empty
-        if place < low:
-            place = next(placed.irange(low), None)
-            if place is None:
-                return None
-            entry = placed[place]
-        return entry if entry.key <= high else None
-
-    def _first_where(self, number: int, low: bytes, high: bytes, where: Where) -> _Entry | None:
-        return next(self._fitting(number, low, high, where), None) if where else self._first(number, low, high)
-
-    def _fitting(self, number: int, low: bytes, high: bytes, where: Where) -> Iterator[_Entry]:
-        """Entries from a place on whose keys are not behind `high`, and that fit."""
-        placed = self._lists.get(number)
-        if placed is None:
-            return
-        found = self._indexes.fitting(number, where, low, high + _BEHIND_ALL) if where else None
-        if found is None:
-            found = map(placed.__getitem__, placed.irange(low, high + _BEHIND_ALL))
-        for entry in found:
-            if not where or _fits(entry, where):
-                yield entry
-
-    def _any(self, number: int, low: bytes, high: bytes) -> bool:
-        return self._first(number, low, high) is not None
-
-    def _place(self, entry: _Entry, number: int, key: bytes) -> None:
+    def _place(self, entry: PlacedEntry, number: int, key: bytes) -> None:
         if number in self._watched:
             self._watches.arrives(number, key)
         self._arrival += 1
         self._put_at(entry, number, key, self._arrival)
         self._undo.append(lambda: self._take_off(entry))
 
-    def _unplace(self, entry: _Entry) -> None:
+    def _unplace(self, entry: PlacedEntry) -> None:
         if entry.where in self._watched:
             self._watches.touch(entry.where)
         place = (entry.where, entry.key, entry.arrival)
         self._take_off(entry)
         self._undo.append(lambda: self._put_at(entry, *place))
 
-    def _put_at(self, entry: _Entry, number: int, key: bytes, arrival: int) -> None:
-        entry.where, entry.key, entry.arrival = number, key, arrival
-        entry.place = key + _ARRIVAL(arrival)
-        placed = self._lists.get(number)
-        if placed is None:
-            placed = self._lists[number] = SortedDict()
-        placed[entry.place] = entry
-        if self._indexes:
-            self._indexes.add(entry)
-
-    def _take_off(self, entry: _Entry) -> None:
-        placed = self._lists[entry.where]
-        del placed[entry.place]
-        if self._indexes:
-            self._indexes.remove(entry)
-        if not placed:
-            del self._lists[entry.where]
-
     def _use(self, elements: int) -> None:
         self.elements += elements
         self._undo.append(lambda: setattr(self, "elements", self.elements - elements))
-
-
-def _fits(entry: _Entry, where: Where) -> bool:
-    return all(entry.data.startswith(wanted, at) for at, wanted in where)
