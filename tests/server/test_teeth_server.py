@@ -16,11 +16,13 @@ from quaestor.server.conversation import Conversation
 from quaestor.server.group_commit import GroupCommit
 from quaestor.server.journal import Journal
 from quaestor.server.link import Link
+from quaestor.server.password_line import PasswordLine
 from quaestor.server.service import Service
 from server import (
     test_answers,
     test_nothing_left,
     test_overlapped_commits,
+    test_password_line,
     test_protocol,
     test_put_runs,
     test_server_faults,
@@ -29,6 +31,7 @@ from server import (
 pytestmark = pytest.mark.plain
 
 held = test_overlapped_commits.held
+checking = test_password_line.checking
 client, service = test_answers.client, test_answers.service
 NOTICED = (AssertionError, pytest.fail.Exception, MQError, TimeoutError)
 PATIENCE_S = 3.0
@@ -198,6 +201,14 @@ def connections_without_limit(patch):
     patch.setattr(Service, "admit", lambda service, link: service._strangers.pop(link, None))
 
 
+def first_come_first_checked(patch):
+    patch.setattr(PasswordLine, "_behind", lambda *_: (0, True))
+
+
+def all_of_an_origin_are_alike(patch):
+    patch.setattr(PasswordLine, "_behind", lambda line, origin, _: (line._wrong_origins.count(origin), True))
+
+
 killed = test_server_faults.test_a_client_killed_at_any_step
 garbage = test_protocol.test_garbage_ends_the_link_with_one_line
 TEETH = {
@@ -309,6 +320,21 @@ TEETH = {
     "the error of an asynchronous put refuses the commit": (
         the_error_of_an_asynchronous_put_is_lost,
         test_put_runs.test_one_that_is_too_long_refuses_the_unit,
+        {},
+    ),
+    "wrong passwords wait behind right ones": (
+        first_come_first_checked,
+        test_password_line.test_wrong_passwords_keep_nobody_out,
+        {},
+    ),
+    "who sends many waits behind who sends one": (
+        all_of_an_origin_are_alike,
+        test_password_line.test_an_origin_waits_behind_as_many_as_it_has_sent_itself,
+        {},
+    ),
+    "a known user answers for itself": (
+        all_of_an_origin_are_alike,
+        test_password_line.test_a_user_known_from_there_does_not_answer_for_others_of_its_address,
         {},
     ),
 }

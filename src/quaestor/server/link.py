@@ -23,7 +23,7 @@ from quaestor.mqi.reasons import MQError, Reason
 from quaestor.readiness import WRITE
 from quaestor.server import values
 from quaestor.server.conversation import Conversation
-from quaestor.server.identity import Refused
+from quaestor.server.identity import MadeRoom, Refused
 from quaestor.server.protocol import (
     CLIENT_MAX,
     HEADER,
@@ -197,7 +197,7 @@ class Link:
             self.said = user
             self._check_name(said)
             found = self.service.identity.find(
-                self.sock, user, password, lambda result: self.service.identified(self, number, result)
+                self, user, password, lambda result: self.service.identified(self, number, result)
             )
         except Refused as refused:
             self.refused(number, self.said, refused)
@@ -258,7 +258,8 @@ class Link:
 
     def refused(self, number: int, user: str, why: Refused) -> None:
         self.service.journal.audit("QSV020W", peer=self.peer, user=user, why=str(why))
-        self.refuse(number, MQError(Reason.NOT_AUTHORIZED, user=user), None)
+        reason = Reason.MAX_CONNS_LIMIT_REACHED if isinstance(why, MadeRoom) else Reason.NOT_AUTHORIZED
+        self.refuse(number, MQError(reason, user=user), None)
 
     def refuse(self, number: int, error: MQError, why: str | None) -> None:
         """Answer and end the link."""
