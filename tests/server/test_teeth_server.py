@@ -189,12 +189,12 @@ def a_link_ends_before_its_commit(patch):
 
 
 def the_error_of_an_asynchronous_put_is_lost(patch):
-    kept = Conversation._error
+    kept = Conversation.error
 
     def error(on, number, payload, failure):
         return kept(on, number, payload, failure) if number else b""
 
-    patch.setattr(Conversation, "_error", error)
+    patch.setattr(Conversation, "error", error)
 
 
 def connections_without_limit(patch):

@@ -274,7 +274,7 @@ class Service:
         posted = self.posted
         while posted:
             parked = posted.popleft()
-            parked.conversation.look_again(parked)
+            parked.look_again()
 
     def _flush(self) -> None:
         talking = self.talking.copy()
@@ -300,7 +300,7 @@ class Service:
         if parked.wait_ms < 0:
             return
         if len(self._deadlines) >= self._deadlines_max:
-            self._deadlines = [entry for entry in self._deadlines if entry[2].conversation.waits(entry[2])]
+            self._deadlines = [entry for entry in self._deadlines if entry[2].waits]
             heapify(self._deadlines)
             self._deadlines_max = max(DEADLINES_MAX, 2 * len(self._deadlines))
         heappush(self._deadlines, (self.now + parked.wait_ms / 1000, next(self._turns), parked))
@@ -314,7 +314,7 @@ class Service:
     def _end_waits(self) -> None:
         while self._deadlines and self._deadlines[0][0] <= self.now:
             parked = heappop(self._deadlines)[2]
-            parked.conversation.time_is_over(parked)
+            parked.time_is_over()
 
     # -- other threads, rule SV3
 
