@@ -206,7 +206,7 @@ def checking(turns):
 
 def comes(server, peer, password):
     here, there = socket.socketpair()
-    server.service._accepted(there, peer, None)
+    server.service.arrivals.accepted(there, peer, None)
     server.peers.append(here)
     here.setblocking(False)
     here.send(hello(HELLO | {"password": password}))

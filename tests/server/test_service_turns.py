@@ -167,7 +167,7 @@ def test_what_another_thread_asks_for_is_done_by_the_loop(server):
 
 def test_asking_often_never_blocks_whoever_asks(server):
     """The pipe that wakes the loop is full long before: then it is awake already."""
-    done, room = [], fcntl.fcntl(server.service._wake_out, fcntl.F_SETPIPE_SZ, 4096)
+    done, room = [], fcntl.fcntl(server.service._asked._wake_out, fcntl.F_SETPIPE_SZ, 4096)
     for number in range(room + 100):
         server.service.ask(lambda n=number: done.append(n))
     server.turn()
@@ -322,7 +322,7 @@ def test_who_has_been_silent_for_longest_makes_room(turns):
     """SV8: whose password is being checked stays; the operator is told how many went."""
     server = turns(strangers=2, heartbeat_s=4.0)
     checked, silent = server.link(), server.link()
-    next(iter(server.service._strangers)).identifying = True
+    next(iter(server.service.arrivals.strangers)).identifying = True
     late = server.link()
     server.turn()
     assert b"" == silent.recv(1)
@@ -337,7 +337,7 @@ def test_who_has_been_silent_for_longest_makes_room(turns):
 def test_where_all_are_being_checked_the_first_makes_room(turns):
     server = turns(strangers=1)
     first = server.link()
-    next(iter(server.service._strangers)).identifying = True
+    next(iter(server.service.arrivals.strangers)).identifying = True
     server.link()
     server.turn()
     assert b"" == first.recv(1)

@@ -11,6 +11,8 @@ from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.message.putting import OutputPath
 from quaestor.qmgr.message.waiting import Waiters
 from quaestor.qmgr.recovery.outcomes import Outcomes
+from quaestor.server import service as service_module
+from quaestor.server.arrivals import Arrivals
 from quaestor.server.client.opening import LINKS
 from quaestor.server.conversation import Conversation
 from quaestor.server.group_commit import GroupCommit
@@ -81,13 +83,13 @@ def without(words):
     """A reason to cut a link off is none any more."""
 
     def take_away(patch):
-        asked = Service._why_cut_off
+        asked = service_module.why_cut_off
 
-        def why(service, link):
-            found = asked(service, link)
+        def why(*looked_at):
+            found = asked(*looked_at)
             return None if found and words in found else found
 
-        patch.setattr(Service, "_why_cut_off", why)
+        patch.setattr(service_module, "why_cut_off", why)
 
     return take_away
 
@@ -198,7 +200,7 @@ def the_error_of_an_asynchronous_put_is_lost(patch):
 
 
 def connections_without_limit(patch):
-    patch.setattr(Service, "admit", lambda service, link: service._strangers.pop(link, None))
+    patch.setattr(Arrivals, "admit", lambda arrivals, link: arrivals.strangers.pop(link, None))
 
 
 def first_come_first_checked(patch):

@@ -75,7 +75,7 @@ def served(server, listener):
 @pytest.mark.parametrize("secured", [False, True])
 def test_who_has_gone_before_the_link_is_made_was_never_there(turns, listener, tls, data, secured):
     server = turns()
-    server.service.listen(listener, tls if secured else None)
+    server.service.arrivals.listen(listener, tls if secured else None)
     comes_and_goes(listener, data)
     server.turn(3)
     assert not server.service.links
@@ -85,7 +85,7 @@ def test_who_has_gone_before_the_link_is_made_was_never_there(turns, listener, t
 
 def test_one_too_many_that_has_gone_leaves_nothing(turns, listener):
     server = turns(connections=0)
-    server.service.listen(listener)
+    server.service.arrivals.listen(listener)
     comes_and_goes(listener, hello(HELLO))
     server.turn(2)
     assert not server.service.links
@@ -95,7 +95,7 @@ def test_one_too_many_that_has_gone_leaves_nothing(turns, listener):
 def test_without_a_file_for_another_socket_whoever_comes_waits(turns, listener, why):
     """SV7: one line, no running in circles, and after the next look over the links they are served."""
     server = turns()
-    server.service.listen(listener)
+    server.service.arrivals.listen(listener)
     listener.failing = why
     with socket.create_connection(listener.address):
         server.turn()

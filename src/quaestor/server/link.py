@@ -226,7 +226,7 @@ class Link:
         self.user, self.identifying = user, False
         limits, unit = self.service.limits, self.service.take_over(self)
         try:
-            self.service.admit(self)
+            self.service.arrivals.admit(self)
         except MQError as full:
             self.refuse(number, full, None)
             return
