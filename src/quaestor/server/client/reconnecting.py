@@ -32,7 +32,8 @@ from quaestor.mqi.messages import Message
 from quaestor.mqi.options import GetOptions, PutOptions, has
 from quaestor.mqi.reasons import MQError, Reason
 from quaestor.server.client import requests
-from quaestor.server.client.connection import Connection, Handle
+from quaestor.server.client.connection import Connection
+from quaestor.server.client.handle import Handle
 from quaestor.server.client.link import Link
 from quaestor.server.client.requests import Request
 from quaestor.server.protocol import Op
