@@ -38,8 +38,8 @@ def test_a_command_that_waits_for_other_members_lets_others_work(server, monkeyp
         assert answer.wait(30)
         return run(text.replace("CMDSCOPE(QM2)", ""), user)
 
-    run = server.service._commands.run
-    monkeypatch.setattr(server.service._commands, "run", patient)
+    run = server.service.commands.run
+    monkeypatch.setattr(server.service.commands, "run", patient)
     opened, told = door("QM1", server.home.directory), []
     waiting = threading.Thread(target=lambda: told.append(opened.run("DEFINE QLOCAL(LATE) CMDSCOPE(QM2)")))
     waiting.start()
@@ -77,7 +77,7 @@ def test_a_command_that_fails_beside_the_loop_is_told(server, monkeypatch):
     def failing(_text, _user):
         raise MQError(Reason.CF_NOT_AVAILABLE)
 
-    monkeypatch.setattr(server.service._commands, "run", failing)
+    monkeypatch.setattr(server.service.commands, "run", failing)
     opened = door("QM1", server.home.directory)
     with pytest.raises(MQError, match="2345"):
         opened.run("PING QMGR CMDSCOPE(*)")

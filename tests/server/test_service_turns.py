@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from quaestor import GetOptions, MQError, PutOptions, Reason
+from quaestor import GetOptions, PutOptions, Reason
 from quaestor.server import service as service_module
 from quaestor.server import values
 from quaestor.server.protocol import HEADER, HEADER_LENGTH, WAITS, Op, frame
@@ -217,20 +217,20 @@ def test_the_status_of_a_service(server):
 
 
 def test_a_queue_manager_without_commands_says_so(server):
-    with pytest.raises(MQError) as refused:
-        server.service.run_commands("DISPLAY QMGR", "OPER")
-    assert Reason.ENVIRONMENT_ERROR is refused.value.reason
+    peer = server.introduced()
+    assert [(9, Reason.ENVIRONMENT_ERROR)] == answers(server.say(peer, call("mqsc", "DISPLAY QMGR", number=9)))
 
 
 @pytest.mark.parametrize("members", [[], [{"qmgr": "QM2", "ok": True}]])
 def test_a_command_is_answered_with_lines_and_rows(server, members):
     """Members are there only where a command was for them."""
     reply = SimpleNamespace(lines=("one", "two"), rows=({"QUEUE": "Q"},), ok=1, members=members)
-    server.service._commands = SimpleNamespace(
-        run=lambda text, user: reply if (text, user) == ("DIS", "OPER") else None
+    server.service.commands = SimpleNamespace(
+        run=lambda text, user: reply if (text, user) == ("DIS", "ALICE") else None
     )
     told = {"lines": ["one", "two"], "rows": [{"QUEUE": "Q"}], "ok": True}
-    assert told | ({"members": members} if members else {}) == server.service.run_commands("DIS", "OPER")
+    ((_, answer),) = answers(server.say(server.introduced(), call("mqsc", "DIS", number=9)))
+    assert told | ({"members": members} if members else {}) == values.unpack(answer)
 
 
 # --- quiescing (SV5) --------------------------------------------------------------------------------------------------

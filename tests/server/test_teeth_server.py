@@ -11,6 +11,7 @@ from quaestor.qmgr.message import MessageManager
 from quaestor.qmgr.message.putting import OutputPath
 from quaestor.qmgr.message.waiting import Waiters
 from quaestor.qmgr.recovery.outcomes import Outcomes
+from quaestor.server import introduction
 from quaestor.server import service as service_module
 from quaestor.server.arrivals import Arrivals
 from quaestor.server.client.opening import LINKS
@@ -65,18 +66,18 @@ def no_outcome_is_kept(patch):
 
 
 def an_older_link_stays(patch):
-    patch.setattr(Service, "take_over", nothing)
+    patch.setattr(introduction, "take_over", nothing)
 
 
 def unheld(patch):
     """Nobody is held back, however much it has not taken."""
-    welcome = Link.welcome
+    welcome = introduction.welcome
 
     def welcomed(link, number, user):
         link._output_max = 1 << 60
         welcome(link, number, user)
 
-    patch.setattr(Link, "welcome", welcomed)
+    patch.setattr(introduction, "welcome", welcomed)
 
 
 def without(words):
@@ -146,13 +147,13 @@ def a_wait_that_is_over_knows_who_waited(patch):
 
 
 def frames_have_any_length(patch):
-    welcome = Link.welcome
+    welcome = introduction.welcome
 
     def welcomed(link, number, user):
         welcome(link, number, user)
         link._frame_max = 1 << 40
 
-    patch.setattr(Link, "welcome", welcomed)
+    patch.setattr(introduction, "welcome", welcomed)
 
 
 def nobody_hears_of_garbage(patch):

@@ -14,7 +14,7 @@ Called by conversation.  Calls the connection and its handles.
 import dataclasses
 from collections.abc import Callable
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from quaestor.mqi.descriptors import Target
 from quaestor.mqi.objects import OBJECT_TYPES, MQObject, object_from_bytes
@@ -131,11 +131,25 @@ class Later(NamedTuple):
     carry_out: Callable[[], Any]
 
 
+class Commands(Protocol):
+    """What runs MQSC: the command manager."""
+
+    def run(self, text: str, user: str) -> Any: ...
+
+
 def _mqsc(on: "Conversation", text: str) -> dict[str, Any] | Later:
-    run, user = on.service.run_commands, on.link.user
+    commands, user = on.service.commands, on.link.user
+    if commands is None:
+        raise MQError(Reason.ENVIRONMENT_ERROR, why="this queue manager runs no commands")
     written = text.upper()
     waits = any(word in written for word in WAITING) or written.lstrip().startswith(LONG)
-    return Later(lambda: run(text, user)) if waits else run(text, user)
+    return Later(lambda: _run(commands, text, user)) if waits else _run(commands, text, user)
+
+
+def _run(commands: Commands, text: str, user: str) -> dict[str, Any]:
+    reply = commands.run(text, user)
+    told = {"lines": list(reply.lines), "rows": list(reply.rows), "ok": bool(reply.ok)}
+    return told | {"members": reply.members} if reply.members else told
 
 
 def _status(on: "Conversation") -> dict[str, Any]:

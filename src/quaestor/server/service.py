@@ -25,18 +25,19 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any
 
 from quaestor.clock import Clock
-from quaestor.mqi.reasons import Abend, MQError, Reason
+from quaestor.mqi.reasons import Abend
 from quaestor.qmgr.connection import Connection
 from quaestor.qmgr.queue_manager import QueueManager
 from quaestor.qmgr.recovery.outcomes import owned
 from quaestor.readiness import READ, WRITE, Readiness
 from quaestor.server.arrivals import Arrivals
 from quaestor.server.asked import Asked
+from quaestor.server.calls import Commands
 from quaestor.server.group_commit import GroupCommit
-from quaestor.server.identity import Identity, Refused
+from quaestor.server.identity import Identity
 from quaestor.server.journal import Journal
 from quaestor.server.limits import Limits
 from quaestor.server.link import Link
@@ -47,12 +48,6 @@ SWEEP_S = 1.0
 CHANNEL = "SYSTEM.DEF.SVRCONN"
 DEADLINES_MAX = 4096
 GATHER = 8
-
-
-class Commands(Protocol):
-    """What runs MQSC: the command manager."""
-
-    def run(self, text: str, user: str) -> Any: ...
 
 
 class Service:
@@ -75,7 +70,7 @@ class Service:
         manager.messages.catalogue.gate.on_open = lambda: self.ask(self._let_in)
         self.talking: list[Link] = []
         self.links: set[Link] = set()
-        self._manager, self._clock, self._commands = manager, clock, commands
+        self._manager, self._clock, self.commands = manager, clock, commands
         self.monotonic_ns = clock.monotonic_ns
         self._ended: list[tuple[Link, str | None]] = []
         self._deadlines: list[tuple[float, int, Parked]] = []
@@ -138,7 +133,7 @@ class Service:
         if self.now >= self._next_sweep:
             self._sweep()
         if self._ended:
-            self._let_go()
+            self.let_go()
         if self._manager.connections.failure is not None:
             self._stopping = True
 
@@ -237,15 +232,6 @@ class Service:
         for go_on in held_up:
             go_on()
 
-    def identified(self, link: Link, number: int, result: str | Refused) -> None:
-        """A password was checked, on another thread."""
-        self.ask(lambda: self._identified(link, number, result))
-
-    @staticmethod
-    def _identified(link: Link, number: int, result: str | Refused) -> None:
-        if link.open:
-            link.proved(number, result)
-
     # -- links
 
     def connect(self, link: Link) -> Connection:
@@ -260,20 +246,6 @@ class Service:
             address="" if local else link.peer,
         )
 
-    def take_over(self, link: Link) -> int:
-        """A client that comes back: its older link is gone, whether we have heard of that or not (protocol W10).
-
-        Gives the number of the last unit that it has committed.
-        """
-        if not link.client:
-            return 0
-        for other in tuple(self.links):
-            if other is not link and other.client == link.client and other.user == link.user and other.open:
-                other.end("its client has come back on another link")
-                self.commits.harden()
-                self._let_go()
-        return self.commits.outcomes.last_of(owned(link.client, link.user))
-
     def _sweep(self) -> None:
         """Look the links over (SV4)."""
         self._next_sweep = self.now + self._sweep_s
@@ -286,7 +258,7 @@ class Service:
         if self._quiesce_until:
             self._go_on_quiescing()
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
         """End the links that have ended: their units are backed out (LI4)."""
         ended, self._ended = self._ended, []
         for link, why in ended:
@@ -299,15 +271,7 @@ class Service:
             self.arrivals.strangers.pop(link, None)
             link.abandon()
 
-    # -- commands and status
-
-    def run_commands(self, text: str, user: str) -> dict[str, Any]:
-        """MQSC for `quaestor mqsc`."""
-        if self._commands is None:
-            raise MQError(Reason.ENVIRONMENT_ERROR, why="this queue manager runs no commands")
-        reply = self._commands.run(text, user)
-        told = {"lines": list(reply.lines), "rows": list(reply.rows), "ok": bool(reply.ok)}
-        return told | {"members": reply.members} if reply.members else told
+    # -- status
 
     def status(self) -> dict[str, Any]:
         log = self._manager.engine.log
@@ -358,7 +322,7 @@ class Service:
             self.commits.harden()
         else:
             self.commits.abandon()
-        self._let_go()
+        self.let_go()
         self.arrivals.close()
         self._readiness.close()
         self._asked.close()
