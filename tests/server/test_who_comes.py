@@ -47,6 +47,15 @@ def listener():
         yield sock
 
 
+@pytest.fixture
+def other_listener():
+    with Listener() as sock:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen()
+        sock.setblocking(False)
+        yield sock
+
+
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory):
     directory = tmp_path_factory.mktemp("tls")
@@ -112,6 +121,21 @@ def test_without_a_file_for_another_socket_whoever_comes_waits(turns, listener, 
     with socket.create_connection(listener.address):
         server.turn()
     assert 2 == server.out.getvalue().count("QSV011W")
+
+
+def test_who_is_let_in_by_one_door_does_not_close_another(turns, listener, other_listener):
+    """SV7: a file was there again before the links were looked over."""
+    server = turns()
+    for sock in (listener, other_listener):
+        server.service.arrivals.listen(sock)
+    listener.failing = errno.EMFILE
+    with socket.create_connection(listener.address):
+        server.turn()
+    listener.failing = 0
+    assert served(server, other_listener)
+    server.clock.advance(seconds=2)
+    server.turn(2)
+    assert served(server, listener)
 
 
 # -- who is cut off, rule SV4

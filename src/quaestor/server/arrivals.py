@@ -2,7 +2,7 @@
 
 Rules
   SV7 Whoever has gone before a link is made was never there. When no file is left for another socket the operator is
-      told once, and those who come wait until the links have been looked over (SV4).
+      told once, and those who come by that door wait until the links have been looked over (SV4).
   SV8 Who has not said who it is takes no client's place. There are so many places for strangers; who comes when all are
       taken has that of whoever came first and has said nothing yet, or else of whoever came first. So silence keeps
       nobody out. The operator is told how many made room when the links are looked over.
@@ -38,7 +38,8 @@ class Arrivals:
         self.strangers: dict[Link, None] = {}  # in the order of coming (SV8)
         self._made_room = 0
         self._listeners: dict[socket.socket, Callable[[int], None]] = {}
-        self._no_files = False
+        self._no_files = False  # and the operator knows
+        self._closed_doors: list[socket.socket] = []
         self._handshakes_turn = self._handshakes_until_ns = 0
 
     def listen(self, sock: socket.socket, tls: ssl.SSLContext | None = None) -> None:
@@ -66,6 +67,7 @@ class Arrivals:
         if not self._no_files:
             self._service.journal.tell("QSV011W", why=why)
         self._no_files = True
+        self._closed_doors.append(listener)
         self._readiness.watch(listener.fileno(), 0, None)
 
     def accepted(self, sock: socket.socket, peer: str, tls: ssl.SSLContext | None) -> None:
@@ -110,9 +112,9 @@ class Arrivals:
 
     def look_over(self) -> None:
         """Once a second: there may be files again (SV7), and the operator is told who made room (SV8)."""
-        if self._no_files:
-            for listener, told in self._listeners.items():
-                self._readiness.watch(listener.fileno(), READ, told)
+        for listener in self._closed_doors:
+            self._readiness.watch(listener.fileno(), READ, self._listeners[listener])
+        self._closed_doors.clear()
         if self._made_room:
             made_room, self._made_room = self._made_room, 0
             self._service.journal.tell("QSV011W", why="too many who do not say who they are", made_room=made_room)
