@@ -334,6 +334,18 @@ def test_who_has_been_silent_for_longest_makes_room(turns):
     assert "why='too many who do not say who they are' made_room=1" in server.last_line()
 
 
+def test_nobody_makes_room_where_somebody_has_gone(turns):
+    """SV8: in the same turn; its link is let go of at the end of it."""
+    server = turns(strangers=2)
+    server.link()
+    stays = server.link()
+    next(iter(server.service.arrivals.strangers)).end(None)
+    server.link()
+    server.turn()
+    with pytest.raises(BlockingIOError):
+        stays.recv(1)
+
+
 def test_where_all_are_being_checked_the_first_makes_room(turns):
     server = turns(strangers=1)
     first = server.link()

@@ -88,12 +88,14 @@ class Arrivals:
 
     def _make_room(self) -> None:
         """SV8."""
-        if len(self.strangers) >= self._service.limits.strangers:
-            there = [link for link in self.strangers if link.open]
-            goes = next((link for link in there if not link.identifying), there[0] if there else None)
-            if goes is not None:
-                self._made_room += 1
-                goes.end(None)
+        places = self._service.limits.strangers
+        if len(self.strangers) < places:
+            return
+        there = [link for link in self.strangers if link.open]
+        if there and len(there) >= places:
+            goes = next((link for link in there if not link.identifying), there[0])
+            self._made_room += 1
+            goes.end(None)
 
     def admit(self, link: Link) -> None:
         """A stranger has said who it is, and is one of the clients if there is room (SV8)."""
