@@ -187,8 +187,11 @@ class Conversation:
 
     # -- units of work and the other calls
 
-    def _commit(self, flags: int, number: int, packed: bytes, at: int, _end: int) -> bytes:
-        self.connection.commit(wire.UNIT.unpack_from(packed, at)[0] if flags & NUMBERED else None)
+    def _commit(self, flags: int, number: int, packed: bytes, at: int, end: int) -> bytes:
+        unit = None
+        if flags & NUMBERED:
+            (unit,) = wire.UNIT.unpack(packed[at:end])  # what stands behind its frame is not its number
+        self.connection.commit(unit)
         return self.reply(number)
 
     def _backout(self, _flags: int, number: int, _packed: bytes, _at: int, _end: int) -> bytes:

@@ -107,9 +107,9 @@ def may_wait(on: "Conversation", number: int, opened: OpenHandle, waiting: Waiti
         raise MQError(Reason.RESOURCE_PROBLEM, waiting_gets=len(on.parked))
 
 
-def cancel(on: "Conversation", _flags: int, _number: int, packed: bytes, at: int, _end: int) -> bytes:
+def cancel(on: "Conversation", _flags: int, _number: int, packed: bytes, at: int, end: int) -> bytes:
     """CANCEL: the client waits no more for one of its gets."""
-    parked = on.parked.get(wire.LENGTH.unpack_from(packed, at)[0])
+    parked = on.parked.get(wire.LENGTH.unpack(packed[at:end])[0])
     if parked is not None:
         parked.time_is_over()
     return b""
