@@ -251,6 +251,19 @@ def test_wrong_passwords_keep_nobody_out(checking):
         check_one(checking)
 
 
+def test_who_had_no_place_is_counted_and_does_not_fill_the_log(checking):
+    """SV8: one line for all of a second, however many come; no line where nobody did."""
+    for _ in range(PLACES + 8):
+        comes(checking, HOSTILE, "guess")
+    checking.turn(2)
+    assert "" == checking.out.getvalue()
+    for _ in range(2):
+        checking.clock.advance(seconds=1)
+        checking.turn()
+    (line,) = checking.out.getvalue().splitlines()
+    assert "QSV011W link refused why='too many passwords at a time' made_room=8" in line
+
+
 def test_who_goes_before_its_check_costs_none(checking):
     comes(checking, HOSTILE, "guess").close()
     checking.turn(2)

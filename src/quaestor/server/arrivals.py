@@ -5,7 +5,8 @@ Rules
       told once, and those who come by that door wait until the links have been looked over (SV4).
   SV8 Who has not said who it is takes no client's place. There are so many places for strangers; who comes when all are
       taken has that of whoever came first and has said nothing yet, or else of whoever came first. So silence keeps
-      nobody out. The operator is told how many made room when the links are looked over.
+      nobody out. The operator is told how many made room, here or in the line of passwords (PL4), when the links are
+      looked over: not of each, for there may be thousands.
   SV9 Handshakes take no more than `HANDSHAKES_NS` of a turn: then it is the turn of clients, however many come
       at once.
 
@@ -14,6 +15,7 @@ Called by process, service and link.  Calls the operating system, link.
 
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -36,7 +38,7 @@ class Arrivals:
     def __init__(self, service: "Service", readiness: Readiness) -> None:
         self._service, self._readiness = service, readiness
         self.strangers: dict[Link, None] = {}  # in the order of coming (SV8)
-        self._made_room = 0
+        self._made_room: Counter[str] = Counter()  # by why
         self._listeners: dict[socket.socket, Callable[[int], None]] = {}
         self._no_files = False  # and the operator knows
         self._closed_doors: list[socket.socket] = []
@@ -94,8 +96,12 @@ class Arrivals:
         there = [link for link in self.strangers if link.open]
         if there and len(there) >= places:
             goes = next((link for link in there if not link.identifying), there[0])
-            self._made_room += 1
             goes.end(None)
+            self.made_room("too many who do not say who they are")
+
+    def made_room(self, why: str) -> None:
+        """Somebody had to go for others (SV8)."""
+        self._made_room[why] += 1
 
     def admit(self, link: Link) -> None:
         """A stranger has said who it is, and is one of the clients if there is room (SV8)."""
@@ -117,9 +123,9 @@ class Arrivals:
         for listener in self._closed_doors:
             self._readiness.watch(listener.fileno(), READ, self._listeners[listener])
         self._closed_doors.clear()
-        if self._made_room:
-            made_room, self._made_room = self._made_room, 0
-            self._service.journal.tell("QSV011W", why="too many who do not say who they are", made_room=made_room)
+        for why, made_room in self._made_room.items():
+            self._service.journal.tell("QSV011W", why=why, made_room=made_room)
+        self._made_room.clear()
 
     def close(self) -> None:
         for sock in self._listeners:

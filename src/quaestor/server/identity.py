@@ -8,7 +8,7 @@ Rules
   ID3 A remote application without either is refused, unless security is off: then a password is not looked at, and
       everybody is who they say they are.
   ID4 Every refusal is 2035 to the client, without saying what was wrong, and one audit line, which does. Only who had
-      to make room for others (PL4) is told 2025: it may be right, and come again.
+      to make room for others (PL4) is told 2025, since it may be right and come again, and is counted instead (SV8).
 
 Called by link and home.  Calls password_line, users and the operating system.
 """
@@ -51,7 +51,7 @@ class Identity:
         if leaves is None:
             self._hashing.submit(self._check_first)
         else:
-            leaves.then(MadeRoom("too many at a time"))
+            leaves.then(MadeRoom("too many passwords at a time"))
         return None
 
     def _check_first(self) -> None:

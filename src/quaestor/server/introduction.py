@@ -120,9 +120,12 @@ def take_over(link: "Link") -> int:
 
 def _not_believed(link: "Link", number: int, user: str, why: Refused) -> None:
     """ID4."""
-    link.service.journal.audit("QSV020W", peer=link.peer, user=user, why=str(why))
-    reason = Reason.MAX_CONNS_LIMIT_REACHED if isinstance(why, MadeRoom) else Reason.NOT_AUTHORIZED
-    _refuse(link, number, MQError(reason, user=user), None)
+    if isinstance(why, MadeRoom):
+        link.service.arrivals.made_room(str(why))
+        _refuse(link, number, MQError(Reason.MAX_CONNS_LIMIT_REACHED, user=user), None)
+    else:
+        link.service.journal.audit("QSV020W", peer=link.peer, user=user, why=str(why))
+        _refuse(link, number, MQError(Reason.NOT_AUTHORIZED, user=user), None)
 
 
 def _refuse(link: "Link", number: int, error: MQError, why: str | None) -> None:
