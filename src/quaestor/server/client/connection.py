@@ -5,7 +5,8 @@ Rules
   CC2 Puts with ASYNC_RESPONSE in syncpoint gather here until something has to be answered; out of syncpoint they are
       sent at once. Their first error is raised by the next call that is answered; a commit that raises it has not
       committed.
-  CC4 Disconnecting commits. A link that is lost backs out, whatever the reason.
+  CC4 Disconnecting commits. A link that is lost backs out, whatever the reason. A connection lets go of its link once:
+      when an operator has ended it, others may be on that link still (OL1).
 
 Called by applications, handle and reconnecting.  Calls handle (CC3), link, requests.
 """
@@ -254,17 +255,16 @@ class Connection:
             finally:
                 self._end()
 
-    def _end(self) -> None:
-        self.connected = False
-        self._close_handles()
-        self._link.read_ahead.pop(self._conversation, None)
-        self._let_go(self._link)
+    def _end(self, gone: Reason = Reason.HCONN_ERROR) -> None:
+        """There is no connection any more (CC4); `gone` is what calls are told from now on."""
+        if self.connected:
+            self.connected, self._gone = False, gone
+            self._close_handles()
+            self._link.read_ahead.pop(self._conversation, None)
+            self._let_go(self._link)
 
     def _broken(self) -> None:
-        self.connected = False
-        self._gone = Reason.CONNECTION_BROKEN
-        self._close_handles()
-        self._let_go(self._link)
+        self._end(Reason.CONNECTION_BROKEN)
 
     def _close_handles(self) -> None:
         for handle in self._handles.values():

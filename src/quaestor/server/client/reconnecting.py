@@ -297,7 +297,4 @@ class ReconnectingConnection(Connection):
         return number, name
 
     def _end_for_good(self) -> None:
-        self.connected = False
-        self._gone = Reason.CONNECTION_BROKEN
-        self._close_handles()
-        self._let_go(self._link)
+        self._end(Reason.CONNECTION_BROKEN)
